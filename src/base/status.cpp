@@ -1,0 +1,39 @@
+#include "base/status.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace stretto {
+namespace {
+// A fixed buffer: reporting an error must not allocate.
+thread_local std::array<char, 512> last{};
+}  // namespace
+
+const char* name(Status s) noexcept {
+  switch (s) {
+    case Status::ok: return "ok";
+    case Status::invalid_argument: return "invalid_argument";
+    case Status::invalid_bound: return "invalid_bound";
+    case Status::buffer_too_small: return "buffer_too_small";
+    case Status::corrupt_stream: return "corrupt_stream";
+    case Status::incompatible: return "incompatible";
+    case Status::overflow: return "overflow";
+    case Status::unsupported: return "unsupported";
+    case Status::out_of_memory: return "out_of_memory";
+    case Status::timeout: return "timeout";
+    case Status::mpi_error: return "mpi_error";
+    case Status::internal: return "internal";
+  }
+  return "unknown";
+}
+
+const char* message() noexcept { return last.data(); }
+
+Status fail(Status s, std::string_view text) noexcept {
+  const std::size_t n = text.size() < last.size() - 1 ? text.size() : last.size() - 1;
+  std::memcpy(last.data(), text.data(), n);
+  last[n] = 0;
+  return s;
+}
+
+}  // namespace stretto

@@ -1,0 +1,46 @@
+// Status codes and the per-thread message that goes with a failure.
+//
+// One rule for errors in all of stretto: a function that can fail returns a Status; on failure it has
+// left a message naming the offending values, readable by message() on the same thread until the next
+// failure there. Nothing throws across a public boundary, nothing aborts, nothing prints.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace stretto {
+
+// Same values as stretto_status in include/stretto/stretto.h; a static assertion there keeps them so.
+enum class [[nodiscard]] Status : int {
+  ok = 0,
+  invalid_argument = 1,   // a null pointer, a negative count, a type that the call does not take
+  invalid_bound = 2,      // not finite, not positive, or a bound that no grid can hold
+  buffer_too_small = 3,   // the output does not fit; nothing usable was written
+  corrupt_stream = 4,     // bytes that are no stream, or a truncated or altered one
+  incompatible = 5,       // streams (or ranks) that differ in type, bound, count or operation
+  overflow = 6,           // the exact result does not fit the widest code
+  unsupported = 7,        // a legal request that this build or this operation does not offer
+  out_of_memory = 8,
+  timeout = 9,            // a wait ended in a diagnosis
+  mpi_error = 10,         // the MPI returned an error
+  internal = 11,          // a broken invariant of stretto itself; please report it
+};
+
+// Short name of a status, e.g. "invalid_bound".
+const char* name(Status s) noexcept;
+
+// The message of this thread's last failure; empty when there was none.
+const char* message() noexcept;
+
+// Record `text` as this thread's message and return `s`.
+Status fail(Status s, std::string_view text) noexcept;
+
+template <class... Args>
+Status fail(Status s, fmt::format_string<Args...> f, Args&&... args) {
+  return fail(s, std::string_view(fmt::format(f, std::forward<Args>(args)...)));
+}
+
+}  // namespace stretto

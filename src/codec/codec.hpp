@@ -1,0 +1,115 @@
+// The codec: numbers <-> streams of error-bounded codes, and arithmetic on streams.
+//
+// A stream holds `count` values as integer codes on a grid of width w <= 2*eps (docs/format.md).
+// The promises, for every input, tested in tests/codec:
+//   bound    each decoded value y of a freshly compressed x has |x - y| <= eps in exact arithmetic, or is x bit for
+//            bit (NaN payloads included);
+//   sums     adding streams adds codes exactly: p summed contributions are within p*eps, plus half a unit in
+//            the last place of the result, and the resulting bytes do not depend on order or grouping;
+//   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
+// No function allocates, prints or throws. Status other than ok leaves a message (base/status.hpp), and the content of
+// output buffers unspecified. Input and output may not overlap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+
+namespace stretto::codec {
+
+// Element type of the values. f16 and bf16 are widened to float32 when compressed; decoding them rounds the float32
+// result to nearest, which adds half an ulp of that type to the bound. i32 and i64 are lossless (eps is ignored).
+enum class Type : std::uint8_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, f16 = 5, bf16 = 6 };
+
+// Bytes of one element; 0 for a value that is no Type.
+std::size_t size_of(Type t) noexcept;
+const char* name(Type t) noexcept;
+
+// Instruction set of the kernels. All give the same bytes; `best` is the fastest this processor has.
+enum class Isa : std::uint8_t { best, reference, portable, avx512 };
+
+// Runs task(arg, i) for i in [0, n), any order, possibly concurrently, and returns when all are done.
+// The codec cuts long inputs into at most `width` parts. Without one, work is serial.
+struct Parallel {
+  int width = 1;
+  void (*run)(void* self, int n, void (*task)(void* arg, int i), void* arg) = nullptr;
+  void* self = nullptr;
+};
+
+struct Options {
+  Isa isa = Isa::best;
+  bool checksum = false;               // write a CRC-32C of the body; it is verified when present
+  const Parallel* parallel = nullptr;  // borrowed for the call
+};
+
+// What a stream's header says, checked for consistency with its length.
+struct Info {
+  Type type{};
+  std::uint64_t count = 0;          // values
+  double eps = 0;                   // bound promised for each contribution; 0 for integers
+  double width = 0;                 // grid width w: value = code * w
+  std::uint32_t contributions = 0;  // how many compressed inputs were summed into it
+  std::uint64_t code_bound = 0;     // no code of the stream exceeds this in magnitude
+  std::uint64_t bytes = 0;          // length of the whole stream
+  bool checksum = false;
+  double promised() const noexcept { return eps * contributions; }  // |error| of a sum, before final rounding
+};
+
+using Bytes = std::span<const std::byte>;
+using MutableBytes = std::span<std::byte>;
+
+// Largest stream that compress() writes for `count` values: raw size plus header and index.
+std::size_t compress_bound(Type t, std::size_t count) noexcept;
+
+// Largest stream that a binary operation (add, subtract, min, max) on streams of this type and count writes, when
+// neither operand is itself longer than this. Sums hold verbatim values exactly, so it exceeds compress_bound.
+std::size_t combine_bound(Type t, std::size_t count) noexcept;
+
+// A closer bound for these two streams: at most combine_bound, usually little more than the sum of their sizes.
+std::size_t combine_bound(const Info& a, const Info& b) noexcept;
+
+// Value range of the finite elements (max - min), one pass; 0 when there is none. `lo`, `hi` as double, for several
+// ranks to combine by min and max.
+Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
+
+// Compress `count` values at x with absolute bound eps > 0 into out; *written is the stream's length.
+// count == 0 gives a stream of the header alone. out.size() >= compress_bound() always suffices.
+Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
+                const Options& = {}) noexcept;
+
+// Read and check the header of a stream (O(1)): magic, version, field ranges, length against in.size().
+// in may be longer than the stream.
+Status inspect(Bytes in, Info* info) noexcept;
+
+// Check everything a decoder relies on: header, index, every group, checksum. O(length).
+Status validate(Bytes in) noexcept;
+
+// Decode all values to y (count elements of the stream's type). `divisor` > 1 decodes the mean: value / divisor.
+Status decompress(Bytes in, void* y, std::size_t count, const Options& = {}, std::uint32_t divisor = 1) noexcept;
+
+// Decode values [first, first + n) only; touches only the groups they lie in.
+Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& = {},
+                        std::uint32_t divisor = 1) noexcept;
+
+// out = a + b, a - b, min(a, b), max(a, b). Same type, count and grid width, else `incompatible`.
+// Codes widen to 64 bits where 32 do not suffice; `overflow` where 64 do not.
+enum class Combine : std::uint8_t { add, subtract, min, max };
+Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
+
+// out = a + compress(x), in one pass: byte for byte what combine(add, a, compress(x, eps of a)) gives.
+Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, std::size_t* written,
+                  const Options& = {}) noexcept;
+
+// out = a * k. Contributions (and so the promised error) scale by |k|. k == 0 is an invalid argument.
+Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
+
+// out = values [first, first + n) of a as a stream of its own; codes are carried over, nothing is quantised again.
+Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std::size_t* written,
+             const Options& = {}) noexcept;
+
+// out = a followed by b (same type, width, contributions).
+Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
+
+}  // namespace stretto::codec

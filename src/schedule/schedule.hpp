@@ -1,0 +1,96 @@
+// Schedules as data: what one rank does in a collective, as a list of steps over numbered blocks of the vector.
+//
+// A builder is a pure function of (ranks, rank, root, ...) that never fails for ranks >= 1. The same data is printed,
+// checked symbolically for all ranks together (checker.hpp), costed, and run (src/engine).
+//
+// Model of a rank. Three buffers share one numbering of blocks 0..blocks-1; block b has the same extent in each of them
+// and on every rank (possibly zero elements):
+//   in    the caller's contribution, read only;
+//   out   the result;
+//   tmp   scratch, allocated by the engine for just the blocks used.
+// What the caller holds at the start and expects at the end is fixed by the collective (see Collective).
+//
+// Meaning of the list. Steps are in program order; a step depends on an earlier one exactly when one of them
+// writes a block that the other reads or writes. Everything else may run concurrently. Between two ranks, the k-th
+// send of A to B meets the k-th receive at B from A: there are no tags in a schedule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stretto::schedule {
+
+// What is computed. Blocks and the contract on buffers, p = ranks:
+//   allreduce       B blocks (any B >= 1). in: all blocks. out: all blocks hold the combination of all ranks' in.
+//   reduce          as allreduce, out defined at root only.
+//   reduce_scatter  p blocks. in: all. out: block `rank` holds the combination of all ranks' block `rank`.
+//   allgather       p blocks. in: block `rank`. out: all blocks, block i from rank i.
+//   broadcast       B blocks. in: all blocks at root. out: all blocks everywhere.
+//   gather          p blocks. in: block `rank`. out: all blocks at root.
+//   scatter         p blocks. in: all blocks at root. out: block `rank`.
+//   alltoall        p*p blocks; block s*p+d is what rank s has for rank d. in: blocks rank*p+0..p-1.
+//                   out: blocks 0*p+rank, 1*p+rank, ...
+//   barrier         0 blocks; no rank may finish before every rank has started.
+enum class Collective : std::uint8_t {
+  allreduce, reduce, reduce_scatter, allgather, broadcast, gather, scatter, alltoall, barrier
+};
+
+enum class Buffer : std::uint8_t { in, out, tmp };
+
+// Blocks [first, first + count) of a buffer. count == 0 is legal: an empty message, as barriers send.
+struct Range {
+  Buffer buffer = Buffer::out;
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+enum class Kind : std::uint8_t {
+  send,          // src goes to peer
+  recv_replace,  // dst = what peer sent
+  recv_combine,  // dst = dst (+) incoming, or incoming (+) dst when `incoming_first`
+  copy,          // dst = src
+  combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; both local
+  // Inside a node, over memory that peers can see (used by src/node):
+  post,          // announce that src may be read by peer
+  wait,          // wait for peer's announcement
+  read_combine,  // dst = dst (+) peer's src
+};
+
+enum class Link : std::uint8_t { local, node, network };     // what kind of connection the step crosses
+enum class Lane : std::uint8_t { application, communication };  // which core runs it
+
+struct Step {
+  Kind kind{};
+  bool incoming_first = false;  // operand order of a combining step, for operations that do not commute
+  Link link = Link::network;
+  Lane lane = Lane::application;
+  std::uint16_t level = 0;      // round, or level of the tree, counted from 0
+  std::int32_t peer = -1;       // -1 for copy and combine
+  Range dst{};                  // written (receive, copy, combine)
+  Range src{};                  // read (send, copy, combine, post)
+};
+
+struct Schedule {
+  Collective collective{};
+  std::string algorithm;      // "ring", "recursive_doubling", "binomial", ...
+  std::int32_t ranks = 1;
+  std::int32_t rank = 0;
+  std::int32_t root = 0;      // for rooted collectives
+  std::int32_t blocks = 0;    // blocks the vector is cut into
+  bool keeps_order = false;   // combines contributions in rank order: fit for operations that do not commute
+  std::vector<Step> steps;
+};
+
+// What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees.
+struct Request {
+  Collective collective{};
+  std::int32_t ranks = 1;
+  std::int32_t rank = 0;
+  std::int32_t root = 0;
+  std::int32_t blocks = 0;  // 0: what the algorithm needs
+  std::int32_t radix = 2;
+};
+
+}  // namespace stretto::schedule
