@@ -1,0 +1,453 @@
+/* stretto: collective communication with error-bounded compressed payloads. The C API.
+ *
+ * Reading order: status, types and operations, options and report, communicators, collectives, requests, streams.
+ *
+ * Rules that hold for every function here:
+ *  - It returns a stretto_status. On failure stretto_message() gives, on the same thread, a text that names the
+ *    offending values. Nothing aborts, prints, or throws.
+ *  - Arguments are checked before anything moves. In a collective, what is wrong on one rank (a null pointer, a count
+ *    that differs) is told to all in the agreement exchange, so every rank returns an error and none waits for another.
+ *  - Counts and displacements are in elements, lengths of streams in bytes, times in seconds. count == 0 is legal
+ *    everywhere; buffers may then be NULL.
+ *  - A buffer passed in is borrowed: until the call returns, or for the i... forms until the request is complete.
+ *  - p is the number of ranks, eps the bound for one contribution that a call works with (see stretto_options).
+ *  - Distinct communicators may be used by distinct threads at the same time (over MPI this needs
+ *    MPI_THREAD_MULTIPLE). One communicator is used by one thread at a time.
+ *
+ * C99; needs nothing but the two headers below. Communicators over MPI are made with stretto_mpi.h. */
+#ifndef STRETTO_STRETTO_H
+#define STRETTO_STRETTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define STRETTO_API __attribute__((visibility("default")))
+#else
+#define STRETTO_API
+#endif
+
+#define STRETTO_VERSION_MAJOR 0
+#define STRETTO_VERSION_MINOR 1
+#define STRETTO_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------- status ---- */
+
+typedef enum stretto_status {
+  STRETTO_OK = 0,
+  STRETTO_INVALID_ARGUMENT = 1, /* a null pointer, a rank out of range, a value that is no member of its enum */
+  STRETTO_INVALID_BOUND = 2,    /* not finite, not positive, or a bound that no grid can hold */
+  STRETTO_BUFFER_TOO_SMALL = 3, /* the output does not fit; nothing usable was written */
+  STRETTO_CORRUPT_STREAM = 4,   /* bytes that are no stream, or a truncated or altered one */
+  STRETTO_INCOMPATIBLE = 5,     /* ranks that called differently, or streams that do not combine */
+  STRETTO_OVERFLOW = 6,         /* the exact result does not fit the widest code */
+  STRETTO_UNSUPPORTED = 7,      /* a legal request that this operation or this build does not offer */
+  STRETTO_OUT_OF_MEMORY = 8,
+  STRETTO_TIMEOUT = 9,          /* a wait reached its limit; the communicator is unusable from then on */
+  STRETTO_MPI_ERROR = 10,       /* the MPI returned an error */
+  STRETTO_INTERNAL = 11         /* a broken invariant of stretto itself; please report it */
+} stretto_status;
+
+/* The message of this thread's last failure; "" when there was none. Valid until the next failure on this thread. */
+STRETTO_API const char* stretto_message(void);
+
+/* The name of a status, e.g. "invalid_bound"; "unknown" for a number that is none. Static storage. */
+STRETTO_API const char* stretto_status_name(stretto_status status);
+
+/* Version of the library that runs, "MAJOR.MINOR.PATCH". Static storage. */
+STRETTO_API const char* stretto_version(void);
+
+/* ------------------------------------------------------------------------------- types and operations ---- */
+
+typedef enum stretto_type {
+  STRETTO_F32 = 1,
+  STRETTO_F64 = 2,
+  STRETTO_I32 = 3,
+  STRETTO_I64 = 4,
+  STRETTO_F16 = 5,  /* IEEE binary16 */
+  STRETTO_BF16 = 6, /* the upper half of a binary32 */
+  STRETTO_I8 = 7,
+  STRETTO_U8 = 8,
+  STRETTO_I16 = 9,
+  STRETTO_U16 = 10,
+  STRETTO_U32 = 11,
+  STRETTO_U64 = 12
+} stretto_type;
+
+/* Bytes of one element; 0 for a number that is no type. */
+STRETTO_API size_t stretto_type_size(stretto_type type);
+
+/* Operations. With a bound: SUM, DIFFERENCE, MIN, MAX and MEAN; the others then give STRETTO_UNSUPPORTED.
+ * Logical operations give 0 or 1 of the type; LAND, LOR, LXOR, BAND, BOR and BXOR take integers only. */
+typedef enum stretto_op {
+  STRETTO_SUM = 1,
+  STRETTO_PROD = 2,
+  STRETTO_MIN = 3,
+  STRETTO_MAX = 4,
+  STRETTO_LAND = 5,
+  STRETTO_LOR = 6,
+  STRETTO_LXOR = 7,
+  STRETTO_BAND = 8,
+  STRETTO_BOR = 9,
+  STRETTO_BXOR = 10,
+  STRETTO_MEAN = 11,       /* the sum divided by the number of contributions, once, at the end; floating types only */
+  STRETTO_DIFFERENCE = 12, /* rank 0's contribution minus those of all other ranks */
+  STRETTO_USER = 13        /* the function in stretto_options.user_function; never with a bound */
+} stretto_op;
+
+/* A user's operation: inout[i] = in[i] (op) inout[i] for i in [0, count), where `in` stems from the lower ranks.
+ * It must be associative, and the same on all ranks; it may be called on any part of the vector, and from the thread
+ * that drives the collective only. `context` is stretto_options.user_context. */
+typedef void (*stretto_user_function)(const void* in, void* inout, size_t count, stretto_type type, void* context);
+
+/* As `sendbuf`: the rank's contribution is in the receive buffer already (each collective says where). For scatter and
+ * scatterv it stands for `recvbuf` at the root, whose block then stays where it is. */
+#define STRETTO_IN_PLACE ((void*)(intptr_t)-1)
+
+/* --------------------------------------------------------------------------------- options and report ---- */
+
+typedef enum stretto_bound {
+  STRETTO_BOUND_NONE = 0,     /* raw and exact */
+  STRETTO_BOUND_ABSOLUTE = 1, /* `bound` is in units of the data */
+  STRETTO_BOUND_RELATIVE = 2  /* `bound` is a fraction of max - min over the finite values of all ranks' inputs */
+} stretto_bound;
+
+/* What `bound` holds for, in reductions of K contributions (K = p, or the total of stretto_allreduce_multi):
+ *  CONTRIBUTION  each contribution is within it: eps = bound, the result of a sum is within K*eps;
+ *  RESULT        the result is within it, guaranteed: eps = bound/K for SUM and DIFFERENCE, eps = bound for the rest;
+ *  RESULT_STATISTICAL_95   the result of SUM, DIFFERENCE and MEAN is within it for about 95 % of the elements, when errors of the
+ *                contributions are independent and about normal with eps = 3 sigma (not guaranteed, and not true of inputs
+ *                that are equal): K independent errors stay within (2/3)*sqrt(K)*eps with probability 95.44 %, so
+ *                eps = bound / ((2/3)*sqrt(K)); a K below 3 falls back to RESULT. MIN and MAX: as RESULT.
+ * All of it up to half a unit in the last place of the result, from rounding it to its type. */
+typedef enum stretto_scope {
+  STRETTO_SCOPE_CONTRIBUTION = 0,
+  STRETTO_SCOPE_RESULT = 1,
+  STRETTO_SCOPE_RESULT_STATISTICAL_95 = 2
+} stretto_scope;
+
+typedef enum stretto_payload {
+  STRETTO_PAYLOAD_AUTO = 0,
+  STRETTO_PAYLOAD_RAW = 1,         /* values as they are: exact, whatever the bound */
+  STRETTO_PAYLOAD_RECOMPRESS = 2,  /* decompress, operate, compress at every combination: errors grow hop by hop */
+  STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every rank's input compressed up front, then stream + stream */
+  STRETTO_PAYLOAD_FUSED = 4        /* raw values added to the incoming stream in one pass: same bits as homomorphic */
+} stretto_payload;
+
+#define STRETTO_NAME_MAX 32
+
+/* What ran, on this rank. Filled when the collective completes; on failure only `size` keeps its meaning. */
+typedef struct stretto_report {
+  size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
+  char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring" */
+  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused" */
+  uint64_t contributions;           /* K: inputs that went into each element of the result */
+  uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule */
+  uint64_t bytes_sent;              /* what it sent, the agreement exchange not counted */
+  double ratio;                     /* raw_bytes / bytes_sent; 1 when nothing was sent */
+  double eps;                       /* bound used for each contribution, absolute; 0 when exact */
+  double promised_error;            /* |result - exact| <= this for every element, up to half an ulp; 0 when exact.
+                                       A statistical bound (at 95.44 %) with STRETTO_SCOPE_RESULT_STATISTICAL_95 */
+  double codec_seconds;             /* spent in the codec by this rank */
+  double agree_seconds;             /* from the start until the agreement exchange was complete */
+  double seconds;                   /* from the start to completion */
+} stretto_report;
+
+#define STRETTO_REPORT_INIT {sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}
+
+/* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
+ * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
+ * bound_kind, bound, scope, schedule, payload, segment and check; a difference gives STRETTO_INCOMPATIBLE on every rank. */
+typedef struct stretto_options {
+  size_t size;               /* sizeof(stretto_options), set by the initialiser: older callers keep working */
+  stretto_bound bound_kind;  /* NONE: exact */
+  double bound;              /* > 0 and finite, else STRETTO_INVALID_BOUND; ignored when bound_kind is NONE */
+  stretto_scope scope;
+  const char* schedule;      /* NULL: chosen. Otherwise a name of docs/algorithms.md, e.g. "ring"; copied */
+  stretto_payload payload;   /* AUTO: chosen */
+  size_t segment;            /* bytes of values that travel as one message, 0: chosen */
+  double timeout;            /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never */
+  int check;                 /* 1: agree on the arguments first (see below); 0: trust them */
+  stretto_user_function user_function; /* for STRETTO_USER */
+  void* user_context;                  /* borrowed until completion */
+  int user_commutes;         /* 1: contributions may be combined in any order; 0: in rank order */
+  stretto_report* report;    /* NULL, or filled at completion; borrowed until then */
+} stretto_options;
+
+#define STRETTO_OPTIONS_INIT                                                                                \
+  {sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, \
+   0, 0.0, 1, NULL, NULL, 0, NULL}
+
+/* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a few
+ * hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for relative bounds, the number of
+ * contributions, and each rank's own argument errors. If ranks differ in collective, count, type, operation, root, bound, scope, schedule, payload or
+ * segment, every rank returns STRETTO_INCOMPATIBLE and the message names the field, both values and a rank for each.
+ * check = 0 saves it where nothing else needs it (relative bounds, gatherv, scatterv and
+ * stretto_allreduce_multi do): then ranks that differ wait until the timeout, and a rank's own argument error is its own. */
+
+/* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus half
+ * an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the same); a sum
+ * that does not fit its type gives STRETTO_OVERFLOW. Other integers: STRETTO_UNSUPPORTED. NaN and infinities travel bit for bit; a sum
+ * that meets one is what floating point gives. Collectives that only move data compress once: error <= eps, whatever the scope. */
+
+/* ------------------------------------------------------------------------------------- communicators ---- */
+
+typedef struct stretto_comm_s* stretto_comm;
+typedef struct stretto_thread_group_s* stretto_thread_group;
+
+/* Communicators over an MPI_Comm: stretto_comm_create() in stretto_mpi.h. */
+
+/* A group of `ranks` >= 1 threads of this process, to be used as ranks. Called once, by one thread; *group is owned by
+ * the caller and outlives its communicators: free it after all of them. */
+STRETTO_API stretto_status stretto_thread_group_create(int ranks, stretto_thread_group* group);
+
+/* Free a group; NULL is legal. Every communicator made from it must have been freed. */
+STRETTO_API stretto_status stretto_thread_group_free(stretto_thread_group group);
+
+/* Collective over the group: each of its `ranks` threads calls it once, with its own rank in [0, ranks), and it returns when
+ * all have. A rank out of range or taken twice gives STRETTO_INVALID_ARGUMENT, and a thread that does not come within 300 s
+ * STRETTO_TIMEOUT, on all of them. *comm is owned by the caller. May be repeated for further communicators. */
+STRETTO_API stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank, stretto_comm* comm);
+
+/* Free a communicator; NULL is legal. Not collective over threads; collective over MPI (it frees a duplicate).
+ * STRETTO_INVALID_ARGUMENT, and nothing happens, while it has a request that was not freed. */
+STRETTO_API stretto_status stretto_comm_free(stretto_comm comm);
+
+/* Number of ranks and this rank; -1 for NULL. */
+STRETTO_API int stretto_comm_size(stretto_comm comm);
+STRETTO_API int stretto_comm_rank(stretto_comm comm);
+
+/* --------------------------------------------------------------------------------------- collectives ----
+ * Common to all: `comm` is not NULL; `type` and `op` are members of their enums; all ranks call the same collectives on
+ * a communicator in the same order. Send and receive buffers do not overlap unless STRETTO_IN_PLACE is given.
+ * On failure the content of receive buffers is unspecified; send buffers are never written. Results of reductions with a
+ * bound are bit for bit the same on every rank that gets them, and, but for PAYLOAD_RECOMPRESS, for every schedule, segment and order. */
+
+/* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
+ * Buffers: `count` elements each; in place: the contribution is in recvbuf.
+ * Error: exact without a bound (floating sums round in the order of the schedule); with one, K = p in stretto_scope:
+ * SUM and DIFFERENCE p*eps, MEAN, MIN and MAX eps; the ring with PAYLOAD_RECOMPRESS as reported. */
+STRETTO_API stretto_status stretto_allreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                             stretto_op op, stretto_comm comm, const stretto_options* options);
+
+/* The same over any number of contributions a rank: recvbuf[i] = op over all ranks, and over the k arrays of each, of
+ * contributions[j][i]. k >= 0 may differ between ranks and need not be the same; a rank with k == 0 adds nothing (SUM and MEAN only, else STRETTO_INVALID_ARGUMENT).
+ * Operations: SUM, MEAN, MIN, MAX. K = the sum of k over all ranks, >= 1. Each array holds `count` elements, none may overlap recvbuf.
+ * Error as stretto_allreduce with this K. With a bound the local ones are added in code space, so the result is bit for bit the same
+ * however the K contributions are shared out among however many ranks (not with PAYLOAD_RECOMPRESS, and not for raw
+ * floating sums). contributions is borrowed as the buffers are. */
+STRETTO_API stretto_status stretto_allreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
+                                                   stretto_type type, stretto_op op, stretto_comm comm,
+                                                   const stretto_options* options);
+
+/* As stretto_allreduce, the result at `root` only. recvbuf: significant at root (may be NULL elsewhere).
+ * In place: at root only, the contribution is in recvbuf. */
+STRETTO_API stretto_status stretto_reduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                          stretto_op op, int root, stretto_comm comm, const stretto_options* options);
+
+/* The vector of p*count elements is reduced, rank r gets elements [r*count, (r+1)*count).
+ * sendbuf: p*count; recvbuf: count elements; in place: recvbuf holds p*count, the result lands at its start.
+ * Error as stretto_allreduce. */
+STRETTO_API stretto_status stretto_reduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count,
+                                                        stretto_type type, stretto_op op, stretto_comm comm,
+                                                        const stretto_options* options);
+
+/* The same with counts[r] elements for rank r, laid end to end. counts: p entries, the same on all ranks, copied. */
+STRETTO_API stretto_status stretto_reduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                                  stretto_type type, stretto_op op, stretto_comm comm,
+                                                  const stretto_options* options);
+
+/* Block r of recvbuf (count elements at r*count) = sendbuf of rank r, on every rank. In place: a rank's own block is in
+ * recvbuf. Error with a bound: eps. */
+STRETTO_API stretto_status stretto_allgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                             stretto_comm comm, const stretto_options* options);
+
+/* The same with counts[r] elements from rank r, placed at recvbuf + displs[r]. Both of p entries, counts the same on all
+ * ranks; displs NULL: end to end. Blocks must not overlap. Elements of recvbuf between blocks are not written. */
+STRETTO_API stretto_status stretto_allgatherv(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                              const size_t* displs, stretto_type type, stretto_comm comm,
+                                              const stretto_options* options);
+
+/* buffer (count elements) of root, on every rank. With a bound the root's buffer is left as it is and the others are
+ * within eps of it, all of them with the same bits. */
+STRETTO_API stretto_status stretto_bcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
+                                         const stretto_options* options);
+
+/* Block r of sendbuf at root (count elements at r*count) to recvbuf of rank r. sendbuf: significant at root.
+ * In place: STRETTO_IN_PLACE as recvbuf at root, whose block stays in sendbuf. Error with a bound: eps. */
+STRETTO_API stretto_status stretto_scatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                           int root, stretto_comm comm, const stretto_options* options);
+
+/* The same with counts[r] elements at sendbuf + displs[r] for rank r; counts, displs (NULL: end to end) and sendbuf are
+ * significant at root, recvcount = counts[rank] on every rank, or STRETTO_INCOMPATIBLE on all of them. */
+STRETTO_API stretto_status stretto_scatterv(const void* sendbuf, const size_t* counts, const size_t* displs,
+                                            void* recvbuf, size_t recvcount, stretto_type type, int root,
+                                            stretto_comm comm, const stretto_options* options);
+
+/* sendbuf (count elements) of rank r to block r of recvbuf at root (at r*count). recvbuf: significant at root.
+ * In place: STRETTO_IN_PLACE as sendbuf at root, whose block is in recvbuf already. Error with a bound: eps. */
+STRETTO_API stretto_status stretto_gather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                                          stretto_comm comm, const stretto_options* options);
+
+/* The same with counts[r] elements from rank r at recvbuf + displs[r]; recvbuf, counts and displs (NULL: end to end) are
+ * significant at root, sendcount = counts[rank] on every rank, or STRETTO_INCOMPATIBLE on all of them. */
+STRETTO_API stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
+                                           const size_t* displs, stretto_type type, int root, stretto_comm comm,
+                                           const stretto_options* options);
+
+/* Block d of rank s's sendbuf becomes block s of rank d's recvbuf; p blocks of count elements in both.
+ * In place: the blocks to send are in recvbuf and are replaced. Error with a bound: eps. */
+STRETTO_API stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                            stretto_comm comm, const stretto_options* options);
+
+/* Returns when every rank has called it. Options: timeout, schedule and report. */
+STRETTO_API stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options);
+
+/* ------------------------------------------------------------------------------ requests (nonblocking) ----
+ * Each collective has a form that starts and returns: the same arguments and contract, and a request at the end. STRETTO_OK
+ * from it means only that *request is valid; errors of arguments, too, are told by test or wait, when all ranks know them. Any number
+ * may be in flight on a communicator; all ranks start them in the same order and may wait for them in any. Progress is
+ * made for all of a communicator's requests inside test, wait and the blocking collectives on it. */
+
+typedef struct stretto_request_s* stretto_request;
+
+/* Make progress without blocking. *done = 1 when complete: then the status is that of the collective (the same at every
+ * later test or wait). While *done = 0 the status is STRETTO_OK. */
+STRETTO_API stretto_status stretto_test(stretto_request request, int* done);
+
+/* Block until complete; returns the status of the collective, or STRETTO_TIMEOUT with a diagnosis of who is missing. */
+STRETTO_API stretto_status stretto_wait(stretto_request request);
+
+/* Release a request and set *request to NULL; waits for it first when it is not complete. The request's own status is
+ * told by test and wait, not here. *request == NULL is legal. */
+STRETTO_API stretto_status stretto_request_free(stretto_request* request);
+
+STRETTO_API stretto_status stretto_iallreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                              stretto_op op, stretto_comm comm, const stretto_options* options,
+                                              stretto_request* request);
+STRETTO_API stretto_status stretto_iallreduce_multi(const void* const* contributions, int k, void* recvbuf,
+                                                    size_t count, stretto_type type, stretto_op op, stretto_comm comm,
+                                                    const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_ireduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                           stretto_op op, int root, stretto_comm comm, const stretto_options* options,
+                                           stretto_request* request);
+STRETTO_API stretto_status stretto_ireduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count,
+                                                         stretto_type type, stretto_op op, stretto_comm comm,
+                                                         const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_ireduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                                   stretto_type type, stretto_op op, stretto_comm comm,
+                                                   const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_iallgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                              stretto_comm comm, const stretto_options* options,
+                                              stretto_request* request);
+STRETTO_API stretto_status stretto_iallgatherv(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                               const size_t* displs, stretto_type type, stretto_comm comm,
+                                               const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_ibcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
+                                          const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_iscatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                            int root, stretto_comm comm, const stretto_options* options,
+                                            stretto_request* request);
+STRETTO_API stretto_status stretto_iscatterv(const void* sendbuf, const size_t* counts, const size_t* displs,
+                                             void* recvbuf, size_t recvcount, stretto_type type, int root,
+                                             stretto_comm comm, const stretto_options* options,
+                                             stretto_request* request);
+STRETTO_API stretto_status stretto_igather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                           int root, stretto_comm comm, const stretto_options* options,
+                                           stretto_request* request);
+STRETTO_API stretto_status stretto_igatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
+                                            const size_t* displs, stretto_type type, int root, stretto_comm comm,
+                                            const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_ialltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                             stretto_comm comm, const stretto_options* options,
+                                             stretto_request* request);
+STRETTO_API stretto_status stretto_ibarrier(stretto_comm comm, const stretto_options* options,
+                                            stretto_request* request);
+
+/* ------------------------------------------------------------------------------------------- streams ----
+ * The codec by itself (format: docs/format.md). Types F32, F64, F16, BF16, I32, I64. Common to all: a stream is
+ * `bytes` long at a pointer of any alignment, input longer than its stream is legal; *written receives the length of the output;
+ * output never overlaps input; no allocation; any bytes given as a stream yield an error or values, never an access
+ * outside the buffers. On failure *written is 0 and the output unspecified. */
+
+typedef struct stretto_stream_info {
+  stretto_type type;
+  uint32_t contributions; /* compressed inputs summed into it */
+  uint64_t count;         /* values */
+  uint64_t bytes;         /* length of the whole stream */
+  uint64_t code_bound;    /* no code exceeds it in magnitude */
+  double eps;             /* bound of each contribution; 0 for integers */
+  double width;           /* grid: value = code * width */
+  double promised_error;  /* eps * contributions */
+  int checksum;           /* 1: carries a checksum of its body */
+} stretto_stream_info;
+
+/* Flags of the functions that write a stream. */
+#define STRETTO_CHECKSUM 1u /* store a CRC-32C of the body, verified when the stream is read */
+
+/* Largest output of stretto_compress, and of a combination of two streams (sums keep verbatim values exactly, hence
+ * more), in bytes; 0 for a type that has no streams, or where the size does not fit a size_t. */
+STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
+STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
+
+/* max - min of the finite values in one pass, as *lo and *hi (0 and 0 when there is none). Take hi - lo times a fraction
+ * for a relative bound; combine over parts by min and max. */
+STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
+                                               double* hi);
+
+/* Compress `count` values with absolute bound eps > 0 (integers: lossless, eps is ignored) to out of `capacity` bytes;
+ * stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic, or is x bit for bit (NaN, Inf, values that
+ * the grid cannot carry). count == 0 gives a header. STRETTO_INVALID_BOUND for an eps that is not finite and positive. */
+STRETTO_API stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
+                                            size_t capacity, size_t* written, unsigned flags);
+
+/* Decode all values. count must be the stream's (STRETTO_INVALID_ARGUMENT otherwise). divisor >= 1: each value divided by it (mean of a sum). */
+STRETTO_API stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count,
+                                              uint32_t divisor);
+
+/* Decode values [first, first + n) only; cost grows with n, not with the stream. */
+STRETTO_API stretto_status stretto_decompress_slice(const void* stream, size_t bytes, uint64_t first, size_t n,
+                                                    void* values, uint32_t divisor);
+
+/* Read and check the header: O(1). / Check all that a decoder relies on, and the checksum: O(bytes). */
+STRETTO_API stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info);
+STRETTO_API stretto_status stretto_validate(const void* stream, size_t bytes);
+
+/* out = a + b, a - b, min(a, b), max(a, b), element by element, in code space: no further error, so sums of K compressed inputs are
+ * within K*eps whatever the order and grouping, which the bytes do not depend on either. Same type, count and grid width, else STRETTO_INCOMPATIBLE.
+ * Codes widen to 64 bits when they must; STRETTO_OVERFLOW beyond. stretto_combine_bound() suffices as capacity. */
+STRETTO_API stretto_status stretto_stream_add(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                              size_t capacity, size_t* written, unsigned flags);
+STRETTO_API stretto_status stretto_stream_subtract(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
+                                                   void* out, size_t capacity, size_t* written, unsigned flags);
+STRETTO_API stretto_status stretto_stream_min(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                              size_t capacity, size_t* written, unsigned flags);
+STRETTO_API stretto_status stretto_stream_max(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                              size_t capacity, size_t* written, unsigned flags);
+
+/* out = a + compress(values), in one pass, byte for byte what the two calls would give. values: the stream's type and
+ * count. Promised error grows by the stream's eps. */
+STRETTO_API stretto_status stretto_stream_add_values(const void* a, size_t a_bytes, const void* values, size_t count,
+                                                     void* out, size_t capacity, size_t* written, unsigned flags);
+
+/* out = a * factor, factor != 0; contributions, and with them the promised error, grow by |factor|. */
+STRETTO_API stretto_status stretto_stream_scale(const void* a, size_t a_bytes, int32_t factor, void* out,
+                                                size_t capacity, size_t* written, unsigned flags);
+
+/* out = values [first, first + n) of a as a stream of its own; no further error. */
+STRETTO_API stretto_status stretto_stream_slice(const void* a, size_t a_bytes, uint64_t first, size_t n, void* out,
+                                                size_t capacity, size_t* written, unsigned flags);
+
+/* out = the values of a followed by those of b; same type, width and contributions, else STRETTO_INCOMPATIBLE. */
+STRETTO_API stretto_status stretto_stream_concatenate(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
+                                                      void* out, size_t capacity, size_t* written, unsigned flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
