@@ -1,0 +1,69 @@
+# Options of the build, and what holds for every file of it.
+option(STRETTO_TESTS "Build the tests" ON)
+option(STRETTO_BENCH "Build the benchmarks" ON)
+option(STRETTO_WERROR "Warnings are errors" OFF)
+set(STRETTO_SANITIZE "" CACHE STRING "Sanitizers of the build: empty, 'address' (with undefined) or 'thread'")
+set_property(CACHE STRETTO_SANITIZE PROPERTY STRINGS "" address thread)
+set(STRETTO_TEST_PARTS house base codec schedule topology payload carrier engine api fuzz apps hosts
+    CACHE STRING "Directories of tests/ to build")
+set(STRETTO_FUZZ_SECONDS 60 CACHE STRING "Seconds of fuzzing in one run of ctest, all fuzz targets together")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of the build" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Kernels choose their instructions at run time, with flags a file, so nothing here names a processor.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
+
+add_compile_options(-Wall -Wextra)
+if(STRETTO_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# One stream, one meaning: every path gives the same bits, so no multiply and add is fused behind our back.
+add_compile_options(-ffp-contract=off)
+
+# mpi.h without the C++ bindings that some MPIs still ship.
+add_compile_definitions(MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+
+if(STRETTO_SANITIZE STREQUAL "address")
+  set(_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(STRETTO_SANITIZE STREQUAL "thread")
+  set(_flags -fsanitize=thread)
+elseif(STRETTO_SANITIZE)
+  message(FATAL_ERROR "STRETTO_SANITIZE is '${STRETTO_SANITIZE}'; it takes 'address', 'thread' or nothing")
+endif()
+if(STRETTO_SANITIZE)
+  add_compile_options(${_flags} -fno-omit-frame-pointer -g)
+  add_link_options(${_flags})
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+mark_as_advanced(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM)
+  foreach(language IN ITEMS C CXX)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    endif()
+  endforeach()
+endif()
+
+# Adds a directory when it is there. Under a sanitizer the libraries and programs are built only where a test needs them.
+function(stretto_add_directory directory)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${directory}/CMakeLists.txt)
+    return()
+  endif()
+  if(STRETTO_SANITIZE AND NOT directory MATCHES "^tests/")
+    add_subdirectory(${directory} EXCLUDE_FROM_ALL)
+  else()
+    add_subdirectory(${directory})
+  endif()
+endfunction()

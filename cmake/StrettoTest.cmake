@@ -1,0 +1,83 @@
+# How tests are registered. Each test carries the label of its directory (tests/codec: `codec`) unless LABEL says
+# otherwise, and a time limit, so that a hang is a failure with a name.
+include(GoogleTest)
+
+# stretto_test(NAME SOURCES ... LIBS ... [LABEL label] [TIMEOUT seconds] [PROCESSORS n] [WHOLE])
+# A GoogleTest program NAME. Each of its tests is an entry of ctest; with WHOLE (many tiny tests) the program is one.
+function(stretto_test name)
+  cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT;PROCESSORS" "SOURCES;LIBS" ${ARGN})
+  _stretto_test_defaults()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${name}.
+      PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
+  endif()
+endfunction()
+
+# stretto_mpi_test(NAME TARGET program RANKS 1 2 3 ... [ARGS ...] [LABEL label] [TIMEOUT seconds])
+# Runs an existing program once for each number of ranks, as NAME.pN, under the launcher of the MPI of this build.
+# Ranks may exceed cores (scripts/launch). The label is `mpi` unless given.
+function(stretto_mpi_test name)
+  cmake_parse_arguments(arg "" "TARGET;LABEL;TIMEOUT;PROCESSORS" "RANKS;ARGS" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL mpi)
+  endif()
+  _stretto_test_defaults()
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(NAME ${name}.p${ranks}
+      COMMAND ${CMAKE_SOURCE_DIR}/scripts/launch ${MPIEXEC_EXECUTABLE} ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
+    set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 2)
+  endforeach()
+endfunction()
+
+# stretto_fuzz_test(NAME SOURCES ... LIBS ... [CORPUS directory])
+# A libFuzzer program (LLVMFuzzerTestOneInput). It needs Clang; the caller checks STRETTO_CAN_FUZZ first. ctest replays
+# the stored corpus and fuzzes on for an equal share of STRETTO_FUZZ_SECONDS; new inputs stay in the build directory.
+function(stretto_fuzz_test name)
+  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_property(GLOBAL APPEND PROPERTY STRETTO_FUZZ_TARGETS ${name})
+  set_property(GLOBAL PROPERTY STRETTO_FUZZ_CORPUS_${name} ${arg_CORPUS})
+  cmake_language(DEFER DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} CANCEL_CALL fuzz_registration)
+  cmake_language(DEFER DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ID fuzz_registration CALL _stretto_register_fuzz_tests)
+endfunction()
+
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND STRETTO_SANITIZE STREQUAL "address")
+  set(STRETTO_CAN_FUZZ TRUE)
+else()
+  set(STRETTO_CAN_FUZZ FALSE)
+endif()
+
+# The shares are known only when all fuzz targets are.
+function(_stretto_register_fuzz_tests)
+  get_property(targets GLOBAL PROPERTY STRETTO_FUZZ_TARGETS)
+  list(LENGTH targets count)
+  math(EXPR share "(${STRETTO_FUZZ_SECONDS} + ${count} - 1) / ${count}")
+  foreach(name IN LISTS targets)
+    get_property(corpus GLOBAL PROPERTY STRETTO_FUZZ_CORPUS_${name})
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
+    file(MAKE_DIRECTORY ${found})
+    add_test(NAME ${name} COMMAND ${name} -max_total_time=${share} -timeout=20 -rss_limit_mb=4096 ${found} ${corpus})
+    math(EXPR limit "${share} + 120")
+    set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${limit})
+  endforeach()
+endfunction()
+
+macro(_stretto_test_defaults)
+  if(NOT arg_LABEL)
+    get_filename_component(arg_LABEL ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+endmacro()
