@@ -1,0 +1,53 @@
+// How bytes cross between ranks: nonblocking point-to-point messages of any length.
+//
+// A message goes from one rank to another under a tag; a send meets the receive that names the same tag and peer. Tags of
+// messages that are in flight together between two ranks must differ; then messages may be started in any order on
+// either side. A send may wait for its receive (no buffering is promised), as MPI's does.
+//
+// A carrier belongs to one rank and is used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+
+namespace stretto::carrier {
+
+// A finished transfer. `id` is what the caller gave to start_send or start_recv; `bytes` the real length of the message
+// (for a receive: what was sent, never more than its capacity). A status other than ok says why the transfer failed.
+struct Completion {
+  std::uint64_t id = 0;
+  std::size_t bytes = 0;
+  Status status = Status::ok;
+};
+
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+
+  virtual const char* name() const noexcept = 0;
+  virtual int rank() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+
+  // Tags are taken modulo this number, a power of two and at least 2^15.
+  virtual std::uint64_t tags() const noexcept = 0;
+
+  // Begin a transfer. The memory belongs to the carrier until the completion with this id is reported (or cancel() returns
+  // true). bytes == 0 is a message like any other. peer == rank() is allowed.
+  virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept = 0;
+
+  // A message longer than `capacity` completes with Status::incompatible; memory beyond capacity is not touched.
+  virtual Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept = 0;
+
+  // Report up to done.size() finished transfers in *n. With none finished, wait for one up to `seconds` (0: return at once),
+  // giving the core away meanwhile. *n == 0 after the wait is no error.
+  virtual Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept = 0;
+
+  // Withdraw a transfer that no completion has been reported for. True: it will not be reported, and its memory is the
+  // caller's again. False: the carrier may still touch the memory, for as long as the carrier lives.
+  virtual bool cancel(std::uint64_t id) noexcept = 0;
+};
+
+}  // namespace stretto::carrier

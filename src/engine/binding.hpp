@@ -1,0 +1,43 @@
+// From the arguments of a collective to the blocks of its schedule.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace stretto::engine {
+
+// Buffers and counts as the caller of a collective gives them; counts and displacements in elements.
+//
+//                   in                            out
+//   allreduce       count                         count
+//   reduce          count                         count at the root (else null)
+//   broadcast       count at the root (else null) count; the root may give one address for both
+//   reduce_scatter  sum of counts                 counts[rank]
+//   allgather       counts[rank]                  counts[i] at displacements[i]
+//   gather          counts[rank]                  at the root: counts[i] at displacements[i]
+//   scatter         root: counts[i] at displ.[i]  counts[rank]
+//   alltoall        p * count                     p * count
+//   barrier         -                             -
+//
+// An empty `counts` stands for `count` elements a rank, an empty `displacements` for blocks one after another.
+// In place: in == out, or in == null where the table names an `in`. Then the input lies where MPI_IN_PLACE wants it: for
+// allgather and gather at the block's place in out; for scatter the root keeps its block in `in` (out == null).
+struct Arguments {
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;
+  std::span<const std::size_t> counts{};
+  std::span<const std::size_t> displacements{};
+};
+
+// Elements of block b when `count` elements are cut into `blocks` nearly even parts. Cuts fall on multiples of `grain`
+// elements when each part has several of them.
+std::size_t first_of(std::size_t count, int blocks, int b) noexcept;
+
+// Fills `blocks` for this schedule. invalid_argument when a needed buffer is null or the counts do not fit the schedule.
+Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments, std::vector<Block>* blocks) noexcept;
+
+}  // namespace stretto::engine

@@ -1,0 +1,122 @@
+// Runs a schedule: one rank's steps over its blocks, as a payload, over a carrier.
+//
+// One execution core, driven by the caller: run() blocks; start() returns a Request that is tested or waited for. Several
+// requests of an engine may be in flight; whichever is tested or waited for, all of them progress. All ranks start the same
+// runs on an engine in the same order. An engine is used by one thread at a time; distinct engines are independent.
+//
+// Failure. A rank that fails (a corrupt stream, say) keeps its side of the schedule: in place of each message that it still
+// owes it sends a mark that says so, and it takes in what others send. So each rank that depends on the failed one gets an
+// error that names it, nobody hangs, and the engine stays usable. When a peer is silent for `timeout` seconds the run ends
+// with Status::timeout and names who is missing at which step; after that the engine refuses further runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "carrier/carrier.hpp"
+#include "codec/codec.hpp"
+#include "payload/payload.hpp"
+#include "schedule/schedule.hpp"
+
+namespace stretto::engine {
+
+struct Options {
+  std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
+  int window = 4;                                      // receives of streams posted ahead, a peer
+  double timeout = 60;                                 // seconds without any progress before a run is given up
+  const codec::Parallel* parallel = nullptr;           // for the codec; borrowed while runs last
+};
+
+// One block of the vector on this rank: elements, and where the caller keeps it (null: the caller has no such block there;
+// the engine finds memory if the schedule needs some). in and out may be one address (in place), or overlap.
+struct Block {
+  std::size_t count = 0;
+  const void* in = nullptr;
+  void* out = nullptr;
+};
+
+// One collective on this rank. The engine copies `blocks` and `schedule`; the caller's buffers must live until the run has ended.
+struct Call {
+  std::shared_ptr<const schedule::Schedule> schedule;
+  payload::Spec payload;
+  std::vector<Block> blocks;  // schedule->blocks of them (see binding.hpp)
+  Options options;
+};
+
+// What ran, filled in when a run has ended.
+struct Report {
+  std::string algorithm;
+  payload::Kind payload = payload::Kind::raw;
+  std::uint64_t raw_bytes = 0;       // what this rank's messages would have been as raw values
+  std::uint64_t bytes_sent = 0;      // what they were
+  std::uint64_t messages_sent = 0;
+  std::uint64_t segments = 0;        // streams (or raw pieces) the vector was cut into
+  double compress_seconds = 0;
+  double decompress_seconds = 0;
+  double combine_seconds = 0;        // raw + raw, stream + stream, or raw + stream
+  double wait_seconds = 0;           // nothing to do but wait for a transfer
+  double total_seconds = 0;          // start to end
+  std::uint32_t contributions = 0;   // inputs in each result value
+  double promised_error = 0;         // error_factor * eps
+  double ratio() const noexcept { return bytes_sent ? double(raw_bytes) / double(bytes_sent) : 1.0; }
+};
+
+class Engine;
+class Run;
+
+// A run in flight. Movable; when destroyed before its end it waits for it.
+class Request {
+ public:
+  Request() noexcept = default;
+  Request(Request&&) noexcept;
+  Request& operator=(Request&&) noexcept;
+  ~Request();
+
+  bool active() const noexcept { return run_ != nullptr; }
+
+  // Progress without waiting. *done: the run has ended (well or not), its status is returned, and the request is inactive.
+  // An inactive request is done, ok.
+  Status test(bool* done, Report* report = nullptr) noexcept;
+
+  // Progress to the end.
+  Status wait(Report* report = nullptr) noexcept;
+
+ private:
+  friend class Engine;
+  Engine* engine_ = nullptr;
+  Run* run_ = nullptr;
+};
+
+class Engine {
+ public:
+  explicit Engine(carrier::Carrier& carrier);  // borrowed
+  ~Engine();                                   // ends what is in flight
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  carrier::Carrier& carrier() noexcept;
+
+  // Checks the call on this rank (invalid_argument, invalid_bound, unsupported: nothing has moved), runs it to the end.
+  Status run(const Call& call, Report* report = nullptr) noexcept;
+
+  // Checks the call and begins it. The request must not outlive the engine.
+  Status start(const Call& call, Request* request) noexcept;
+
+  // Progress of all runs in flight, without waiting.
+  Status progress() noexcept;
+
+  // Bytes that the engine keeps for reuse; trim() gives idle ones back.
+  std::size_t pooled_bytes() const noexcept;
+  void trim() noexcept;
+
+ private:
+  friend class Request;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stretto::engine
