@@ -27,7 +27,7 @@ namespace stretto::engine {
 struct Options {
   std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
   int window = 4;                                      // receives of streams posted ahead, a peer
-  double timeout = 60;                                 // seconds without any progress before a run is given up
+  double timeout = 60;                                 // seconds without any progress before a run is given up; <= 0: never
   const codec::Parallel* parallel = nullptr;           // for the codec; borrowed while runs last
 };
 
@@ -45,6 +45,14 @@ struct Call {
   payload::Spec payload;
   std::vector<Block> blocks;  // schedule->blocks of them (see binding.hpp)
   Options options;
+
+  // Several inputs on a rank (reductions with sum, mean, min, max). With `several`, this rank contributes the combination
+  // of `inputs`, any number of vectors and possibly none (sum and mean only), each holding all blocks one after another;
+  // Block::in is ignored. Compressed payloads combine them as codes, so who holds which input does not show in the
+  // result. `contributions` is then the number of inputs of all ranks together (mean divides by it); else 0.
+  bool several = false;
+  std::vector<const void*> inputs;
+  std::uint32_t contributions = 0;
 };
 
 // What ran, filled in when a run has ended.
