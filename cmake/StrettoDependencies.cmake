@@ -1,6 +1,6 @@
 # Libraries that stretto stands on, each under one target name:
 #   fmt::fmt  hwloc::hwloc  hwy::hwy  CLI11::CLI11  nlohmann_json::nlohmann_json  PNG::PNG  Threads::Threads  MPI::MPI_C
-#   GTest::gtest  GTest::gmock  GTest::gtest_main  benchmark::benchmark
+#   GTest::gtest  GTest::gtest_main  benchmark::benchmark
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Checks that includes in src/ go downward only: a file includes headers of its own floor and of the floors it may use.
+
+usage: check_floors.py [ROOT]    prints each include that climbs, as FILE:LINE, and exits 1 when there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+# What each floor may include besides itself. `base` is below all of them.
+USES = {
+    "base": set(),
+    "codec": set(),
+    "schedule": set(),
+    "topology": set(),
+    "carrier": set(),
+    "payload": {"codec"},
+    "node": {"topology", "carrier"},
+    "model": {"schedule", "topology"},
+    "engine": {"schedule", "payload", "carrier", "codec"},
+    "api": {"engine", "node", "model", "schedule", "payload", "carrier", "codec", "topology"},
+    "mpi": {"api"},
+}
+GROUND = {"codec", "schedule", "topology"}  # know nothing of MPI
+SOURCES = {".cpp", ".hpp", ".c", ".h", ".cu", ".cuh", ".inc"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<open>["<])(?P<path>[^">]+)[">]')
+
+
+def climbing(root):
+    """Yields (file, line number, what is wrong)."""
+    src = root / "src"
+    for file in sorted(src.rglob("*")):
+        if file.suffix not in SOURCES:
+            continue
+        floor = file.relative_to(src).parts[0]
+        if floor not in USES:
+            yield file, 1, f"src/{floor} is no floor that check_floors.py knows"
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            path = match["path"]
+            if floor in GROUND and path == "mpi.h":
+                yield file, number, f"{floor} knows nothing of MPI"
+            if match["open"] == "<":
+                continue
+            if ".." in path.split("/"):
+                yield file, number, f'"{path}" is relative; name it from src/'
+            target = path.split("/")[0]
+            if target == "stretto" and floor not in ("api", "mpi"):
+                yield file, number, f'{floor} includes the public "{path}"'
+            if target in USES and target not in USES[floor] | {floor, "base"}:
+                yield file, number, f'{floor} includes "{path}", which is not below it'
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    if not (root / "src").is_dir():
+        sys.exit(f"{root} has no src/")
+    found = list(climbing(root))
+    for file, number, what in found:
+        print(f"{file.relative_to(root)}:{number}: {what}")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

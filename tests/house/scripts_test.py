@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Tests of scripts/check_floors.py and bench/table.py, each run as people run it."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def run(script, *args):
+    done = subprocess.run([sys.executable, str(ROOT / script), *args], capture_output=True, text=True, timeout=30)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Floors(unittest.TestCase):
+    def check(self, file, text):
+        with tempfile.TemporaryDirectory() as root:
+            path = pathlib.Path(root, "src", file)
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            return run("scripts/check_floors.py", root)
+
+    def test_an_include_of_the_own_floor_or_of_one_below_is_accepted(self):
+        self.assertEqual(self.check("engine/a.cpp", '#include "engine/a.hpp"\n#include "base/status.hpp"\n'
+                                    '#include "payload/block.hpp"\n#include <vector>\n'), (0, ""))
+
+    def test_an_include_of_a_floor_above_is_named_with_its_line(self):
+        status, text = self.check("codec/a.hpp", '#include <vector>\n#include "engine/run.hpp"\n')
+        self.assertEqual(status, 1)
+        self.assertIn('src/codec/a.hpp:2: codec includes "engine/run.hpp"', text)
+
+    def test_the_ground_floor_may_not_include_mpi(self):
+        self.assertEqual(self.check("schedule/a.cpp", "#include <mpi.h>\n")[0], 1)
+        self.assertEqual(self.check("carrier/a.cpp", "#include <mpi.h>\n")[0], 0)
+
+    def test_an_include_that_leaves_its_directory_by_dots_is_refused(self):
+        self.assertEqual(self.check("codec/a.cpp", '#include "../engine/run.hpp"\n')[0], 1)
+
+
+class Table(unittest.TestCase):
+    def table(self, text):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "rows.jsonl")
+            path.write_text(text)
+            return run("bench/table.py", str(path))
+
+    def test_a_row_with_a_peer_shows_both_values_and_the_ratio(self):
+        status, text = self.table('{"bench": "hosts", "case": "p=4", "metric": "ms", "value": 75.0, "unit": "ms", '
+                                  '"peer": "MPI_Allreduce", "peer_value": 900.0, "ratio": 12.0, "mpi": "x"}\n')
+        self.assertEqual(status, 0)
+        self.assertEqual(text.splitlines()[1].split(), ["case", "metric", "value", "unit", "peer", "peer's", "ratio", "mpi"])
+        self.assertEqual(text.splitlines()[3].split(), ["p=4", "ms", "75.00", "ms", "MPI_Allreduce", "900.0", "12.00", "x"])
+
+    def test_a_line_that_is_no_row_is_refused_with_its_place(self):
+        for bad in ("not json", '{"bench": "b"}', "3"):
+            status, text = self.table('{"bench":"b","case":"c","metric":"m","value":1,"unit":"u"}\n' + bad + "\n")
+            self.assertEqual(status, 1)
+            self.assertIn("rows.jsonl:2:", text)
+
+    def test_a_file_without_rows_is_refused(self):
+        self.assertEqual(self.table("")[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
