@@ -35,7 +35,7 @@ class Carrier {
   virtual std::uint64_t tags() const noexcept = 0;
 
   // Begin a transfer. The memory belongs to the carrier until the completion with this id is reported (or cancel() returns
-  // true). bytes == 0 is a message like any other. peer == rank() is allowed.
+  // true). bytes == 0 is a message like any other. peer == rank() is allowed. Ids in flight on a carrier are distinct.
   virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept = 0;
 
   // A message longer than `capacity` completes with Status::incompatible; memory beyond capacity is not touched.
