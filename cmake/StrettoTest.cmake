@@ -2,6 +2,8 @@
 # otherwise, and a time limit, so that a hang is a failure with a name.
 include(GoogleTest)
 
+add_custom_target(mpi_tests)  # every program that stretto_mpi_test runs
+
 # stretto_test(NAME SOURCES ... LIBS ... [LABEL label] [TIMEOUT seconds] [PROCESSORS n] [WHOLE])
 # A GoogleTest program NAME. Each of its tests is an entry of ctest; with WHOLE (many tiny tests) the program is one.
 function(stretto_test name)
@@ -22,11 +24,12 @@ endfunction()
 # Runs an existing program once for each number of ranks, as NAME.pN, under the launcher of the MPI of this build.
 # Ranks may exceed cores (scripts/launch). The label is `mpi` unless given.
 function(stretto_mpi_test name)
-  cmake_parse_arguments(arg "" "TARGET;LABEL;TIMEOUT;PROCESSORS" "RANKS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;LABEL;TIMEOUT" "RANKS;ARGS" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL mpi)
   endif()
   _stretto_test_defaults()
+  add_dependencies(mpi_tests ${arg_TARGET})
   foreach(ranks IN LISTS arg_RANKS)
     add_test(NAME ${name}.p${ranks}
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/launch ${MPIEXEC_EXECUTABLE} ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})

@@ -1,0 +1,46 @@
+# The commands of this project. `make help` lists them; the work is in scripts/, and CMake builds (CMakePresets.json).
+MPI ?= auto
+export MPI
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-exhaustive bench setup build asan tsan format tidy clean
+
+help: ## this list
+	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR]"
+	@sed -n 's/^\([a-z%-]*\):.*## \(.*\)/  \1@\2/p' Makefile | column -t -s@ 2>/dev/null || sed -n 's/^\([a-z%-]*\):.*## /  \1  /p' Makefile
+
+demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture, an HTML page
+	@scripts/demo
+
+test: ## set up, build, and run all tests: release, asan and ubsan with fuzzing, tsan, and the other MPI
+	@scripts/test
+
+test-exhaustive: ## every one of the 2^32 float32 patterns, for seven bounds (hours)
+	@scripts/exhaustive
+
+bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
+	@scripts/bench
+
+bench-%: ## run one benchmark: bench-codec, bench-ratio, bench-hosts, ...
+	@scripts/bench $*
+
+setup: ## install what is missing: system packages, Python tools, an MPI
+	@scripts/setup test
+
+build: ## the release build, in build/release-MPI
+	@scripts/build release
+
+asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, with fuzzing
+	@TEST_PARTS=asan scripts/test
+
+tsan: ## tests under ThreadSanitizer
+	@TEST_PARTS=tsan scripts/test
+
+format: ## lay out all sources with clang-format
+	@scripts/format
+
+tidy: ## static checks with clang-tidy
+	@scripts/tidy
+
+clean: ## remove build/ and .venv/
+	rm -rf build .venv

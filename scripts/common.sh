@@ -1,0 +1,21 @@
+# Sourced by the scripts beside it: where things are, and what the setup found.
+set -eu
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT"
+MPI=${MPI:-auto}
+
+say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# use_setup LEVEL: run the setup (silent when nothing changed) and read what it found:
+# MPICC, MPIRUN, MPI_FLAVOUR, PYTHON, FUZZ_CC and FUZZ_CXX (empty where no Clang can fuzz).
+use_setup() {
+  "$ROOT/scripts/setup" "$1"
+  . "$ROOT/build/setup/${MPI//[^A-Za-z0-9]/_}.$1"
+}
+
+# The build directory of a kind (release, asan, tsan) for the MPI in use: MPIs differ in their binary interface.
+build_dir() { echo "$ROOT/build/$1-$MPI_FLAVOUR"; }
