@@ -117,25 +117,30 @@ typedef enum stretto_bound {
 } stretto_bound;
 
 /* What `bound` holds for, in reductions of K contributions (K = p, or the total of stretto_allreduce_multi):
- *  CONTRIBUTION  each contribution is within it: eps = bound, the result of a sum is within K*eps;
+ *  CONTRIBUTION  each contribution is within it: eps = bound, and a sum is within K*eps, guaranteed;
  *  RESULT        the result is within it, guaranteed: eps = bound/K for SUM and DIFFERENCE, eps = bound for the rest;
- *  RESULT_STATISTICAL_95   the result of SUM, DIFFERENCE and MEAN is within it for about 95 % of the elements, when errors of the
- *                contributions are independent and about normal with eps = 3 sigma (not guaranteed, and not true of inputs
- *                that are equal): K independent errors stay within (2/3)*sqrt(K)*eps with probability 95.44 %, so
- *                eps = bound / ((2/3)*sqrt(K)); a K below 3 falls back to RESULT. MIN and MAX: as RESULT.
- * All of it up to half a unit in the last place of the result, from rounding it to its type. */
+ *  RESULT_STATISTICAL_95          the result of SUM, DIFFERENCE and MEAN is within it with probability 95.44 %, *if* the
+ *                errors of the contributions are independent and normal with eps = 3 sigma: then K of them stay within
+ *                (2/3)*sqrt(K)*eps, so eps = bound/((2/3)*sqrt(K)) for a sum. Not guaranteed: equal inputs have equal
+ *                errors, and those of rough data are uniform over the grid (eps = sqrt(3) sigma), where it is 75 %;
+ *  RESULT_STATISTICAL_95_UNIFORM  the same for independent uniform errors: eps = bound/((2/sqrt(3))*sqrt(K)). Holds for
+ *                95 % of the elements of rough data, and for more where data are smooth.
+ * The statistical scopes are RESULT for K < 3, for MIN and MAX, and for PAYLOAD_RECOMPRESS and CPRP2P.
+ * Everywhere up to half a unit in the last place of the result, from rounding it to its type. */
 typedef enum stretto_scope {
   STRETTO_SCOPE_CONTRIBUTION = 0,
   STRETTO_SCOPE_RESULT = 1,
-  STRETTO_SCOPE_RESULT_STATISTICAL_95 = 2
+  STRETTO_SCOPE_RESULT_STATISTICAL_95 = 2,
+  STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM = 3
 } stretto_scope;
 
 typedef enum stretto_payload {
   STRETTO_PAYLOAD_AUTO = 0,
   STRETTO_PAYLOAD_RAW = 1,         /* values as they are: exact, whatever the bound */
-  STRETTO_PAYLOAD_RECOMPRESS = 2,  /* decompress, operate, compress at every combination: errors grow hop by hop */
+  STRETTO_PAYLOAD_RECOMPRESS = 2,  /* (DOC) decompress, operate, compress at every combination: errors grow */
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every rank's input compressed up front, then stream + stream */
-  STRETTO_PAYLOAD_FUSED = 4        /* raw values added to the incoming stream in one pass: same bits as homomorphic */
+  STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass: same bits as homomorphic */
+  STRETTO_PAYLOAD_CPRP2P = 5       /* every message compressed by its sender and decompressed by its receiver */
 } stretto_payload;
 
 #define STRETTO_NAME_MAX 32
@@ -144,14 +149,14 @@ typedef enum stretto_payload {
 typedef struct stretto_report {
   size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
   char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring" */
-  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused" */
+  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p" */
   uint64_t contributions;           /* K: inputs that went into each element of the result */
   uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule */
   uint64_t bytes_sent;              /* what it sent, the agreement exchange not counted */
   double ratio;                     /* raw_bytes / bytes_sent; 1 when nothing was sent */
   double eps;                       /* bound used for each contribution, absolute; 0 when exact */
   double promised_error;            /* |result - exact| <= this for every element, up to half an ulp; 0 when exact.
-                                       A statistical bound (at 95.44 %) with STRETTO_SCOPE_RESULT_STATISTICAL_95 */
+                                       With a statistical scope, the statistical bound */
   double codec_seconds;             /* spent in the codec by this rank */
   double agree_seconds;             /* from the start until the agreement exchange was complete */
   double seconds;                   /* from the start to completion */
@@ -161,7 +166,8 @@ typedef struct stretto_report {
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
- * bound_kind, bound, scope, schedule, payload, segment and check; a difference gives STRETTO_INCOMPATIBLE on every rank. */
+ * bound_kind, bound, scope, schedule, payload, segment and check; a difference gives STRETTO_INCOMPATIBLE on every
+ * rank. */
 typedef struct stretto_options {
   size_t size;               /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind;  /* NONE: exact */
@@ -182,17 +188,19 @@ typedef struct stretto_options {
   {sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, \
    0, 0.0, 1, NULL, NULL, 0, NULL}
 
-/* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a few
- * hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for relative bounds, the number of
- * contributions, and each rank's own argument errors. If ranks differ in collective, count, type, operation, root, bound, scope, schedule, payload or
- * segment, every rank returns STRETTO_INCOMPATIBLE and the message names the field, both values and a rank for each.
- * check = 0 saves it where nothing else needs it (relative bounds, gatherv, scatterv and
- * stretto_allreduce_multi do): then ranks that differ wait until the timeout, and a rank's own argument error is its own. */
+/* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a
+ * few hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for
+ * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
+ * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
+ * and the message names the field, both values and a rank for each. check = 0 saves it where nothing else needs it
+ * (relative bounds, gatherv, scatterv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
+ * and a rank's own argument error is its own. */
 
-/* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus half
- * an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the same); a sum
- * that does not fit its type gives STRETTO_OVERFLOW. Other integers: STRETTO_UNSUPPORTED. NaN and infinities travel bit for bit; a sum
- * that meets one is what floating point gives. Collectives that only move data compress once: error <= eps, whatever the scope. */
+/* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
+ * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the
+ * same); a sum that does not fit its type gives STRETTO_OVERFLOW. Other integers: STRETTO_UNSUPPORTED. NaN and
+ * infinities travel bit for bit; a sum that meets one is what floating point gives. Collectives that only move data
+ * compress once: error <= eps, whatever the scope. */
 
 /* ------------------------------------------------------------------------------------- communicators ---- */
 
@@ -208,9 +216,10 @@ STRETTO_API stretto_status stretto_thread_group_create(int ranks, stretto_thread
 /* Free a group; NULL is legal. Every communicator made from it must have been freed. */
 STRETTO_API stretto_status stretto_thread_group_free(stretto_thread_group group);
 
-/* Collective over the group: each of its `ranks` threads calls it once, with its own rank in [0, ranks), and it returns when
- * all have. A rank out of range or taken twice gives STRETTO_INVALID_ARGUMENT, and a thread that does not come within 300 s
- * STRETTO_TIMEOUT, on all of them. *comm is owned by the caller. May be repeated for further communicators. */
+/* Collective over the group: each of its `ranks` threads calls it once, with its own rank in [0, ranks), and it
+ * returns when all have. A rank out of range or taken twice gives STRETTO_INVALID_ARGUMENT, and a thread that does
+ * not come within 300 s STRETTO_TIMEOUT, on all of them. *comm is owned by the caller. May be repeated for further
+ * communicators. */
 STRETTO_API stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank, stretto_comm* comm);
 
 /* Free a communicator; NULL is legal. Not collective over threads; collective over MPI (it frees a duplicate).
@@ -235,11 +244,12 @@ STRETTO_API stretto_status stretto_allreduce(const void* sendbuf, void* recvbuf,
                                              stretto_op op, stretto_comm comm, const stretto_options* options);
 
 /* The same over any number of contributions a rank: recvbuf[i] = op over all ranks, and over the k arrays of each, of
- * contributions[j][i]. k >= 0 may differ between ranks and need not be the same; a rank with k == 0 adds nothing (SUM and MEAN only, else STRETTO_INVALID_ARGUMENT).
- * Operations: SUM, MEAN, MIN, MAX. K = the sum of k over all ranks, >= 1. Each array holds `count` elements, none may overlap recvbuf.
- * Error as stretto_allreduce with this K. With a bound the local ones are added in code space, so the result is bit for bit the same
- * however the K contributions are shared out among however many ranks (not with PAYLOAD_RECOMPRESS, and not for raw
- * floating sums). contributions is borrowed as the buffers are. */
+ * contributions[j][i]. k >= 0 may differ between ranks and need not be the same; a rank with k == 0 adds nothing (SUM
+ * and MEAN only, else STRETTO_INVALID_ARGUMENT). Operations: SUM, MEAN, MIN, MAX. K = the sum of k over all ranks, >=
+ * 1. Each array holds `count` elements, none may overlap recvbuf. Error as stretto_allreduce with this K. With a
+ * bound the local ones are added in code space, so the result is bit for bit the same however the K contributions are
+ * shared out among however many ranks (not with PAYLOAD_RECOMPRESS, and not for raw floating sums). contributions is
+ * borrowed as the buffers are. */
 STRETTO_API stretto_status stretto_allreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
                                                    stretto_type type, stretto_op op, stretto_comm comm,
                                                    const stretto_options* options);
@@ -266,8 +276,8 @@ STRETTO_API stretto_status stretto_reduce_scatter(const void* sendbuf, void* rec
 STRETTO_API stretto_status stretto_allgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_comm comm, const stretto_options* options);
 
-/* The same with counts[r] elements from rank r, placed at recvbuf + displs[r]. Both of p entries, counts the same on all
- * ranks; displs NULL: end to end. Blocks must not overlap. Elements of recvbuf between blocks are not written. */
+/* The same with counts[r] elements from rank r, placed at recvbuf + displs[r]. Both of p entries, counts the same on
+ * all ranks; displs NULL: end to end. Blocks must not overlap. Elements of recvbuf between blocks are not written. */
 STRETTO_API stretto_status stretto_allgatherv(const void* sendbuf, void* recvbuf, const size_t* counts,
                                               const size_t* displs, stretto_type type, stretto_comm comm,
                                               const stretto_options* options);
@@ -293,8 +303,8 @@ STRETTO_API stretto_status stretto_scatterv(const void* sendbuf, const size_t* c
 STRETTO_API stretto_status stretto_gather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                           stretto_comm comm, const stretto_options* options);
 
-/* The same with counts[r] elements from rank r at recvbuf + displs[r]; recvbuf, counts and displs (NULL: end to end) are
- * significant at root, sendcount = counts[rank] on every rank, or STRETTO_INCOMPATIBLE on all of them. */
+/* The same with counts[r] elements from rank r at recvbuf + displs[r]; recvbuf, counts and displs (NULL: end to end)
+ * are significant at root, sendcount = counts[rank] on every rank, or STRETTO_INCOMPATIBLE on all of them. */
 STRETTO_API stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
                                            const size_t* displs, stretto_type type, int root, stretto_comm comm,
                                            const stretto_options* options);
@@ -394,18 +404,20 @@ typedef struct stretto_stream_info {
 STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
 STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 
-/* max - min of the finite values in one pass, as *lo and *hi (0 and 0 when there is none). Take hi - lo times a fraction
- * for a relative bound; combine over parts by min and max. */
+/* max - min of the finite values in one pass, as *lo and *hi (0 and 0 when there is none). Take hi - lo times a
+ * fraction for a relative bound; combine over parts by min and max. */
 STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
                                                double* hi);
 
-/* Compress `count` values with absolute bound eps > 0 (integers: lossless, eps is ignored) to out of `capacity` bytes;
- * stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic, or is x bit for bit (NaN, Inf, values that
- * the grid cannot carry). count == 0 gives a header. STRETTO_INVALID_BOUND for an eps that is not finite and positive. */
+/* Compress `count` values with absolute bound eps > 0 (integers: lossless, eps is ignored) to out of `capacity`
+ * bytes; stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic, or is x bit
+ * for bit (NaN, Inf, values that the grid cannot carry). count == 0 gives a header. STRETTO_INVALID_BOUND for an eps
+ * that is not finite and positive. */
 STRETTO_API stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
                                             size_t capacity, size_t* written, unsigned flags);
 
-/* Decode all values. count must be the stream's (STRETTO_INVALID_ARGUMENT otherwise). divisor >= 1: each value divided by it (mean of a sum). */
+/* Decode all values. count must be the stream's (STRETTO_INVALID_ARGUMENT otherwise). divisor >= 1: each value
+ * divided by it (mean of a sum). */
 STRETTO_API stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count,
                                               uint32_t divisor);
 
@@ -417,9 +429,10 @@ STRETTO_API stretto_status stretto_decompress_slice(const void* stream, size_t b
 STRETTO_API stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info);
 STRETTO_API stretto_status stretto_validate(const void* stream, size_t bytes);
 
-/* out = a + b, a - b, min(a, b), max(a, b), element by element, in code space: no further error, so sums of K compressed inputs are
- * within K*eps whatever the order and grouping, which the bytes do not depend on either. Same type, count and grid width, else STRETTO_INCOMPATIBLE.
- * Codes widen to 64 bits when they must; STRETTO_OVERFLOW beyond. stretto_combine_bound() suffices as capacity. */
+/* out = a + b, a - b, min(a, b), max(a, b), element by element, in code space: no further error, so sums of K
+ * compressed inputs are within K*eps whatever the order and grouping, which the bytes do not depend on either. Same
+ * type, count and grid width, else STRETTO_INCOMPATIBLE. Codes widen to 64 bits when they must; STRETTO_OVERFLOW
+ * beyond. stretto_combine_bound() suffices as capacity. */
 STRETTO_API stretto_status stretto_stream_add(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
                                               size_t capacity, size_t* written, unsigned flags);
 STRETTO_API stretto_status stretto_stream_subtract(const void* a, size_t a_bytes, const void* b, size_t b_bytes,

@@ -1,0 +1,127 @@
+#include "api/agreement.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "api/collective.hpp"
+#include "api/choice.hpp"
+#include "api/types.hpp"
+
+namespace stretto::api {
+
+namespace {
+
+constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+
+const char* field_name(Field f) noexcept {
+  switch (f) {
+    case Field::collective: return "collective";
+    case Field::type: return "type";
+    case Field::op: return "operation";
+    case Field::commutes: return "user_commutes";
+    case Field::count: return "count";
+    case Field::counts: return "counts (by checksum)";
+    case Field::root: return "root";
+    case Field::bound_kind: return "bound_kind";
+    case Field::bound: return "bound";
+    case Field::scope: return "scope";
+    case Field::schedule: return "schedule";
+    case Field::payload: return "payload";
+    case Field::segment: return "segment";
+  }
+  return "?";
+}
+
+std::string field_value(Field f, std::uint64_t v) {
+  const auto i = static_cast<int>(v);
+  switch (f) {
+    case Field::collective: return collective_name(static_cast<Collective>(i));
+    case Field::type: return type_name(static_cast<stretto_type>(i));
+    case Field::op: return op_name(static_cast<stretto_op>(i));
+    case Field::commutes:
+    case Field::count:
+    case Field::root:
+    case Field::segment: return fmt::format("{}", v);
+    case Field::counts: return fmt::format("{:08x}", v);
+    case Field::bound_kind: return bound_name(static_cast<stretto_bound>(i));
+    case Field::bound: return fmt::format("{}", from_ordered(v));
+    case Field::scope: return scope_name(static_cast<stretto_scope>(i));
+    case Field::schedule: return schedule_name(i);
+    case Field::payload: return payload_name(static_cast<stretto_payload>(i));
+  }
+  return "?";
+}
+
+Status differences(const Signature& merged) {
+  std::string text;
+  for (int i = 0; i < fields; ++i) {
+    const Span& s = merged.span[i];
+    if (s.lo == s.hi) continue;
+    const auto f = static_cast<Field>(i);
+    text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
+                        field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
+    if (f == Field::collective) break;  // the other arguments mean different things then
+  }
+  return text.empty() ? Status::ok : fail(Status::incompatible, text);
+}
+
+}  // namespace
+
+std::uint64_t ordered(double value) noexcept {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return bits & sign_bit ? ~bits : bits | sign_bit;
+}
+
+double from_ordered(std::uint64_t bits) noexcept {
+  return std::bit_cast<double>(bits & sign_bit ? bits & ~sign_bit : ~bits);
+}
+
+void Signature::set(Field f, std::uint64_t value, int rank) noexcept {
+  const auto r = static_cast<std::uint32_t>(rank);
+  span[static_cast<std::size_t>(f)] = {value, value, r, r};
+}
+
+void Signature::set(Field f, double value, int rank) noexcept { set(f, ordered(value), rank); }
+
+void Signature::set_failure(Status s, const char* message, int rank) noexcept {
+  status = static_cast<std::uint32_t>(s);
+  failed_rank = static_cast<std::uint32_t>(rank);
+  const std::size_t n = std::min(std::strlen(message), text.size() - 1);
+  std::memcpy(text.data(), message, n);
+  text[n] = 0;
+}
+
+void merge(const Signature& from, Signature& into) noexcept {
+  for (int i = 0; i < fields; ++i) {
+    const Span& a = from.span[i];
+    Span& b = into.span[i];
+    // Ties go to the lower rank, so that the order of merging does not show.
+    if (a.lo < b.lo || (a.lo == b.lo && a.lo_rank < b.lo_rank)) b.lo = a.lo, b.lo_rank = a.lo_rank;
+    if (a.hi > b.hi || (a.hi == b.hi && a.hi_rank < b.hi_rank)) b.hi = a.hi, b.hi_rank = a.hi_rank;
+  }
+  if (from.status && (!into.status || from.failed_rank < into.failed_rank)) {
+    into.status = from.status;
+    into.failed_rank = from.failed_rank;
+    into.text = from.text;
+  }
+  into.lo = std::min(into.lo, from.lo);
+  into.hi = std::max(into.hi, from.hi);
+  into.contributions += from.contributions;
+}
+
+Status verdict(const Signature& merged, int rank) noexcept {
+  try {
+    if (merged.status) {
+      const auto s = static_cast<Status>(merged.status);
+      if (static_cast<int>(merged.failed_rank) == rank) return fail(s, "{}", merged.text.data());
+      return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
+    }
+    return differences(merged);
+  } catch (...) {
+    return fail(merged.status ? static_cast<Status>(merged.status) : Status::incompatible,
+                std::string_view("ranks disagree (no memory for the details)"));
+  }
+}
+
+}  // namespace stretto::api

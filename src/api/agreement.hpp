@@ -1,0 +1,58 @@
+// What the ranks tell each other before a collective moves data, and what follows from it.
+//
+// A signature is a flat record of words that combines associatively and commutatively, rank by rank, in one small
+// allreduce. It holds the arguments on which ranks must agree, each as the smallest and the largest value seen with a rank
+// that gave it; the first failure found by any rank in its own arguments; the range of the values; and the number of
+// contributions. Pure data: no communication here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace stretto::api {
+
+// Arguments that must be the same on all ranks, in the order in which a difference is reported.
+enum class Field : std::uint8_t {
+  collective, type, op, commutes, count, counts, root, bound_kind, bound, scope, schedule, payload, segment
+};
+inline constexpr int fields = 13;
+
+// An argument as all ranks gave it.
+struct Span {
+  std::uint64_t lo = 0, hi = 0;
+  std::uint32_t lo_rank = 0, hi_rank = 0;
+};
+
+struct Signature {
+  std::array<Span, fields> span{};
+  std::uint32_t status = 0;        // of the lowest rank that failed; 0: none did
+  std::uint32_t failed_rank = 0;
+  std::array<char, 112> text{};    // its message, cut to fit, zero-terminated
+  double lo = std::numeric_limits<double>::infinity();   // range of the finite values; lo > hi: there are none
+  double hi = -std::numeric_limits<double>::infinity();
+  std::uint64_t contributions = 0;
+
+  void set(Field f, std::uint64_t value, int rank) noexcept;
+  void set(Field f, double value, int rank) noexcept;  // orders as the numbers do, NaN included
+  void set_failure(Status s, const char* message, int rank) noexcept;
+};
+
+inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
+static_assert(sizeof(Signature) % sizeof(std::uint64_t) == 0);
+
+// into = into (+) from.
+void merge(const Signature& from, Signature& into) noexcept;
+
+// What every rank concludes from the merged signature: ok, the failure of some rank, or `incompatible` naming each argument
+// that differs with two of its values and a rank for each. Leaves the message of this thread.
+Status verdict(const Signature& merged, int rank) noexcept;
+
+// The value of a double as a field that orders like the doubles do, and back.
+std::uint64_t ordered(double value) noexcept;
+double from_ordered(std::uint64_t bits) noexcept;
+
+}  // namespace stretto::api

@@ -1,0 +1,298 @@
+#include "api/arguments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "api/choice.hpp"
+#include "api/payloads.hpp"
+#include "api/types.hpp"
+
+namespace stretto::api {
+
+namespace {
+
+bool in_place(const void* p) noexcept { return p == STRETTO_IN_PLACE; }
+
+// Elements of the largest buffer of the call, which its bytes must fit; false on overflow.
+bool addressable(const Call& c, int ranks) {
+  const std::size_t limit = std::numeric_limits<std::ptrdiff_t>::max() / stretto_type_size(c.type);
+  if (!c.counts_given) {
+    const bool per_rank = c.collective != Collective::allreduce && c.collective != Collective::allreduce_multi &&
+                          c.collective != Collective::reduce && c.collective != Collective::bcast;
+    return c.count <= limit / (per_rank ? static_cast<std::size_t>(ranks) : 1);
+  }
+  std::size_t end = 0;
+  for (std::size_t r = 0; r < c.counts.size(); ++r) {
+    const std::size_t first = c.displs.empty() ? end : c.displs[r];
+    if (first > limit || c.counts[r] > limit - first) return false;
+    end = c.displs.empty() ? first + c.counts[r] : end;
+  }
+  return true;
+}
+
+Status check_kind(const Call& c, int ranks) {
+  if (!is_type(c.type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(c.type));
+  if (rooted(c.collective) && (c.root < 0 || c.root >= ranks))
+    return fail(Status::invalid_argument, "root {} is no rank of {}", c.root, ranks);
+  if (!addressable(c, ranks))
+    return fail(Status::invalid_argument, "a buffer of {} elements of {} for {} ranks exceeds the address space",
+                c.count, type_name(c.type), ranks);
+  if (!reduces(c.collective)) return Status::ok;
+  if (!is_op(c.op)) return fail(Status::invalid_argument, "operation {} is no stretto_op", int(c.op));
+  if (c.op == STRETTO_USER && !c.settings.options.user_function)
+    return fail(Status::invalid_argument, "STRETTO_USER needs options.user_function");
+  if (!payload::defined(payload_op(c.op), payload_type(c.type)))
+    return fail(Status::unsupported, "operation {} is not defined on type {}", op_name(c.op), type_name(c.type));
+  if (c.collective == Collective::allreduce_multi && c.op != STRETTO_SUM && c.op != STRETTO_MEAN &&
+      c.op != STRETTO_MIN && c.op != STRETTO_MAX)
+    return fail(Status::unsupported, "allreduce_multi takes sum, mean, min and max, not {}", op_name(c.op));
+  return Status::ok;
+}
+
+Status check_bound(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  const auto kind = int(o.bound_kind), scope = int(o.scope), payload = int(o.payload);
+  if (kind < STRETTO_BOUND_NONE || kind > STRETTO_BOUND_RELATIVE)
+    return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
+  if (scope < STRETTO_SCOPE_CONTRIBUTION || scope > STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM)
+    return fail(Status::invalid_argument, "scope {} is no stretto_scope", scope);
+  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_CPRP2P)
+    return fail(Status::invalid_argument, "payload {} is no stretto_payload", payload);
+  const bool compressed = payload > STRETTO_PAYLOAD_RAW;
+  if (o.bound_kind == STRETTO_BOUND_NONE) {
+    if (compressed && is_floating(c.type))
+      return fail(Status::invalid_argument, "payload {} needs a bound", payload_name(o.payload));
+    if (!compressed) return Status::ok;
+  } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
+    return fail(Status::invalid_bound, "bound {} is not finite and positive", o.bound);
+  }
+  if (!has_streams(c.type))
+    return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
+  if (reduces(c.collective) && !payload::compressible(payload_op(c.op)))
+    return fail(Status::unsupported, "operation {} cannot keep a bound", op_name(c.op));
+  return Status::ok;
+}
+
+Status check_options(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
+  if (o.report && o.report->size < sizeof o.report->size)
+    return fail(Status::invalid_argument, "report.size is {}; use STRETTO_REPORT_INIT", o.report->size);
+  if (c.settings.schedule.empty()) return Status::ok;
+  return check_schedule(c);
+}
+
+// One buffer: not null unless empty, and in place only where the collective has it.
+Status check_buffer(const void* p, const char* what, std::size_t elements, bool may_be_in_place) {
+  if (in_place(p))
+    return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
+  return p || elements == 0 ? Status::ok
+                            : fail(Status::invalid_argument, "{} is NULL with {} elements", what, elements);
+}
+
+std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
+
+// Elements that this rank gives and gets.
+struct Extent {
+  std::size_t send = 0, recv = 0;
+  bool sends = true, receives = true;    // whether the buffer matters on this rank
+  bool send_in_place = false, recv_in_place = false;
+};
+
+Extent extent(const Call& c, int rank, int ranks) {
+  const std::size_t p = static_cast<std::size_t>(ranks), n = c.count;
+  const bool root = rank == c.root;
+  const std::size_t all = c.counts_given ? sum(c.counts) : n * p;
+  switch (c.collective) {
+    case Collective::allreduce: return {n, n, true, true, true, false};
+    case Collective::allreduce_multi: return {0, n, false, true, false, false};
+    case Collective::reduce: return {n, root ? n : 0, true, root, root, false};
+    case Collective::reduce_scatter_block:
+    case Collective::reduce_scatter: return {all, n, true, true, true, false};
+    case Collective::allgather:
+    case Collective::allgatherv: return {n, all, true, true, true, false};
+    case Collective::bcast: return {n, n, root, !root, false, false};
+    case Collective::scatter:
+    case Collective::scatterv: return {root ? all : 0, n, root, true, false, root};
+    case Collective::gather:
+    case Collective::gatherv: return {n, root ? all : 0, true, root, root, false};
+    case Collective::alltoall: return {all, all, true, true, true, false};
+    case Collective::barrier: return {0, 0, false, false, false, false};
+  }
+  return {};
+}
+
+Status check_buffers(const Call& c, int rank, int ranks) {
+  const Extent e = extent(c, rank, ranks);
+  const bool one = c.collective == Collective::bcast;
+  if (e.sends)
+    if (Status s = check_buffer(c.send, one ? "buffer" : "sendbuf", e.send, e.send_in_place); s != Status::ok) return s;
+  if (e.receives) {
+    // In place, the receive buffer holds the input too.
+    const std::size_t n = in_place(c.send) ? std::max(e.recv, e.send) : e.recv;
+    if (Status s = check_buffer(c.recv, one ? "buffer" : "recvbuf", n, e.recv_in_place); s != Status::ok) return s;
+  }
+  if (e.sends && e.receives && c.send == c.recv && c.send && e.send && e.recv)
+    return fail(Status::invalid_argument, "sendbuf and recvbuf are the same address; STRETTO_IN_PLACE is how to say so");
+  for (std::size_t j = 0; j < c.inputs.size(); ++j) {
+    if (!c.inputs[j] && c.count) return fail(Status::invalid_argument, "contributions[{}] is NULL", j);
+    if (in_place(c.inputs[j]) || (c.inputs[j] == c.recv && c.count))
+      return fail(Status::invalid_argument, "contributions[{}] is {}", j,
+                  in_place(c.inputs[j]) ? "STRETTO_IN_PLACE" : "the receive buffer");
+  }
+  if (c.collective == Collective::allreduce_multi && c.inputs.empty() && (c.op == STRETTO_MIN || c.op == STRETTO_MAX))
+    return fail(Status::invalid_argument, "k is 0, and {} of nothing is undefined", op_name(c.op));
+  return Status::ok;
+}
+
+// Received blocks that overlap would leave their content to chance.
+Status check_overlap(const Call& c, int rank) {
+  const bool receives = c.collective == Collective::allgatherv || (c.collective == Collective::gatherv && rank == c.root);
+  if (!receives || c.displs.empty()) return Status::ok;
+  std::vector<std::size_t> order(c.displs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t r) { return c.counts[r] == 0; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return c.displs[a] < c.displs[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (c.displs[order[i - 1]] + c.counts[order[i - 1]] > c.displs[order[i]])
+      return fail(Status::invalid_argument, "blocks of ranks {} and {} overlap in recvbuf", order[i - 1], order[i]);
+  return Status::ok;
+}
+
+struct Piece {
+  const void* first = nullptr;
+  std::size_t count = 0;
+};
+
+const void* at(const void* p, std::size_t element, stretto_type t) noexcept {
+  return static_cast<const std::byte*>(p) + element * stretto_type_size(t);
+}
+
+// Where the i-th piece of this rank's input lies; pieces are contiguous. False: there is no such piece.
+bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece) noexcept {
+  const Extent e = extent(c, rank, ranks);
+  const auto r = static_cast<std::size_t>(rank);
+  if (c.collective == Collective::allreduce_multi) {
+    if (i >= c.inputs.size()) return false;
+    *piece = {c.inputs[i], c.count};
+    return true;
+  }
+  if (!e.sends) return false;
+  if (c.collective == Collective::scatterv && !c.displs.empty()) {
+    if (i >= c.counts.size()) return false;
+    *piece = {at(c.send, c.displs[i], c.type), c.counts[i]};
+    return true;
+  }
+  if (i > 0) return false;
+  if (!in_place(c.send)) {
+    *piece = {c.send, e.send};
+    return true;
+  }
+  // A rank's block lies at its place in the result of a gather; elsewhere the input fills the buffer from its start.
+  const bool gathers = schedule_collective(c.collective) == schedule::Collective::allgather ||
+                       schedule_collective(c.collective) == schedule::Collective::gather;
+  std::size_t first = 0;
+  if (gathers) {
+    if (!c.counts_given) first = r * c.count;
+    else if (!c.displs.empty()) first = c.displs[r];
+    else first = std::accumulate(c.counts.begin(), c.counts.begin() + rank, std::size_t{0});
+  }
+  *piece = {e.send ? at(c.recv, first, c.type) : nullptr, e.send};
+  return true;
+}
+
+// FNV-1a over the words of the counts: ranks compare arrays by it.
+std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (std::size_t x : v)
+    for (int i = 0; i < 8; ++i) h = (h ^ ((std::uint64_t{x} >> (8 * i)) & 0xff)) * 0x100000001b3u;
+  return h;
+}
+
+}  // namespace
+
+Status check_arguments(const Call& call, int rank, int ranks) noexcept {
+  try {
+    if (call.collective == Collective::barrier) return check_options(call);
+    Status s = check_kind(call, ranks);
+    if (s == Status::ok) s = check_bound(call);
+    if (s == Status::ok) s = check_options(call);
+    if (s == Status::ok) s = check_buffers(call, rank, ranks);
+    if (s == Status::ok) s = check_overlap(call, rank);
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
+  }
+}
+
+engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
+  engine::Arguments a;
+  a.in = in_place(c.send) ? nullptr : c.send;
+  a.out = in_place(c.recv) ? nullptr : c.recv;
+  a.count = c.count;
+  if (c.collective == Collective::bcast) {
+    a.out = c.recv ? c.recv : const_cast<void*>(c.send);
+  } else if (!c.counts.empty()) {
+    a.counts = c.counts;
+    a.displacements = c.displs;
+  }
+  // Buffers that matter at the root only may hold anything elsewhere.
+  if (rooted(c.collective) && rank != c.root) {
+    const auto s = schedule_collective(c.collective);
+    if (s == schedule::Collective::scatter || s == schedule::Collective::broadcast) a.in = nullptr;
+    else a.out = nullptr;
+  }
+  return a;
+}
+
+Status input_range(const Call& call, int rank, int ranks, double* lo, double* hi) noexcept {
+  *lo = std::numeric_limits<double>::infinity();
+  *hi = -*lo;
+  Piece piece;
+  for (std::size_t i = 0; input_piece(call, rank, ranks, i, &piece); ++i) {
+    if (piece.count == 0) continue;
+    double a = 0, b = 0;
+    if (Status s = codec::value_range(codec_type(call.type), piece.first, piece.count, &a, &b); s != Status::ok) return s;
+    *lo = std::min(*lo, a);
+    *hi = std::max(*hi, b);
+  }
+  return Status::ok;
+}
+
+Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept {
+  const stretto_options& o = c.settings.options;
+  Signature s;
+  for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
+  s.set(Field::collective, static_cast<std::uint64_t>(c.collective), rank);
+  s.contributions = c.collective == Collective::allreduce_multi ? c.inputs.size() : 1;
+  if (own == Status::ok && o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(c.type) &&
+      c.collective != Collective::barrier)
+    own = input_range(c, rank, ranks, &s.lo, &s.hi);
+  if (own != Status::ok) s.set_failure(own, message(), rank);
+  if (!c.settings.schedule.empty())
+    s.set(Field::schedule, static_cast<std::uint64_t>(schedule_index(c.settings.schedule.c_str())), rank);
+  if (c.collective == Collective::barrier) return s;
+  const auto unsigned_value = [](auto e) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(e)); };
+  s.set(Field::type, unsigned_value(c.type), rank);
+  if (reduces(c.collective)) {
+    s.set(Field::op, unsigned_value(c.op), rank);
+    if (c.op == STRETTO_USER) s.set(Field::commutes, std::uint64_t{o.user_commutes != 0}, rank);
+  }
+  if (!counts_at_root(c.collective)) {
+    if (c.counts_given) s.set(Field::counts, checksum(c.counts), rank);
+    else s.set(Field::count, std::uint64_t{c.count}, rank);
+  }
+  if (rooted(c.collective)) s.set(Field::root, unsigned_value(c.root), rank);
+  s.set(Field::bound_kind, unsigned_value(o.bound_kind), rank);
+  if (o.bound_kind != STRETTO_BOUND_NONE) {
+    s.set(Field::bound, o.bound, rank);
+    s.set(Field::scope, unsigned_value(o.scope), rank);
+  }
+  s.set(Field::payload, unsigned_value(o.payload), rank);
+  s.set(Field::segment, std::uint64_t{o.segment}, rank);
+  return s;
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,54 @@
+// One call of the C API as data: what the caller gave, copied where the contract says so, before anything is concluded from
+// it. Blocking and nonblocking forms fill in the same record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "schedule/schedule.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::api {
+
+// The functions of the API; ranks that call different ones are told so.
+enum class Collective : std::uint8_t {
+  allreduce, allreduce_multi, reduce, reduce_scatter_block, reduce_scatter, allgather, allgatherv, bcast, scatter, scatterv,
+  gather, gatherv, alltoall, barrier
+};
+
+const char* collective_name(Collective c) noexcept;
+schedule::Collective schedule_collective(Collective c) noexcept;
+bool reduces(Collective c) noexcept;
+bool rooted(Collective c) noexcept;
+
+// Whether a rank other than the root needs counts that only the root and the owner of each block know.
+bool counts_at_root(Collective c) noexcept;
+
+// stretto_options with its defaults filled in and its pointers resolved.
+struct Settings {
+  stretto_options options = STRETTO_OPTIONS_INIT;
+  std::string schedule;  // empty: chosen
+};
+
+struct Call {
+  Collective collective{};
+  const void* send = nullptr;  // the only buffer of bcast, at root
+  void* recv = nullptr;        // the only buffer of bcast, elsewhere
+  std::size_t count = 0;       // elements a rank, a block, or (with counts) of this rank's own block
+  bool counts_given = false;   // by the caller; false where they are significant at the root only
+  std::vector<std::size_t> counts;
+  std::vector<std::size_t> displs;
+  stretto_type type = STRETTO_U8;
+  stretto_op op = STRETTO_SUM;
+  int root = 0;
+  std::vector<const void*> inputs;  // allreduce_multi
+  Settings settings;
+};
+
+// Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
+Status read_options(const stretto_options* given, Settings* settings);
+
+}  // namespace stretto::api

@@ -1,0 +1,167 @@
+// The codec under its C names: pointers and enumerations are checked here, everything else below.
+#include <span>
+
+#include "api/types.hpp"
+#include "codec/codec.hpp"
+
+using namespace stretto;
+using api::to_c;
+
+namespace {
+
+codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
+codec::MutableBytes output(void* p, std::size_t n) { return {static_cast<std::byte*>(p), n}; }
+
+codec::Options codec_options(unsigned flags) {
+  codec::Options o;
+  o.checksum = (flags & STRETTO_CHECKSUM) != 0;
+  return o;
+}
+
+// Checks chain: each gives the failure found before it, so that status and message are those of the first.
+Status check_type(stretto_type t) {
+  if (api::has_streams(t)) return Status::ok;
+  return api::is_type(t) ? fail(Status::unsupported, "type {} has no streams", api::type_name(t))
+                         : fail(Status::invalid_argument, "type {} is no stretto_type", int(t));
+}
+
+Status check_pointer(Status before, const void* p, const char* what) {
+  if (before != Status::ok || p) return before;
+  return fail(Status::invalid_argument, "{} is NULL", what);
+}
+
+Status check_values(Status before, const void* p, std::size_t count) {
+  if (before != Status::ok || p || count == 0) return before;
+  return fail(Status::invalid_argument, "values is NULL with count {}", count);
+}
+
+Status check_divisor(Status before, std::uint32_t divisor) {
+  if (before != Status::ok || divisor) return before;
+  return fail(Status::invalid_argument, "divisor is 0");
+}
+
+// What every function that writes a stream shares: its output is checked last, and *written is 0 unless all is well.
+template <class Work>
+stretto_status writing(Status before, const void* out, std::size_t* written, unsigned flags, Work work) {
+  if (written) *written = 0;
+  Status s = check_pointer(check_pointer(before, out, "out"), written, "written");
+  if (s == Status::ok && (flags & ~STRETTO_CHECKSUM))
+    s = fail(Status::invalid_argument, "flags {:#x} has unknown bits", flags);
+  if (s == Status::ok) {
+    s = work();
+    if (s != Status::ok) *written = 0;
+  }
+  return to_c(s);
+}
+
+stretto_status combine(codec::Combine op, const void* a, size_t an, const void* b, size_t bn, void* out, size_t capacity,
+                       size_t* written, unsigned flags) {
+  return writing(check_pointer(check_pointer(Status::ok, a, "a"), b, "b"), out, written, flags, [&] {
+    return codec::combine(op, input(a, an), input(b, bn), output(out, capacity), written, codec_options(flags));
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+size_t stretto_compress_bound(stretto_type type, size_t count) {
+  return api::has_streams(type) ? codec::compress_bound(api::codec_type(type), count) : 0;
+}
+
+size_t stretto_combine_bound(stretto_type type, size_t count) {
+  return api::has_streams(type) ? codec::combine_bound(api::codec_type(type), count) : 0;
+}
+
+stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo, double* hi) {
+  const Status s = check_pointer(check_pointer(check_values(check_type(type), values, count), lo, "lo"), hi, "hi");
+  if (s != Status::ok) return to_c(s);
+  return to_c(codec::value_range(api::codec_type(type), values, count, lo, hi));
+}
+
+stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
+                                size_t capacity, size_t* written, unsigned flags) {
+  return writing(check_values(check_type(type), values, count), out, written, flags, [&] {
+    return codec::compress(api::codec_type(type), values, count, eps, output(out, capacity), written,
+                           codec_options(flags));
+  });
+}
+
+stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count, uint32_t divisor) {
+  const Status s = check_divisor(check_values(check_pointer(Status::ok, stream, "stream"), values, count), divisor);
+  if (s != Status::ok) return to_c(s);
+  return to_c(codec::decompress(input(stream, bytes), values, count, {}, divisor));
+}
+
+stretto_status stretto_decompress_slice(const void* stream, size_t bytes, uint64_t first, size_t n, void* values,
+                                        uint32_t divisor) {
+  const Status s = check_divisor(check_values(check_pointer(Status::ok, stream, "stream"), values, n), divisor);
+  if (s != Status::ok) return to_c(s);
+  return to_c(codec::decompress_slice(input(stream, bytes), first, n, values, {}, divisor));
+}
+
+stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info) {
+  codec::Info i;
+  Status s = check_pointer(check_pointer(Status::ok, stream, "stream"), info, "info");
+  if (s == Status::ok) s = codec::inspect(input(stream, bytes), &i);
+  if (s != Status::ok) return to_c(s);
+  *info = {static_cast<stretto_type>(int(i.type)), i.contributions, i.count, i.bytes, i.code_bound, i.eps, i.width,
+           i.promised(), i.checksum};
+  return STRETTO_OK;
+}
+
+stretto_status stretto_validate(const void* stream, size_t bytes) {
+  const Status s = check_pointer(Status::ok, stream, "stream");
+  return to_c(s == Status::ok ? codec::validate(input(stream, bytes)) : s);
+}
+
+stretto_status stretto_stream_add(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                  size_t capacity, size_t* written, unsigned flags) {
+  return combine(codec::Combine::add, a, a_bytes, b, b_bytes, out, capacity, written, flags);
+}
+
+stretto_status stretto_stream_subtract(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                       size_t capacity, size_t* written, unsigned flags) {
+  return combine(codec::Combine::subtract, a, a_bytes, b, b_bytes, out, capacity, written, flags);
+}
+
+stretto_status stretto_stream_min(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                  size_t capacity, size_t* written, unsigned flags) {
+  return combine(codec::Combine::min, a, a_bytes, b, b_bytes, out, capacity, written, flags);
+}
+
+stretto_status stretto_stream_max(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                  size_t capacity, size_t* written, unsigned flags) {
+  return combine(codec::Combine::max, a, a_bytes, b, b_bytes, out, capacity, written, flags);
+}
+
+stretto_status stretto_stream_add_values(const void* a, size_t a_bytes, const void* values, size_t count, void* out,
+                                         size_t capacity, size_t* written, unsigned flags) {
+  return writing(check_values(check_pointer(Status::ok, a, "a"), values, count), out, written, flags, [&] {
+    return codec::add_values(input(a, a_bytes), values, count, output(out, capacity), written, codec_options(flags));
+  });
+}
+
+stretto_status stretto_stream_scale(const void* a, size_t a_bytes, int32_t factor, void* out, size_t capacity,
+                                    size_t* written, unsigned flags) {
+  return writing(check_pointer(Status::ok, a, "a"), out, written, flags, [&] {
+    return codec::scale(input(a, a_bytes), factor, output(out, capacity), written, codec_options(flags));
+  });
+}
+
+stretto_status stretto_stream_slice(const void* a, size_t a_bytes, uint64_t first, size_t n, void* out, size_t capacity,
+                                    size_t* written, unsigned flags) {
+  return writing(check_pointer(Status::ok, a, "a"), out, written, flags, [&] {
+    return codec::slice(input(a, a_bytes), first, n, output(out, capacity), written, codec_options(flags));
+  });
+}
+
+stretto_status stretto_stream_concatenate(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                          size_t capacity, size_t* written, unsigned flags) {
+  return writing(check_pointer(check_pointer(Status::ok, a, "a"), b, "b"), out, written, flags, [&] {
+    return codec::concatenate(input(a, a_bytes), input(b, b_bytes), output(out, capacity), written,
+                              codec_options(flags));
+  });
+}
+
+}  // extern "C"
