@@ -8,11 +8,18 @@
 //   in    the caller's contribution, read only;
 //   out   the result;
 //   tmp   scratch, allocated by the engine for just the blocks used.
-// What the caller holds at the start and expects at the end is fixed by the collective (see Collective).
+// What the caller holds at the start and expects at the end is fixed by the collective (see Collective). Of `in` only
+// blocks that the caller holds are read; of `out` only blocks that the caller expects are touched, so that both can be the
+// caller's own memory; all else goes through tmp. in and out may be one memory (in place): a block of out is written by
+// anything but its copy from in only where that copy is the one reader of the block in `in`.
 //
 // Meaning of the list. Steps are in program order; a step depends on an earlier one exactly when one of them
-// writes a block that the other reads or writes. Everything else may run concurrently. Between two ranks, the k-th
-// send of A to B meets the k-th receive at B from A: there are no tags in a schedule.
+// writes a block that the other reads or writes, or when one of them is a signal (names no block) of another level.
+// Everything else may run concurrently (dependencies.hpp computes it). Between two ranks, the k-th send of A to B meets
+// the k-th receive at B from A: there are no tags in a schedule. Both name the same blocks and the same level, but perhaps
+// another buffer. Sends and receives of one rank on one level never conflict. Steps may also be issued strictly in list
+// order, each as soon as what it depends on is complete, without deadlock even when a send ends only with its receive.
+// All of this is what the checker proves (checker.hpp).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +45,8 @@ enum class Collective : std::uint8_t {
 
 enum class Buffer : std::uint8_t { in, out, tmp };
 
-// Blocks [first, first + count) of a buffer. count == 0 is legal: an empty message, as barriers send.
+// Blocks [first, first + count) of a buffer. count == 0 is a signal: an empty message, as barriers send; it must travel.
+// (A range of blocks that have no elements is something else: nothing needs to travel for it.)
 struct Range {
   Buffer buffer = Buffer::out;
   std::int32_t first = 0;
@@ -50,8 +58,8 @@ enum class Kind : std::uint8_t {
   send,          // src goes to peer
   recv_replace,  // dst = what peer sent
   recv_combine,  // dst = dst (+) incoming, or incoming (+) dst when `incoming_first`
-  copy,          // dst = src
-  combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; both local
+  copy,          // dst = src, the same blocks of another buffer
+  combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; the same blocks of two local buffers
   // Inside a node, over memory that peers can see (used by src/node):
   post,          // announce that src may be read by peer
   wait,          // wait for peer's announcement
@@ -66,7 +74,7 @@ struct Step {
   bool incoming_first = false;  // operand order of a combining step, for operations that do not commute
   Link link = Link::network;
   Lane lane = Lane::application;
-  std::uint16_t level = 0;      // round, or level of the tree, counted from 0
+  std::uint32_t level = 0;      // round, counted from 0; in trees counted from the leaves in reductions, from the root else
   std::int32_t peer = -1;       // -1 for copy and combine
   Range dst{};                  // written (receive, copy, combine)
   Range src{};                  // read (send, copy, combine, post)

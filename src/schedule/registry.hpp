@@ -1,0 +1,33 @@
+// The algorithms that there are, by collective and name.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace stretto::schedule {
+
+struct Algorithm {
+  Collective collective{};
+  std::string_view name;   // "ring"; the same name may serve several collectives
+  bool keeps_order = false;  // fit for operations that do not commute; true where nothing is combined
+  bool uses_blocks = false;  // Request::blocks chooses the number of pieces
+  bool uses_radix = false;   // Request::radix chooses the arity
+  std::string_view cost;   // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
+
+  // The schedule of request.rank. Never fails for ranks >= 1, 0 <= rank, root < ranks; `collective` of the request is
+  // ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice.
+  Schedule (*build)(const Request& request) = nullptr;
+};
+
+// All algorithms, grouped by collective in the order of the enumeration; the first of a group is its default.
+const std::vector<Algorithm>& algorithms();
+
+// By name; null when there is none. The empty name finds the default.
+const Algorithm* find(Collective collective, std::string_view name);
+
+// Default for a collective: right for any size, best for large vectors; fit for any operation when `keeps_order`.
+const Algorithm& default_algorithm(Collective collective, bool keeps_order = false);
+
+}  // namespace stretto::schedule
