@@ -1,0 +1,23 @@
+// Raw values meeting raw values: every operation over every element type it is defined on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "payload/element.hpp"
+
+namespace stretto::payload {
+
+// out[i] = left[i] (op) right[i] for i in [0, count); op neither user nor difference (which is a sum by now). out may be left or right, or
+// apart from both. Integer sums and products wrap. min and max of floating point values are NaN where one is, and
+// together with sums commute to the last bit (but for which of two NaN comes out of a sum).
+Status combine_values(Op op, Type type, const void* left, const void* right, void* out, std::size_t count) noexcept;
+
+// out[i] = -in[i]; in may be out. Unsigned types wrap.
+Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept;
+
+// y[i] = y[i] / divisor, for floating point types.
+Status divide_values(Type type, void* y, std::size_t count, std::uint32_t divisor) noexcept;
+
+}  // namespace stretto::payload

@@ -1,0 +1,50 @@
+// The two 16-bit floating point types, as float32 and back (round to nearest even; NaN stays NaN, made quiet). Branch-free, so that
+// loops over them vectorise on any machine.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace stretto::payload {
+
+struct F16 {
+  std::uint16_t bits;
+};
+struct BF16 {
+  std::uint16_t bits;
+};
+
+inline float widen(BF16 x) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+
+inline BF16 narrow_bf16(float x) noexcept {
+  const std::uint32_t b = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t rounded = (b + 0x7FFFu + ((b >> 16) & 1u)) >> 16;
+  const std::uint32_t quiet = (b >> 16) | 0x40u;
+  return {static_cast<std::uint16_t>((b & 0x7FFFFFFFu) > 0x7F800000u ? quiet : rounded)};
+}
+
+// The exponent is moved by a multiplication, which also makes subnormals right.
+inline float widen(F16 x) noexcept {
+  const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16;
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7FFFu) << 13;
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f;
+  const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
+  const std::uint32_t special = magnitude | 0x7F800000u;
+  return std::bit_cast<float>(sign | (magnitude >= 0x0F800000u ? special : finite));
+}
+
+inline F16 narrow_f16(float x) noexcept {
+  const std::uint32_t b = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = (b >> 16) & 0x8000u;
+  const std::uint32_t magnitude = b & 0x7FFFFFFFu;
+  // Normal: round the 13 bits that go, then move the exponent. 0x477FF000 is the first that rounds up to infinity.
+  const std::uint32_t normal = (magnitude + 0xFFFu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
+  // Subnormal: adding 0.5 leaves the significand in units of 2^-24, rounded by the addition.
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
+  std::uint32_t h = magnitude < 0x38800000u ? small : normal;
+  h = magnitude >= 0x477FF000u ? 0x7C00u : h;
+  h = magnitude > 0x7F800000u ? (0x7E00u | ((magnitude >> 13) & 0x3FFu)) : h;
+  return {static_cast<std::uint16_t>(sign | h)};
+}
+
+}  // namespace stretto::payload

@@ -1,0 +1,60 @@
+#include "payload/payload.hpp"
+
+#include <cmath>
+#include <string_view>
+
+namespace stretto::payload {
+namespace {
+
+constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused};
+
+}  // namespace
+
+const char* name(Kind k) noexcept {
+  switch (k) {
+    case Kind::raw: return "raw";
+    case Kind::cprp2p: return "cprp2p";
+    case Kind::doc: return "doc";
+    case Kind::homomorphic: return "homomorphic";
+    case Kind::fused: return "fused";
+  }
+  return "unknown";
+}
+
+bool find(const char* text, Kind* kind) noexcept {
+  for (const Kind k : kinds) {
+    if (std::string_view(text) != name(k)) continue;
+    *kind = k;
+    return true;
+  }
+  return false;
+}
+
+Status check(const Spec& spec, bool reduces) noexcept {
+  if (size_of(spec.type) == 0) return fail(Status::invalid_argument, "{} is no element type", static_cast<int>(spec.type));
+  if (reduces) {
+    if (spec.op == Op::user && spec.user.function == nullptr) return fail(Status::invalid_argument, "no user function is given");
+    if (!defined(spec.op, spec.type)) return fail(Status::unsupported, "{} is not defined on {}", name(spec.op), name(spec.type));
+  }
+  if (spec.kind == Kind::raw) return Status::ok;
+  const auto type = codec_type(spec.type);
+  if (!type) return fail(Status::unsupported, "{} cannot travel compressed ({})", name(spec.type), name(spec.kind));
+  if (reduces && !compressible(spec.op)) {
+    return fail(Status::unsupported, "{} is not offered on compressed payloads ({})", name(spec.op), name(spec.kind));
+  }
+  const bool lossless = *type == codec::Type::i32 || *type == codec::Type::i64;
+  if (!lossless && !(std::isfinite(spec.eps) && spec.eps > 0)) {
+    return fail(Status::invalid_bound, "bound {} is not finite and positive", spec.eps);
+  }
+  return Status::ok;
+}
+
+double error_factor(const Spec& spec, bool reduces, int ranks) noexcept {
+  if (spec.kind == Kind::raw || spec.type == Type::i32 || spec.type == Type::i64) return 0;
+  if (!reduces || spec.op == Op::min || spec.op == Op::max) return 1;
+  const bool exact_sums = spec.kind == Kind::homomorphic || spec.kind == Kind::fused;
+  const double sum = exact_sums ? ranks : 2.0 * ranks - 1;
+  return spec.op == Op::mean ? sum / ranks : sum;
+}
+
+}  // namespace stretto::payload

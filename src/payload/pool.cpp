@@ -1,0 +1,68 @@
+#include "payload/pool.hpp"
+
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+namespace stretto::payload {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr unsigned smallest = 8;  // log2 of the first class
+
+// Smallest class that holds `bytes`: 2^k times 1, 1.25, 1.5 or 1.75.
+std::uint32_t class_of(std::size_t bytes, std::size_t* capacity) noexcept {
+  if (bytes <= (std::size_t{1} << smallest)) {
+    *capacity = std::size_t{1} << smallest;
+    return 0;
+  }
+  const unsigned octave = static_cast<unsigned>(std::bit_width(bytes - 1)) - 1;  // 2^octave < bytes <= 2^(octave+1)
+  const std::size_t quarter = std::size_t{1} << (octave - 2);
+  const std::size_t steps = (bytes - (std::size_t{1} << octave) + quarter - 1) / quarter;  // 1 .. 4
+  *capacity = (std::size_t{1} << octave) + steps * quarter;
+  return static_cast<std::uint32_t>(4 * (octave - smallest) + steps);
+}
+
+}  // namespace
+
+Status Pool::take(std::size_t bytes, Buffer* buffer) noexcept {
+  if (bytes > (std::size_t{1} << 62)) return fail(Status::out_of_memory, "no memory for {} bytes", bytes);
+  std::size_t capacity = 0;
+  const std::uint32_t size_class = class_of(bytes, &capacity);
+  detail::Store* store = free_[size_class];
+  if (store != nullptr) {
+    free_[size_class] = store->next;
+    idle_ -= store->capacity;
+  } else {
+    store = new (std::nothrow) detail::Store;
+    auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, capacity));
+    if (store == nullptr || data == nullptr) {
+      delete store;
+      std::free(data);
+      return fail(Status::out_of_memory, "no memory for {} bytes", bytes);
+    }
+    *store = {this, nullptr, data, capacity, 0, size_class};
+  }
+  store->references = 1;
+  *buffer = Buffer(store);
+  return Status::ok;
+}
+
+void Pool::give(detail::Store* store) noexcept {
+  store->next = free_[store->size_class];
+  free_[store->size_class] = store;
+  idle_ += store->capacity;
+}
+
+void Pool::trim() noexcept {
+  for (detail::Store*& list : free_) {
+    while (list != nullptr) {
+      detail::Store* store = std::exchange(list, list->next);
+      std::free(store->data);
+      delete store;
+    }
+  }
+  idle_ = 0;
+}
+
+}  // namespace stretto::payload

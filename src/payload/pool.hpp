@@ -1,0 +1,75 @@
+// Memory that streams and scratch values live in, kept for reuse: in a steady state nothing is allocated.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/status.hpp"
+
+namespace stretto::payload {
+
+class Pool;
+
+namespace detail {
+struct Store {
+  Pool* pool = nullptr;
+  Store* next = nullptr;  // in a free list
+  std::byte* data = nullptr;
+  std::size_t capacity = 0;
+  std::uint32_t references = 0;
+  std::uint32_t size_class = 0;
+};
+}  // namespace detail
+
+// A counted reference to memory of a pool; empty by default. The last reference gives it back. Not for sharing between threads.
+class Buffer {
+ public:
+  Buffer() noexcept = default;
+  Buffer(const Buffer& other) noexcept : store_(other.store_) {
+    if (store_ != nullptr) ++store_->references;
+  }
+  Buffer(Buffer&& other) noexcept : store_(std::exchange(other.store_, nullptr)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    std::swap(store_, other.store_);
+    return *this;
+  }
+  ~Buffer();
+
+  explicit operator bool() const noexcept { return store_ != nullptr; }
+  std::byte* data() const noexcept { return store_ != nullptr ? store_->data : nullptr; }
+  std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity : 0; }
+
+ private:
+  friend class Pool;
+  explicit Buffer(detail::Store* store) noexcept : store_(store) {}
+  detail::Store* store_ = nullptr;
+};
+
+// Buffers by size class (four to an octave), 64-byte aligned, most recently used first. Its buffers may not outlive it.
+class Pool {
+ public:
+  Pool() noexcept = default;
+  ~Pool() { trim(); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  Status take(std::size_t bytes, Buffer* buffer) noexcept;
+
+  std::size_t idle_bytes() const noexcept { return idle_; }
+  void trim() noexcept;  // frees what is idle
+
+ private:
+  friend class Buffer;
+  void give(detail::Store* store) noexcept;
+
+  std::array<detail::Store*, 256> free_{};
+  std::size_t idle_ = 0;
+};
+
+inline Buffer::~Buffer() {
+  if (store_ != nullptr && --store_->references == 0) store_->pool->give(store_);
+}
+
+}  // namespace stretto::payload

@@ -1,0 +1,84 @@
+// Brings values into the form that a step needs and lets them meet. One worker serves one run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "codec/codec.hpp"
+#include "payload/payload.hpp"
+#include "payload/pool.hpp"
+#include "payload/value.hpp"
+
+namespace stretto::payload {
+
+struct Seconds {
+  double compress = 0;
+  double decompress = 0;
+  double combine = 0;
+};
+
+// Where a value may be unfolded: `home` is memory for its raw form that may be written (and may be where raw is already);
+// null where there is none, then a pool's buffer serves.
+struct Cell {
+  Value value;
+  std::size_t count = 0;       // elements
+  std::byte* home = nullptr;
+};
+
+class Worker {
+ public:
+  // `reduces`: the collective combines. The pool outlives the worker and all values it makes.
+  void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel) noexcept;
+
+  const Spec& spec() const noexcept { return spec_; }
+  const Seconds& seconds() const noexcept { return seconds_; }
+  bool compressed() const noexcept { return spec_.kind != Kind::raw; }
+  std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
+
+  // Longest message that a value of `count` elements makes.
+  std::size_t message_bound(std::size_t count) const noexcept;
+
+  // Before the value is sent: raw is at hand (payload raw), or a stream is; under cprp2p a new one.
+  Status pack(Cell& cell) noexcept;
+
+  // dst = what arrived. Under cprp2p it is decoded at once.
+  Status replace(Cell& dst, Stream arrived) noexcept;
+
+  // dst = dst (+) arrived, or arrived (+) dst. A raw `arrived` lies in `store` (and may be changed by a user's function).
+  Status meet(Cell& dst, Stream arrived, bool arrived_first) noexcept;
+  Status meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept;
+
+  // dst = dst (+) src, or src (+) dst, both on this rank.
+  Status meet(Cell& dst, Cell& src, bool src_first) noexcept;
+
+  // dst = src; values that nobody writes are shared, not copied.
+  Status copy(Cell& dst, Cell& src) noexcept;
+
+  // Load one rank's contribution from `n` vectors (n != 1, or negated) into a value that owns it.
+  Status load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept;
+
+  // The result: raw values in cell.home. `from_stream`: decode the stream (made now if need be), so that all ranks agree.
+  // divisor > 1: the mean.
+  Status finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept;
+
+ private:
+  Status make_stream(Value& value, std::size_t count) noexcept;
+  Status make_raw(Cell& cell) noexcept;
+  Status home(Cell& cell, std::byte** at, Buffer* store) noexcept;
+  Status add_raw(Value& value, const std::byte* x, std::size_t count) noexcept;
+  Status add_stream(Value& value, const Stream& other) noexcept;
+  Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
+
+  Spec spec_{};
+  bool reduces_ = false;
+  bool sums_ = false;       // the operation adds codes
+  codec::Type type_{};
+  codec::Combine combine_{};
+  std::size_t size_ = 0;    // bytes of an element
+  Pool* pool_ = nullptr;
+  codec::Options options_{};
+  Seconds seconds_{};
+};
+
+}  // namespace stretto::payload
