@@ -37,6 +37,28 @@ function(stretto_mpi_test name)
   endforeach()
 endfunction()
 
+# stretto_hosts_test(NAME TARGET program HOSTS n [SLOTS ranks-a-host] [RATE 1gbit] [ARGS ...] [TIMEOUT seconds])
+# Runs an existing program across several hosts made on this machine (tests/hosts/hosts.py), n * slots ranks; skipped, with
+# a reason in its output, where the machine does not permit them.
+function(stretto_hosts_test name)
+  cmake_parse_arguments(arg "" "TARGET;HOSTS;SLOTS;RATE;LABEL;TIMEOUT" "ARGS" ${ARGN})
+  if(NOT arg_SLOTS)
+    set(arg_SLOTS 1)
+  endif()
+  if(NOT arg_RATE)
+    set(arg_RATE 1gbit)
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL hosts)
+  endif()
+  _stretto_test_defaults()
+  add_test(NAME ${name}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/hosts/hosts.py run --mpirun ${MPIEXEC_EXECUTABLE}
+            --hosts ${arg_HOSTS} --slots ${arg_SLOTS} --rate ${arg_RATE} -- $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)
+endfunction()
+
 # stretto_fuzz_test(NAME SOURCES ... LIBS ... [CORPUS directory])
 # A libFuzzer program (LLVMFuzzerTestOneInput). It needs Clang; the caller checks STRETTO_CAN_FUZZ first. ctest replays
 # the stored corpus and fuzzes on for an equal share of STRETTO_FUZZ_SECONDS; new inputs stay in the build directory.
