@@ -49,6 +49,7 @@ const char* scope_name(stretto_scope s) noexcept {
     case STRETTO_SCOPE_CONTRIBUTION: return "contribution";
     case STRETTO_SCOPE_RESULT: return "result";
     case STRETTO_SCOPE_RESULT_STATISTICAL_95: return "result_statistical_95";
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return "result_statistical_95_uniform";
   }
   return "?";
 }
@@ -60,6 +61,7 @@ const char* payload_name(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_RECOMPRESS: return "recompress";
     case STRETTO_PAYLOAD_HOMOMORPHIC: return "homomorphic";
     case STRETTO_PAYLOAD_FUSED: return "fused";
+    case STRETTO_PAYLOAD_CPRP2P: return "cprp2p";
   }
   return "?";
 }

@@ -1,0 +1,192 @@
+// A thin C++ face of stretto.h: owners for its handles, types read from pointers, failures as exceptions. The contracts are
+// those of stretto.h; nothing is added but the deduction of stretto_type and the release of what was created.
+#ifndef STRETTO_STRETTO_HPP
+#define STRETTO_STRETTO_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stretto.h"
+
+namespace stretto {
+
+// A status other than STRETTO_OK, with the message that came with it.
+class error : public std::runtime_error {
+ public:
+  explicit error(stretto_status s)
+      : std::runtime_error(std::string(stretto_status_name(s)) + ": " + stretto_message()), status_(s) {}
+  stretto_status status() const noexcept { return status_; }
+
+ private:
+  stretto_status status_;
+};
+
+inline void check(stretto_status s) {
+  if (s != STRETTO_OK) throw error(s);
+}
+
+// The stretto_type of a C++ arithmetic type. f16 and bf16 have none: call stretto.h for them.
+template <class T>
+constexpr stretto_type type_of() noexcept {
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, long double>, "no stretto_type for this type");
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? STRETTO_F32 : STRETTO_F64;
+  else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? STRETTO_I8 : STRETTO_U8;
+  else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? STRETTO_I16 : STRETTO_U16;
+  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? STRETTO_I32 : STRETTO_U32;
+  else return std::is_signed_v<T> ? STRETTO_I64 : STRETTO_U64;
+}
+
+inline stretto_options options() noexcept {
+  const stretto_options o = STRETTO_OPTIONS_INIT;
+  return o;
+}
+
+// Options with a bound, e.g. with_bound(STRETTO_BOUND_RELATIVE, 1e-4, STRETTO_SCOPE_RESULT).
+inline stretto_options with_bound(stretto_bound kind, double bound,
+                                  stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION) noexcept {
+  stretto_options o = options();
+  o.bound_kind = kind;
+  o.bound = bound;
+  o.scope = scope;
+  return o;
+}
+
+// A group of threads as ranks. Outlives the communicators made from it.
+class thread_group {
+ public:
+  explicit thread_group(int ranks) { check(stretto_thread_group_create(ranks, &group_)); }
+  thread_group(const thread_group&) = delete;
+  thread_group& operator=(const thread_group&) = delete;
+  ~thread_group() { stretto_thread_group_free(group_); }
+  stretto_thread_group get() const noexcept { return group_; }
+
+ private:
+  stretto_thread_group group_ = nullptr;
+};
+
+// A collective in flight. Waits when destroyed before its end, and drops its status then: call wait().
+class request {
+ public:
+  explicit request(stretto_request r) noexcept : request_(r) {}
+  request(request&& o) noexcept : request_(std::exchange(o.request_, nullptr)) {}
+  request& operator=(request&& o) noexcept {
+    std::swap(request_, o.request_);
+    return *this;
+  }
+  ~request() { stretto_request_free(&request_); }
+
+  bool test() {
+    int done = 0;
+    check(stretto_test(request_, &done));
+    return done != 0;
+  }
+  void wait() { check(stretto_wait(request_)); }
+
+ private:
+  stretto_request request_ = nullptr;
+};
+
+// A communicator. Owns what stretto_comm_create() (stretto_mpi.h) or stretto_comm_create_threads() gave.
+class communicator {
+ public:
+  explicit communicator(stretto_comm comm) noexcept : comm_(comm) {}
+  communicator(const thread_group& group, int rank) { check(stretto_comm_create_threads(group.get(), rank, &comm_)); }
+  communicator(communicator&& o) noexcept : comm_(std::exchange(o.comm_, nullptr)) {}
+  communicator& operator=(communicator&& o) noexcept {
+    std::swap(comm_, o.comm_);
+    return *this;
+  }
+  ~communicator() { stretto_comm_free(comm_); }
+
+  stretto_comm get() const noexcept { return comm_; }
+  int rank() const noexcept { return stretto_comm_rank(comm_); }
+  int size() const noexcept { return stretto_comm_size(comm_); }
+
+  // recv = op over all ranks of send; both of one length. The span of `recv` alone: in place.
+  template <class T>
+  void allreduce(std::span<const T> send, std::span<T> recv, stretto_op op, const stretto_options& o = options()) {
+    same_length(send.size(), recv.size());
+    check(stretto_allreduce(send.data(), recv.data(), recv.size(), type_of<T>(), op, comm_, &o));
+  }
+  template <class T>
+  void allreduce(std::span<T> values, stretto_op op, const stretto_options& o = options()) {
+    check(stretto_allreduce(STRETTO_IN_PLACE, values.data(), values.size(), type_of<T>(), op, comm_, &o));
+  }
+  template <class T>
+  request iallreduce(std::span<const T> send, std::span<T> recv, stretto_op op, const stretto_options& o = options()) {
+    same_length(send.size(), recv.size());
+    stretto_request r = nullptr;
+    check(stretto_iallreduce(send.data(), recv.data(), recv.size(), type_of<T>(), op, comm_, &o, &r));
+    return request(r);
+  }
+
+  // recv = op over all contributions of all ranks.
+  template <class T>
+  void allreduce(const std::vector<std::span<const T>>& contributions, std::span<T> recv, stretto_op op,
+                 const stretto_options& o = options()) {
+    std::vector<const void*> pointers;
+    for (const auto& c : contributions) {
+      same_length(c.size(), recv.size());
+      pointers.push_back(c.data());
+    }
+    check(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), recv.data(), recv.size(),
+                                  type_of<T>(), op, comm_, &o));
+  }
+
+  template <class T>
+  void bcast(std::span<T> values, int root, const stretto_options& o = options()) {
+    check(stretto_bcast(values.data(), values.size(), type_of<T>(), root, comm_, &o));
+  }
+
+  // recv: size() blocks of send.size() values.
+  template <class T>
+  void allgather(std::span<const T> send, std::span<T> recv, const stretto_options& o = options()) {
+    same_length(send.size() * static_cast<std::size_t>(size()), recv.size());
+    check(stretto_allgather(send.data(), recv.data(), send.size(), type_of<T>(), comm_, &o));
+  }
+
+  void barrier(const stretto_options& o = options()) { check(stretto_barrier(comm_, &o)); }
+
+ private:
+  static void same_length(std::size_t a, std::size_t b) {
+    if (a != b) throw std::invalid_argument("lengths differ: " + std::to_string(a) + " and " + std::to_string(b));
+  }
+  stretto_comm comm_ = nullptr;
+};
+
+// A stream of `values` within eps of each.
+template <class T>
+std::vector<std::byte> compress(std::span<const T> values, double eps, unsigned flags = 0) {
+  std::vector<std::byte> out(stretto_compress_bound(type_of<T>(), values.size()));
+  std::size_t written = 0;
+  check(stretto_compress(type_of<T>(), values.data(), values.size(), eps, out.data(), out.size(), &written, flags));
+  out.resize(written);
+  return out;
+}
+
+inline stretto_stream_info inspect(std::span<const std::byte> stream) {
+  stretto_stream_info info;
+  check(stretto_inspect(stream.data(), stream.size(), &info));
+  return info;
+}
+
+// The values of a stream of T; the mean when it is a sum and `divisor` its number of contributions.
+template <class T>
+std::vector<T> decompress(std::span<const std::byte> stream, std::uint32_t divisor = 1) {
+  const stretto_stream_info info = inspect(stream);
+  if (info.type != type_of<T>()) throw std::invalid_argument("the stream holds another type");
+  std::vector<T> values(info.count);
+  check(stretto_decompress(stream.data(), stream.size(), values.data(), values.size(), divisor));
+  return values;
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,298 @@
+// The collectives under their C names: each is put down as a Call once, and run or started from there.
+#include <new>
+
+#include "api/operation.hpp"
+#include "api/types.hpp"
+
+using namespace stretto;
+using api::Call;
+using api::Collective;
+using api::to_c;
+
+namespace {
+
+// Reads options and arguments into `call`; whatever fails is what this rank brings to the agreement.
+template <class Build>
+Status put_together(stretto_comm comm, const stretto_options* options, const Build& build, Call* call) noexcept {
+  try {
+    const Status s = api::read_options(options, &call->settings);
+    return s == Status::ok ? build(*call, comm->rank, comm->size) : s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
+  }
+}
+
+template <class Build>
+stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build) noexcept {
+  if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  Call call;
+  const Status own = put_together(comm, options, build, &call);
+  api::Operation operation(*comm);
+  operation.start(std::move(call), own);
+  return to_c(operation.wait());
+}
+
+template <class Build>
+stretto_status start(stretto_comm comm, const stretto_options* options, stretto_request* request,
+                     const Build& build) noexcept {
+  if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  *request = nullptr;
+  if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  auto* r = new (std::nothrow) stretto_request_s(*comm);
+  if (!r) return to_c(fail(Status::out_of_memory, "no memory for a request"));
+  Call call;
+  const Status own = put_together(comm, options, build, &call);
+  r->operation.start(std::move(call), own);
+  ++comm->requests;
+  *request = r;
+  return STRETTO_OK;
+}
+
+// Counts of all ranks, or of the root alone.
+Status copy_counts(Call& c, const std::size_t* counts, const std::size_t* displs, int ranks) {
+  if (!counts) return fail(Status::invalid_argument, "counts is NULL");
+  c.counts_given = true;
+  c.counts.assign(counts, counts + ranks);
+  if (displs) c.displs.assign(displs, displs + ranks);
+  return Status::ok;
+}
+
+auto vector_call(Collective what, const void* send, void* recv, std::size_t count, stretto_type type, stretto_op op,
+                 int root) {
+  return [=](Call& c, int, int) {
+    c.collective = what;
+    c.send = send;
+    c.recv = recv;
+    c.count = count;
+    c.type = type;
+    c.op = op;
+    c.root = root;
+    return Status::ok;
+  };
+}
+
+auto moving(Collective what, const void* send, void* recv, std::size_t count, stretto_type type, int root = 0) {
+  return vector_call(what, send, recv, count, type, STRETTO_SUM, root);
+}
+
+auto multi(const void* const* contributions, int k, void* recv, std::size_t count, stretto_type type, stretto_op op) {
+  return [=](Call& c, int, int) {
+    c.collective = Collective::allreduce_multi;
+    c.recv = recv;
+    c.count = count;
+    c.type = type;
+    c.op = op;
+    if (k < 0) return fail(Status::invalid_argument, "k is {}", k);
+    if (k > 0 && !contributions) return fail(Status::invalid_argument, "contributions is NULL with k = {}", k);
+    if (k > 0) c.inputs.assign(contributions, contributions + k);
+    return Status::ok;
+  };
+}
+
+// Counts that every rank gives: its own block is among them.
+auto with_counts(Collective what, const void* send, void* recv, const std::size_t* counts, const std::size_t* displs,
+                 stretto_type type, stretto_op op) {
+  return [=](Call& c, int rank, int ranks) {
+    c.collective = what;
+    c.send = send;
+    c.recv = recv;
+    c.type = type;
+    c.op = op;
+    const Status s = copy_counts(c, counts, displs, ranks);
+    if (s == Status::ok) c.count = c.counts[static_cast<std::size_t>(rank)];
+    return s;
+  };
+}
+
+// Counts at the root; each rank gives that of its own block.
+auto with_root_counts(Collective what, const void* send, void* recv, std::size_t own, const std::size_t* counts,
+                      const std::size_t* displs, stretto_type type, int root) {
+  return [=](Call& c, int rank, int ranks) {
+    c.collective = what;
+    c.send = send;
+    c.recv = recv;
+    c.count = own;
+    c.type = type;
+    c.root = root;
+    return rank == root ? copy_counts(c, counts, displs, ranks) : Status::ok;
+  };
+}
+
+auto broadcasting(void* buffer, std::size_t count, stretto_type type, int root) {
+  return [=](Call& c, int rank, int) {
+    c.collective = Collective::bcast;
+    c.send = rank == root ? buffer : nullptr;
+    c.recv = rank == root ? nullptr : buffer;
+    c.count = count;
+    c.type = type;
+    c.root = root;
+    return Status::ok;
+  };
+}
+
+auto barrier() {
+  return [](Call& c, int, int) {
+    c.collective = Collective::barrier;
+    return Status::ok;
+  };
+}
+
+}  // namespace
+
+extern "C" {
+
+stretto_status stretto_allreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                                 stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, vector_call(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+}
+
+stretto_status stretto_iallreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                                  stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, vector_call(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+}
+
+stretto_status stretto_allreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
+                                       stretto_type type, stretto_op op, stretto_comm comm,
+                                       const stretto_options* options) {
+  return run(comm, options, multi(contributions, k, recvbuf, count, type, op));
+}
+
+stretto_status stretto_iallreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
+                                        stretto_type type, stretto_op op, stretto_comm comm,
+                                        const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, multi(contributions, k, recvbuf, count, type, op));
+}
+
+stretto_status stretto_reduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                              int root, stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, vector_call(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+}
+
+stretto_status stretto_ireduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                               int root, stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, vector_call(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+}
+
+stretto_status stretto_reduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                            stretto_op op, stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, vector_call(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+}
+
+stretto_status stretto_ireduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                             stretto_op op, stretto_comm comm, const stretto_options* options,
+                                             stretto_request* request) {
+  return start(comm, options, request,
+               vector_call(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+}
+
+stretto_status stretto_reduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
+                                      stretto_op op, stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op));
+}
+
+stretto_status stretto_ireduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
+                                       stretto_op op, stretto_comm comm, const stretto_options* options,
+                                       stretto_request* request) {
+  return start(comm, options, request,
+               with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op));
+}
+
+stretto_status stretto_allgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_comm comm,
+                                 const stretto_options* options) {
+  return run(comm, options, moving(Collective::allgather, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_iallgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                  stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, moving(Collective::allgather, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_allgatherv(const void* sendbuf, void* recvbuf, const size_t* counts, const size_t* displs,
+                                  stretto_type type, stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM));
+}
+
+stretto_status stretto_iallgatherv(const void* sendbuf, void* recvbuf, const size_t* counts, const size_t* displs,
+                                   stretto_type type, stretto_comm comm, const stretto_options* options,
+                                   stretto_request* request) {
+  return start(comm, options, request,
+               with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM));
+}
+
+stretto_status stretto_bcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
+                             const stretto_options* options) {
+  return run(comm, options, broadcasting(buffer, count, type, root));
+}
+
+stretto_status stretto_ibcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
+                              const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, broadcasting(buffer, count, type, root));
+}
+
+stretto_status stretto_scatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                               stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, moving(Collective::scatter, sendbuf, recvbuf, count, type, root));
+}
+
+stretto_status stretto_iscatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                                stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, moving(Collective::scatter, sendbuf, recvbuf, count, type, root));
+}
+
+stretto_status stretto_scatterv(const void* sendbuf, const size_t* counts, const size_t* displs, void* recvbuf,
+                                size_t recvcount, stretto_type type, int root, stretto_comm comm,
+                                const stretto_options* options) {
+  return run(comm, options,
+             with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root));
+}
+
+stretto_status stretto_iscatterv(const void* sendbuf, const size_t* counts, const size_t* displs, void* recvbuf,
+                                 size_t recvcount, stretto_type type, int root, stretto_comm comm,
+                                 const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request,
+               with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root));
+}
+
+stretto_status stretto_gather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                              stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, moving(Collective::gather, sendbuf, recvbuf, count, type, root));
+}
+
+stretto_status stretto_igather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                               stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, moving(Collective::gather, sendbuf, recvbuf, count, type, root));
+}
+
+stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
+                               const size_t* displs, stretto_type type, int root, stretto_comm comm,
+                               const stretto_options* options) {
+  return run(comm, options,
+             with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root));
+}
+
+stretto_status stretto_igatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
+                                const size_t* displs, stretto_type type, int root, stretto_comm comm,
+                                const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request,
+               with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root));
+}
+
+stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_comm comm,
+                                const stretto_options* options) {
+  return run(comm, options, moving(Collective::alltoall, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_ialltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_comm comm,
+                                 const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, moving(Collective::alltoall, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, barrier());
+}
+
+stretto_status stretto_ibarrier(stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, barrier());
+}
+
+}  // extern "C"

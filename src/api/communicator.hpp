@@ -1,0 +1,46 @@
+// What is behind a stretto_comm: two engines over two carriers, and the operations in flight.
+//
+// Agreement exchanges run on an engine of their own. They start in the order of the calls; the data of a collective starts
+// once its ranks agree and every earlier one has started its data. So each engine sees the same order of runs on every
+// rank, however the ranks test and wait.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/choice.hpp"
+#include "base/status.hpp"
+#include "carrier/carrier.hpp"
+#include "engine/engine.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::api {
+class Operation;
+
+// The two carriers of one rank.
+struct Carriers {
+  std::unique_ptr<carrier::Carrier> agreement, data;
+};
+}  // namespace stretto::api
+
+struct stretto_comm_s {
+  explicit stretto_comm_s(stretto::api::Carriers c)
+      : carriers(std::move(c)), agreement(*carriers.agreement), data(*carriers.data), rank(carriers.data->rank()),
+        size(carriers.data->size()) {}
+
+  // Lets every operation in flight advance, without waiting.
+  void progress() noexcept;
+
+  // Further collectives give Status::timeout: messages of one that was given up may still be under way.
+  void give_up(const char* why) noexcept;
+
+  stretto::api::Carriers carriers;
+  stretto::engine::Engine agreement, data;
+  stretto::api::Schedules schedules;
+  int rank = 0, size = 1;
+  std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
+  int requests = 0;                            // not yet freed
+  bool broken = false;
+  std::string broken_by;
+};

@@ -1,0 +1,65 @@
+// Communicators over an MPI_Comm.
+#include "stretto/stretto_mpi.h"
+
+#include <memory>
+
+#include "api/communicator.hpp"
+#include "api/types.hpp"
+#include "carrier/mpi.hpp"
+
+using namespace stretto;
+using api::to_c;
+
+namespace {
+
+Status usable(MPI_Comm parent) {
+  int initialised = 0, finalised = 0, inter = 0;
+  MPI_Initialized(&initialised);
+  MPI_Finalized(&finalised);
+  if (!initialised || finalised)
+    return fail(Status::invalid_argument, "MPI is {}", finalised ? "finalised" : "not initialised");
+  if (parent == MPI_COMM_NULL) return fail(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
+  if (MPI_Comm_test_inter(parent, &inter) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_test_inter failed");
+  return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
+}
+
+Status create(MPI_Comm duplicate, std::unique_ptr<stretto_comm_s>* made) {
+  try {
+    api::Carriers c;
+    Status s = carrier::make_mpi_carrier(duplicate, {}, &c.agreement);
+    const Status t = carrier::make_mpi_carrier(duplicate, {}, &c.data);  // collective: also when the first failed
+    if (s == Status::ok) s = t;
+    if (s == Status::ok) *made = std::make_unique<stretto_comm_s>(std::move(c));
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
+  }
+}
+
+// The highest status of all ranks: every rank fails when one does.
+Status agree(MPI_Comm duplicate, Status own) {
+  int mine = static_cast<int>(own), worst = mine;
+  if (MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, duplicate) != MPI_SUCCESS)
+    return fail(Status::mpi_error, "MPI_Allreduce failed while a communicator was created");
+  if (own != Status::ok || worst == 0) return own;
+  return fail(static_cast<Status>(worst), "another rank could not create its communicator ({})",
+              name(static_cast<Status>(worst)));
+}
+
+}  // namespace
+
+extern "C" stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* comm) {
+  if (comm) *comm = nullptr;
+  if (Status s = usable(parent); s != Status::ok) return to_c(s);
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return to_c(fail(Status::mpi_error, "MPI_Comm_dup failed"));
+  MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
+  std::unique_ptr<stretto_comm_s> made;
+  Status s = create(duplicate, &made);
+  if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
+  s = agree(duplicate, s);
+  if (s == Status::ok) *comm = made.release();
+  made.reset();
+  MPI_Comm_free(&duplicate);
+  return to_c(s);
+}

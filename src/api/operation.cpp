@@ -1,0 +1,297 @@
+#include "api/operation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "api/arguments.hpp"
+#include "api/payloads.hpp"
+#include "api/types.hpp"
+
+namespace stretto::api {
+
+namespace {
+
+// right = left (+) right on one signature, which travels as words.
+void merge_words(const void* left, void* right, std::size_t count, void*) {
+  if (count != signature_words) return;  // the exchange is never cut
+  Signature from, into;
+  std::memcpy(&from, left, sizeof from);
+  std::memcpy(&into, right, sizeof into);
+  merge(from, into);
+  std::memcpy(right, &into, sizeof into);
+}
+
+// The user's function behind the payload's: one more argument.
+void call_user(const void* left, void* right, std::size_t count, void* context) {
+  const auto& call = *static_cast<const Call*>(context);
+  const stretto_options& o = call.settings.options;
+  o.user_function(left, right, count, call.type, o.user_context);
+}
+
+// An exchange of `words` words on all ranks: one block, never cut, values as they are.
+Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
+                payload::Spec spec, double timeout, engine::Request* request) {
+  engine::Call c;
+  schedule::Request r;
+  r.collective = schedule::Collective::allreduce;
+  r.ranks = comm.size;
+  r.rank = comm.rank;
+  r.blocks = 1;
+  c.schedule = comm.schedules.get("recursive_doubling", r);
+  if (!c.schedule || c.schedule->blocks != 1) return fail(Status::internal, "no schedule of one block for the exchange");
+  c.payload = spec;
+  c.blocks.push_back({words, in, out});
+  c.options.segment_bytes = 0;
+  c.options.timeout = timeout;
+  return engine.start(c, request);
+}
+
+bool exact_range_needed(const Call& c) noexcept {
+  return c.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && c.collective != Collective::barrier;
+}
+
+}  // namespace
+
+Operation::~Operation() {
+  if (phase_ != Phase::idle && phase_ != Phase::done) static_cast<void>(wait());
+}
+
+double Operation::seconds() const noexcept { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+
+void Operation::start(Call&& call, Status own) noexcept {
+  begun_ = Clock::now();
+  call_ = std::move(call);
+  if (comm_.broken) {
+    finish(fail(Status::timeout, "the communicator is unusable since a wait was given up: {}", comm_.broken_by));
+    return;
+  }
+  if (own == Status::ok) own = check_arguments(call_, comm_.rank, comm_.size);
+  const stretto_options& o = call_.settings.options;
+  const bool exchanges = o.check || exact_range_needed(call_) || counts_at_root(call_.collective) ||
+                         call_.collective == Collective::allreduce_multi;
+  if (!exchanges && own != Status::ok) {
+    finish(own);
+    return;
+  }
+  own_ = signature_of(call_, own, comm_.rank, comm_.size);
+  merged_ = own_;
+  try {
+    comm_.live.push_back(this);
+  } catch (...) {
+    finish(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
+    return;
+  }
+  if (!exchanges) {
+    phase_ = Phase::agreed;
+  } else if (comm_.size == 1) {
+    end_agreement();
+  } else {
+    const Status s = begin_agreement();
+    if (s != Status::ok) {
+      finish(s);
+      return;
+    }
+    phase_ = Phase::agreeing;
+  }
+  comm_.progress();
+}
+
+Status Operation::begin_agreement() noexcept {
+  try {
+    payload::Spec spec;
+    spec.type = payload::Type::u64;
+    spec.op = payload::Op::user;
+    spec.user = {merge_words, nullptr, true};
+    const double t = call_.settings.options.timeout;
+    return exchange(comm_, comm_.agreement, &own_, &merged_, signature_words, spec, t == 0 ? 300 : t, &request_);
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the agreement"));
+  }
+}
+
+void Operation::end_agreement() noexcept {
+  agree_seconds_ = seconds();
+  const Status s = verdict(merged_, comm_.rank);
+  if (s != Status::ok) {
+    finish(s);
+  } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
+    finish(Status::ok);  // the agreement was a barrier already
+  } else {
+    phase_ = Phase::agreed;
+  }
+}
+
+// Where only the root knows all counts, and each rank its own, all learn both: p words of the ranks, p of the root.
+Status Operation::begin_counting() noexcept {
+  try {
+    const auto p = static_cast<std::size_t>(comm_.size), r = static_cast<std::size_t>(comm_.rank);
+    own_counts_.assign(2 * p, 0);
+    all_counts_.assign(2 * p, 0);
+    own_counts_[r] = call_.count;
+    if (comm_.rank == call_.root) std::copy(call_.counts.begin(), call_.counts.end(), own_counts_.begin() + comm_.size);
+    payload::Spec spec;
+    spec.type = payload::Type::u64;
+    spec.op = payload::Op::max;
+    const double t = call_.settings.options.timeout;
+    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec, t == 0 ? 300 : t, &request_);
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to exchange counts"));
+  }
+}
+
+Status Operation::end_counting() noexcept {
+  const auto p = static_cast<std::size_t>(comm_.size);
+  for (std::size_t r = 0; r < p; ++r)
+    if (all_counts_[r] != all_counts_[p + r])
+      return fail(Status::incompatible, "count differs: {} on rank {}, {} for it in counts of root {}", all_counts_[r],
+                  r, all_counts_[p + r], call_.root);
+  try {
+    call_.counts.assign(all_counts_.begin(), all_counts_.begin() + comm_.size);
+    if (comm_.rank != call_.root) call_.displs.clear();
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the counts"));
+  }
+}
+
+Status Operation::begin_data() noexcept {
+  const Agreed agreed{merged_.lo, merged_.hi, merged_.contributions};
+  if (Status s = make_plan(call_, agreed, comm_.rank, comm_.size, comm_.schedules, &plan_); s != Status::ok) return s;
+  if (call_.op == STRETTO_USER && reduces(call_.collective))
+    plan_.call.payload.user = {call_user, &call_, call_.settings.options.user_commutes != 0};
+  return comm_.data.start(plan_.call, &request_);
+}
+
+void Operation::advance(bool may_start_data) noexcept {
+  if (request_.active()) {
+    bool done = false;
+    const Status s = request_.test(&done, phase_ == Phase::running ? &ran_ : nullptr);
+    if (done) ended(s);
+  }
+  if (phase_ != Phase::agreed || !may_start_data) return;
+  if (comm_.broken) {
+    finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by));
+    return;
+  }
+  const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
+  const Status s = counting ? begin_counting() : begin_data();
+  if (s != Status::ok) finish(s);
+  else phase_ = counting ? Phase::counting : Phase::running;
+}
+
+void Operation::ended(Status s) noexcept {
+  if (s == Status::ok) {
+    step();
+    return;
+  }
+  // An exchange is tiny and trusted: when it fails, or a wait was given up, what the others know is uncertain.
+  const std::string_view why = message();
+  if (s == Status::timeout || phase_ != Phase::running) comm_.give_up(why.data());
+  finish(s);
+}
+
+void Operation::step() noexcept {
+  switch (phase_) {
+    case Phase::agreeing: end_agreement(); return;
+    case Phase::counting:
+      if (Status s = end_counting(); s != Status::ok) finish(s);
+      else phase_ = Phase::agreed;
+      return;
+    case Phase::running: finish(Status::ok); return;
+    case Phase::idle:
+    case Phase::agreed:
+    case Phase::done: return;
+  }
+}
+
+void Operation::finish(Status s) noexcept {
+  status_ = s;
+  phase_ = Phase::done;
+  if (s == Status::ok) {
+    report();
+  } else {
+    try {
+      message_ = message();
+    } catch (...) {
+      message_.clear();
+    }
+  }
+  std::erase(comm_.live, this);
+}
+
+Status Operation::status() const noexcept {
+  if (status_ == Status::ok) return status_;
+  return fail(status_, message_.empty() ? std::string_view("no memory for the message") : std::string_view(message_));
+}
+
+Status Operation::wait() noexcept {
+  constexpr int patience = 1000;
+  for (int idle = 0; !done(); ++idle) {
+    const bool alone = comm_.live.size() == 1;
+    if (alone && request_.active()) {
+      // Nothing else to serve: let the engine wait, which gives the core away.
+      ended(request_.wait(phase_ == Phase::running ? &ran_ : nullptr));
+      advance(true);
+      continue;
+    }
+    comm_.progress();
+    if (done()) break;
+    if (idle < patience) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  return status();
+}
+
+void Operation::report() noexcept {
+  stretto_report* out = call_.settings.options.report;
+  if (!out) return;
+  stretto_report r = STRETTO_REPORT_INIT;
+  const auto copy = [](char* to, const char* from) {
+    const std::size_t n = std::min(std::strlen(from), std::size_t{STRETTO_NAME_MAX} - 1);
+    std::memcpy(to, from, n);
+    to[n] = 0;
+  };
+  const bool once = !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW &&
+                    plan_.payload != STRETTO_PAYLOAD_CPRP2P;
+  copy(r.algorithm, ran_.algorithm.empty() ? "agreement" : ran_.algorithm.c_str());
+  copy(r.payload, once ? "compress_once" : payload_name(plan_.payload));
+  r.contributions = plan_.contributions;
+  r.raw_bytes = ran_.raw_bytes;
+  r.bytes_sent = ran_.bytes_sent;
+  r.ratio = ran_.ratio();
+  r.eps = plan_.eps;
+  r.promised_error = plan_.promised;
+  if (plan_.payload > STRETTO_PAYLOAD_RAW)
+    r.codec_seconds = ran_.compress_seconds + ran_.decompress_seconds + ran_.combine_seconds;
+  r.agree_seconds = agree_seconds_;
+  r.seconds = seconds();
+  r.size = std::min(out->size, sizeof r);
+  const std::size_t size = out->size;
+  std::memcpy(out, &r, r.size);
+  out->size = size;
+}
+
+}  // namespace stretto::api
+
+void stretto_comm_s::progress() noexcept {
+  // Operations leave `live` as they complete: walk by position, and look again where one left.
+  bool may_start_data = true;
+  for (std::size_t i = 0; i < live.size();) {
+    stretto::api::Operation* o = live[i];
+    o->advance(may_start_data);
+    if (o->done()) continue;
+    may_start_data = may_start_data && o->data_started();
+    ++i;
+  }
+}
+
+void stretto_comm_s::give_up(const char* why) noexcept {
+  if (broken) return;
+  broken = true;
+  try {
+    broken_by = why;
+  } catch (...) {
+    broken_by.clear();
+  }
+}

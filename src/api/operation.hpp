@@ -1,0 +1,76 @@
+// A collective on its way: agree, exchange counts where only the root knows them, run, report. One state machine serves
+// the blocking form (on the caller's stack) and the nonblocking one (inside a request).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/agreement.hpp"
+#include "api/collective.hpp"
+#include "api/communicator.hpp"
+#include "api/plan.hpp"
+#include "base/status.hpp"
+#include "engine/engine.hpp"
+
+namespace stretto::api {
+
+class Operation {
+ public:
+  explicit Operation(stretto_comm_s& comm) noexcept : comm_(comm) {}
+  ~Operation();  // waits when it is not complete
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  // Begins. `own` is what was found wrong while `call` was put together, with the message of this thread.
+  void start(Call&& call, Status own) noexcept;
+
+  // One step without waiting. `may_start_data`: every earlier operation has started its own.
+  void advance(bool may_start_data) noexcept;
+
+  // To the end; the other operations of the communicator advance meanwhile.
+  Status wait() noexcept;
+
+  bool done() const noexcept { return phase_ == Phase::done; }
+  bool data_started() const noexcept { return phase_ == Phase::running || phase_ == Phase::done; }
+
+  // Status of the collective once done; renews the message on this thread.
+  Status status() const noexcept;
+
+ private:
+  enum class Phase : std::uint8_t { idle, agreeing, agreed, counting, running, done };
+  using Clock = std::chrono::steady_clock;
+
+  Status begin_agreement() noexcept;
+  void end_agreement() noexcept;
+  Status begin_counting() noexcept;
+  Status end_counting() noexcept;
+  Status begin_data() noexcept;
+  void step() noexcept;              // the engine request of this phase has ended well
+  void ended(Status s) noexcept;     // it has ended
+  void finish(Status s) noexcept;
+  void report() noexcept;
+  double seconds() const noexcept;
+
+  stretto_comm_s& comm_;
+  Call call_;
+  Phase phase_ = Phase::idle;
+  Signature own_, merged_;
+  std::vector<std::uint64_t> own_counts_, all_counts_;
+  Plan plan_;
+  engine::Request request_;
+  engine::Report ran_;
+  Clock::time_point begun_{};
+  double agree_seconds_ = 0;
+  Status status_ = Status::ok;
+  std::string message_;
+};
+
+}  // namespace stretto::api
+
+struct stretto_request_s {
+  explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c), operation(c) {}
+  stretto_comm_s& comm;
+  stretto::api::Operation operation;
+};

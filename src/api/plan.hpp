@@ -1,0 +1,37 @@
+// From a call on which all ranks agree to what the engine runs: the bound becomes an eps for each contribution, the choice is
+// made, the schedule built, the buffers bound.
+#pragma once
+
+#include <cstdint>
+
+#include "api/choice.hpp"
+#include "api/collective.hpp"
+#include "base/status.hpp"
+#include "engine/engine.hpp"
+
+namespace stretto::api {
+
+// What the agreement brought, the same on every rank.
+struct Agreed {
+  double lo = 0, hi = 0;  // range of the finite values; lo > hi: none
+  std::uint64_t contributions = 1;
+};
+
+struct Plan {
+  engine::Call call;
+  stretto_payload payload = STRETTO_PAYLOAD_RAW;
+  std::uint64_t contributions = 1;  // K
+  double eps = 0;
+  double promised = 0;
+};
+
+// Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say). K is the number of
+// contributions, `kind` the payload. invalid_bound when it is not finite.
+Status eps_of(const Call& call, payload::Kind kind, const Agreed& agreed, std::uint64_t K, double* eps) noexcept;
+
+// |error of the result| <= this * eps; for a statistical scope, with its probability.
+double error_factor(const Call& call, payload::Kind kind, std::uint64_t K) noexcept;
+
+Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules, Plan* plan) noexcept;
+
+}  // namespace stretto::api

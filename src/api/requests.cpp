@@ -1,0 +1,32 @@
+// Requests under their C names.
+#include "api/operation.hpp"
+#include "api/types.hpp"
+
+using namespace stretto;
+using api::to_c;
+
+extern "C" {
+
+stretto_status stretto_test(stretto_request request, int* done) {
+  if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
+  if (!request->operation.done()) request->comm.progress();
+  *done = request->operation.done();
+  return *done ? to_c(request->operation.status()) : STRETTO_OK;
+}
+
+stretto_status stretto_wait(stretto_request request) {
+  if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  return to_c(request->operation.wait());
+}
+
+stretto_status stretto_request_free(stretto_request* request) {
+  if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  if (!*request) return STRETTO_OK;
+  --(*request)->comm.requests;
+  delete *request;  // waits when it is not complete
+  *request = nullptr;
+  return STRETTO_OK;
+}
+
+}  // extern "C"
