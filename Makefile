@@ -6,11 +6,11 @@ export MPI
 .PHONY: help demo test test-exhaustive bench setup build asan tsan format tidy clean
 
 help: ## this list
-	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR]"
+	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
 	@sed -n 's/^\([a-z%-]*\):.*## \(.*\)/  \1@\2/p' Makefile | column -t -s@ 2>/dev/null || sed -n 's/^\([a-z%-]*\):.*## /  \1  /p' Makefile
 
 demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture, an HTML page
-	@scripts/demo
+	@scripts/demo $(ARGS)
 
 test: ## set up, build, and run all tests: release, asan and ubsan with fuzzing, tsan, and the other MPI
 	@scripts/test
@@ -22,7 +22,7 @@ bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
 bench-%: ## run one benchmark: bench-codec, bench-ratio, bench-hosts, ...
-	@scripts/bench $*
+	@scripts/bench $* -- $(ARGS)
 
 setup: ## install what is missing: system packages, Python tools, an MPI
 	@scripts/setup test
