@@ -33,8 +33,8 @@ struct Arguments {
   std::span<const std::size_t> displacements{};
 };
 
-// Elements of block b when `count` elements are cut into `blocks` nearly even parts. Cuts fall on multiples of `grain`
-// elements when each part has several of them.
+// First element of block b when `count` elements are cut into `blocks` nearly even blocks (b == blocks: count). Cuts of
+// large vectors fall on multiples of 4096 elements, so that the codec's groups stay whole.
 std::size_t first_of(std::size_t count, int blocks, int b) noexcept;
 
 // Fills `blocks` for this schedule. invalid_argument when a needed buffer is null or the counts do not fit the schedule.

@@ -1,0 +1,222 @@
+#include "engine/plan.hpp"
+
+#include <algorithm>
+
+#include "schedule/names.hpp"
+
+namespace stretto::engine {
+namespace {
+
+// Segments are whole multiples of this many elements where they are larger: the codec's groups then stay whole.
+constexpr std::size_t grain = 4096;
+
+std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+
+// Elements of a segment of a block with `count` elements: nearly even parts, none above `most`.
+std::size_t segment_of(std::size_t count, std::size_t most) noexcept {
+  if (count <= most) return count;
+  const std::size_t parts = (count + most - 1) / most;
+  const std::size_t even = (count + parts - 1) / parts;
+  return most % grain == 0 ? round_up(even, grain) : even;
+}
+
+}  // namespace
+
+Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
+                  std::size_t segment_bytes, std::span<const std::uint8_t> merged) {
+  units.clear();
+  edges.clear();
+  readers_.clear();
+  signals_.clear();
+  most_messages = 0;
+  const auto ranks = static_cast<std::size_t>(schedule.ranks);
+  sent_.assign(ranks, 0);
+  received_.assign(ranks, 0);
+  lay_out(schedule, blocks, element_bytes, segment_bytes, merged);
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    if (const Status s = add_step(schedule, i); s != Status::ok) return s;
+  }
+  add_deliveries(schedule);
+  return Status::ok;
+}
+
+void Plan::lay_out(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
+                   std::size_t segment_bytes, std::span<const std::uint8_t> merged) {
+  std::size_t most = segment_bytes == 0 ? SIZE_MAX : std::max<std::size_t>(segment_bytes / element_bytes, 1);
+  if (most != SIZE_MAX && most > grain) most -= most % grain;
+  group_ = most;
+
+  first_.assign(blocks.size() + 1, 0);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const std::size_t n = blocks[b].count;
+    const std::size_t length = segment_of(n, most);
+    first_[b + 1] = first_[b] + static_cast<std::uint32_t>(n == 0 ? 0 : (n + length - 1) / length);
+  }
+  const std::uint32_t a_buffer = first_.back();
+  segments = a_buffer;
+
+  bool uses_tmp = false;
+  for (const auto& step : schedule.steps) {
+    uses_tmp |= step.src.count > 0 && step.src.buffer == schedule::Buffer::tmp;
+    uses_tmp |= step.dst.count > 0 && step.dst.buffer == schedule::Buffer::tmp;
+  }
+  const std::uint32_t buffers = uses_tmp ? 3 : 2;
+  places.resize(std::size_t{buffers} * a_buffer);
+  same_.resize(places.size());
+  touched_.assign(places.size(), Touch{});
+  std::size_t before = 0;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const std::size_t n = blocks[b].count;
+    const std::size_t length = segment_of(n, most);
+    for (std::uint32_t s = first_[b]; s < first_[b + 1]; ++s) {
+      const std::size_t first = (s - first_[b]) * length;
+      for (std::uint32_t k = 0; k < buffers; ++k) {
+        const std::uint32_t cell = k * a_buffer + s;
+        places[cell] = {static_cast<schedule::Buffer>(k), static_cast<std::int32_t>(b), first, std::min(length, n - first), before + first};
+        same_[cell] = cell;
+      }
+      if (merged[b] != 0) same_[s] = a_buffer + s;
+    }
+    before += n;
+  }
+}
+
+Plan::Cells Plan::cells_of(const schedule::Range& range) const noexcept {
+  if (range.count <= 0) return {};
+  const auto b = static_cast<std::size_t>(range.first);
+  const std::uint32_t begin = first_[b], end = first_[b + static_cast<std::size_t>(range.count)];
+  return {static_cast<std::uint32_t>(range.buffer) * static_cast<std::uint32_t>(segments) + begin, end - begin};
+}
+
+// How many of the cells that are left the next unit takes: one that is large, or several that are not too many together.
+std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept {
+  std::size_t sum = 0;
+  std::uint32_t n = 0;
+  while (n < left->count) {
+    const std::size_t more = places[left->first + n].count;
+    if (n > 0 && (sum >= most_elements || more > most_elements - sum)) break;
+    sum += more;
+    ++n;
+  }
+  left->first += n;
+  left->count -= n;
+  return n;
+}
+
+std::uint32_t Plan::next_message(std::vector<std::uint32_t>& counts, std::int32_t peer) {
+  const std::uint32_t k = counts[static_cast<std::size_t>(peer)]++;
+  most_messages = std::max(most_messages, k + 1);
+  return k;
+}
+
+Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
+  const schedule::Step& step = schedule.steps[index];
+  Unit unit;
+  unit.incoming_first = step.incoming_first;
+  unit.level = step.level;
+  unit.peer = step.peer;
+  unit.step = index;
+  bool travels = true;
+  switch (step.kind) {
+    case schedule::Kind::send: unit.task = Task::send; break;
+    case schedule::Kind::recv_replace: unit.task = Task::receive_replace; break;
+    case schedule::Kind::recv_combine: unit.task = Task::receive_combine; break;
+    case schedule::Kind::copy:
+      unit.task = Task::copy;
+      travels = false;
+      break;
+    case schedule::Kind::combine:
+      unit.task = Task::combine;
+      travels = false;
+      break;
+    case schedule::Kind::post:
+    case schedule::Kind::wait:
+    case schedule::Kind::read_combine:
+      return fail(Status::unsupported, "step {} of {} reads a peer's memory; this engine sends messages", index, schedule.algorithm);
+  }
+  if (travels && (step.peer < 0 || step.peer >= schedule.ranks)) {
+    return fail(Status::invalid_argument, "step {} of {} names rank {} of {}", index, schedule.algorithm, step.peer, schedule.ranks);
+  }
+  const bool sends = unit.task == Task::send;
+  const schedule::Range& range = sends ? step.src : step.dst;
+  Cells cells = cells_of(range);
+  const std::uint32_t offset = travels ? 0 : cells_of(step.src).first - cells.first;  // from a cell of dst to that of src
+  if (travels && range.count <= 0) {
+    unit.message = next_message(sends ? sent_ : received_, step.peer);
+    add(unit);
+    return Status::ok;
+  }
+  while (cells.count > 0) {
+    unit.dst = cells.first;
+    unit.src = cells.first + offset;
+    unit.cells = take(&cells, group_);
+    if (travels) unit.message = next_message(sends ? sent_ : received_, step.peer);
+    add(unit);
+  }
+  return Status::ok;
+}
+
+void Plan::add_deliveries(const schedule::Schedule& schedule) {
+  for (std::int32_t b = 0; b < schedule.blocks; ++b) {
+    if (!schedule::expects(schedule.collective, schedule.ranks, schedule.root, schedule.rank, b)) continue;
+    const Cells cells = cells_of({schedule::Buffer::out, b, 1});
+    for (std::uint32_t i = 0; i < cells.count; ++i) {
+      Unit unit;
+      unit.task = Task::deliver;
+      unit.step = none;
+      unit.cells = 1;
+      unit.dst = cells.first + i;
+      add(unit);
+    }
+  }
+}
+
+void Plan::add(Unit unit) {
+  const auto u = static_cast<std::uint32_t>(units.size());
+  units.push_back(unit);
+  // An empty message says that what is at other levels is done; units of its own level do not wait for it, nor it for them.
+  if (unit.cells == 0) {
+    for (std::uint32_t e = 0; e < u; ++e) {
+      if (units[e].level != unit.level) wait_for(e, u);
+    }
+    signals_.push_back(u);
+    return;
+  }
+  if (unit.task != Task::deliver) {
+    for (const std::uint32_t e : signals_) {
+      if (units[e].level != unit.level) wait_for(e, u);
+    }
+  }
+  for (std::uint32_t i = 0; i < unit.cells; ++i) {
+    const bool from_src = unit.task == Task::send || unit.task == Task::copy || unit.task == Task::combine;
+    if (from_src) reads(u, same_[unit.src + i]);
+    if (unit.task != Task::send && !(from_src && same_[unit.src + i] == same_[unit.dst + i])) writes(u, same_[unit.dst + i]);
+  }
+}
+
+void Plan::wait_for(std::uint32_t earlier, std::uint32_t later) {
+  edges.push_back({later, units[earlier].followers});
+  units[earlier].followers = static_cast<std::uint32_t>(edges.size()) - 1;
+  ++units[later].waits_for;
+}
+
+void Plan::reads(std::uint32_t unit, std::uint32_t cell) {
+  Touch& t = touched_[cell];
+  if (t.writer != none && t.writer != unit) wait_for(t.writer, unit);
+  readers_.push_back({unit, t.readers});
+  t.readers = static_cast<std::uint32_t>(readers_.size()) - 1;
+}
+
+void Plan::writes(std::uint32_t unit, std::uint32_t cell) {
+  Touch& t = touched_[cell];
+  bool through_readers = false;
+  for (std::uint32_t r = t.readers; r != none; r = readers_[r].next) {
+    if (readers_[r].unit == unit) continue;
+    wait_for(readers_[r].unit, unit);
+    through_readers = true;
+  }
+  if (!through_readers && t.writer != none && t.writer != unit) wait_for(t.writer, unit);
+  t = {unit, none};
+}
+
+}  // namespace stretto::engine

@@ -1,0 +1,144 @@
+// One collective in flight on one rank: the state of each unit of its plan, and what to do next.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "carrier/carrier.hpp"
+#include "engine/engine.hpp"
+#include "engine/plan.hpp"
+#include "payload/pool.hpp"
+#include "payload/worker.hpp"
+
+namespace stretto::engine {
+
+using Clock = std::chrono::steady_clock;
+
+// What must stay in memory while a transfer lasts.
+struct Hold {
+  payload::Buffer buffer;
+  payload::Stream stream;
+};
+
+class Run {
+ public:
+  // Checks the call, plans it, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
+  // their tags. Throws std::bad_alloc. On failure nothing has moved and the run is not active.
+  Status begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot, std::uint64_t sequence);
+
+  bool active() const noexcept { return active_; }
+  bool ended() const noexcept { return left_ == 0; }
+
+  // Executes at most `budget` units that are ready; true when there was one.
+  bool advance(int budget) noexcept;
+
+  // The transfer of `unit` has ended.
+  void complete(std::uint32_t unit, const carrier::Completion& completion) noexcept;
+
+  // Whether nothing has happened for the time that the call allows.
+  bool overdue(Clock::time_point now) const noexcept;
+
+  // Ends the run with `status`: withdraws its transfers; memory that the carrier may still touch goes to `lost`.
+  void give_up(Status status, std::string text, std::vector<Hold>* lost) noexcept;
+
+  // Who is missing, and where.
+  std::string diagnosis(double seconds) const;
+
+  void waited(double seconds) noexcept { wait_seconds_ += seconds; }
+  double timeout() const noexcept { return options_.timeout; }
+
+  // After the end: the result, with its message set, and the report. The run is inactive then and its buffers are back.
+  Status finish(Report* report) noexcept;
+
+ private:
+  enum class State : std::uint8_t { waiting, ready, posted, arrived, moving, done };
+  struct Live {
+    State state = State::waiting;
+    std::uint32_t waits_for = 0;
+    bool early = false;     // released before its transfer ended
+    Hold hold;
+    std::size_t bytes = 0;  // arrived
+  };
+  struct Queue {            // receives from one peer that need a buffer, in order
+    std::uint32_t next = 0;
+    std::uint32_t end = 0;
+    int open = 0;           // posted and not consumed
+  };
+
+  Status check(const Call& call, const carrier::Carrier& carrier) const;
+  Status bind_memory(const Call& call);
+  Status separate_inputs(const Call& call);
+  Status load(payload::Cell& cell, std::uint32_t index) noexcept;
+  std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
+  std::uint64_t tag_of(const Unit& unit) const noexcept { return (sequence_ << message_bits_) | unit.message; }
+  payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
+  std::size_t elements(const Unit& unit) const noexcept;
+  bool lands_in_place(const Unit& unit) const noexcept;
+
+  void queue_receives();
+  void post_receives(std::int32_t peer) noexcept;
+  void make_ready(std::uint32_t unit) noexcept;
+  void execute(std::uint32_t unit) noexcept;
+  Status execute_send(std::uint32_t unit) noexcept;
+  Status execute_receive(std::uint32_t unit) noexcept;
+  Status execute_local(const Unit& unit) noexcept;
+  Status send_bytes(std::uint32_t unit, const void* data, std::size_t bytes, bool early) noexcept;
+  Status pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool* early) noexcept;
+  Status pack_streams(const Unit& unit, Hold* hold, const std::byte** data, std::size_t* bytes) noexcept;
+  Status check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept;
+  Status parse(const Unit& unit, const payload::Buffer& buffer, std::size_t bytes, std::size_t* offset, std::uint32_t i,
+               payload::Stream* stream) noexcept;
+  void release(std::uint32_t unit) noexcept;
+  void done(std::uint32_t unit) noexcept;
+  void failed(Status status, const Unit* unit) noexcept;
+  std::string where(const Unit& unit) const;
+
+  bool active_ = false;
+  carrier::Carrier* carrier_ = nullptr;
+  payload::Pool* pool_ = nullptr;
+  std::uint32_t slot_ = 0;
+  std::uint64_t sequence_ = 0;
+  unsigned message_bits_ = 0;
+
+  std::shared_ptr<const schedule::Schedule> schedule_;
+  payload::Spec spec_{};
+  Options options_{};
+  std::vector<Block> blocks_;
+  std::vector<const void*> inputs_;
+  std::vector<const std::byte*> parts_;   // of the inputs, for one cell
+  bool several_ = false;
+  bool reduces_ = false;
+  bool negates_ = false;
+  bool from_stream_ = false;
+  std::uint32_t contributions_ = 1;
+
+  Plan plan_;
+  payload::Worker worker_;
+  std::vector<std::uint8_t> merged_;
+  std::vector<payload::Cell> cells_;
+  std::vector<std::uint8_t> unloaded_;    // input cells whose contribution must be worked out at the first touch
+  payload::Buffer scratch_;               // homes of blocks that the caller has no memory for
+  payload::Buffer inputs_copy_;           // of inputs that results would overwrite
+  std::vector<Live> live_;
+  std::vector<Queue> queues_;             // by peer
+  std::vector<std::uint32_t> receives_;   // units, grouped by peer
+  std::vector<std::uint32_t> ready_;      // units in order of becoming ready; from next_ready_ on
+  std::size_t next_ready_ = 0;
+  std::vector<std::uint32_t> deliveries_; // the same, for results: done while nothing else is to do
+  std::size_t next_delivery_ = 0;
+  std::size_t left_ = 0;                  // units not done
+
+  Status status_ = Status::ok;
+  std::string text_;
+  std::byte mark_{};                      // sent in place of what a failed rank owes
+  Clock::time_point begun_{};
+  Clock::time_point moved_{};             // last time anything happened
+  double wait_seconds_ = 0;
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
+}  // namespace stretto::engine

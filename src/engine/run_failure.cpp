@@ -1,0 +1,76 @@
+// What a run says and does when it cannot go on.
+#include "engine/run.hpp"
+#include "schedule/names.hpp"
+
+namespace stretto::engine {
+
+std::string Run::where(const Unit& unit) const {
+  std::string text = fmt::format("{} {} ({}), rank {}", schedule::name(schedule_->collective), schedule_->algorithm,
+                                 payload::name(spec_.kind), schedule_->rank);
+  if (unit.step != none) text += fmt::format(", step {}", unit.step);
+  if (unit.cells > 0) {
+    const Place& place = plan_.places[unit.task == Task::send ? unit.src : unit.dst];
+    text += fmt::format(", block {} from element {}", place.block, place.first);
+  }
+  return text;
+}
+
+// The first failure is the one that is reported. From then on what this rank owes its peers is marks.
+void Run::failed(Status status, const Unit* unit) noexcept {
+  if (status_ != Status::ok) return;
+  status_ = status;
+  try {
+    const std::string cause = message();
+    text_ = unit != nullptr ? where(*unit) + ": " + cause : cause;
+  } catch (const std::bad_alloc&) {
+    text_.clear();
+  }
+}
+
+std::string Run::diagnosis(double seconds) const {
+  constexpr std::size_t most_lines = 4;
+  std::string text = fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;", schedule::name(schedule_->collective),
+                                 schedule_->algorithm, payload::name(spec_.kind), schedule_->rank, seconds);
+  std::size_t missing = 0;
+  for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
+    const Unit& unit = plan_.units[u];
+    const State state = live_[u].state;
+    const bool receives = unit.task == Task::receive_replace || unit.task == Task::receive_combine;
+    const bool open = (receives && (state == State::posted || state == State::moving)) || (unit.task == Task::send && state == State::moving);
+    if (!open) continue;
+    if (++missing > most_lines) continue;
+    text += fmt::format("{} step {} is missing rank {} ({}", missing > 1 ? "," : "", unit.step, unit.peer,
+                        receives ? "its message" : "to take a message");
+    if (unit.cells > 0) {
+      const Place& place = plan_.places[receives ? unit.dst : unit.src];
+      text += fmt::format(", block {} from element {}", place.block, place.first);
+    }
+    text += ")";
+  }
+  if (missing > most_lines) text += fmt::format(", and {} more", missing - most_lines);
+  return text;
+}
+
+void Run::give_up(Status status, std::string text, std::vector<Hold>* lost) noexcept {
+  for (std::uint32_t u = 0; u < live_.size(); ++u) {
+    Live& live = live_[u];
+    if (live.state == State::posted || live.state == State::moving) {
+      if (!carrier_->cancel(id_of(u)) && (live.hold.buffer || live.hold.stream)) {
+        try {
+          lost->push_back(live.hold);
+        } catch (const std::bad_alloc&) {
+          new (std::nothrow) Hold(live.hold);  // kept on purpose: the carrier may still write there
+        }
+      }
+    }
+    live.hold = {};
+    live.state = State::done;
+  }
+  left_ = 0;
+  if (status_ == Status::ok) {
+    status_ = status;
+    text_ = std::move(text);
+  }
+}
+
+}  // namespace stretto::engine
