@@ -1,0 +1,33 @@
+// Where a rank's images come from.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "job/options.hpp"
+#include "stack/images.hpp"
+
+namespace stretto::stacking {
+
+// One rank's images, and what is known of all.
+struct Images {
+  Shape shape;  // of all images together
+  stretto_type type = STRETTO_F32;
+  Share share;                  // this rank's
+  std::vector<std::byte> data;  // share.count arrays of `values` values
+  std::size_t values = 0;       // of an image, tiling included
+  std::string origin;           // in words
+  double cell_km = 0;           // size of a pixel; 0: not known
+};
+
+// Collective. What rank 0 finds wrong with the file or the output directory is thrown there as a Problem, and as an empty one on the others, before any
+// rank computes or reads.
+void check_together(MPI_Comm comm, const Options& options);
+
+// Collective: reads this rank's share of the file, or migrates its share of the shots.
+Images obtain(MPI_Comm comm, const Options& options);
+
+}  // namespace stretto::stacking

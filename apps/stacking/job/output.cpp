@@ -1,0 +1,110 @@
+#include "job/output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bench/rows.hpp"
+#include "picture/figure.hpp"
+#include "picture/page.hpp"
+
+namespace stretto::stacking {
+namespace {
+
+// The first image of a stack as floats; a tiled stack repeats it.
+std::vector<float> as_floats(const Images& im, const std::vector<std::byte>& stack) {
+  std::vector<float> out(im.shape.pixels());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (im.type == STRETTO_F64) {
+      double v = 0;
+      std::memcpy(&v, stack.data() + i * sizeof v, sizeof v);
+      out[i] = static_cast<float>(v);
+    } else {
+      std::memcpy(&out[i], stack.data() + i * sizeof(float), sizeof(float));
+    }
+  }
+  return out;
+}
+
+double positive(double v) { return v > 0 ? v : 1; }
+
+std::vector<std::byte> picture(const Images& im, const Result& r) {
+  Panel stack{.title = fmt::format("stack of {} images, {} {}", im.shape.n, r.shown.schedule, r.shown.payload),
+              .unit = "amplitude",
+              .values = as_floats(im, r.stack),
+              .limit = 1,
+              .scale = grey};
+  stack.limit = positive(quantile_of_magnitude(stack.values, 0.99));
+  std::vector<float> errors = error_map(im.type, r.stack.data(), r.reference);
+  errors.resize(im.shape.pixels());
+  const Panel error{.title = fmt::format("its error: worst {:.3e}, promised {:.3e}", r.shown.worst, r.shown.promised),
+                    .unit = "error",
+                    .values = std::move(errors),
+                    .limit = positive(r.shown.worst),
+                    .scale = blue_red};
+  Axes axes;
+  if (im.cell_km > 0) axes = {.step = im.cell_km, .horizontal = "distance, km", .vertical = "depth, km"};
+  return draw({stack, error}, static_cast<int>(im.shape.h), static_cast<int>(im.shape.w), axes).png();
+}
+
+void write_rows(const std::string& path, const Result& r) {
+  bench::Writer writer(path);
+  for (const Row& row : r.rows) {
+    bench::Row line{.bench = "stacking",
+                    .subject = row.schedule + " " + row.payload,
+                    .metric = "ms",
+                    .value = row.ms,
+                    .unit = "ms",
+                    .better = bench::Better::smaller};
+    if (&row != &r.rows.front()) line.peer = bench::Peer{"MPI_Allreduce " + r.setting.mpi, r.rows.front().ms};
+    line.fields = {{"ranks", r.setting.ranks},
+                   {"images", r.setting.count},
+                   {"values", r.setting.values},
+                   {"type", r.setting.type},
+                   {"eps", r.setting.eps},
+                   {"bytes_sent", row.sent},
+                   {"compression", row.compression},
+                   {"codec_ms", row.codec_ms},
+                   {"worst_error", row.worst},
+                   {"promised_error", row.promised},
+                   {"hash", fmt::format("{:016x}", row.hash)}};
+    line.fields["psnr_db"] =
+        std::isfinite(row.psnr) ? nlohmann::ordered_json(row.psnr) : nlohmann::ordered_json(nullptr);
+    writer.write(line);
+  }
+}
+
+}  // namespace
+
+std::string heading(const Setting& s) {
+  return fmt::format(
+      "{} images of {} x {} {}, {}\n{} ranks, {}; {:.2f} MB a stack; each image within {} = {:.4e}; median of {}\n",
+      s.count, s.height, s.width, s.type, s.images, s.ranks, s.mpi,
+      static_cast<double>(s.values) * (s.type == "f64" ? 8e-6 : 4e-6), s.bound, s.eps, s.repeats);
+}
+
+std::string write_outputs(const Options& o, const Images& im, const Result& r) {
+  const std::string raw = fmt::format("{}/stack.{}", o.out, r.setting.type);
+  const std::string png = o.out + "/stack.png";
+  const std::string page = o.out + "/stack.html";
+  write_file(raw, r.stack.data(), r.stack.size());
+  const std::vector<std::byte> figure = picture(im, r);
+  write_file(png, figure.data(), figure.size());
+  const std::string html =
+      html_page(r.setting, r.rows, figure,
+                fmt::format("Above the stack that {} {} gave on every rank, grey scale cut at the 99th percentile of "
+                            "its magnitude. Below its difference "
+                            "from the sum in double precision; the ends of the scale are the worst error seen.",
+                            r.shown.schedule, r.shown.payload));
+  write_file(page, html.data(), html.size());
+  std::string files = raw + "\n" + png + "\n" + page + "\n";
+  if (!o.json.empty()) {
+    write_rows(o.json, r);
+    files += o.json + "\n";
+  }
+  return files;
+}
+
+}  // namespace stretto::stacking

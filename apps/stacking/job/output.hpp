@@ -1,0 +1,18 @@
+// What rank 0 leaves behind: the stack, its picture, the page, rows of JSON.
+#pragma once
+
+#include <string>
+
+#include "job/images.hpp"
+#include "job/options.hpp"
+#include "job/stack.hpp"
+
+namespace stretto::stacking {
+
+// Writes everything into options.out, and rows to options.json when it is named. Returns the files, one a line.
+std::string write_outputs(const Options& options, const Images& images, const Result& result);
+
+// The heading over the table: what was stacked, how, with which bound.
+std::string heading(const Setting& setting);
+
+}  // namespace stretto::stacking

@@ -1,0 +1,227 @@
+#include "job/stack.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bench/rows.hpp"
+#include "stretto/stretto_mpi.h"
+
+namespace stretto::stacking {
+namespace {
+
+void require(stretto_status s, const std::string& doing) {
+  if (s != STRETTO_OK) throw Problem(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
+}
+
+// A communicator of stretto over an MPI communicator, freed with the scope.
+class Communicator {
+ public:
+  explicit Communicator(MPI_Comm parent) { require(stretto_comm_create(parent, &comm_), "making the communicator"); }
+  ~Communicator() { static_cast<void>(stretto_comm_free(comm_)); }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  stretto_comm get() const noexcept { return comm_; }
+
+ private:
+  stretto_comm comm_ = nullptr;
+};
+
+MPI_Datatype mpi_type(stretto_type type) { return type == STRETTO_F64 ? MPI_DOUBLE : MPI_FLOAT; }
+
+template <class T>
+void add_images(const T* images, std::uint64_t count, std::size_t values, T* out) {
+  std::fill_n(out, values, T{0});
+  for (std::uint64_t k = 0; k < count; ++k) {
+    for (std::size_t i = 0; i < values; ++i) out[i] += images[k * values + i];
+  }
+}
+
+// What MPI alone needs before its allreduce: the rank's images added as floats.
+void add_own(const Images& im, std::vector<std::byte>& out) {
+  if (im.type == STRETTO_F64) {
+    add_images(reinterpret_cast<const double*>(im.data.data()), im.share.count, im.values,
+               reinterpret_cast<double*>(out.data()));
+  } else {
+    add_images(reinterpret_cast<const float*>(im.data.data()), im.share.count, im.values,
+               reinterpret_cast<float*>(out.data()));
+  }
+}
+
+// Milliseconds of `work`: the median over repeats of the slowest rank's, after one run that is not counted.
+template <class Work>
+double time_ms(MPI_Comm comm, int repeats, const Work& work) {
+  std::vector<double> samples;
+  for (int k = 0; k <= repeats; ++k) {
+    MPI_Barrier(comm);
+    const double start = MPI_Wtime();
+    work();
+    double seconds = MPI_Wtime() - start;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+    if (k > 0) samples.push_back(seconds * 1e3);
+  }
+  return bench::median(samples);
+}
+
+// The range over all images of all ranks.
+double range_of_all(MPI_Comm comm, const Images& im) {
+  double lo = 0;
+  double hi = 0;
+  require(stretto_value_range(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &lo, &hi),
+          "finding the range");
+  double low_high[2] = {im.share.count > 0 ? -lo : -std::numeric_limits<double>::infinity(),
+                        im.share.count > 0 ? hi : -std::numeric_limits<double>::infinity()};
+  MPI_Allreduce(MPI_IN_PLACE, low_high, 2, MPI_DOUBLE, MPI_MAX, comm);
+  return low_high[0] + low_high[1];
+}
+
+// The reference of all ranks, on rank 0.
+Reference reference_of_all(MPI_Comm comm, const Images& im) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  Reference own;
+  add_to_reference(im.type, im.data.data(), im.share.count, im.values, &own);
+  const int n = static_cast<int>(im.values);
+  const auto gather = [&](void* data, MPI_Datatype type, MPI_Op op) {
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : data, rank == 0 ? data : nullptr, n, type, op, 0, comm);
+  };
+  gather(own.sum.data(), MPI_DOUBLE, MPI_SUM);
+  gather(own.magnitude.data(), MPI_DOUBLE, MPI_SUM);
+  gather(own.finite.data(), MPI_UINT8_T, MPI_MIN);
+  return own;
+}
+
+// Fills in what the result's bytes say. `bound` and `roundings` as in compare().
+void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result, const Reference& ref, double bound,
+           double roundings, Row* row) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  row->hash = hash(result.data(), result.size());
+  std::uint64_t lowest_highest[2] = {~row->hash, row->hash};
+  MPI_Allreduce(MPI_IN_PLACE, lowest_highest, 2, MPI_UINT64_T, MPI_MAX, comm);
+  row->ranks_agree = ~lowest_highest[0] == lowest_highest[1];
+  if (rank != 0) return;
+  const Quality q = compare(im.type, result.data(), ref, bound, roundings);
+  row->worst = q.worst;
+  row->psnr = q.psnr;
+  row->excess = q.excess;
+  row->promised = largest_promise(im.type, ref, bound, roundings);
+}
+
+Row with_mpi(MPI_Comm comm, const Options& o, const Images& im, const Reference& ref, std::vector<std::byte>& result) {
+  Row row{.schedule = "MPI_Allreduce", .payload = "-"};
+  std::vector<std::byte> own(result.size());
+  row.ms = time_ms(comm, o.repeats, [&] {
+    add_own(im, own);
+    MPI_Allreduce(own.data(), result.data(), static_cast<int>(im.values), mpi_type(im.type), MPI_SUM, comm);
+  });
+  judge(comm, im, result, ref, 0, static_cast<double>(im.shape.n), &row);
+  return row;
+}
+
+// Roundings of a value on its way, beyond what stretto's promise covers.
+double roundings_of(const Payload& p, std::uint64_t images) {
+  if (p.in_code_space) return 1;           // of the decoded sum to its type
+  return 2 * static_cast<double>(images);  // of each raw sum, and of each decoding between
+}
+
+Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Images& im, const Reference& ref,
+                 double eps, const std::string& schedule, const Payload& payload, std::vector<std::byte>& result) {
+  Row row{.schedule = schedule, .payload = payload.name, .in_code_space = payload.in_code_space};
+  stretto_report report = STRETTO_REPORT_INIT;
+  stretto_options options = STRETTO_OPTIONS_INIT;
+  options.schedule = schedule.c_str();
+  options.payload = payload.kind;
+  options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+  options.bound = eps;
+  options.report = &report;
+  std::vector<const void*> own;
+  for (std::uint64_t k = 0; k < im.share.count; ++k) own.push_back(im.data.data() + k * result.size());
+  row.ms = time_ms(comm, o.repeats, [&] {
+    require(stretto_allreduce_multi(own.data(), static_cast<int>(own.size()), result.data(), im.values, im.type,
+                                    STRETTO_SUM, narrow, &options),
+            fmt::format("{} {}", schedule, payload.name));
+  });
+  double codec = report.codec_seconds;
+  MPI_Allreduce(MPI_IN_PLACE, &codec, 1, MPI_DOUBLE, MPI_MAX, comm);
+  row.codec_ms = codec * 1e3;
+  std::uint64_t raw_sent[2] = {report.raw_bytes, report.bytes_sent};
+  row.sent = report.bytes_sent;
+  MPI_Allreduce(MPI_IN_PLACE, &row.sent, 1, MPI_UINT64_T, MPI_MAX, comm);
+  MPI_Allreduce(MPI_IN_PLACE, raw_sent, 2, MPI_UINT64_T, MPI_SUM, comm);
+  row.compression = raw_sent[1] > 0 ? static_cast<double>(raw_sent[0]) / static_cast<double>(raw_sent[1]) : 1;
+  judge(comm, im, result, ref, report.promised_error, roundings_of(payload, im.shape.n), &row);
+  return row;
+}
+
+std::string mpi_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  std::string line = all.substr(0, all.find_first_of("\n,"));
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+void probe(MPI_Comm comm, const Options& o) {
+  const Communicator narrow(comm);
+  for (const std::string& schedule : o.schedules) {
+    for (const Payload& payload : o.payloads) {
+      stretto_options options = STRETTO_OPTIONS_INIT;
+      options.schedule = schedule.c_str();
+      options.payload = payload.kind;
+      options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+      options.bound = 1;
+      const float one = 1;
+      float sum = 0;
+      const void* own = &one;
+      require(stretto_allreduce_multi(&own, 1, &sum, 1, STRETTO_F32, STRETTO_SUM, narrow.get(), &options),
+              fmt::format("{} {}", schedule, payload.name));
+    }
+  }
+}
+
+Result stack_all(MPI_Comm comm, const Options& o, const Images& im) {
+  Result out;
+  Setting& s = out.setting;
+  MPI_Comm_size(comm, &s.ranks);
+  s.range = range_of_all(comm, im);
+  s.eps = o.bound.relative ? o.bound.value * s.range : o.bound.value;
+  if (!(s.eps > 0) || !std::isfinite(s.eps)) {
+    throw Problem(fmt::format("bound {} of a range of {} is {}, no bound to work with", o.bound.text, s.range, s.eps));
+  }
+  s.images = im.origin;
+  s.bound = o.bound.text;
+  s.mpi = mpi_name();
+  s.count = im.shape.n;
+  s.height = im.shape.h;
+  s.width = im.shape.w;
+  s.values = im.values;
+  s.type = type_name(im.type);
+  s.repeats = o.repeats;
+
+  out.reference = reference_of_all(comm, im);
+  std::vector<std::byte> result(im.values * stretto_type_size(im.type));
+  out.rows.push_back(with_mpi(comm, o, im, out.reference, result));
+  const Communicator narrow(comm);
+  for (const std::string& schedule : o.schedules) {
+    for (const Payload& payload : o.payloads) {
+      out.rows.push_back(with_stretto(comm, narrow.get(), o, im, out.reference, s.eps, schedule, payload, result));
+      if (payload.in_code_space || !out.shown.in_code_space) {
+        out.stack = result;
+        out.shown = out.rows.back();
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace stretto::stacking

@@ -1,0 +1,30 @@
+// Stacks the ranks' images in every way asked for, and measures each.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "job/images.hpp"
+#include "job/options.hpp"
+#include "stack/quality.hpp"
+#include "stack/row.hpp"
+
+namespace stretto::stacking {
+
+struct Result {
+  Setting setting;
+  std::vector<Row> rows;         // the first is MPI_Allreduce
+  std::vector<std::byte> stack;  // of the last row that summed in code space, else of the last row
+  Row shown;                     // that row
+  Reference reference;           // on rank 0
+};
+
+// Collective: runs every schedule with every payload on a single value, so that a name nobody knows is told before the work begins.
+void probe(MPI_Comm comm, const Options& options);
+
+// Collective. Rows' figures are complete on rank 0. Throws Problem with stretto's message when a collective fails.
+Result stack_all(MPI_Comm comm, const Options& options, const Images& images);
+
+}  // namespace stretto::stacking

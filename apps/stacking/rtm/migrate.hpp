@@ -1,0 +1,26 @@
+// Reverse time migration of one shot.
+//
+// The source's wavefield runs forward through the smooth velocity, the recorded data run backward in time from the receivers;
+// where both are at the same place at the same time there is a reflector. The image is their correlation at zero lag, divided by the source's
+// illumination, and a Laplacian takes away the smooth part that back-scattering leaves.
+#pragma once
+
+#include <functional>
+
+#include "rtm/field.hpp"
+#include "rtm/survey.hpp"
+
+namespace stretto::stacking::rtm {
+
+// Called at every tenth of a shot's work with how much is done, 1..10; may be empty.
+using Tick = std::function<void(int tenths)>;
+inline constexpr int ticks_per_shot = 10;
+
+// The partial image of one shot over `truth`, migrated with `smooth`. Data modelled in `smooth` are subtracted, which removes the direct
+// arrival and all that turns without reflecting. Deterministic: it depends on the arguments alone.
+Field migrate_shot(const Field& truth, const Field& smooth, const Survey& s, int shot, const Tick& tick = {});
+
+// Negative Laplacian, second order; zero on the border.
+Field negative_laplacian(const Field& f);
+
+}  // namespace stretto::stacking::rtm

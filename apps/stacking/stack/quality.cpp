@@ -1,0 +1,88 @@
+#include "stack/quality.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace stretto::stacking {
+namespace {
+
+double value(stretto_type type, const void* data, std::size_t i) {
+  return type == STRETTO_F64 ? static_cast<const double*>(data)[i]
+                             : static_cast<double>(static_cast<const float*>(data)[i]);
+}
+
+// Half a unit in the last place of a number of size 1, at most.
+double unit_roundoff(stretto_type type) { return type == STRETTO_F64 ? 0x1p-53 : 0x1p-24; }
+
+// The larger of two, and NaN once there was one.
+void raise(double* worst, double v) {
+  if (v > *worst || std::isnan(v)) *worst = v;
+}
+
+double promise(stretto_type type, const Reference& ref, std::size_t i, double bound, double roundings) {
+  // A value near the type's smallest is rounded to a multiple of it, whatever its size.
+  const double smallest = type == STRETTO_F64 ? std::numeric_limits<double>::denorm_min()
+                                              : static_cast<double>(std::numeric_limits<float>::denorm_min());
+  const double size = ref.magnitude[i] + bound;
+  return bound + roundings * (unit_roundoff(type) * size + smallest) + 0x1p-48 * size;
+}
+
+}  // namespace
+
+void add_to_reference(stretto_type type, const void* images, std::uint64_t count, std::size_t pixels, Reference* ref) {
+  ref->sum.resize(pixels);
+  ref->magnitude.resize(pixels);
+  ref->finite.resize(pixels, 1);
+  for (std::uint64_t k = 0; k < count; ++k) {
+    for (std::size_t i = 0; i < pixels; ++i) {
+      const double v = value(type, images, k * pixels + i);
+      if (!std::isfinite(v)) {
+        ref->finite[i] = 0;
+        continue;
+      }
+      ref->sum[i] += v;
+      ref->magnitude[i] += std::abs(v);
+    }
+  }
+}
+
+Quality compare(stretto_type type, const void* result, const Reference& ref, double bound, double roundings) {
+  Quality q;
+  q.excess = -std::numeric_limits<double>::infinity();
+  double lo = std::numeric_limits<double>::infinity();
+  double hi = -lo;
+  double squares = 0;
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < ref.sum.size(); ++i) {
+    if (ref.finite[i] == 0) continue;
+    const double error = std::abs(value(type, result, i) - ref.sum[i]);
+    lo = std::min(lo, ref.sum[i]);
+    hi = std::max(hi, ref.sum[i]);
+    ++compared;
+    squares += error * error;
+    raise(&q.worst, error);
+    raise(&q.excess, error - promise(type, ref, i, bound, roundings));
+  }
+  const double rms = compared == 0 ? 0 : std::sqrt(squares / static_cast<double>(compared));
+  q.psnr = rms == 0 ? std::numeric_limits<double>::infinity() : 20 * std::log10((hi - lo) / rms);
+  return q;
+}
+
+std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref) {
+  std::vector<float> out(ref.sum.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (ref.finite[i] != 0) out[i] = static_cast<float>(value(type, result, i) - ref.sum[i]);
+  }
+  return out;
+}
+
+double largest_promise(stretto_type type, const Reference& ref, double bound, double roundings) {
+  double most = bound;
+  for (std::size_t i = 0; i < ref.sum.size(); ++i) {
+    if (ref.finite[i] != 0) most = std::max(most, promise(type, ref, i, bound, roundings));
+  }
+  return most;
+}
+
+}  // namespace stretto::stacking

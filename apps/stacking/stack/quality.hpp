@@ -1,0 +1,39 @@
+// How far a stack is from the sum of its images, and how far it may be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/stretto.h"
+
+namespace stretto::stacking {
+
+// The sum of images in double precision, and of their magnitudes, which bounds what rounding may do to it.
+// Values that are not finite are left out of the comparison: `finite` is 0 at such pixels.
+struct Reference {
+  std::vector<double> sum;
+  std::vector<double> magnitude;
+  std::vector<std::uint8_t> finite;
+};
+
+// Adds `count` images of `pixels` values at `images` to a reference (sized on first use).
+void add_to_reference(stretto_type type, const void* images, std::uint64_t count, std::size_t pixels, Reference* ref);
+
+struct Quality {
+  double worst = 0;   // largest |result - reference|
+  double psnr = 0;    // 20 log10(range of the reference / root mean square error), dB; infinity when equal
+  double excess = 0;  // largest amount by which an error passes its promise; <= 0 when the promise holds
+};
+
+// A result against the reference. Promised at every pixel: `bound`, plus what rounding alone may do: the double sum's own, and `roundings`
+// roundings of a sum to the result's type.
+Quality compare(stretto_type type, const void* result, const Reference& ref, double bound, double roundings);
+
+// result - reference, as float, 0 where the reference is not finite; for the picture.
+std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref);
+
+// The largest promise over all pixels, as compare() applies it: what the table prints.
+double largest_promise(stretto_type type, const Reference& ref, double bound, double roundings);
+
+}  // namespace stretto::stacking

@@ -1,0 +1,92 @@
+#include "stack/row.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+namespace stretto::stacking {
+namespace {
+
+constexpr std::array<const char*, 11> header{"schedule", "payload",     "ms",       "vs MPI",  "codec ms", "MB sent",
+                                             "ratio",    "worst error", "promised", "PSNR dB", "hash"};
+using Cells = std::array<std::string, header.size()>;
+
+constexpr std::size_t words = 2;  // leading columns of text, set flush left
+
+Cells cells(const Row& r, const Row& reference) {
+  return {r.schedule,
+          r.payload,
+          fmt::format("{:.2f}", r.ms),
+          &r == &reference ? std::string("1") : fmt::format("{:.2f}x", reference.ms / r.ms),
+          r.codec_ms > 0 ? fmt::format("{:.2f}", r.codec_ms) : std::string("-"),
+          r.sent > 0 ? fmt::format("{:.3f}", static_cast<double>(r.sent) * 1e-6) : std::string("-"),
+          r.sent > 0 ? fmt::format("{:.1f}", r.compression) : std::string("-"),
+          fmt::format("{:.2e}", r.worst),
+          fmt::format("{:.2e}", r.promised),
+          std::isinf(r.psnr) ? std::string("inf") : fmt::format("{:.1f}", r.psnr),
+          fmt::format("{:016x}", r.hash)};
+}
+
+}  // namespace
+
+std::string text_table(const std::vector<Row>& rows) {
+  std::vector<Cells> body;
+  std::array<std::size_t, header.size()> width{};
+  for (std::size_t i = 0; i < header.size(); ++i) width[i] = std::string(header[i]).size();
+  for (const Row& r : rows) {
+    body.push_back(cells(r, rows.front()));
+    for (std::size_t i = 0; i < header.size(); ++i) width[i] = std::max(width[i], body.back()[i].size());
+  }
+  std::string out;
+  const auto line = [&](const auto& of) {
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      if (i > 0) out += "  ";
+      out += i < words ? fmt::format("{:<{}}", of[i], width[i]) : fmt::format("{:>{}}", of[i], width[i]);
+    }
+    out += '\n';
+  };
+  line(header);
+  std::array<std::string, header.size()> rule;
+  for (std::size_t i = 0; i < header.size(); ++i) rule[i] = std::string(width[i], '-');
+  line(rule);
+  for (const Cells& c : body) line(c);
+  return out;
+}
+
+std::string html_table(const std::vector<Row>& rows) {
+  std::string out = "<table>\n<tr>";
+  for (const char* h : header) out += fmt::format("<th>{}</th>", h);
+  out += "</tr>\n";
+  for (const Row& r : rows) {
+    out += "<tr>";
+    const Cells c = cells(r, rows.front());
+    for (std::size_t i = 0; i < c.size(); ++i)
+      out += fmt::format("<td{}>{}</td>", i < words ? " class=\"w\"" : "", c[i]);
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+std::vector<std::string> violations(const std::vector<Row>& rows) {
+  std::vector<std::string> out;
+  const Row* first = nullptr;
+  for (const Row& r : rows) {
+    if (!(r.excess <= 0)) {
+      out.push_back(fmt::format("{} {}: the error {:.6e} passes its promise by {:.3e}", r.schedule, r.payload, r.worst,
+                                r.excess));
+    }
+    if (!r.ranks_agree) out.push_back(fmt::format("{} {}: the ranks hold different stacks", r.schedule, r.payload));
+    if (!r.in_code_space) continue;
+    if (first == nullptr) first = &r;
+    if (r.hash != first->hash) {
+      out.push_back(fmt::format("{} {} has hash {:016x}, but {} {} has {:016x}", r.schedule, r.payload, r.hash,
+                                first->schedule, first->payload, first->hash));
+    }
+  }
+  return out;
+}
+
+}  // namespace stretto::stacking

@@ -1,0 +1,80 @@
+#include "stack/quality.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace stretto::stacking {
+namespace {
+
+const std::vector<float> images{1, 2, 3, 4, 0.5F, -2, 1, -1};  // two of four values
+
+Reference reference() {
+  Reference r;
+  add_to_reference(STRETTO_F32, images.data(), 2, 4, &r);
+  return r;
+}
+
+TEST(Quality, ReferenceIsTheSumAndTheSumOfMagnitudes) {
+  const Reference r = reference();
+  EXPECT_EQ(r.sum, (std::vector<double>{1.5, 0, 4, 3}));
+  EXPECT_EQ(r.magnitude, (std::vector<double>{1.5, 4, 4, 5}));
+}
+
+TEST(Quality, AnExactStackHasNoErrorAndKeepsItsPromise) {
+  const std::vector<float> exact{1.5F, 0, 4, 3};
+  const Quality q = compare(STRETTO_F32, exact.data(), reference(), 0, 1);
+  EXPECT_EQ(q.worst, 0.0);
+  EXPECT_TRUE(std::isinf(q.psnr));
+  EXPECT_LE(q.excess, 0.0);
+}
+
+TEST(Quality, ErrorsAreJudgedAgainstTheBoundAndNothingLooser) {
+  const std::vector<float> off{1.5F, 0.25F, 4, 3};
+  EXPECT_LE(compare(STRETTO_F32, off.data(), reference(), 0.25, 0).excess, 0.0);
+  EXPECT_GT(compare(STRETTO_F32, off.data(), reference(), 0.25 - 1e-6, 0).excess, 0.0);
+  const Quality q = compare(STRETTO_F32, off.data(), reference(), 0.25, 0);
+  EXPECT_EQ(q.worst, 0.25);
+  // The range is 4, the root of the mean square error 0.25 / 2.
+  EXPECT_NEAR(q.psnr, 20 * std::log10(4 / 0.125), 1e-9);
+}
+
+TEST(Quality, ANaNInTheResultIsTheWorstErrorThereIs) {
+  const std::vector<float> bad{1.5F, std::numeric_limits<float>::quiet_NaN(), 4, 3};
+  const Quality q = compare(STRETTO_F32, bad.data(), reference(), 1e30, 1);
+  EXPECT_TRUE(std::isnan(q.worst));
+  EXPECT_FALSE(q.excess <= 0);
+}
+
+TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
+  std::vector<float> fill = images;
+  fill[1] = std::numeric_limits<float>::quiet_NaN();
+  fill[6] = std::numeric_limits<float>::infinity();
+  Reference r;
+  add_to_reference(STRETTO_F32, fill.data(), 2, 4, &r);
+  EXPECT_EQ(r.finite, (std::vector<std::uint8_t>{1, 0, 0, 1}));
+  const std::vector<float> result{1.5F, fill[1], fill[6], 3};
+  EXPECT_EQ(compare(STRETTO_F32, result.data(), r, 0, 1).worst, 0.0);
+  EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0, 0, 0}));
+}
+
+TEST(Quality, RoundingIsPromisedInTheUnitsOfTheType) {
+  const Reference r = reference();
+  EXPECT_NEAR(largest_promise(STRETTO_F32, r, 0, 1), 5 * 0x1p-24, 1e-9 * 5);
+  EXPECT_LT(largest_promise(STRETTO_F64, r, 0, 1), 1e-13);
+  EXPECT_NEAR(largest_promise(STRETTO_F32, r, 1, 1), 1 + 6 * 0x1p-24, 1e-9);
+}
+
+TEST(Quality, DoublesAreReadAsDoubles) {
+  const std::vector<double> d{1, 2, 3, 4};
+  Reference r;
+  add_to_reference(STRETTO_F64, d.data(), 2, 2, &r);
+  EXPECT_EQ(r.sum, (std::vector<double>{4, 6}));
+  const std::vector<double> result{4, 7};
+  EXPECT_EQ(compare(STRETTO_F64, result.data(), r, 1, 0).worst, 1.0);
+}
+
+}  // namespace
+}  // namespace stretto::stacking
