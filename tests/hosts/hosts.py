@@ -107,14 +107,15 @@ class Hosts:
         if mpirun is None:
             raise FileNotFoundError("no such launcher of MPI programs")
         mpirun = os.path.abspath(mpirun)
+        # Neither MPI can know that the hosts share cores, so both are told that a waiting rank gives way.
         version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
         if "HYDRA" in version:
-            environment = ["FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", "MPICH_CH4_NETMOD=ofi"]
+            environment = ["FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", "MPICH_CH4_NETMOD=ofi",
+                           "MPIR_CVAR_CH4_PROGRESS_THROTTLE=true", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=64"]
             command = [mpirun, "-launcher", "ssh", "-launcher-exec", RSH, "-iface", "eth0",
                        "-f", f"{SHARED}/hostfile.hydra", "-n", ranks]
         elif "Open MPI" in version:
             environment = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
-            # The launcher cannot know that the hosts share cores, so waiting ranks are told to yield.
             command = [mpirun, "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", RSH,
                        "--prtemca", "prte_if_include", "eth0", "--hostfile", f"{SHARED}/hostfile",
                        "--map-by", "slot", "--bind-to", "none",
