@@ -12,7 +12,7 @@ namespace stretto::schedule {
 // What each step of a rank waits for. Edges that follow from others may be left out: the transitive closure is the rule.
 class Dependencies {
  public:
-  // Any list of steps, also one that breaks other rules; blocks that a range names beyond `blocks` count as distinct.
+  // Any list of steps, also one that breaks other rules.
   explicit Dependencies(const Schedule& schedule);
 
   // Earlier steps (indices, ascending, each once) that step i waits for.
@@ -26,7 +26,7 @@ class Dependencies {
   std::vector<std::int32_t> edges_;
 };
 
-// What a step reads and writes: {buffer, first, 0} where it does not. A combining step reads what it writes.
+// What a step writes (a combining step also reads it), and what it reads beyond that; count 0 for none.
 Range read_by(const Step& step) noexcept;
 Range written_by(const Step& step) noexcept;
 

@@ -17,12 +17,15 @@ struct Algorithm {
   std::string_view cost;   // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
 
   // The schedule of request.rank. Never fails for ranks >= 1, 0 <= rank, root < ranks; `collective` of the request is
-  // ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice.
+  // ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice. (An alltoall numbers ranks^2 blocks in 32 bits.)
   Schedule (*build)(const Request& request) = nullptr;
 };
 
 // All algorithms, grouped by collective in the order of the enumeration; the first of a group is its default.
 const std::vector<Algorithm>& algorithms();
+
+// The schedules of all ranks; `rank` of the request is ignored.
+std::vector<Schedule> build_all(const Algorithm& algorithm, Request request);
 
 // By name; null when there is none. The empty name finds the default.
 const Algorithm* find(Collective collective, std::string_view name);

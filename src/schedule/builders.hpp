@@ -1,0 +1,65 @@
+// The builders of schedules, one source file an algorithm. What they promise: registry.hpp; what each costs: its file.
+#pragma once
+
+#include "schedule/schedule.hpp"
+
+namespace stretto::schedule {
+
+// ring.cpp
+Schedule ring_allreduce(const Request& request);
+Schedule ring_reduce_scatter(const Request& request);
+Schedule ring_allgather(const Request& request);
+
+// recursive_doubling.cpp
+Schedule recursive_doubling_allreduce(const Request& request);
+Schedule recursive_doubling_allgather(const Request& request);
+Schedule recursive_doubling_barrier(const Request& request);
+
+// rabenseifner.cpp
+Schedule rabenseifner_allreduce(const Request& request);
+Schedule rabenseifner_reduce(const Request& request);
+
+// recursive_halving.cpp
+Schedule recursive_halving_reduce_scatter(const Request& request);
+
+// binomial.cpp, and for Request::radix knomial.cpp
+Schedule binomial_allreduce(const Request& request);
+Schedule binomial_reduce(const Request& request);
+Schedule binomial_broadcast(const Request& request);
+Schedule binomial_gather(const Request& request);
+Schedule binomial_scatter(const Request& request);
+Schedule binomial_barrier(const Request& request);
+Schedule knomial_allreduce(const Request& request);
+Schedule knomial_reduce(const Request& request);
+Schedule knomial_broadcast(const Request& request);
+Schedule knomial_gather(const Request& request);
+Schedule knomial_scatter(const Request& request);
+Schedule knomial_barrier(const Request& request);
+
+// scatter_allgather.cpp
+Schedule scatter_allgather_broadcast(const Request& request);
+
+// chain.cpp
+Schedule chain_allreduce(const Request& request);
+Schedule chain_reduce(const Request& request);
+Schedule chain_broadcast(const Request& request);
+
+// pairwise.cpp
+Schedule pairwise_reduce_scatter(const Request& request);
+Schedule pairwise_allgather(const Request& request);
+Schedule pairwise_alltoall(const Request& request);
+
+// dissemination.cpp
+Schedule dissemination_allgather(const Request& request);
+Schedule dissemination_barrier(const Request& request);
+
+// linear.cpp
+Schedule linear_reduce(const Request& request);
+Schedule linear_reduce_scatter(const Request& request);
+Schedule linear_broadcast(const Request& request);
+Schedule linear_gather(const Request& request);
+Schedule linear_scatter(const Request& request);
+Schedule linear_alltoall(const Request& request);
+Schedule linear_barrier(const Request& request);
+
+}  // namespace stretto::schedule

@@ -1,0 +1,74 @@
+// How the builders write a schedule down: one call a step.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "schedule/schedule.hpp"
+
+namespace stretto::schedule {
+
+class Program {
+ public:
+  Program(const Request& request, Collective collective, std::string_view algorithm, int blocks, bool keeps_order) {
+    s_.collective = collective;
+    s_.algorithm = algorithm;
+    s_.ranks = request.ranks;
+    s_.rank = request.rank;
+    s_.root = request.root;
+    s_.blocks = blocks;
+    s_.keeps_order = keeps_order;
+  }
+
+  // Blocks [first, first + count) of a buffer travel as one message.
+  void send(int peer, Buffer from, int first, int count, int level) {
+    add({.kind = Kind::send, .level = u(level), .peer = peer, .src = {from, first, count}});
+  }
+  void replace(int peer, Buffer to, int first, int count, int level) {
+    add({.kind = Kind::recv_replace, .level = u(level), .peer = peer, .dst = {to, first, count}});
+  }
+
+  // The incoming contributions come first where they are of lower ranks: `incoming_first`.
+  void combine(int peer, Buffer to, int first, int count, bool incoming_first, int level) {
+    add({.kind = Kind::recv_combine,
+         .incoming_first = incoming_first,
+         .level = u(level),
+         .peer = peer,
+         .dst = {to, first, count}});
+  }
+
+  void copy(Buffer to, Buffer from, int first, int count, int level = 0) {
+    add({.kind = Kind::copy, .link = Link::local, .level = u(level), .dst = {to, first, count}, .src = {from, first, count}});
+  }
+  void combine_local(Buffer to, Buffer from, int first, int count, bool from_first, int level) {
+    add({.kind = Kind::combine,
+         .incoming_first = from_first,
+         .link = Link::local,
+         .level = u(level),
+         .dst = {to, first, count},
+         .src = {from, first, count}});
+  }
+
+  // Empty messages.
+  void signal(int peer, int level) { send(peer, Buffer::tmp, 0, 0, level); }
+  void await(int peer, int level) { replace(peer, Buffer::tmp, 0, 0, level); }
+
+  Schedule finish() && { return std::move(s_); }
+
+ private:
+  static std::uint32_t u(int level) { return static_cast<std::uint32_t>(level); }
+  void add(const Step& step) { s_.steps.push_back(step); }
+
+  Schedule s_;
+};
+
+// x modulo p in [0, p), for x in [-p, 2p).
+inline int wrap(int x, int p) { return x < 0 ? x + p : (x >= p ? x - p : x); }
+
+// Floor and ceiling of the binary logarithm, p >= 1.
+inline int log2_floor(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
+inline int log2_ceil(int p) { return std::bit_width(static_cast<unsigned>(p) - 1); }
+
+}  // namespace stretto::schedule
