@@ -9,6 +9,9 @@
 namespace stretto::carrier {
 namespace {
 
+// Far longer than any copy takes.
+constexpr std::chrono::seconds copy_limit(10);
+
 // One side of a message that waits for the other.
 struct Half {
   std::uint64_t tag = 0;
@@ -34,7 +37,8 @@ bool take(std::deque<Half>& queue, std::uint64_t tag, Half* found) {
   return false;
 }
 
-bool drop(std::deque<Half>& queue, std::uint64_t id) {
+template <class T>
+bool drop(std::deque<T>& queue, std::uint64_t id) {
   for (auto it = queue.begin(); it != queue.end(); ++it) {
     if (it->id != id) continue;
     queue.erase(it);
@@ -151,17 +155,11 @@ class ThreadCarrier final : public Carrier {
         if (drop(channel.receives, id)) return true;
       }
     }
-    // It has met its other half, who is copying or has copied: the completion is certain to come.
+    // It has met its other half, who is copying or has copied: the completion is about to come.
     Mailbox& box = group_->box(rank_);
     std::unique_lock lock(box.mutex);
-    for (;;) {
-      for (auto it = box.done.begin(); it != box.done.end(); ++it) {
-        if (it->id != id) continue;
-        box.done.erase(it);
-        return true;
-      }
-      box.arrived.wait(lock);
-    }
+    const auto reported = [&] { return drop(box.done, id); };
+    return box.arrived.wait_for(lock, copy_limit, reported);
   }
 
  private:

@@ -8,10 +8,6 @@
 namespace stretto::engine {
 namespace {
 
-// Cuts fall on multiples of this where that shifts them by little: the codec's groups then stay whole.
-constexpr std::size_t grain = 4096;
-constexpr std::size_t grains_a_block = 8;
-
 using schedule::Collective;
 
 template <class T>
@@ -58,8 +54,8 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
       case Collective::allreduce:
       case Collective::reduce:
       case Collective::broadcast: {
-        const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b));
-        block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1) - first;
+        const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain);
+        block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain) - first;
         if (s.collective == Collective::broadcast) {
           if (at_root) block.in = shifted(in != nullptr ? in : a.out, first, size);
           block.out = shifted(a.out, first, size);
@@ -105,13 +101,13 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
 
 }  // namespace
 
-std::size_t first_of(std::size_t count, int blocks, int b) noexcept {
+std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept {
   const auto n = static_cast<std::size_t>(blocks);
   const auto i = static_cast<std::size_t>(b);
   if (i >= n) return count;
-  if (count / n < grains_a_block * grain) return i * (count / n) + std::min(i, count % n);
-  const std::size_t grains = count / grain;
-  return (i * (grains / n) + std::min(i, grains % n)) * grain;
+  const std::size_t unit = grain > 0 ? grain : 1;
+  const std::size_t grains = (count + unit - 1) / unit;
+  return std::min(count, (i * (grains / n) + std::min(i, grains % n)) * unit);
 }
 
 Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments, std::vector<Block>* blocks) noexcept {

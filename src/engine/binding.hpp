@@ -31,11 +31,15 @@ struct Arguments {
   std::size_t count = 0;
   std::span<const std::size_t> counts{};
   std::span<const std::size_t> displacements{};
+
+  // Cuts between blocks that are ours to choose (allreduce, reduce, broadcast) fall on multiples of this. The codec's groups
+  // have 1024 values and decide as a whole whether to store values as they are; groups that stay whole make results of
+  // compressed sums independent of the number of blocks, to the last bit.
+  std::size_t grain = 1024;
 };
 
-// First element of block b when `count` elements are cut into `blocks` nearly even blocks (b == blocks: count). Cuts of
-// large vectors fall on multiples of 4096 elements, so that the codec's groups stay whole.
-std::size_t first_of(std::size_t count, int blocks, int b) noexcept;
+// First element of block b when `count` elements are cut into `blocks` nearly even blocks (b == blocks: count).
+std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept;
 
 // Fills `blocks` for this schedule. invalid_argument when a needed buffer is null or the counts do not fit the schedule.
 Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments, std::vector<Block>* blocks) noexcept;

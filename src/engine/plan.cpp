@@ -7,23 +7,20 @@
 namespace stretto::engine {
 namespace {
 
-// Segments are whole multiples of this many elements where they are larger: the codec's groups then stay whole.
-constexpr std::size_t grain = 4096;
-
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 
 // Elements of a segment of a block with `count` elements: nearly even parts, none above `most`.
-std::size_t segment_of(std::size_t count, std::size_t most) noexcept {
+std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) noexcept {
   if (count <= most) return count;
   const std::size_t parts = (count + most - 1) / most;
   const std::size_t even = (count + parts - 1) / parts;
-  return most % grain == 0 ? round_up(even, grain) : even;
+  return round_up(even, grain);
 }
 
 }  // namespace
 
 Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-                  std::size_t segment_bytes, std::span<const std::uint8_t> merged) {
+                  std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged) {
   units.clear();
   edges.clear();
   readers_.clear();
@@ -32,7 +29,7 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
   const auto ranks = static_cast<std::size_t>(schedule.ranks);
   sent_.assign(ranks, 0);
   received_.assign(ranks, 0);
-  lay_out(schedule, blocks, element_bytes, segment_bytes, merged);
+  lay_out(schedule, blocks, element_bytes, segment_bytes, grain, merged);
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     if (const Status s = add_step(schedule, i); s != Status::ok) return s;
   }
@@ -41,15 +38,15 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
 }
 
 void Plan::lay_out(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-                   std::size_t segment_bytes, std::span<const std::uint8_t> merged) {
-  std::size_t most = segment_bytes == 0 ? SIZE_MAX : std::max<std::size_t>(segment_bytes / element_bytes, 1);
-  if (most != SIZE_MAX && most > grain) most -= most % grain;
+                   std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged) {
+  const std::size_t elements = segment_bytes / element_bytes;
+  const std::size_t most = segment_bytes == 0 ? SIZE_MAX : std::max(elements - elements % grain, grain);
   group_ = most;
 
   first_.assign(blocks.size() + 1, 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::size_t n = blocks[b].count;
-    const std::size_t length = segment_of(n, most);
+    const std::size_t length = segment_of(n, most, grain);
     first_[b + 1] = first_[b] + static_cast<std::uint32_t>(n == 0 ? 0 : (n + length - 1) / length);
   }
   const std::uint32_t a_buffer = first_.back();
@@ -67,7 +64,7 @@ void Plan::lay_out(const schedule::Schedule& schedule, std::span<const Block> bl
   std::size_t before = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::size_t n = blocks[b].count;
-    const std::size_t length = segment_of(n, most);
+    const std::size_t length = segment_of(n, most, grain);
     for (std::uint32_t s = first_[b]; s < first_[b + 1]; ++s) {
       const std::size_t first = (s - first_[b]) * length;
       for (std::uint32_t k = 0; k < buffers; ++k) {

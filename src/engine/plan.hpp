@@ -52,9 +52,9 @@ struct Place {
 class Plan {
  public:
   // `merged[b]`: in and out of block b are the same memory, so their cells are the same cells. Memory of an earlier plan is
-  // reused. Throws std::bad_alloc.
+  // reused. Segments are multiples of `grain` elements. Throws std::bad_alloc.
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-              std::size_t segment_bytes, std::span<const std::uint8_t> merged);
+              std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged);
 
   // The cell that stands for cell i: itself, or the one in `out` that it is merged with.
   std::uint32_t cell(std::uint32_t i) const noexcept { return same_[i]; }
@@ -76,7 +76,7 @@ class Plan {
   };
 
   void lay_out(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-               std::size_t segment_bytes, std::span<const std::uint8_t> merged);
+               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged);
   Status add_step(const schedule::Schedule& schedule, std::uint32_t step);
   void add_deliveries(const schedule::Schedule& schedule);
   std::uint32_t take(Cells* left, std::size_t most_elements) const noexcept;

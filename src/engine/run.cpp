@@ -12,6 +12,9 @@ namespace {
 // it is empty. An absent contribution travels as one zero byte in place of its stream.
 constexpr std::byte absent_mark{0};
 
+// First byte of a notice; streams begin with another.
+constexpr std::uint64_t notice_mark = 0xFE;
+
 double seconds_between(Clock::time_point a, Clock::time_point b) noexcept { return std::chrono::duration<double>(b - a).count(); }
 
 bool receives(Task task) noexcept { return task == Task::receive_replace || task == Task::receive_combine; }
@@ -28,6 +31,14 @@ std::size_t Run::elements(const Unit& unit) const noexcept {
   const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
   for (std::uint32_t i = 0; i < unit.cells; ++i) sum += plan_.places[first + i].count;
   return sum;
+}
+
+// Bytes that a receive is posted with; at least one, for the mark of a failed peer.
+std::size_t Run::room_for(const Unit& unit) const noexcept {
+  std::size_t bytes = 0;
+  const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) bytes += worker_.message_bound(plan_.places[first + i].count);
+  return std::max(bytes, sizeof(Notice));
 }
 
 // Raw values that replace what neighbouring homes hold are received where they belong.
@@ -86,9 +97,7 @@ void Run::post_receives(std::int32_t peer) noexcept {
     const Unit& unit = plan_.units[u];
     Live& live = live_[u];
     ++q.open;
-    std::size_t bytes = 0;
-    for (std::uint32_t i = 0; i < unit.cells; ++i) bytes += worker_.message_bound(plan_.places[unit.dst + i].count);
-    bytes = std::max<std::size_t>(bytes, 1);
+    const std::size_t bytes = room_for(unit);
     Status s = pool_->take(bytes, &live.hold.buffer);
     if (s == Status::ok) s = carrier_->start_recv(peer, tag_of(unit), live.hold.buffer.data(), bytes, id_of(u));
     if (s == Status::ok) {
@@ -169,9 +178,19 @@ Status Run::send_bytes(std::uint32_t u, const void* data, std::size_t bytes, boo
   const Unit& unit = plan_.units[u];
   live.early = early;
   live.state = State::moving;
-  const Status s = carrier_->start_send(unit.peer, tag_of(unit), data, bytes, id_of(u));
+  Status s = Status::ok;
+  if (worker_.compressed() && unit.cells > 0 && bytes > room_for(unit)) {
+    live.notice = {notice_mark, bytes};
+    s = carrier_->start_send(unit.peer, tag_of(unit), &live.notice, sizeof(Notice), id_of(u) | notice_bit);
+    live.transfers += s == Status::ok;
+  }
+  if (s == Status::ok) {
+    s = carrier_->start_send(unit.peer, tag_of(unit), data, bytes, id_of(u));
+    live.transfers += s == Status::ok;
+  }
   if (s != Status::ok) {
-    live.state = State::ready;
+    // Nothing is on its way, or only the notice: then the unit ends with that.
+    if (live.transfers == 0) live.state = State::ready;
     live.early = false;
     return s;
   }
@@ -180,6 +199,29 @@ Status Run::send_bytes(std::uint32_t u, const void* data, std::size_t bytes, boo
   raw_bytes_ += worker_.raw_bytes(elements(unit));
   if (early) release(u);
   return s;
+}
+
+// A notice came in place of a stream: receive what it announces. False when what came is the message itself.
+bool Run::expect_long(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  Live& live = live_[u];
+  Notice notice;
+  if (!worker_.compressed() || unit.cells == 0 || live.bytes != sizeof(Notice)) return false;
+  std::memcpy(&notice, live.hold.buffer.data(), sizeof(Notice));
+  if (notice.mark != notice_mark) return false;
+  std::size_t most = 0;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) most += worker_.longest(plan_.places[unit.dst + i].count);
+  if (notice.bytes > most) return false;
+  Status s = pool_->take(static_cast<std::size_t>(notice.bytes), &live.hold.buffer);
+  if (s == Status::ok) {
+    s = carrier_->start_recv(unit.peer, tag_of(unit), live.hold.buffer.data(), static_cast<std::size_t>(notice.bytes), id_of(u));
+  }
+  if (s == Status::ok) {
+    live.state = State::posted;
+    return true;
+  }
+  failed(s, &unit);
+  return false;
 }
 
 Status Run::execute_send(std::uint32_t u) noexcept {
@@ -372,7 +414,8 @@ Status Run::execute_local(const Unit& unit) noexcept {
   return Status::ok;
 }
 
-void Run::complete(std::uint32_t u, const carrier::Completion& completion) noexcept {
+void Run::complete(std::uint32_t id, const carrier::Completion& completion) noexcept {
+  const std::uint32_t u = id & ~notice_bit;
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
   moved_ = Clock::now();
@@ -386,6 +429,7 @@ void Run::complete(std::uint32_t u, const carrier::Completion& completion) noexc
   if (receives(unit.task) && !lands_in_place(unit)) {
     live.bytes = completion.bytes;
     live.state = State::arrived;
+    if (completion.status == Status::ok && expect_long(u)) return;
     if (live.waits_for == 0) make_ready(u);
     return;
   }
@@ -398,6 +442,7 @@ void Run::complete(std::uint32_t u, const carrier::Completion& completion) noexc
       cell.value.raw = cell.home;
     }
   }
+  if (unit.task == Task::send && --live.transfers > 0) return;
   live.hold = {};
   if (!live.early) release(u);
   done(u);

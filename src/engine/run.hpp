@@ -22,6 +22,16 @@ struct Hold {
   payload::Stream stream;
 };
 
+// Receives of streams are posted with room for what compress() may write; sums of many values off the grid can be longer
+// than that. Such a message is announced by a notice in its place, and follows under the same tag.
+struct Notice {
+  std::uint64_t mark = 0;
+  std::uint64_t bytes = 0;
+};
+
+// In the id of a transfer: it is a notice, not the message.
+constexpr std::uint32_t notice_bit = 0x80000000u;
+
 class Run {
  public:
   // Checks the call, plans it, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
@@ -34,7 +44,7 @@ class Run {
   // Executes at most `budget` units that are ready; true when there was one.
   bool advance(int budget) noexcept;
 
-  // The transfer of `unit` has ended.
+  // The transfer of `unit` (the lower half of the completion's id) has ended.
   void complete(std::uint32_t unit, const carrier::Completion& completion) noexcept;
 
   // Whether nothing has happened for the time that the call allows.
@@ -58,8 +68,10 @@ class Run {
     State state = State::waiting;
     std::uint32_t waits_for = 0;
     bool early = false;     // released before its transfer ended
+    int transfers = 0;      // of a send, not ended
     Hold hold;
     std::size_t bytes = 0;  // arrived
+    Notice notice;
   };
   struct Queue {            // receives from one peer that need a buffer, in order
     std::uint32_t next = 0;
@@ -75,6 +87,7 @@ class Run {
   std::uint64_t tag_of(const Unit& unit) const noexcept { return (sequence_ << message_bits_) | unit.message; }
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
   std::size_t elements(const Unit& unit) const noexcept;
+  std::size_t room_for(const Unit& unit) const noexcept;
   bool lands_in_place(const Unit& unit) const noexcept;
 
   void queue_receives();
@@ -87,6 +100,7 @@ class Run {
   Status send_bytes(std::uint32_t unit, const void* data, std::size_t bytes, bool early) noexcept;
   Status pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool* early) noexcept;
   Status pack_streams(const Unit& unit, Hold* hold, const std::byte** data, std::size_t* bytes) noexcept;
+  bool expect_long(std::uint32_t unit) noexcept;
   Status check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept;
   Status parse(const Unit& unit, const payload::Buffer& buffer, std::size_t bytes, std::size_t* offset, std::uint32_t i,
                payload::Stream* stream) noexcept;

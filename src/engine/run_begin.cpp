@@ -195,7 +195,7 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
 
   Status s = separate_inputs(call);
   if (s == Status::ok) {
-    s = plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, merged_);
+    s = plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_);
   }
   if (s == Status::ok) {
     const auto tag_bits = static_cast<unsigned>(std::bit_width(carrier.tags()) - 1);

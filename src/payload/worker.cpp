@@ -55,7 +55,11 @@ void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Para
 
 std::size_t Worker::message_bound(std::size_t count) const noexcept {
   if (!compressed()) return raw_bytes(count);
-  return reduces_ ? codec::combine_bound(type_, count) : codec::compress_bound(type_, count);
+  return codec::compress_bound(type_, count);
+}
+
+std::size_t Worker::longest(std::size_t count) const noexcept {
+  return compressed() ? codec::combine_bound(type_, count) : raw_bytes(count);
 }
 
 Status Worker::make_stream(Value& value, std::size_t count) noexcept {

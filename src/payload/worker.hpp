@@ -36,8 +36,12 @@ class Worker {
   bool compressed() const noexcept { return spec_.kind != Kind::raw; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Longest message that a value of `count` elements makes.
+  // Values are cut on multiples of this many elements: for streams, the codec's groups (docs/format.md), which stay whole.
+  std::size_t grain() const noexcept { return compressed() ? 1024 : 1; }
+
+  // Longest message that a value of `count` elements makes, but for sums of many values off the grid; and those included.
   std::size_t message_bound(std::size_t count) const noexcept;
+  std::size_t longest(std::size_t count) const noexcept;
 
   // Before the value is sent: raw is at hand (payload raw), or a stream is; under cprp2p a new one.
   Status pack(Cell& cell) noexcept;
