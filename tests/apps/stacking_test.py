@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Runs the stacking program as a user does, on ranks of this machine. Needs STACKING, MPIRUN, LAUNCH and STRETTO_DATA_DIR."""
+
+import array
+import base64
+import math
+import pathlib
+import tempfile
+import unittest
+
+from stacking_run import MARMOUSI, MARMOUSI_SHAPE, hashes, rows_of, run, write_images
+
+RANKS = (1, 2, 3, 4, 5, 7)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.here = pathlib.Path(directory.name)
+        self.runs = 0
+
+    def stack(self, ranks, *arguments):
+        """A run that must succeed; its rows."""
+        self.runs += 1
+        rows = self.here / f"{self.runs}.jsonl"
+        done = run(ranks, "--repeat", 1, "--out", self.here / "out", "--json", rows, *arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return rows_of(rows)
+
+    def refused(self, *arguments, ranks=3):
+        """A run that must fail, and soon; what it said."""
+        done = run(ranks, "--repeat", 1, "--out", self.here / "out", *arguments)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        said = [line for line in done.stderr.splitlines() if line.startswith("stacking: ")]
+        self.assertEqual(len(said), 1, done.stderr)
+        self.assertNotIn("migrating", done.stderr)
+        return said[0]
+
+
+class Reproducible(Program):
+    def same_for_all_ranks(self, *arguments, ranks=RANKS):
+        seen = {}
+        for p in ranks:
+            seen[p] = hashes(self.stack(p, "--payloads", "homomorphic,fused", *arguments))
+        self.assertEqual(len(set.union(*seen.values())), 1, seen)
+
+    def test_one_hash_for_all_ranks_schedules_and_payloads_in_code_space(self):
+        file = self.here / "images.f32"
+        write_images(file, 11, 24, 37)
+        self.same_for_all_ranks("--images", file, "--shape", "11,24,37")
+
+    def test_one_hash_where_some_ranks_have_no_image(self):
+        file = self.here / "images.f32"
+        write_images(file, 2, 9, 31)
+        self.same_for_all_ranks("--images", file, "--shape", "2,9,31", ranks=(1, 2, 5))
+
+    def test_one_hash_for_double_precision(self):
+        file = self.here / "images.f64"
+        write_images(file, 5, 12, 50, "d")
+        self.same_for_all_ranks("--images", file, "--shape", "5,12,50", "--type", "f64", ranks=(1, 3, 4))
+
+    def test_one_hash_where_values_are_missing_or_huge(self):
+        def spoil(values):
+            for i in range(0, len(values), 7):
+                values[i] = 1e20
+            for i in range(3, len(values), 101):
+                values[i] = math.nan
+        file = self.here / "images.f32"
+        write_images(file, 4, 20, 33, spoil=spoil)
+        self.same_for_all_ranks("--images", file, "--shape", "4,20,33", "--bound", "abs:1e-3", ranks=(1, 2, 3))
+
+    def test_one_hash_for_images_that_the_program_migrates(self):
+        self.same_for_all_ranks("--shots", 5, "--depth", 64, "--width", 80, ranks=(1, 3, 4))
+
+    def test_one_hash_for_the_marmousi_images_at_two_bounds(self):
+        if not MARMOUSI.exists():
+            self.skipTest(f"{MARMOUSI.name} is not there; migrated images are tested in its place")
+        for bound in ("rel:1e-3", "rel:1e-4"):
+            self.same_for_all_ranks("--images", MARMOUSI, "--shape", MARMOUSI_SHAPE, "--bound", bound, ranks=(1, 4, 5))
+
+
+class Outputs(Program):
+    def test_the_stack_is_within_images_times_eps_of_the_sum(self):
+        file = self.here / "images.f32"
+        values = write_images(file, 6, 16, 25)
+        rows = self.stack(4, "--images", file, "--shape", "6,16,25", "--schedules", "ring", "--payloads", "fused")
+        stack = array.array("f")
+        stack.frombytes((self.here / "out" / "stack.f32").read_bytes())
+        self.assertEqual(len(stack), 400)
+        worst = 0.0
+        for i, got in enumerate(stack):
+            exact = math.fsum(values[i::400])
+            worst = max(worst, abs(got - exact) - abs(got) * 2.0 ** -24)
+        self.assertLessEqual(worst, 6 * rows[-1]["eps"])
+        self.assertGreater(rows[-1]["worst_error"], 0.0)
+        self.assertLessEqual(rows[-1]["worst_error"], rows[-1]["promised_error"])
+
+    def test_every_payload_and_schedule_has_a_row_that_keeps_its_promise(self):
+        file = self.here / "images.f32"
+        write_images(file, 5, 16, 25)
+        rows = self.stack(3, "--images", file, "--shape", "5,16,25")
+        self.assertEqual(rows[0]["case"], "MPI_Allreduce -")
+        self.assertEqual(len(rows), 1 + 3 * 5)
+        for row in rows:
+            self.assertLessEqual(row["worst_error"], row["promised_error"], row)
+        for row in rows[1:]:
+            self.assertGreater(row["bytes_sent"], 0, row)
+            self.assertEqual(row["peer_value"], rows[0]["value"])
+
+    def test_the_page_carries_the_picture(self):
+        file = self.here / "images.f32"
+        write_images(file, 3, 16, 25)
+        self.stack(2, "--images", file, "--shape", "3,16,25", "--schedules", "ring", "--payloads", "raw,fused")
+        png = (self.here / "out" / "stack.png").read_bytes()
+        self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
+        page = (self.here / "out" / "stack.html").read_text(encoding="utf-8")
+        self.assertIn(base64.b64encode(png).decode(), page)
+        self.assertIn("All promises hold", page)
+
+    def test_tiling_repeats_the_stack(self):
+        file = self.here / "images.f32"
+        write_images(file, 3, 10, 10)
+        self.stack(2, "--images", file, "--shape", "3,10,10", "--tile", "1000", "--schedules", "ring", "--payloads", "fused")
+        stack = (self.here / "out" / "stack.f32").read_bytes()
+        self.assertEqual(len(stack), 1000)
+        self.assertEqual(stack[:400], stack[400:800])
+
+
+class Refusals(Program):
+    def test_a_missing_file_is_named(self):
+        said = self.refused("--images", self.here / "none.f32", "--shape", "2,3,4")
+        self.assertIn("none.f32", said)
+        self.assertIn("No such file", said)
+
+    def test_a_short_file_is_told_expected_and_found_bytes(self):
+        file = self.here / "short.f32"
+        write_images(file, 1, 10, 10)
+        said = self.refused("--images", file, "--shape", "2,10,10")
+        self.assertIn("400 bytes", said)
+        self.assertIn("800 bytes", said)
+
+    def test_a_file_of_another_type_is_told_expected_and_found_bytes(self):
+        file = self.here / "images.f32"
+        write_images(file, 2, 10, 10)
+        said = self.refused("--images", file, "--shape", "2,10,10", "--type", "f64")
+        self.assertIn("800 bytes", said)
+        self.assertIn("1600 bytes", said)
+
+    def test_a_file_that_is_too_long_for_its_shape_is_refused(self):
+        file = self.here / "images.f32"
+        write_images(file, 2, 10, 10)
+        self.assertIn("400 too many", self.refused("--images", file, "--shape", "1,10,10"))
+
+    def test_a_bound_of_nothing_is_refused(self):
+        file = self.here / "zeros.f32"
+        file.write_bytes(bytes(2 * 3 * 4 * 4))
+        self.assertIn("range of 0", self.refused("--images", file, "--shape", "2,3,4"))
+
+    def test_a_schedule_that_nobody_knows_is_told_before_the_work(self):
+        self.assertIn("no_such_schedule", self.refused("--schedules", "no_such_schedule"))
+
+    def test_a_directory_that_cannot_be_made_is_told_before_the_work(self):
+        (self.here / "out").write_text("in the way", encoding="utf-8")
+        self.assertIn("out", self.refused("--shots", 1))
+
+    def test_a_bad_argument_is_told_once(self):
+        self.assertIn("rel:nonsense", self.refused("--bound", "rel:nonsense"))
+
+
+if __name__ == "__main__":
+    unittest.main()
