@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -109,55 +108,42 @@ class communicator {
   int rank() const noexcept { return stretto_comm_rank(comm_); }
   int size() const noexcept { return stretto_comm_size(comm_); }
 
-  // recv = op over all ranks of send; both of one length. The span of `recv` alone: in place.
+  // recv[i] = op over all ranks of send[i], i < count.
   template <class T>
-  void allreduce(std::span<const T> send, std::span<T> recv, stretto_op op, const stretto_options& o = options()) {
-    same_length(send.size(), recv.size());
-    check(stretto_allreduce(send.data(), recv.data(), recv.size(), type_of<T>(), op, comm_, &o));
+  void allreduce(const T* send, T* recv, std::size_t count, stretto_op op, const stretto_options& o = options()) {
+    check(stretto_allreduce(send, recv, count, type_of<T>(), op, comm_, &o));
   }
+  // In place.
   template <class T>
   void allreduce(std::span<T> values, stretto_op op, const stretto_options& o = options()) {
     check(stretto_allreduce(STRETTO_IN_PLACE, values.data(), values.size(), type_of<T>(), op, comm_, &o));
   }
   template <class T>
-  request iallreduce(std::span<const T> send, std::span<T> recv, stretto_op op, const stretto_options& o = options()) {
-    same_length(send.size(), recv.size());
+  request iallreduce(const T* send, T* recv, std::size_t count, stretto_op op, const stretto_options& o = options()) {
     stretto_request r = nullptr;
-    check(stretto_iallreduce(send.data(), recv.data(), recv.size(), type_of<T>(), op, comm_, &o, &r));
+    check(stretto_iallreduce(send, recv, count, type_of<T>(), op, comm_, &o, &r));
     return request(r);
   }
-
-  // recv = op over all contributions of all ranks.
+  // recv[i] = op over all contributions of all ranks, each of `count` values.
   template <class T>
-  void allreduce(const std::vector<std::span<const T>>& contributions, std::span<T> recv, stretto_op op,
+  void allreduce(std::span<const T* const> contributions, T* recv, std::size_t count, stretto_op op,
                  const stretto_options& o = options()) {
-    std::vector<const void*> pointers;
-    for (const auto& c : contributions) {
-      same_length(c.size(), recv.size());
-      pointers.push_back(c.data());
-    }
-    check(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), recv.data(), recv.size(),
-                                  type_of<T>(), op, comm_, &o));
+    const std::vector<const void*> pointers(contributions.begin(), contributions.end());
+    check(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), recv, count, type_of<T>(), op,
+                                  comm_, &o));
   }
-
   template <class T>
   void bcast(std::span<T> values, int root, const stretto_options& o = options()) {
     check(stretto_bcast(values.data(), values.size(), type_of<T>(), root, comm_, &o));
   }
-
-  // recv: size() blocks of send.size() values.
+  // recv: size() blocks of `count` values.
   template <class T>
-  void allgather(std::span<const T> send, std::span<T> recv, const stretto_options& o = options()) {
-    same_length(send.size() * static_cast<std::size_t>(size()), recv.size());
-    check(stretto_allgather(send.data(), recv.data(), send.size(), type_of<T>(), comm_, &o));
+  void allgather(const T* send, T* recv, std::size_t count, const stretto_options& o = options()) {
+    check(stretto_allgather(send, recv, count, type_of<T>(), comm_, &o));
   }
-
   void barrier(const stretto_options& o = options()) { check(stretto_barrier(comm_, &o)); }
 
  private:
-  static void same_length(std::size_t a, std::size_t b) {
-    if (a != b) throw std::invalid_argument("lengths differ: " + std::to_string(a) + " and " + std::to_string(b));
-  }
   stretto_comm comm_ = nullptr;
 };
 

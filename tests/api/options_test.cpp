@@ -1,0 +1,67 @@
+// Options and reports of other versions of the header: shorter ones keep working, unknown fields are refused.
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "ranks.hpp"
+
+using namespace api_test;
+
+namespace {
+
+stretto_status sum_alone(const stretto_options* o) {
+  stretto_status s = STRETTO_INTERNAL;
+  on_ranks(1, [&](stretto_comm comm, int, int) {
+    const float x = 2;
+    float y = 0;
+    s = stretto_allreduce(&x, &y, 1, STRETTO_F32, STRETTO_SUM, comm, o);
+  });
+  return s;
+}
+
+}  // namespace
+
+TEST(Options, AShorterStructStandsForDefaults) {
+  stretto_options o = defaults();
+  o.schedule = "nonsense";  // beyond what an older caller has
+  o.size = offsetof(stretto_options, schedule);
+  EXPECT_EQ(sum_alone(&o), STRETTO_OK) << stretto_message();
+  o.size = sizeof o;
+  EXPECT_EQ(sum_alone(&o), STRETTO_UNSUPPORTED);
+}
+
+TEST(Options, ALongerStructMayNotSetWhatIsUnknown) {
+  struct Newer {
+    stretto_options known = STRETTO_OPTIONS_INIT;
+    std::uint64_t novelty = 0;
+  } o;
+  o.known.size = sizeof o;
+  EXPECT_EQ(sum_alone(&o.known), STRETTO_OK) << stretto_message();
+  o.novelty = 1;
+  EXPECT_EQ(sum_alone(&o.known), STRETTO_UNSUPPORTED);
+}
+
+TEST(Options, AShorterReportIsFilledAsFarAsItGoes) {
+  stretto_report report = STRETTO_REPORT_INIT;
+  report.size = offsetof(stretto_report, raw_bytes);
+  report.seconds = -5;
+  stretto_options o = defaults();
+  o.report = &report;
+  EXPECT_EQ(sum_alone(&o), STRETTO_OK) << stretto_message();
+  EXPECT_EQ(report.contributions, 1u);
+  EXPECT_EQ(report.seconds, -5);
+  EXPECT_EQ(report.size, offsetof(stretto_report, raw_bytes));
+  report.size = 0;
+  EXPECT_EQ(sum_alone(&o), STRETTO_INVALID_ARGUMENT);
+}
+
+TEST(Options, NamesOfStatusesAndVersion) {
+  EXPECT_STREQ(stretto_status_name(STRETTO_INVALID_BOUND), "invalid_bound");
+  EXPECT_STREQ(stretto_status_name(static_cast<stretto_status>(99)), "unknown");
+  const std::string header = std::to_string(STRETTO_VERSION_MAJOR) + "." + std::to_string(STRETTO_VERSION_MINOR) + "." +
+                             std::to_string(STRETTO_VERSION_PATCH);
+  EXPECT_EQ(stretto_version(), header);
+  EXPECT_EQ(stretto_type_size(STRETTO_BF16), 2u);
+  EXPECT_EQ(stretto_type_size(STRETTO_U64), 8u);
+  EXPECT_EQ(stretto_type_size(static_cast<stretto_type>(0)), 0u);
+}

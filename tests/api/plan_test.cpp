@@ -1,0 +1,125 @@
+// What is chosen when nothing is forced, and the eps and the promise that follow from a bound.
+#include "api/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "schedule/registry.hpp"
+
+using namespace stretto;
+using namespace stretto::api;
+
+namespace {
+
+Call allreduce(std::size_t count, double bound = 0, stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION) {
+  static float somewhere[2];
+  Call c;
+  c.collective = Collective::allreduce;
+  c.send = &somewhere[0];
+  c.recv = &somewhere[1];
+  c.count = count;
+  c.type = STRETTO_F32;
+  c.settings.options.bound_kind = bound > 0 ? STRETTO_BOUND_ABSOLUTE : STRETTO_BOUND_NONE;
+  c.settings.options.bound = bound;
+  c.settings.options.scope = scope;
+  return c;
+}
+
+constexpr std::size_t kib = 1024;
+
+}  // namespace
+
+TEST(Plan, SmallVectorsTakeFewRoundsAndLargeOnesFewBytes) {
+  const Call c = allreduce(1, 1e-3);
+  EXPECT_EQ(choose(c, 32 * kib, 5, true).schedule, "recursive_doubling");
+  EXPECT_EQ(choose(c, 32 * kib, 5, true).payload, STRETTO_PAYLOAD_RAW);
+  EXPECT_EQ(choose(c, 33 * kib, 5, true).schedule, "rabenseifner");
+  EXPECT_EQ(choose(c, 33 * kib, 5, true).payload, STRETTO_PAYLOAD_FUSED);
+  EXPECT_EQ(choose(c, 1025 * kib, 5, true).schedule, "ring");
+  EXPECT_EQ(choose(c, 1025 * kib, 5, false).payload, STRETTO_PAYLOAD_RAW);
+}
+
+TEST(Plan, EveryCollectiveHasAChoiceAtEverySize) {
+  for (int i = 0; i <= static_cast<int>(Collective::barrier); ++i)
+    for (std::size_t bytes : {std::size_t{0}, 40 * kib, 5000 * kib})
+      for (int ranks : {1, 2, 7}) {
+        Call c;
+        c.collective = static_cast<Collective>(i);
+        const Choice choice = choose(c, bytes, ranks, false);
+        EXPECT_NE(schedule::find(schedule_collective(c.collective), choice.schedule), nullptr) << choice.schedule;
+        EXPECT_GT(choice.segment, 0u);
+      }
+}
+
+TEST(Plan, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
+  for (auto collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
+    for (std::size_t bytes : {std::size_t{8}, 5000 * kib}) {
+      Call c;
+      c.collective = collective;
+      c.op = STRETTO_USER;
+      const auto* a = schedule::find(schedule_collective(collective), choose(c, bytes, 7, false).schedule);
+      ASSERT_NE(a, nullptr);
+      EXPECT_TRUE(a->keeps_order) << a->name;
+    }
+}
+
+TEST(Plan, AForcedScheduleMustExistAndKeepOrder) {
+  Call c = allreduce(1);
+  c.settings.schedule = "nonsense";
+  EXPECT_EQ(check_schedule(c), Status::unsupported);
+  c.settings.schedule = "ring";
+  EXPECT_EQ(check_schedule(c), Status::ok);
+  c.op = STRETTO_USER;
+  EXPECT_EQ(check_schedule(c), Status::unsupported);
+  c.settings.options.user_commutes = 1;
+  EXPECT_EQ(check_schedule(c), Status::ok);
+}
+
+TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {
+  for (double bound : {1e-3, 0.1, 1.0 / 3, 1e300, 5e-324})
+    for (std::uint64_t K : {1u, 2u, 3u, 7u, 1000u})
+      for (stretto_op op : {STRETTO_SUM, STRETTO_DIFFERENCE, STRETTO_MEAN, STRETTO_MIN})
+        for (auto kind : {payload::Kind::fused, payload::Kind::homomorphic, payload::Kind::doc, payload::Kind::cprp2p}) {
+          Call c = allreduce(1, bound, STRETTO_SCOPE_RESULT);
+          c.op = op;
+          double eps = -1;
+          ASSERT_EQ(eps_of(c, kind, {}, K, &eps), Status::ok);
+          EXPECT_LE(eps * error_factor(c, kind, K), bound);
+          if (bound > 1e-300) { EXPECT_GT(eps * error_factor(c, kind, K), 0.999 * bound); }
+        }
+}
+
+TEST(Plan, StatisticalScopeFollowsItsFormula) {
+  const double bound = 1e-3;
+  const auto eps_for = [&](stretto_scope scope, std::uint64_t K, stretto_op op) {
+    Call c = allreduce(1, bound, scope);
+    c.op = op;
+    double eps = 0;
+    EXPECT_EQ(eps_of(c, payload::Kind::fused, {}, K, &eps), Status::ok);
+    return eps;
+  };
+  EXPECT_NEAR(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 36, STRETTO_SUM), bound / 4, 1e-18);
+  EXPECT_NEAR(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 36, STRETTO_MEAN), bound * 9, 1e-16);
+  EXPECT_NEAR(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM, 3, STRETTO_SUM), bound / 2, 1e-18);
+  EXPECT_EQ(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 36, STRETTO_MAX), bound);
+  EXPECT_EQ(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 2, STRETTO_SUM), bound / 2);
+}
+
+TEST(Plan, RelativeBoundsScaleWithTheRange) {
+  Call c = allreduce(1, 1e-2);
+  c.settings.options.bound_kind = STRETTO_BOUND_RELATIVE;
+  double eps = 0;
+  ASSERT_EQ(eps_of(c, payload::Kind::fused, {-1, 3, 2}, 2, &eps), Status::ok);
+  EXPECT_NEAR(eps, 0.04, 1e-15);
+  ASSERT_EQ(eps_of(c, payload::Kind::fused, {2, 2, 2}, 2, &eps), Status::ok);
+  EXPECT_EQ(eps, 0);  // exact
+  ASSERT_EQ(eps_of(c, payload::Kind::fused, {INFINITY, -INFINITY, 2}, 2, &eps), Status::ok);
+  EXPECT_EQ(eps, 0);  // no finite value
+  const double max = std::numeric_limits<double>::max();
+  ASSERT_EQ(eps_of(c, payload::Kind::fused, {-max, max, 2}, 2, &eps), Status::ok);
+  EXPECT_NEAR(eps / max, 0.02, 1e-12);
+  c.settings.options.bound = 2;
+  EXPECT_EQ(eps_of(c, payload::Kind::fused, {-max, max, 2}, 2, &eps), Status::invalid_bound);
+}

@@ -1,0 +1,158 @@
+// The codec under its C names: what each function promises, and that null pointers and nonsense are errors.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ranks.hpp"
+
+using namespace api_test;
+
+namespace {
+
+constexpr std::size_t n = 10000;
+constexpr double eps = 1e-3;
+
+using Stream = std::vector<unsigned char>;
+
+Stream compressed(const std::vector<float>& x, unsigned flags = 0) {
+  Stream s(stretto_compress_bound(STRETTO_F32, x.size()));
+  std::size_t written = 0;
+  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), x.size(), eps, s.data(), s.size(), &written, flags), STRETTO_OK)
+      << stretto_message();
+  s.resize(written);
+  return s;
+}
+
+template <class Function>
+Stream combined(Function f, const Stream& a, const Stream& b) {
+  Stream s(stretto_combine_bound(STRETTO_F32, n));
+  std::size_t written = 0;
+  EXPECT_EQ(f(a.data(), a.size(), b.data(), b.size(), s.data(), s.size(), &written, 0u), STRETTO_OK) << stretto_message();
+  s.resize(written);
+  return s;
+}
+
+std::vector<float> decoded(const Stream& s, std::size_t count = n, std::uint32_t divisor = 1) {
+  std::vector<float> y(count);
+  EXPECT_EQ(stretto_decompress(s.data(), s.size(), y.data(), count, divisor), STRETTO_OK) << stretto_message();
+  return y;
+}
+
+template <class Exact>
+void expect_within(const std::vector<float>& y, double promised, const Exact& exact) {
+  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_LE(std::fabs(double{y[i]} - exact(i)), promised + half_ulp(y[i])) << i;
+}
+
+}  // namespace
+
+TEST(Streams, RoundTripKeepsTheBoundAndTellsItself) {
+  const auto x = wave(0, n);
+  const Stream s = compressed(x, STRETTO_CHECKSUM);
+  EXPECT_LT(s.size(), n * sizeof(float) / 2);
+  const auto y = decoded(s);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_LE(std::fabs(double{x[i]} - double{y[i]}), eps);
+  stretto_stream_info info;
+  ASSERT_STRETTO_OK(stretto_inspect(s.data(), s.size(), &info));
+  EXPECT_EQ(info.type, STRETTO_F32);
+  EXPECT_EQ(info.count, n);
+  EXPECT_EQ(info.bytes, s.size());
+  EXPECT_EQ(info.contributions, 1u);
+  EXPECT_EQ(info.eps, eps);
+  EXPECT_EQ(info.promised_error, eps);
+  EXPECT_LE(info.width, 2 * eps);
+  EXPECT_EQ(info.checksum, 1);
+  ASSERT_STRETTO_OK(stretto_validate(s.data(), s.size()));
+  std::vector<float> part(100);
+  ASSERT_STRETTO_OK(stretto_decompress_slice(s.data(), s.size(), 4321, 100, part.data(), 1));
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), y.begin() + 4321));
+}
+
+TEST(Streams, ArithmeticIsExactInCodeSpace) {
+  const auto x = wave(0, n), z = wave(1, n);
+  const Stream a = compressed(x), b = compressed(z);
+  const Stream sum = combined(stretto_stream_add, a, b);
+  EXPECT_EQ(sum, combined(stretto_stream_add, b, a));
+  expect_within(decoded(sum), 2 * eps, [&](std::size_t i) { return double{x[i]} + z[i]; });
+  expect_within(decoded(sum, n, 2), eps, [&](std::size_t i) { return (double{x[i]} + z[i]) / 2; });
+  expect_within(decoded(combined(stretto_stream_subtract, a, b)), 2 * eps, [&](std::size_t i) { return double{x[i]} - z[i]; });
+  expect_within(decoded(combined(stretto_stream_min, a, b)), eps, [&](std::size_t i) { return std::min(x[i], z[i]); });
+  expect_within(decoded(combined(stretto_stream_max, a, b)), eps, [&](std::size_t i) { return std::max(x[i], z[i]); });
+  Stream fused(stretto_combine_bound(STRETTO_F32, n));
+  std::size_t written = 0;
+  ASSERT_STRETTO_OK(stretto_stream_add_values(a.data(), a.size(), z.data(), n, fused.data(), fused.size(), &written, 0));
+  fused.resize(written);
+  EXPECT_EQ(fused, sum);
+}
+
+TEST(Streams, ScaleSliceAndConcatenateCarryCodesOver) {
+  const auto x = wave(0, n);
+  const Stream a = compressed(x);
+  const auto y = decoded(a);
+  Stream out(stretto_combine_bound(STRETTO_F32, n));
+  std::size_t written = 0;
+  ASSERT_STRETTO_OK(stretto_stream_scale(a.data(), a.size(), -3, out.data(), out.size(), &written, 0));
+  expect_within(decoded({out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written)}), 3 * eps,
+                [&](std::size_t i) { return -3.0 * x[i]; });
+  const auto slice = [&](std::size_t first, std::size_t count) {
+    ASSERT_STRETTO_OK(stretto_stream_slice(a.data(), a.size(), first, count, out.data(), out.size(), &written, 0));
+  };
+  slice(0, 3333);
+  const Stream head(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written));
+  slice(3333, n - 3333);
+  const Stream tail(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written));
+  EXPECT_TRUE(std::equal(y.begin() + 3333, y.end(), decoded(tail, n - 3333).begin()));
+  ASSERT_STRETTO_OK(stretto_stream_concatenate(head.data(), head.size(), tail.data(), tail.size(), out.data(), out.size(),
+                                               &written, 0));
+  EXPECT_EQ(decoded({out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written)}), y);
+}
+
+TEST(Streams, RangeIsThatOfTheFiniteValues) {
+  std::vector<float> x = wave(0, n);
+  const auto [lo_at, hi_at] = std::minmax_element(x.begin(), x.end());
+  const double lo_is = *lo_at, hi_is = *hi_at;
+  x.push_back(NAN);
+  x.push_back(INFINITY);
+  double lo = 9, hi = 9;
+  ASSERT_STRETTO_OK(stretto_value_range(STRETTO_F32, x.data(), x.size(), &lo, &hi));
+  EXPECT_EQ(lo, lo_is);
+  EXPECT_EQ(hi, hi_is);
+}
+
+TEST(Streams, EmptyIsLegal) {
+  const Stream s = compressed({});
+  EXPECT_GT(s.size(), 0u);
+  ASSERT_STRETTO_OK(stretto_validate(s.data(), s.size()));
+  ASSERT_STRETTO_OK(stretto_decompress(s.data(), s.size(), nullptr, 0, 1));
+}
+
+TEST(Streams, WhatIsWrongIsSaid) {
+  const auto x = wave(0, n);
+  const Stream s = compressed(x);
+  Stream out(stretto_combine_bound(STRETTO_F32, n));
+  std::vector<float> y(n);
+  std::size_t written = 77;
+  EXPECT_EQ(stretto_compress(STRETTO_F32, nullptr, n, eps, out.data(), out.size(), &written, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(written, 0u);
+  EXPECT_EQ(std::string(stretto_message()), "values is NULL with count 10000");
+  EXPECT_EQ(stretto_compress(STRETTO_U8, x.data(), n, eps, nullptr, 0, &written, 0), STRETTO_UNSUPPORTED);
+  EXPECT_EQ(std::string(stretto_message()), "type u8 has no streams");
+  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), 16, &written, 0), STRETTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(written, 0u);
+  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), nullptr, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), &written, 8), STRETTO_INVALID_ARGUMENT);
+  for (double bad : {0.0, -1.0, double{NAN}, double{INFINITY}})
+    EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, bad, out.data(), out.size(), &written, 0), STRETTO_INVALID_BOUND);
+  EXPECT_EQ(stretto_decompress(s.data(), s.size(), y.data(), n - 1, 1), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_decompress(s.data(), s.size(), y.data(), n, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_decompress(s.data(), s.size() / 2, y.data(), n, 1), STRETTO_CORRUPT_STREAM);
+  EXPECT_EQ(stretto_decompress(nullptr, 0, y.data(), n, 1), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_inspect(s.data(), s.size(), nullptr), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_stream_scale(s.data(), s.size(), 0, out.data(), out.size(), &written, 0), STRETTO_INVALID_ARGUMENT);
+  const Stream other = compressed(std::vector<float>(5, 1.0f));
+  EXPECT_EQ(stretto_stream_add(s.data(), s.size(), other.data(), other.size(), out.data(), out.size(), &written, 0),
+            STRETTO_INCOMPATIBLE);
+  Stream broken = compressed(x, STRETTO_CHECKSUM);
+  broken[broken.size() / 2] ^= 4;
+  EXPECT_EQ(stretto_validate(broken.data(), broken.size()), STRETTO_CORRUPT_STREAM);
+  EXPECT_EQ(stretto_compress_bound(STRETTO_U8, n), 0u);
+}
