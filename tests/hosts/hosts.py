@@ -100,7 +100,7 @@ class Hosts:
         return subprocess.run(self.launch_command(mpirun, ranks, argv), **options)
 
     def launch_command(self, mpirun, ranks, argv):
-        """The command that launches from the first host, for Open MPI (5 or later) or MPICH."""
+        """The command that launches from the first host, for Open MPI or MPICH."""
         if ranks > self.count * self.slots:
             raise ValueError(f"{ranks} ranks do not fit on {self.count} hosts of {self.slots} slots")
         mpirun = shutil.which(str(mpirun))
@@ -116,10 +116,15 @@ class Hosts:
                        "-f", f"{SHARED}/hostfile.hydra", "-n", ranks]
         elif "Open MPI" in version:
             environment = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
-            command = [mpirun, "--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", RSH,
-                       "--prtemca", "prte_if_include", "eth0", "--hostfile", f"{SHARED}/hostfile",
-                       "--map-by", "slot", "--bind-to", "none",
-                       "--mca", "pml", "ob1", "--mca", "btl", "tcp,self" + (",sm" if self.slots > 1 else ""),
+            if "(Open MPI) 4" in version:
+                remote = ["--mca", "plm_rsh_agent", RSH, "--mca", "oob_tcp_if_include", "eth0"]
+                shared = "vader"
+            else:
+                remote = ["--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", RSH, "--prtemca", "prte_if_include", "eth0"]
+                shared = "sm"
+            btl = "tcp,self" if self.slots == 1 else f"tcp,self,{shared}"
+            command = [mpirun, *remote, "--hostfile", f"{SHARED}/hostfile", "--map-by", "slot", "--bind-to", "none",
+                       "--mca", "pml", "ob1", "--mca", "btl", btl,
                        "--mca", "btl_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1", "-n", ranks]
         else:
             raise RuntimeError(f"{mpirun} is neither Open MPI nor MPICH: {version.strip()[:80]!r}")
