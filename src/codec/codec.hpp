@@ -40,6 +40,8 @@ struct Parallel {
 
 struct Options {
   Isa isa = Isa::best;
+  double magnitude = 0;                // compress: largest |x| expected; lets the grid carry more values. 0: unknown.
+                                       // Ranks that will add their streams must state the same.
   bool checksum = false;               // write a CRC-32C of the body; it is verified when present
   const Parallel* parallel = nullptr;  // borrowed for the call
 };
@@ -52,6 +54,7 @@ struct Info {
   double width = 0;                 // grid width w: value = code * w
   std::uint32_t contributions = 0;  // how many compressed inputs were summed into it
   std::uint64_t code_bound = 0;     // no code of the stream exceeds this in magnitude
+  std::uint64_t exceptions = 0;     // places held verbatim or as exact sums rather than as codes
   std::uint64_t bytes = 0;          // length of the whole stream
   bool checksum = false;
   double promised() const noexcept { return eps * contributions; }  // |error| of a sum, before final rounding
@@ -70,8 +73,8 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept;
 // A closer bound for these two streams: at most combine_bound, usually little more than the sum of their sizes.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
-// Value range of the finite elements (max - min), one pass; 0 when there is none. `lo`, `hi` as double, for several
-// ranks to combine by min and max.
+// Smallest and largest finite element, in one pass: lo = +infinity and hi = -infinity if there is none, so that several
+// ranks combine theirs by minimum and maximum. A bound relative to the range is then rel * (hi - lo).
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // Compress `count` values at x with absolute bound eps > 0 into out; *written is the stream's length.

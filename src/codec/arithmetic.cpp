@@ -1,0 +1,413 @@
+#include "codec/arithmetic.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "codec/exceptions.hpp"
+#include "codec/quantise.hpp"
+
+namespace stretto::codec {
+namespace {
+
+constexpr Lanes kNoLanes = {};
+
+std::uint64_t magnitude(std::int64_t q) noexcept {
+  return q < 0 ? 0 - static_cast<std::uint64_t>(q) : static_cast<std::uint64_t>(q);
+}
+
+int places(const Lanes lanes) noexcept {
+  int n = 0;
+  for (int b = 0; b < kBlocks; ++b) n += std::popcount(lanes[b]);
+  return n;
+}
+
+// Tally of a group: its codes but those of exceptions, and its exceptions.
+void count(const Codes q, int m, const Lanes lanes, Tally* tally) noexcept {
+  Tally t;
+  for (int i = 0; i < m; ++i)
+    if (!(lanes[i / kBlock] >> (i % kBlock) & 1)) t.bound = std::max(t.bound, magnitude(q[i]));
+  t.exceptions = static_cast<std::uint64_t>(places(lanes));
+  tally->merge(t);
+}
+
+std::size_t put_bytes(const void* value, std::size_t n, std::uint8_t* out, std::size_t room) noexcept {
+  if (n > room) return 0;
+  std::memcpy(out, value, n);
+  return n;
+}
+
+// Exceptions of a freshly compressed group: the input itself.
+template <class T>
+std::size_t write_input(void* self, int i, std::uint8_t* out, std::size_t room) noexcept {
+  return put_bytes(static_cast<const T*>(self) + i, sizeof(T), out, room);
+}
+
+template <class T>
+std::size_t write_verbatim(const T* x, int m, std::uint8_t* out, std::size_t room) noexcept {
+  const std::size_t bytes = static_cast<std::size_t>(m) * sizeof(T);
+  if (room < 4 + bytes) return kNoRoom;
+  store<std::uint32_t>(out, kVerbatimWord);
+  std::memcpy(out + 4, x, bytes);
+  return 1 + bytes / 4;
+}
+
+template <class I>
+std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  Codes q = {};
+  GroupSpec spec{};
+  spec.m = m;
+  for (int i = 0; i < m; ++i) {
+    q[i] = x[i];
+    spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
+  }
+  spec.predictor = choose_predictor(q, m, spec.wide);
+  fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
+  count(q, m, kNoLanes, tally);
+  return write_group(spec, q, kNoLanes, {}, out, room);
+}
+
+// The larger predictor; arithmetic that may turn a sign needs at least a signed one.
+Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
+  const Predictor p = std::max(a, b);
+  return sign_turns ? std::max(p, Predictor::none_signed) : p;
+}
+
+// Two operands, place by place; yields their exact sums.
+template <class T>
+struct SumSource {
+  const GroupView &a, &b;
+  const std::int64_t *qa, *qb;  // codes of b already negated where b is
+  bool negate_b;
+  double width;
+  ExceptionReader<T> ra, rb;
+  static std::size_t write(void* self, int i, std::uint8_t* out, std::size_t room) noexcept {
+    auto& s = *static_cast<SumSource*>(self);
+    ExactSum<T> sum;
+    if (s.a.exception(i)) {
+      s.ra.add_to(sum, false);
+      s.ra.next();
+    } else {
+      sum.add_code(s.qa[i], s.width);
+    }
+    if (s.b.exception(i)) {
+      s.rb.add_to(sum, s.negate_b);
+      s.rb.next();
+    } else {
+      sum.add_code(s.qb[i], s.width);
+    }
+    std::uint8_t bytes[ExactSum<T>::kMaxBytes];
+    return put_bytes(bytes, sum.write(bytes), out, room);
+  }
+};
+
+template <class T>
+std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec, std::uint8_t* out,
+                   std::size_t room, Tally* tally) noexcept {
+  Codes qa, qb, q = {};
+  read_codes(a, qa);
+  read_codes(b, qb);
+  GroupSpec s{};
+  s.m = a.m;
+  s.wide = spec.wide || a.wide || b.wide;
+  s.sums = true;
+  s.predictor = joined(a.predictor, b.predictor, negate_b);
+  const auto reduce = [&s](std::uint64_t v) {
+    return s.wide ? static_cast<std::int64_t>(v) : std::int64_t{static_cast<std::int32_t>(v)};
+  };
+  const auto sum = [&](std::int64_t x, std::int64_t y) {
+    const auto u = static_cast<std::uint64_t>(x), v = static_cast<std::uint64_t>(y);
+    return reduce(negate_b ? u - v : u + v);
+  };
+  Lanes lanes;
+  bool same = true;
+  for (int i = 0; i < kBlocks; ++i) {
+    lanes[i] = a.lanes[i] | b.lanes[i];
+    same = same && a.lanes[i] == b.lanes[i];
+  }
+  for (int i = 0; i < s.m; ++i) q[i] = sum(qa[i], qb[i]);
+  if (!same || s.wide) fill_codes(lanes, s.m, q);
+  if (s.wide) {
+    fresh_base(q, s.m, s.predictor, true, &s.base, &s.slope);
+  } else {
+    s.base = sum(a.base, b.base);
+    s.slope = sum(a.slope, b.slope);
+  }
+  if (negate_b)
+    for (int i = 0; i < s.m; ++i) qb[i] = reduce(0 - static_cast<std::uint64_t>(qb[i]));
+  count(q, s.m, lanes, tally);
+  if (!a.exceptions && !b.exceptions) return write_group(s, q, lanes, {}, out, room);
+  SumSource<T> source{a, b, qa, qb, negate_b, spec.width, ExceptionReader<T>(a), ExceptionReader<T>(b)};
+  return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
+}
+
+template <class T>
+T code_value(std::int64_t q, double width) noexcept {
+  return static_cast<T>(static_cast<double>(q) * width);
+}
+
+// One operand's value at each place, kept as it is stored; a code where neither is an exception.
+template <class T>
+struct Selection {
+  const GroupView& g;
+  Codes q;
+  ExceptionReader<T> reader;
+  explicit Selection(const GroupView& view) noexcept : g(view), reader(view) { read_codes(view, q); }
+};
+
+template <class T>
+struct Kept {  // exceptions that won, in order of place
+  const std::uint8_t* at[kGroup];
+  std::uint16_t bytes[kGroup];
+  bool is_sum[kGroup];
+  int n = 0, next = 0;
+  bool sums = false;
+  static std::size_t write(void* self, int, std::uint8_t* out, std::size_t room) noexcept {
+    auto& k = *static_cast<Kept*>(self);
+    const int i = k.next++;
+    if (k.is_sum[i] || !k.sums) return put_bytes(k.at[i], k.bytes[i], out, room);
+    ExactSum<T> sum;
+    sum.add(load<T>(k.at[i]));
+    std::uint8_t bytes[ExactSum<T>::kMaxBytes];
+    return put_bytes(bytes, sum.write(bytes), out, room);
+  }
+};
+
+template <class T>
+std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, const ResultSpec& spec, std::uint8_t* out,
+                      std::size_t room, Tally* tally) noexcept {
+  Selection<T> sa(a), sb(b);
+  Codes q = {};
+  Lanes lanes = {};
+  Kept<T> kept;
+  kept.sums = a.sums || b.sums;
+  const auto keep = [&](const Selection<T>& s, int i) {
+    lanes[i / kBlock] |= 1u << (i % kBlock);
+    kept.at[kept.n] = s.reader.bytes();
+    kept.bytes[kept.n] = static_cast<std::uint16_t>(s.reader.size());
+    kept.is_sum[kept.n++] = s.g.sums;
+  };
+  for (int i = 0; i < a.m; ++i) {
+    const bool ea = a.exception(i), eb = b.exception(i);
+    if (!ea && !eb) {
+      q[i] = maximum ? std::max(sa.q[i], sb.q[i]) : std::min(sa.q[i], sb.q[i]);
+      continue;
+    }
+    const T va = ea ? sa.reader.value() : code_value<T>(sa.q[i], spec.width);
+    const T vb = eb ? sb.reader.value() : code_value<T>(sb.q[i], spec.width);
+    bool first = false;  // a wins
+    if (std::isnan(va) && std::isnan(vb)) {
+      using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      first = std::bit_cast<U>(va) <= std::bit_cast<U>(vb);
+    } else if (std::isnan(va) || std::isnan(vb)) {
+      first = std::isnan(va);
+    } else if (va == vb) {
+      first = !ea || (eb && std::signbit(va) == !maximum);  // a code rather than an exception; -0 below +0
+    } else {
+      first = maximum ? va > vb : va < vb;
+    }
+    if (first ? ea : eb)
+      keep(first ? sa : sb, i);
+    else
+      q[i] = first ? sa.q[i] : sb.q[i];
+    if (ea) sa.reader.next();
+    if (eb) sb.reader.next();
+  }
+  fill_codes(lanes, a.m, q);
+  GroupSpec s{};
+  s.m = a.m;
+  s.wide = a.wide || b.wide;
+  s.sums = kept.sums;
+  s.predictor = joined(a.predictor, b.predictor, false);
+  fresh_base(q, s.m, s.predictor, s.wide, &s.base, &s.slope);
+  count(q, s.m, lanes, tally);
+  return write_group(s, q, lanes, {&Kept<T>::write, &kept, false}, out, room);
+}
+
+template <class T>
+struct ScaledSource {
+  ExceptionReader<T> reader;
+  std::int32_t k;
+  static std::size_t write(void* self, int, std::uint8_t* out, std::size_t room) noexcept {
+    auto& s = *static_cast<ScaledSource*>(self);
+    ExactSum<T> sum;
+    s.reader.add_to(sum, false);
+    sum.multiply(s.k);
+    s.reader.next();
+    std::uint8_t bytes[ExactSum<T>::kMaxBytes];
+    return put_bytes(bytes, sum.write(bytes), out, room);
+  }
+};
+
+template <class T>
+std::size_t scale_as(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
+                     Tally* tally) noexcept {
+  Codes q;
+  read_codes(a, q);
+  GroupSpec s{};
+  s.m = a.m;
+  s.wide = spec.wide || a.wide;
+  s.sums = true;
+  s.predictor = joined(a.predictor, a.predictor, k < 0);
+  const auto times = [&](std::int64_t v) {
+    const std::uint64_t u = static_cast<std::uint64_t>(v) * static_cast<std::uint64_t>(std::int64_t{k});
+    return s.wide ? static_cast<std::int64_t>(u) : std::int64_t{static_cast<std::int32_t>(u)};
+  };
+  for (int i = 0; i < a.m; ++i) q[i] = times(q[i]);
+  if (s.wide) {
+    fresh_base(q, s.m, s.predictor, true, &s.base, &s.slope);
+  } else {
+    s.base = times(a.base);
+    s.slope = times(a.slope);
+  }
+  count(q, s.m, a.lanes, tally);
+  if (!a.exceptions) return write_group(s, q, a.lanes, {}, out, room);
+  ScaledSource<T> source{ExceptionReader<T>(a), k};
+  return write_group(s, q, a.lanes, {&ScaledSource<T>::write, &source, a.uniform}, out, room);
+}
+
+template <class T>
+std::size_t splice_as(const GroupView* from, int sources, const int* first, const int* length, const ResultSpec&,
+                      std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  Codes q = {}, source_codes;
+  Lanes lanes = {};
+  Kept<T> kept;
+  GroupSpec s{};
+  for (int k = 0; k < sources; ++k) kept.sums = kept.sums || from[k].sums;
+  s.sums = kept.sums;
+  for (int k = 0; k < sources; ++k) {
+    read_codes(from[k], source_codes);
+    s.wide = s.wide || from[k].wide;
+    s.predictor = std::max(s.predictor, from[k].predictor);
+    ExceptionReader<T> reader(from[k]);
+    for (int i = 0; i < first[k] + length[k]; ++i) {
+      const bool exception = from[k].exception(i);
+      if (i >= first[k]) {
+        const int to = s.m++;
+        q[to] = source_codes[i];
+        if (exception) {
+          lanes[to / kBlock] |= 1u << (to % kBlock);
+          kept.at[kept.n] = reader.bytes();
+          kept.bytes[kept.n] = static_cast<std::uint16_t>(reader.size());
+          kept.is_sum[kept.n++] = from[k].sums;
+        }
+      }
+      if (exception) reader.next();
+    }
+  }
+  fill_codes(lanes, s.m, q);
+  if (s.predictor == Predictor::none_unsigned && s.m > 0 && *std::min_element(q, q + s.m) < 0)
+    s.predictor = Predictor::none_signed;
+  fresh_base(q, s.m, s.predictor, s.wide, &s.base, &s.slope);
+  count(q, s.m, lanes, tally);
+  return write_group(s, q, lanes, {&Kept<T>::write, &kept, false}, out, room);
+}
+
+}  // namespace
+
+template <class T>
+std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept {
+  Codes q = {};
+  Lanes lanes = {};
+  GroupSpec spec{};
+  spec.m = m;
+  for (int i = 0; i < m; ++i) {
+    if (!quantise(x[i], grid, &q[i])) {
+      lanes[i / kBlock] |= 1u << (i % kBlock);
+      q[i] = 0;
+    }
+    spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
+  }
+  fill_codes(lanes, m, q);
+  spec.predictor = choose_predictor(q, m, spec.wide);
+  fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
+  const std::size_t verbatim = 1 + static_cast<std::size_t>(m) * sizeof(T) / 4;
+  const std::size_t words = write_group(spec, q, lanes, {&write_input<T>, const_cast<T*>(x), false}, out,
+                                        std::min(room, 4 * (verbatim - 1)));
+  if (words != kNoRoom) {
+    count(q, m, lanes, tally);
+    return words;
+  }
+  tally->exceptions += static_cast<std::uint64_t>(m);
+  return write_verbatim(x, m, out, room);
+}
+template std::size_t compress_group<float>(const float*, int, const Grid<float>&, std::uint8_t*, std::size_t,
+                                           Tally*) noexcept;
+template std::size_t compress_group<double>(const double*, int, const Grid<double>&, std::uint8_t*, std::size_t,
+                                            Tally*) noexcept;
+
+std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return compress_integers(x, m, out, room, tally);
+}
+std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return compress_integers(x, m, out, room, tally);
+}
+
+std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec,
+                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return value_bytes(spec.type) == 8 ? add_as<double>(a, b, negate_b, spec, out, room, tally)
+                                     : add_as<float>(a, b, negate_b, spec, out, room, tally);
+}
+
+std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, const ResultSpec& spec,
+                          std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return value_bytes(spec.type) == 8 ? select_as<double>(a, b, maximum, spec, out, room, tally)
+                                     : select_as<float>(a, b, maximum, spec, out, room, tally);
+}
+
+std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out,
+                        std::size_t room, Tally* tally) noexcept {
+  return value_bytes(spec.type) == 8 ? scale_as<double>(a, k, spec, out, room, tally)
+                                     : scale_as<float>(a, k, spec, out, room, tally);
+}
+
+std::size_t splice_groups(const GroupView* from, int sources, const int* first, const int* length,
+                          const ResultSpec& spec, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return value_bytes(spec.type) == 8 ? splice_as<double>(from, sources, first, length, spec, out, room, tally)
+                                     : splice_as<float>(from, sources, first, length, spec, out, room, tally);
+}
+
+template <class T>
+void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept {
+  ExceptionReader<T> reader(g);
+  if (g.uniform) {
+    const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
+    for_each_exception(g.lanes, [&](int i) { std::memcpy(y + i, &v, sizeof v); });
+    return;
+  }
+  for_each_exception(g.lanes, [&](int i) {
+    const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
+    std::memcpy(y + i, &v, sizeof v);  // bit for bit
+    reader.next();
+  });
+}
+template void decode_exceptions<float>(const GroupView&, std::uint32_t, float*) noexcept;
+template void decode_exceptions<double>(const GroupView&, std::uint32_t, double*) noexcept;
+
+template <class T>
+bool decode_group(const GroupView& g, double width, std::uint32_t divisor, T* y) noexcept {
+  Codes q;
+  read_codes(g, q);
+  if constexpr (std::is_integral_v<T>) {
+    for (int i = 0; i < g.m; ++i) {
+      const std::int64_t v = divisor > 1 ? q[i] / static_cast<std::int64_t>(divisor) : q[i];
+      y[i] = static_cast<T>(v);
+      if (y[i] != v) return false;
+    }
+  } else {
+    for (int i = 0; i < g.m; ++i) {
+      const double v = static_cast<double>(q[i]) * width;
+      y[i] = static_cast<T>(divisor > 1 ? v / divisor : v);
+    }
+    if (g.exceptions) decode_exceptions(g, divisor, y);
+  }
+  return true;
+}
+template bool decode_group<float>(const GroupView&, double, std::uint32_t, float*) noexcept;
+template bool decode_group<double>(const GroupView&, double, std::uint32_t, double*) noexcept;
+template bool decode_group<std::int32_t>(const GroupView&, double, std::uint32_t, std::int32_t*) noexcept;
+template bool decode_group<std::int64_t>(const GroupView&, double, std::uint32_t, std::int64_t*) noexcept;
+
+}  // namespace stretto::codec

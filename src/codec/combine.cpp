@@ -1,0 +1,141 @@
+// Streams to streams, two at a time: sum, difference, minimum, maximum.
+#include <algorithm>
+#include <limits>
+
+#include "codec/driver.hpp"
+#include "codec/exact.hpp"
+
+namespace stretto::codec {
+namespace {
+
+std::size_t exact_sum_room(Type t) noexcept {
+  if (is_integer(t)) return 0;
+  return value_bytes(t) == 8 ? ExactSum<double>::kMaxBytes : ExactSum<float>::kMaxBytes;
+}
+
+// A group of codes alone: wide codes with all their planes.
+constexpr std::size_t kWidestCodes = 4 + 16 + 32 + kBlocks * 4 * 64;
+constexpr std::size_t kExceptionMap = 12 + 4 * kBlocks;
+
+const char* op_name(Combine op) noexcept {
+  switch (op) {
+    case Combine::add: return "add";
+    case Combine::subtract: return "subtract";
+    case Combine::min: return "min";
+    case Combine::max: return "max";
+  }
+  return "combine";
+}
+
+Status check_pair(Combine op, const Info& a, const Info& b) noexcept {
+  const char* what = op_name(op);
+  if (a.type != b.type) return fail(Status::incompatible, "{}: streams of {} and {}", what, name(a.type), name(b.type));
+  if (a.count != b.count) return fail(Status::incompatible, "{}: streams of {} and {} values", what, a.count, b.count);
+  if (a.width != b.width)
+    return fail(Status::incompatible, "{}: streams of grid width {} and {} (bounds {} and {})", what, a.width, b.width, a.eps, b.eps);
+  return Status::ok;
+}
+
+// The result's header; refuses what cannot be represented.
+Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcept {
+  *info = a;
+  info->eps = std::max(a.eps, b.eps);
+  if (op == Combine::min || op == Combine::max) {
+    info->code_bound = std::max(a.code_bound, b.code_bound);
+    info->contributions = std::max(a.contributions, b.contributions);
+    return Status::ok;
+  }
+  if (a.code_bound > kCodeLimit || b.code_bound > kCodeLimit - a.code_bound)
+    return fail(Status::overflow, "{}: codes up to {} and {} add up beyond 64 bits", op_name(op), a.code_bound, b.code_bound);
+  if (b.contributions > std::numeric_limits<std::uint32_t>::max() - a.contributions)
+    return fail(Status::overflow, "{}: {} and {} contributions add up beyond 2^32 - 1", op_name(op), a.contributions, b.contributions);
+  info->code_bound += b.code_bound;
+  info->contributions += b.contributions;
+  return Status::ok;
+}
+
+PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, const ResultSpec& spec, const Kernels& kernels,
+                        StreamWriter& writer, std::uint64_t first, std::uint64_t last, std::uint8_t* p,
+                        std::uint8_t* end) noexcept {
+  PartResult r;
+  const FloatEnvironment environment;
+  const bool sum = op == Combine::add || op == Combine::subtract;
+  const std::uint8_t* ga = a.group(first);
+  const std::uint8_t* gb = b.group(first);
+  for (std::uint64_t g = first; g < last; ++g) {
+    const int m = writer.layout.group_size(g);
+    const std::size_t wa = a.words(g), wb = b.words(g), room = static_cast<std::size_t>(end - p);
+    std::size_t words = kDeclined;
+    if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom)
+      words = kernels.add(ga, wa, gb, wb, op == Combine::subtract, p);
+    if (words == kDeclined) {
+      GroupView va, vb;
+      r.group = g;
+      if (!parse_group(ga, wa, m, spec.type, &va) || !parse_group(gb, wb, m, spec.type, &vb)) {
+        r.status = Status::corrupt_stream;
+        return r;
+      }
+      words = sum ? add_groups(va, vb, op == Combine::subtract, spec, p, room, &r.tally)
+                  : select_groups(va, vb, op == Combine::max, spec, p, room, &r.tally);
+      if (words == kNoRoom) {
+        r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
+        return r;
+      }
+    }
+    writer.set_words(g, words);
+    p += 4 * words;
+    ga += 4 * wa;
+    gb += 4 * wb;
+  }
+  r.end = p;
+  return r;
+}
+
+}  // namespace
+
+std::size_t combine_bound(Type t, std::size_t count) noexcept {
+  if (size_of(t) == 0 || count > kMaxCount) return 0;
+  const Layout layout(count);
+  const std::size_t group = kWidestCodes + kExceptionMap + kGroup * exact_sum_room(t);
+  return layout.body + layout.groups * std::min(group, 4 * kMaxGroupWords);
+}
+
+std::size_t combine_bound(const Info& a, const Info& b) noexcept {
+  const Layout layout(a.count);
+  const std::uint64_t both = a.exceptions + b.exceptions;
+  const std::size_t sum = a.bytes + b.bytes + layout.groups * kCombineSlack +
+                          (both ? std::min<std::uint64_t>(both, layout.groups) * kExceptionMap + both * exact_sum_room(a.type) : 0) +
+                          kKernelRoom;
+  return std::min(sum, combine_bound(a.type, a.count) + kKernelRoom);
+}
+
+Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
+  if (!written) return fail(Status::invalid_argument, "{}: written is null", op_name(op));
+  StreamView va, vb;
+  if (const Status s = open_stream(a, &va, true); s != Status::ok) return s;
+  if (const Status s = open_stream(b, &vb, true); s != Status::ok) return s;
+  if (const Status s = check_pair(op, va.info, vb.info); s != Status::ok) return s;
+  Info info;
+  if (const Status s = result_info(op, va.info, vb.info, &info); s != Status::ok) return s;
+  info.checksum = options.checksum;
+  const Kernels* kernels = chosen_kernels(options);
+  if (!kernels) return Status::unsupported;
+  StreamWriter writer(out, info.count);
+  if (!writer.has_room_for_index())
+    return fail(Status::buffer_too_small, "{}: an output of {} bytes is too small", op_name(op), out.size());
+  const ResultSpec spec{stored_type(info.type), info.width, info.code_bound > kNarrowLimit};
+  const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
+    return combine_part(op, va, vb, spec, *kernels, writer, first, last, p, end);
+  };
+  const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
+    return static_cast<std::size_t>(va.group(last) - va.group(first)) +
+           static_cast<std::size_t>(vb.group(last) - vb.group(first)) + (last - first) * kCombineSlack + kKernelRoom;
+  };
+  const PartResult r = writer.write(options.parallel, encode, reserve);
+  if (r.status != Status::ok) return report(r, op_name(op), out.size());
+  info.exceptions = r.tally.exceptions;
+  *written = writer.finish(r.end, info);
+  return Status::ok;
+}
+
+}  // namespace stretto::codec

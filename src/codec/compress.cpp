@@ -1,0 +1,282 @@
+// Values to streams: compress, add_values, and the range that relative bounds need.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "codec/driver.hpp"
+#include "codec/values.hpp"
+
+namespace stretto::codec {
+namespace {
+
+std::size_t largest_group(Type t, int m) noexcept {
+  const int value = value_bytes(t);
+  if (!is_integer(t)) return 4 + static_cast<std::size_t>(m) * static_cast<std::size_t>(value);
+  // Word, base, slope, 32 full planes a block, widths. Differences of wide codes may need all 64 planes.
+  return 4 + 16 + 32 + static_cast<std::size_t>(kBlocks) * kBlock / 8 * (value == 4 ? 34 : 64);
+}
+
+template <class T>
+struct GroupEncoder {
+  const Kernels& kernels;
+  Grid<T> grid;
+
+  std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto& k = float_kernels<T>(kernels);
+      if (k.compress && m == kGroup) {
+        if (room >= kKernelRoom) {
+          const std::size_t words = k.compress(x, grid, out, tally);
+          if (words != kDeclined) return words;
+        } else {
+          std::uint8_t buffer[kKernelRoom];
+          const std::size_t words = k.compress(x, grid, buffer, tally);
+          if (words != kDeclined) {
+            if (4 * words > room) return kNoRoom;
+            std::memcpy(out, buffer, 4 * words);
+            return words;
+          }
+        }
+      }
+      return compress_group(x, m, grid, out, room, tally);
+    } else {
+      return compress_group(x, m, out, room, tally);
+    }
+  }
+};
+
+template <class T>
+Grid<T> grid_for(double eps, double width) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    return make_grid<T>(eps, width);
+  else
+    return {};
+}
+
+Status check_input(const char* what, const void* x, std::size_t count, const void* written) noexcept {
+  if (!written) return fail(Status::invalid_argument, "{}: written is null", what);
+  if (!x && count) return fail(Status::invalid_argument, "{}: x is null with count {}", what, count);
+  if (count > kMaxCount) return fail(Status::invalid_argument, "{}: count {} exceeds 2^48", what, count);
+  return Status::ok;
+}
+
+template <class T>
+Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableBytes out, std::size_t* written,
+                   const Kernels& kernels, const Options& options) noexcept {
+  StreamWriter writer(out, count);
+  if (!writer.has_room_for_index())
+    return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(), count);
+  const GroupEncoder<T> encoder{kernels, grid_for<T>(info.eps, info.width)};
+  const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
+    PartResult r;
+    const FloatEnvironment environment;
+    T buffer[kGroup];
+    for (std::uint64_t g = first; g < last; ++g) {
+      const int m = writer.layout.group_size(g);
+      const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
+      const std::size_t words = encoder.encode(v, m, p, static_cast<std::size_t>(end - p), &r.tally);
+      if (words == kNoRoom) {
+        r.status = Status::buffer_too_small;
+        r.group = g;
+        return r;
+      }
+      writer.set_words(g, words);
+      p += 4 * words;
+    }
+    r.end = p;
+    return r;
+  };
+  const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
+    return (last - first) * largest_group(t, kGroup);
+  };
+  const PartResult r = writer.write(options.parallel, encode, reserve);
+  if (r.status != Status::ok) return report(r, "compress", out.size());
+  info.code_bound = r.tally.bound;
+  info.exceptions = r.tally.exceptions;
+  *written = writer.finish(r.end, info);
+  return Status::ok;
+}
+
+template <class T>
+Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::size_t* written, const Kernels& kernels,
+                     const Options& options) noexcept {
+  StreamWriter writer(out, a.info.count);
+  if (!writer.has_room_for_index())
+    return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
+  const GroupEncoder<T> encoder{kernels, grid_for<T>(a.info.eps, a.info.width)};
+  const Type t = a.info.type;
+  // Whether groups widen depends on the code bound of all of x, known only at the end; narrow is right almost always, and if
+  // it was not, a second pass puts it right.
+  ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
+  Tally values;
+  const auto pass = [&] {
+    const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
+      PartResult r;
+      const FloatEnvironment environment;
+      T buffer[kGroup];
+      std::uint8_t compressed[kKernelRoom];
+      const std::uint8_t* ga = first < last ? a.group(first) : nullptr;
+      Tally own;  // of x
+      Tally sums;
+      for (std::uint64_t g = first; g < last; ++g) {
+        const int m = writer.layout.group_size(g);
+        const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
+        const std::size_t words_a = a.words(g), room = static_cast<std::size_t>(end - p);
+        std::size_t words = kDeclined;
+        if constexpr (std::is_floating_point_v<T>) {
+          const auto& k = float_kernels<T>(kernels);
+          if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom)
+            words = k.add_values(ga, words_a, v, encoder.grid, p, &own);
+        }
+        if (words == kDeclined) {
+          const std::size_t n = encoder.encode(v, m, compressed, sizeof compressed, &own);
+          GroupView va, vb;
+          if (!parse_group(compressed, n, m, spec.type, &vb)) {
+            r.status = Status::internal;
+          } else if (!parse_group(ga, words_a, m, spec.type, &va)) {
+            r.status = Status::corrupt_stream;
+          } else {
+            words = add_groups(va, vb, false, spec, p, room, &sums);
+            if (words == kNoRoom)
+              r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
+          }
+          if (r.status != Status::ok) {
+            r.group = g;
+            return r;
+          }
+        }
+        writer.set_words(g, words);
+        p += 4 * words;
+        ga += 4 * words_a;
+      }
+      r.end = p;
+      r.tally.bound = own.bound;
+      r.tally.exceptions = sums.exceptions;
+      return r;
+    };
+    const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
+      return static_cast<std::size_t>(a.group(last) - a.group(first)) +
+             (last - first) * (largest_group(t, kGroup) + kCombineSlack);
+    };
+    return writer.write(options.parallel, encode, reserve);
+  };
+  PartResult r = pass();
+  if (r.status == Status::ok && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
+    spec.wide = true;
+    r = pass();
+  }
+  if (r.status != Status::ok) return report(r, "add_values", out.size());
+  Info info = a.info;
+  if (r.tally.bound > kCodeLimit || info.code_bound > kCodeLimit - r.tally.bound)
+    return fail(Status::overflow, "add_values: codes up to {} and {} add up beyond 64 bits", info.code_bound, r.tally.bound);
+  if (info.contributions == std::numeric_limits<std::uint32_t>::max())
+    return fail(Status::overflow, "add_values: the stream holds 2^32 - 1 contributions already");
+  info.code_bound += r.tally.bound;
+  info.contributions += 1;
+  info.exceptions = r.tally.exceptions;
+  info.checksum = options.checksum;
+  *written = writer.finish(r.end, info);
+  return Status::ok;
+}
+
+template <class T>
+void scalar_range(const T* x, std::size_t n, double* lo, double* hi) noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto v = static_cast<double>(x[i]);
+    if (!std::isfinite(v)) continue;
+    *lo = std::min(*lo, v);
+    *hi = std::max(*hi, v);
+  }
+}
+
+}  // namespace
+
+std::size_t compress_bound(Type t, std::size_t count) noexcept {
+  if (size_of(t) == 0 || count > kMaxCount) return 0;
+  const Layout layout(count);
+  if (layout.groups == 0) return layout.body;
+  return layout.body + (layout.groups - 1) * largest_group(t, kGroup) +
+         largest_group(t, is_integer(t) ? kGroup : layout.group_size(layout.groups - 1));
+}
+
+Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
+                const Options& options) noexcept {
+  if (size_of(t) == 0) return fail(Status::invalid_argument, "compress: {} is no type", static_cast<int>(t));
+  if (const Status s = check_input("compress", x, count, written); s != Status::ok) return s;
+  if (!is_integer(t) && !(std::isfinite(eps) && eps > 0))
+    return fail(Status::invalid_bound, "compress: the bound {} is not a positive finite number", eps);
+  if (!(options.magnitude >= 0)) return fail(Status::invalid_argument, "compress: magnitude is {}", options.magnitude);
+  const Kernels* kernels = chosen_kernels(options);
+  if (!kernels) return Status::unsupported;
+  Info info;
+  info.type = t;
+  info.eps = is_integer(t) ? 0 : eps;
+  info.width = grid_width(t, eps, options.magnitude);
+  info.contributions = 1;
+  info.checksum = options.checksum;
+  return with_stored_type(t, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    return compress_as<T>(t, x, count, info, out, written, *kernels, options);
+  });
+}
+
+Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, std::size_t* written,
+                  const Options& options) noexcept {
+  if (const Status s = check_input("add_values", x, count, written); s != Status::ok) return s;
+  StreamView view;
+  if (const Status s = open_stream(a, &view, true); s != Status::ok) return s;
+  if (view.info.count != count)
+    return fail(Status::incompatible, "add_values: a stream of {} values and {} values", view.info.count, count);
+  const Kernels* kernels = chosen_kernels(options);
+  if (!kernels) return Status::unsupported;
+  return with_stored_type(view.info.type, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    return add_values_as<T>(view, x, out, written, *kernels, options);
+  });
+}
+
+Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& options) noexcept {
+  if (!lo || !hi) return fail(Status::invalid_argument, "value_range: lo or hi is null");
+  if (size_of(t) == 0) return fail(Status::invalid_argument, "value_range: {} is no type", static_cast<int>(t));
+  if (!x && count) return fail(Status::invalid_argument, "value_range: x is null with count {}", count);
+  const Kernels* kernels = chosen_kernels(options);
+  if (!kernels) return Status::unsupported;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  struct alignas(64) Range {
+    double lo = inf, hi = -inf;
+  } ranges[kMaxParts];
+  const std::uint64_t groups = groups_of(count);
+  const int parts = parts_of(groups, options.parallel);
+  auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
+    const std::uint64_t begin = first * kGroup, end = std::min<std::uint64_t>(last * kGroup, count);
+    Range& r = ranges[i];
+    with_stored_type(t, [&](auto* tag) {
+      using T = std::remove_pointer_t<decltype(tag)>;
+      if constexpr (std::is_floating_point_v<T>) {
+        const auto& k = float_kernels<T>(*kernels);
+        if (k.range && stored_type(t) == t) {
+          T low = 0, high = 0;
+          k.range(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), &low, &high);
+          if (low <= high) r = {static_cast<double>(low), static_cast<double>(high)};
+          return;
+        }
+      }
+      T buffer[kGroup];
+      for (std::uint64_t at = begin; at < end; at += kGroup) {
+        const int m = static_cast<int>(std::min<std::uint64_t>(kGroup, end - at));
+        scalar_range(group_values<T>(t, x, at, m, buffer), static_cast<std::size_t>(m), &r.lo, &r.hi);
+      }
+    });
+  };
+  run_parts(groups, parts, options.parallel, part);
+  Range total;
+  for (int i = 0; i < parts; ++i) {
+    total.lo = std::min(total.lo, ranges[i].lo);
+    total.hi = std::max(total.hi, ranges[i].hi);
+  }
+  *lo = total.lo;
+  *hi = total.hi;
+  return Status::ok;
+}
+
+}  // namespace stretto::codec

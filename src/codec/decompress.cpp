@@ -1,0 +1,89 @@
+// Streams to values.
+#include <algorithm>
+
+#include "codec/driver.hpp"
+#include "codec/values.hpp"
+
+namespace stretto::codec {
+namespace {
+
+template <class T>
+struct GroupDecoder {
+  const StreamView& s;
+  const Kernels& kernels;
+  Grid<T> grid;
+  std::uint32_t divisor;
+
+  Status decode(std::uint64_t g, const std::uint8_t* p, T* y) const noexcept {
+    const int m = s.layout.group_size(g);
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto& k = float_kernels<T>(kernels);
+      if (k.decompress && m == kGroup && k.decompress(p, s.words(g), grid, s.info.code_bound, divisor, y)) return Status::ok;
+    }
+    GroupView view;
+    if (!view_group(s, g, p, &view)) return Status::corrupt_stream;
+    return decode_group(view, s.info.width, divisor, y) ? Status::ok : Status::overflow;
+  }
+};
+
+// Values [first, first + n) into y; whole groups of the stored type go straight there.
+template <class T>
+Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, void* y, const Kernels& kernels,
+                    const Options& options, std::uint32_t divisor) noexcept {
+  if (n == 0) return Status::ok;
+  GroupDecoder<T> decoder{s, kernels, {}, divisor};
+  if constexpr (std::is_floating_point_v<T>) decoder.grid = make_grid<T>(s.info.eps, s.info.width);
+  const std::uint64_t end = first + n, first_group = first / kGroup, groups = (end - 1) / kGroup + 1 - first_group;
+  const bool direct = stored_type(s.info.type) == s.info.type;
+  PartResult results[kMaxParts];
+  const int parts = parts_of(groups, options.parallel);
+  auto part = [&](int i, std::uint64_t from, std::uint64_t to) {
+    const FloatEnvironment environment;
+    if (from == to) return;
+    T buffer[kGroup];
+    const std::uint8_t* p = s.group(first_group + from);
+    for (std::uint64_t g = first_group + from; g < first_group + to; ++g) {
+      const std::uint64_t at = g * kGroup, begin = std::max(at, first),
+                          stop = std::min(at + static_cast<std::uint64_t>(s.layout.group_size(g)), end);
+      const bool whole = direct && begin == at && stop - begin == static_cast<std::uint64_t>(s.layout.group_size(g));
+      T* to_values = whole ? static_cast<T*>(y) + (at - first) : buffer;
+      results[i].status = decoder.decode(g, p, to_values);
+      results[i].group = g;
+      if (results[i].status != Status::ok) return;
+      if (!whole) put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
+      p += 4 * std::size_t{s.words(g)};
+    }
+  };
+  run_parts(groups, parts, options.parallel, part);
+  for (int i = 0; i < parts; ++i)
+    if (results[i].status != Status::ok) return report(results[i], "decompress", 0);
+  return Status::ok;
+}
+
+}  // namespace
+
+Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& options,
+                        std::uint32_t divisor) noexcept {
+  if (!y && n) return fail(Status::invalid_argument, "decompress: y is null with {} values", n);
+  if (divisor == 0) return fail(Status::invalid_argument, "decompress: the divisor is 0");
+  const Kernels* kernels = chosen_kernels(options);
+  if (!kernels) return Status::unsupported;
+  StreamView s;
+  if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
+  if (first > s.info.count || n > s.info.count - first)
+    return fail(Status::invalid_argument, "decompress: values {} to {} of a stream of {}", first, first + n, s.info.count);
+  return with_stored_type(s.info.type, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    return decode_range<T>(s, first, n, y, *kernels, options, divisor);
+  });
+}
+
+Status decompress(Bytes in, void* y, std::size_t count, const Options& options, std::uint32_t divisor) noexcept {
+  Info info;
+  if (const Status s = inspect(in, &info); s != Status::ok) return s;
+  if (info.count != count)
+    return fail(Status::invalid_argument, "decompress: room for {} values, the stream holds {}", count, info.count);
+  return decompress_slice(in, 0, count, y, options, divisor);
+}
+
+}  // namespace stretto::codec

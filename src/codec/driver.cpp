@@ -1,0 +1,54 @@
+#include "codec/driver.hpp"
+
+#include <algorithm>
+
+namespace stretto::codec {
+
+int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept {
+  if (!parallel || !parallel->run || parallel->width <= 1 || groups <= kChunk) return 1;
+  const auto chunks = chunks_of(groups);
+  const auto width = static_cast<std::uint64_t>(std::min(parallel->width, kMaxParts));
+  return static_cast<int>(std::min(chunks, width));
+}
+
+std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {
+  std::uint64_t at = layout.body;
+  for (std::uint64_t g = 0; g < layout.groups; ++g) {
+    if (g % kChunk == 0) store(base + kHeaderBytes + 8 * (g / kChunk), at);
+    at += 4 * std::uint64_t{load<std::uint16_t>(base + layout.lengths + 2 * g)};
+  }
+  for (std::size_t i = layout.lengths + 2 * layout.groups; i < layout.body; ++i) base[i] = 0;
+  info.count = layout.count;
+  info.bytes = static_cast<std::uint64_t>(end - base);
+  write_header(base, info);
+  return static_cast<std::size_t>(info.bytes);
+}
+
+const Kernels* chosen_kernels(const Options& options) noexcept {
+  const Kernels* k = find_kernels(options.isa);
+  if (!k) (void)fail(Status::unsupported, "this processor or build has no kernels of instruction set {}",
+                     static_cast<int>(options.isa));
+  return k;
+}
+
+Status report(const PartResult& r, const char* what, std::size_t capacity) noexcept {
+  switch (r.status) {
+    case Status::ok: return Status::ok;
+    case Status::buffer_too_small:
+      return fail(r.status, "{}: an output of {} bytes is too small (full at group {})", what, capacity, r.group);
+    case Status::corrupt_stream: return fail(r.status, "{}: group {} of the stream is malformed", what, r.group);
+    case Status::overflow:
+      return fail(r.status, "{}: the result does not fit at group {}", what, r.group);
+    case Status::invalid_argument:
+    case Status::invalid_bound:
+    case Status::incompatible:
+    case Status::unsupported:
+    case Status::out_of_memory:
+    case Status::timeout:
+    case Status::mpi_error:
+    case Status::internal: break;
+  }
+  return fail(r.status, "{}: failed at group {}", what, r.group);
+}
+
+}  // namespace stretto::codec

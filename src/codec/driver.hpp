@@ -1,0 +1,157 @@
+// What every operation that writes or reads whole streams shares: the floating-point environment, cutting the work into
+// parts, and assembling the stream.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#else
+#include <cfenv>
+#endif
+
+#include "codec/arithmetic.hpp"
+#include "codec/format.hpp"
+#include "codec/kernels.hpp"
+
+namespace stretto::codec {
+
+// Round to nearest, denormals kept, whatever the caller (or -ffast-math somewhere in the program) had set; restored after.
+class FloatEnvironment {
+ public:
+  FloatEnvironment() noexcept {
+#if defined(__x86_64__)
+    saved_ = _mm_getcsr();
+    if ((saved_ & ~0x3fu) != 0x1f80) _mm_setcsr(0x1f80);
+#else
+    std::feholdexcept(&saved_);
+    std::fesetround(FE_TONEAREST);
+#endif
+  }
+  ~FloatEnvironment() {
+#if defined(__x86_64__)
+    if ((saved_ & ~0x3fu) != 0x1f80) _mm_setcsr(saved_);
+#else
+    std::fesetenv(&saved_);
+#endif
+  }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  unsigned saved_;
+#else
+  std::fenv_t saved_;
+#endif
+};
+
+// How a part of the work ended.
+struct PartResult {
+  Status status = Status::ok;
+  std::uint64_t group = 0;  // where it failed
+  std::uint8_t* end = nullptr;
+  Tally tally{};
+};
+
+inline constexpr int kMaxParts = 256;
+
+// Number of parts for this many groups: whole chunks, at most the executor's width.
+int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept;
+
+// First group of part i of n; that of part n is `groups`.
+constexpr std::uint64_t part_begin(std::uint64_t groups, int n, int i) noexcept {
+  const std::uint64_t g = chunks_of(groups) * static_cast<std::uint64_t>(i) / static_cast<std::uint64_t>(n) * kChunk;
+  return g < groups ? g : groups;
+}
+
+// Runs f(part, first group, last group) for each part and waits for all.
+template <class F>
+void run_parts(std::uint64_t groups, int parts, const Parallel* parallel, F& f) noexcept {
+  struct Context {
+    std::uint64_t groups;
+    int parts;
+    F* f;
+  } context{groups, parts, &f};
+  const auto task = [](void* arg, int i) {
+    auto& c = *static_cast<Context*>(arg);
+    (*c.f)(i, part_begin(c.groups, c.parts, i), part_begin(c.groups, c.parts, i + 1));
+  };
+  if (parts <= 1) {
+    task(&context, 0);
+    return;
+  }
+  parallel->run(parallel->self, parts, task, &context);
+}
+
+// Assembles a stream: encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by set_words, and
+// says where it ended; reserve(first, last) is the room that this is likely to need. A part that needs more after all
+// makes the work start again in one part.
+class StreamWriter {
+ public:
+  StreamWriter(MutableBytes out, std::uint64_t count) noexcept
+      : layout(count), base(reinterpret_cast<std::uint8_t*>(out.data())), size_(out.size()) {}
+
+  bool has_room_for_index() const noexcept { return size_ >= layout.body; }
+  void set_words(std::uint64_t g, std::size_t words) noexcept {
+    store(base + layout.lengths + 2 * g, static_cast<std::uint16_t>(words));
+  }
+
+  template <class Encode, class Reserve>
+  PartResult write(const Parallel* parallel, Encode encode, Reserve reserve) noexcept {
+    const int parts = parts_of(layout.groups, parallel);
+    if (parts > 1) {
+      const PartResult r = write_parts(parts, parallel, encode, reserve);
+      if (r.status != Status::buffer_too_small) return r;
+    }
+    return encode(0, layout.groups, base + layout.body, base + size_);
+  }
+
+  // Chunk table, header and checksum; the stream's length.
+  std::size_t finish(std::uint8_t* end, Info info) noexcept;
+
+  Layout layout;
+  std::uint8_t* base;
+
+ private:
+  template <class Encode, class Reserve>
+  PartResult write_parts(int parts, const Parallel* parallel, Encode& encode, Reserve& reserve) noexcept {
+    PartResult results[kMaxParts];
+    std::uint8_t* start[kMaxParts + 1];
+    start[0] = base + layout.body;
+    for (int i = 0; i < parts; ++i) {
+      const std::size_t need = reserve(part_begin(layout.groups, parts, i), part_begin(layout.groups, parts, i + 1));
+      if (need > static_cast<std::size_t>(base + size_ - start[i])) return {Status::buffer_too_small, 0, nullptr, {}};
+      start[i + 1] = start[i] + need;
+    }
+    auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
+      results[i] = encode(first, last, start[i], start[i + 1]);
+    };
+    run_parts(layout.groups, parts, parallel, part);
+    PartResult total = results[0];
+    for (int i = 1; i < parts && total.status == Status::ok; ++i) {
+      if (results[i].status != Status::ok) return results[i];
+      const auto n = static_cast<std::size_t>(results[i].end - start[i]);
+      std::memmove(total.end, start[i], n);
+      total.end += n;
+      total.tally.merge(results[i].tally);
+    }
+    return total;
+  }
+
+  std::size_t size_;
+};
+
+// The kernels that options ask for; null and a message if they are not to be had.
+const Kernels* chosen_kernels(const Options& options) noexcept;
+
+// The status and message of a part that failed.
+Status report(const PartResult& r, const char* what, std::size_t capacity) noexcept;
+
+// The group at `at`, parsed; false if it is malformed.
+inline bool view_group(const StreamView& s, std::uint64_t g, const std::uint8_t* at, GroupView* view) noexcept {
+  return parse_group(at, s.words(g), s.layout.group_size(g), stored_type(s.info.type), view);
+}
+
+}  // namespace stretto::codec

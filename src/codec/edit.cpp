@@ -1,0 +1,148 @@
+// One stream to another: scale, slice, concatenate.
+#include <algorithm>
+#include <limits>
+
+#include "codec/driver.hpp"
+
+namespace stretto::codec {
+namespace {
+
+// Encodes the groups of the result one after another: make(g, out, room, tally) gives words or kNoRoom or kDeclined (malformed).
+template <class Make>
+Status write_groups(const char* what, MutableBytes out, std::size_t* written, Info info, const Options& options,
+                    std::size_t group_room, Make make) noexcept {
+  StreamWriter writer(out, info.count);
+  if (!writer.has_room_for_index())
+    return fail(Status::buffer_too_small, "{}: an output of {} bytes is too small", what, out.size());
+  const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
+    PartResult r;
+    const FloatEnvironment environment;
+    for (std::uint64_t g = first; g < last; ++g) {
+      const auto room = static_cast<std::size_t>(end - p);
+      const std::size_t words = make(g, writer.layout.group_size(g), p, room, &r.tally);
+      r.group = g;
+      if (words == kDeclined) r.status = Status::corrupt_stream;
+      if (words == kNoRoom) r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
+      if (r.status != Status::ok) return r;
+      writer.set_words(g, words);
+      p += 4 * words;
+    }
+    r.end = p;
+    return r;
+  };
+  const auto reserve = [&](std::uint64_t first, std::uint64_t last) { return (last - first) * group_room; };
+  const PartResult r = writer.write(options.parallel, encode, reserve);
+  if (r.status != Status::ok) return report(r, what, out.size());
+  info.exceptions = r.tally.exceptions;
+  info.checksum = options.checksum;
+  *written = writer.finish(r.end, info);
+  return Status::ok;
+}
+
+// A run of values of one stream.
+struct Run {
+  const StreamView* s;
+  std::uint64_t first;
+  std::uint64_t count;
+};
+
+// A group of m values that starts at value `at` of the two runs, one after the other.
+std::size_t join_group(const Run (&runs)[2], std::uint64_t at, int m, const ResultSpec& spec, std::uint8_t* out,
+                       std::size_t room, Tally* tally) noexcept {
+  GroupView views[4];
+  int first[4], length[4], sources = 0;
+  while (m > 0) {
+    const bool second = at >= runs[0].count;
+    const Run& run = runs[second];
+    const std::uint64_t local = (second ? at - runs[0].count : at) + run.first, g = local / kGroup;
+    const auto begin = static_cast<int>(local % kGroup);
+    const std::uint64_t stop = std::min(run.first + run.count, g * kGroup + static_cast<std::uint64_t>(run.s->layout.group_size(g)));
+    const int n = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(m), stop - local));
+    const std::uint8_t* p = run.s->group(g);
+    const std::size_t words = run.s->words(g);
+    // A whole group as it stands: copied.
+    if (sources == 0 && begin == 0 && n == m && n == run.s->layout.group_size(g)) {
+      if (!view_group(*run.s, g, p, &views[0])) return kDeclined;
+      if (4 * words > room) return kNoRoom;
+      std::memcpy(out, p, 4 * words);
+      tally->exceptions += static_cast<std::uint64_t>(views[0].exception_count);
+      return words;
+    }
+    if (!view_group(*run.s, g, p, &views[sources])) return kDeclined;
+    first[sources] = begin;
+    length[sources++] = n;
+    at += static_cast<std::uint64_t>(n);
+    m -= n;
+  }
+  return splice_groups(views, sources, first, length, spec, out, room, tally);
+}
+
+std::size_t joined_room(const Info& info) noexcept {
+  return info.count == 0 ? 0 : combine_bound(info.type, kGroup);
+}
+
+}  // namespace
+
+Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, const Options& options) noexcept {
+  if (!written) return fail(Status::invalid_argument, "scale: written is null");
+  if (k == 0) return fail(Status::invalid_argument, "scale: the factor is 0");
+  StreamView s;
+  if (const Status status = open_stream(a, &s, true); status != Status::ok) return status;
+  Info info = s.info;
+  const std::uint64_t by = k < 0 ? 0 - static_cast<std::uint64_t>(std::int64_t{k}) : static_cast<std::uint64_t>(k);
+  if (info.code_bound > kCodeLimit / by)
+    return fail(Status::overflow, "scale: codes up to {} times {} exceed 64 bits", info.code_bound, k);
+  if (info.contributions > std::numeric_limits<std::uint32_t>::max() / by)
+    return fail(Status::overflow, "scale: {} contributions times {} exceed 2^32 - 1", info.contributions, k);
+  info.code_bound *= by;
+  info.contributions = static_cast<std::uint32_t>(info.contributions * by);
+  const ResultSpec spec{stored_type(info.type), info.width, info.code_bound > kNarrowLimit};
+  const auto make = [&](std::uint64_t g, int, std::uint8_t* p, std::size_t room, Tally* tally) {
+    GroupView view;
+    if (!view_group(s, g, s.group(g), &view)) return kDeclined;
+    return scale_group(view, k, spec, p, room, tally);
+  };
+  return write_groups("scale", out, written, info, options, combine_bound(info.type, kGroup), make);
+}
+
+Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std::size_t* written,
+             const Options& options) noexcept {
+  if (!written) return fail(Status::invalid_argument, "slice: written is null");
+  StreamView s;
+  if (const Status status = open_stream(a, &s, true); status != Status::ok) return status;
+  if (first > s.info.count || n > s.info.count - first)
+    return fail(Status::invalid_argument, "slice: values {} to {} of a stream of {}", first, first + n, s.info.count);
+  Info info = s.info;
+  info.count = n;
+  const Run runs[2] = {{&s, first, n}, {&s, 0, 0}};
+  const ResultSpec spec{stored_type(info.type), info.width, false};
+  const auto make = [&](std::uint64_t g, int m, std::uint8_t* p, std::size_t room, Tally* tally) {
+    return join_group(runs, g * kGroup, m, spec, p, room, tally);
+  };
+  return write_groups("slice", out, written, info, options, joined_room(info), make);
+}
+
+Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
+  if (!written) return fail(Status::invalid_argument, "concatenate: written is null");
+  StreamView sa, sb;
+  if (const Status status = open_stream(a, &sa, true); status != Status::ok) return status;
+  if (const Status status = open_stream(b, &sb, true); status != Status::ok) return status;
+  const Info &ia = sa.info, &ib = sb.info;
+  if (ia.type != ib.type) return fail(Status::incompatible, "concatenate: streams of {} and {}", name(ia.type), name(ib.type));
+  if (ia.width != ib.width) return fail(Status::incompatible, "concatenate: streams of grid width {} and {}", ia.width, ib.width);
+  if (ia.contributions != ib.contributions)
+    return fail(Status::incompatible, "concatenate: streams of {} and {} contributions", ia.contributions, ib.contributions);
+  if (ia.count + ib.count > kMaxCount) return fail(Status::invalid_argument, "concatenate: {} and {} values exceed 2^48", ia.count, ib.count);
+  Info info = ia;
+  info.count += ib.count;
+  info.eps = std::max(ia.eps, ib.eps);
+  info.code_bound = std::max(ia.code_bound, ib.code_bound);
+  const Run runs[2] = {{&sa, 0, ia.count}, {&sb, 0, ib.count}};
+  const ResultSpec spec{stored_type(info.type), info.width, false};
+  const auto make = [&](std::uint64_t g, int m, std::uint8_t* p, std::size_t room, Tally* tally) {
+    return join_group(runs, g * kGroup, m, spec, p, room, tally);
+  };
+  return write_groups("concatenate", out, written, info, options, joined_room(info), make);
+}
+
+}  // namespace stretto::codec

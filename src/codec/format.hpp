@@ -1,0 +1,97 @@
+// Layout of a stream (docs/format.md): constants, the header, where the index and the groups lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "codec/codec.hpp"
+
+namespace stretto::codec {
+
+inline constexpr int kGroup = 1024;  // values in a group
+inline constexpr int kBlock = 32;    // values in a block
+inline constexpr int kBlocks = kGroup / kBlock;
+inline constexpr int kChunk = 64;    // groups in a chunk
+inline constexpr std::size_t kHeaderBytes = 64;
+inline constexpr std::size_t kMaxGroupWords = 65535;
+inline constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 48;
+inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;            // largest code of a narrow group
+inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;      // largest code bound of a sum
+
+// By how much the sum of two groups without exceptions may exceed the two together: 12 bytes of word, base and slope, wider widths,
+// and a plane or two more for each block.
+inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
+
+enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
+enum class Form : std::uint8_t { zero = 0, nibbles = 1, bytes = 2, masked_nibbles = 3, masked_bytes = 4, verbatim = 7 };
+
+// Word 0 of a group.
+inline constexpr std::uint32_t kWideBit = 1u << 2, kShortBaseBit = 1u << 3, kExceptionsBit = 1u << 7;
+inline constexpr std::uint32_t kVerbatimWord = 0x70;
+// Byte `kind` of an exceptions section.
+inline constexpr std::uint8_t kUniformBit = 1, kSumsBit = 2, kRunsBit = 4, kQuietNanBit = 8;
+// Flags of an exact sum's head.
+inline constexpr std::uint32_t kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, kMinusInfBit = 1u << 18,
+                               kNanBit = 1u << 19;
+
+// Unaligned little-endian access. The library runs on little-endian machines only (checked in inspect.cpp).
+template <class T>
+T load(const std::uint8_t* p) noexcept {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T>
+void store(std::uint8_t* p, T v) noexcept {
+  std::memcpy(p, &v, sizeof v);
+}
+
+constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
+constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
+
+// Type whose codes and exceptions a stream really holds: the half types widen to float32.
+constexpr Type stored_type(Type t) noexcept { return t == Type::f16 || t == Type::bf16 ? Type::f32 : t; }
+constexpr bool is_integer(Type t) noexcept { return t == Type::i32 || t == Type::i64; }
+constexpr int value_bytes(Type t) noexcept { return t == Type::f64 || t == Type::i64 ? 8 : 4; }
+
+// Where the parts of a stream of `count` values lie.
+struct Layout {
+  std::uint64_t count, groups, chunks;
+  std::size_t lengths;  // offset of the lengths
+  std::size_t body;     // offset of the first group
+  explicit Layout(std::uint64_t n) noexcept
+      : count(n), groups(groups_of(n)), chunks(chunks_of(groups)), lengths(kHeaderBytes + 8 * chunks),
+        body(lengths + (2 * groups + 7) / 8 * 8) {}
+  int group_size(std::uint64_t g) const noexcept {
+    return g + 1 < groups ? kGroup : static_cast<int>(count - g * kGroup);
+  }
+};
+
+// A stream whose header and index have been checked.
+struct StreamView {
+  Info info;
+  Layout layout{0};
+  const std::uint8_t* base = nullptr;
+  std::uint32_t words(std::uint64_t g) const noexcept { return load<std::uint16_t>(base + layout.lengths + 2 * g); }
+  std::uint64_t chunk_offset(std::uint64_t c) const noexcept {
+    return load<std::uint64_t>(base + kHeaderBytes + 8 * c);
+  }
+  // Pointer to group g, found from its chunk's offset. O(kChunk).
+  const std::uint8_t* group(std::uint64_t g) const noexcept {
+    if (g >= layout.groups) return base + info.bytes;
+    std::uint64_t at = chunk_offset(g / kChunk);
+    for (std::uint64_t i = g / kChunk * kChunk; i < g; ++i) at += 4 * std::uint64_t{words(i)};
+    return base + at;
+  }
+};
+
+// Header and index of `in`, checked (inspect.cpp). With `checksum`, that too where the stream has one.
+Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept;
+
+// Writes the header; the body must be complete if a checksum is asked for.
+void write_header(std::uint8_t* out, const Info& info) noexcept;
+
+std::uint32_t crc32c(std::uint32_t crc, const std::uint8_t* p, std::size_t n) noexcept;
+
+}  // namespace stretto::codec

@@ -1,0 +1,29 @@
+// The grid of a stream: its width and the thresholds by which a code is judged (docs/format.md, section 5).
+#pragma once
+
+#include "codec/codec.hpp"
+
+namespace stretto::codec {
+
+// For T float or double. Integers use a grid of width 1 and no thresholds.
+template <class T>
+struct Grid {
+  double eps = 0, width = 0;
+  T w = 0;        // width
+  T r = 0;        // 1 / width, rounded
+  double R = 0;   // 1 / width, rounded to float64
+  T eps_y = 0;    // |x - y| rounded must not exceed this for the exact difference to be within eps
+  T eps_e = 0;    // likewise |x - q w|, with room for the rounding of sums
+  // A code whose magnitude is at most this is good without looking (0: none is). With h the hair by which w is less than 2 eps:
+  // |x - y| <= w/2 + 2 |q| w u, u = 2^-24 or 2^-53, which is below eps (1 - 2^-15) as long as |q| <= (h - 2^-14) / (4 u).
+  double safe_code = 0;
+};
+
+// Width for bound eps; `magnitude` as in Options.
+double grid_width(Type t, double eps, double magnitude) noexcept;
+
+// The grid of a stream with this bound and width.
+template <class T>
+Grid<T> make_grid(double eps, double width) noexcept;
+
+}  // namespace stretto::codec

@@ -1,0 +1,434 @@
+#include "codec/group.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "codec/exact.hpp"
+#include "codec/exception_map.hpp"
+
+namespace stretto::codec {
+namespace {
+
+int sum_words(Type t) noexcept { return value_bytes(t) == 8 ? ExactSum<double>::kWords : ExactSum<float>::kWords; }
+
+// Reads bytes from the front of a range, refusing to pass its end.
+struct Cursor {
+  const std::uint8_t* p;
+  const std::uint8_t* end;
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end - p); }
+  template <class T>
+  bool take(T* v) noexcept {
+    if (left() < sizeof(T)) return false;
+    *v = load<T>(p);
+    p += sizeof(T);
+    return true;
+  }
+};
+
+bool parse_exceptions(Cursor& c, Type type, GroupView* g) noexcept {
+  std::uint8_t kind = 0;
+  const std::size_t map = parse_exception_map(c.p, c.left(), g->m, &kind, g->lanes);
+  if (map == 0) return false;
+  c.p += map;
+  for (int b = 0; b < kBlocks; ++b) g->exception_count += std::popcount(g->lanes[b]);
+  g->exceptions = true;
+  g->uniform = kind & kUniformBit;
+  g->sums = kind & kSumsBit;
+  if (is_integer(type)) return false;
+  const auto value = static_cast<std::size_t>(value_bytes(type));
+  if (kind & kQuietNanBit) {
+    g->values = quiet_nan_bytes(value);
+    g->values_bytes = value;
+    return true;
+  }
+  g->values = c.p;
+  const std::size_t n = g->uniform ? 1 : static_cast<std::size_t>(g->exception_count);
+  if (g->sums) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t bytes = exact_sum_bytes(c.p, c.left(), sum_words(type));
+      if (bytes == 0) return false;
+      c.p += bytes;
+    }
+  } else {
+    if (c.left() / value < n) return false;
+    c.p += n * value;
+  }
+  g->values_bytes = static_cast<std::size_t>(c.p - g->values);
+  return true;
+}
+
+// Widths from the end of the group; c.end moves to the end of the planes.
+bool parse_widths(Cursor& c, Form form, GroupView* g) noexcept {
+  const int most = g->wide ? 64 : 32;
+  std::uint32_t mask = ~0u;
+  if (form == Form::masked_nibbles || form == Form::masked_bytes) {
+    if (c.left() < 4) return false;
+    c.end -= 4;
+    mask = load<std::uint32_t>(c.end);
+    if (mask == 0) return false;
+  }
+  const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
+  const auto n = static_cast<std::size_t>(std::popcount(mask));
+  const std::size_t bytes = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
+  if (c.left() < bytes) return false;
+  c.end -= bytes;
+  std::size_t k = 0, planes = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    if (!(mask >> b & 1)) continue;
+    const int w = nibbles ? c.end[k / 2] >> (4 * (k % 2)) & 15 : c.end[k];
+    ++k;
+    if (w > most || (g->predictor == Predictor::none_unsigned && w == most)) return false;
+    g->width[b] = static_cast<std::uint8_t>(w);
+    planes += static_cast<std::size_t>(w);
+  }
+  return c.left() == 4 * planes;
+}
+
+template <class U>
+void sum_up(const GroupView& g, Codes q) noexcept {
+  using S = std::make_signed_t<U>;
+  U code = static_cast<U>(g.base), difference = static_cast<U>(g.slope);
+  for (int i = 0; i < g.m; ++i) {
+    const U e = static_cast<U>(q[i]);
+    switch (g.predictor) {
+      case Predictor::none_unsigned:
+      case Predictor::none_signed: code = e; break;
+      case Predictor::first: code += e; break;
+      case Predictor::second:
+        difference += e;
+        code += difference;
+        break;
+    }
+    q[i] = static_cast<S>(code);
+  }
+}
+
+template <class U>
+void residuals(const GroupSpec& s, const Codes q, Codes e) noexcept {
+  using S = std::make_signed_t<U>;
+  U before = static_cast<U>(s.base), difference = static_cast<U>(s.slope);
+  for (int i = 0; i < kGroup; ++i) {
+    const U code = i < s.m ? static_cast<U>(q[i]) : 0;
+    U r = 0;
+    switch (s.predictor) {
+      case Predictor::none_unsigned:
+      case Predictor::none_signed: r = code; break;
+      case Predictor::first: r = code - before; break;
+      case Predictor::second:
+        r = code - before - difference;
+        difference = code - before;
+        break;
+    }
+    before = code;
+    e[i] = i < s.m ? static_cast<S>(r) : 0;
+  }
+}
+
+// Least width of a block's residuals.
+int block_width(const std::int64_t* e, bool is_unsigned) noexcept {
+  std::uint64_t bits = 0;
+  bool zero = true;
+  for (int j = 0; j < kBlock; ++j) {
+    bits |= static_cast<std::uint64_t>(e[j] ^ (e[j] >> 63));
+    zero = zero && e[j] == 0;
+  }
+  if (zero) return 0;
+  return std::bit_width(bits) + (is_unsigned ? 0 : 1);
+}
+
+bool fits_24_bits(std::int64_t v) noexcept { return v >= -(1 << 23) && v < (1 << 23); }
+
+struct Writer {
+  std::uint8_t* p;
+  std::uint8_t* end;
+  bool ok = true;
+  template <class T>
+  void put(T v) noexcept {
+    if (static_cast<std::size_t>(end - p) < sizeof v) {
+      ok = false;
+      return;
+    }
+    store(p, v);
+    p += sizeof v;
+  }
+};
+
+void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionSource& source, Writer& w) noexcept {
+  std::uint8_t* kind = w.p;
+  const std::size_t map = write_exception_map(lanes, spec.m, w.p, static_cast<std::size_t>(w.end - w.p));
+  if (map == 0) {
+    w.ok = false;
+    return;
+  }
+  w.p += map;
+  if (spec.sums) *kind |= kSumsBit;
+  std::uint8_t* first = w.p;
+  std::size_t first_bytes = 0;
+  bool uniform = true;
+  for (int b = 0; b < kBlocks; ++b) {
+    for (std::uint32_t left = lanes[b]; left; left &= left - 1) {
+      if (source.uniform && first_bytes != 0) break;
+      const int i = kBlock * b + std::countr_zero(left);
+      const std::size_t n = source.write(source.self, i, w.p, static_cast<std::size_t>(w.end - w.p));
+      if (n == 0) {
+        w.ok = false;
+        return;
+      }
+      if (first_bytes == 0) {
+        first_bytes = n;
+      } else if (uniform && n == first_bytes && std::memcmp(first, w.p, n) == 0) {
+        continue;  // the next one overwrites it
+      } else if (uniform) {
+        // It was uniform so far: repeat the first value for each place passed over.
+        uniform = false;
+        int passed = 0;
+        for (int k = 0; k < b; ++k) passed += std::popcount(lanes[k]);
+        passed += std::popcount(lanes[b] & ((1u << (i % kBlock)) - 1)) - 1;
+        if (static_cast<std::size_t>(w.end - w.p) < n + static_cast<std::size_t>(passed) * first_bytes) {
+          w.ok = false;
+          return;
+        }
+        std::memmove(w.p + static_cast<std::size_t>(passed) * first_bytes, w.p, n);
+        for (int k = 0; k < passed; ++k, w.p += first_bytes) std::memcpy(w.p, first, first_bytes);
+      }
+      w.p += n;
+    }
+  }
+  if (!uniform) return;
+  *kind |= kUniformBit;
+  if (!spec.sums && std::memcmp(first, quiet_nan_bytes(first_bytes), first_bytes) == 0) {
+    *kind |= kQuietNanBit;
+    w.p = first;
+  }
+}
+
+Form write_widths(const std::uint8_t* width, Writer& w) noexcept {
+  std::uint32_t mask = 0;
+  int most = 0;
+  std::size_t n = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    if (width[b] == 0) continue;
+    mask |= 1u << b;
+    ++n;
+    if (width[b] > most) most = width[b];
+  }
+  if (n == 0) return Form::zero;
+  const bool nibbles = most <= 15;
+  const std::size_t plain = nibbles ? 16 : 32;
+  const std::size_t packed = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
+  const bool masked = packed + 4 < plain;
+  std::uint8_t bytes[32] = {};
+  std::size_t k = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    if (masked && width[b] == 0) continue;
+    if (nibbles)
+      bytes[k / 2] = static_cast<std::uint8_t>(bytes[k / 2] | width[b] << (4 * (k % 2)));
+    else
+      bytes[k] = width[b];
+    ++k;
+  }
+  for (std::size_t i = 0; i < (masked ? packed : plain); i += 4) w.put(load<std::uint32_t>(bytes + i));
+  if (masked) w.put(mask);
+  if (masked) return nibbles ? Form::masked_nibbles : Form::masked_bytes;
+  return nibbles ? Form::nibbles : Form::bytes;
+}
+
+}  // namespace
+
+bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g) noexcept {
+  *g = GroupView{};
+  g->m = m;
+  if (words == 0) return true;
+  Cursor c{p, p + 4 * words};
+  std::uint32_t word = 0;
+  if (!c.take(&word)) return false;
+  const auto form = static_cast<Form>(word >> 4 & 7);
+  if (form == Form::verbatim) {
+    if (word != kVerbatimWord || is_integer(type)) return false;
+    if (c.left() != static_cast<std::size_t>(m) * static_cast<std::size_t>(value_bytes(type))) return false;
+    g->verbatim = g->exceptions = true;
+    for (int b = 0; b < kBlocks; ++b) g->lanes[b] = lanes_below(b, m);
+    g->exception_count = m;
+    g->values = c.p;
+    g->values_bytes = c.left();
+    return true;
+  }
+  if (form > Form::masked_bytes) return false;
+  g->predictor = static_cast<Predictor>(word & 3);
+  g->wide = word & kWideBit;
+  const bool is_short = word & kShortBaseBit;
+  const bool has_base = g->predictor >= Predictor::first;
+  if (is_short) {
+    if (!has_base || g->wide) return false;
+    g->base = static_cast<std::int32_t>(word) >> 8;
+  } else if (word >> 8) {
+    return false;
+  }
+  const auto take_code = [&](std::int64_t* v) {
+    std::int32_t narrow = 0;
+    if (g->wide) return c.take(v);
+    if (!c.take(&narrow)) return false;
+    *v = narrow;
+    return true;
+  };
+  if (has_base && !is_short && !take_code(&g->base)) return false;
+  if (g->predictor == Predictor::second && !take_code(&g->slope)) return false;
+  if ((word & kExceptionsBit) && !parse_exceptions(c, type, g)) return false;
+  if (form == Form::zero ? c.left() != 0 : !parse_widths(c, form, g)) return false;
+  g->planes = c.p;
+  return true;
+}
+
+void read_residuals(const GroupView& g, Codes e) noexcept {
+  std::memset(e, 0, sizeof(Codes));
+  const std::uint8_t* p = g.planes;
+  for (int b = 0; b < kBlocks; ++b) {
+    const int w = g.width[b];
+    if (w == 0) continue;
+    std::uint64_t bits[kBlock] = {};
+    for (int i = 0; i < w; ++i, p += 4) {
+      const auto plane = load<std::uint32_t>(p);
+      for (int j = 0; j < kBlock; ++j) bits[j] |= std::uint64_t{plane >> j & 1} << i;
+    }
+    const int up = 64 - w;
+    for (int j = 0; j < kBlock; ++j)
+      e[kBlock * b + j] = g.predictor == Predictor::none_unsigned
+                              ? static_cast<std::int64_t>(bits[j])
+                              : static_cast<std::int64_t>(bits[j] << up) >> up;
+  }
+}
+
+void read_codes(const GroupView& g, Codes q) noexcept {
+  if (g.verbatim) {
+    std::memset(q, 0, sizeof(Codes));
+    return;
+  }
+  read_residuals(g, q);
+  if (g.wide)
+    sum_up<std::uint64_t>(g, q);
+  else
+    sum_up<std::uint32_t>(g, q);
+  for (int i = g.m; i < kGroup; ++i) q[i] = 0;
+}
+
+void fill_codes(const Lanes lanes, int m, Codes q) noexcept {
+  std::int64_t last = 0;
+  for (int i = 0; i < m; ++i) {
+    if (!(lanes[i / kBlock] >> (i % kBlock) & 1)) {
+      last = q[i];
+      break;
+    }
+  }
+  for (int i = 0; i < m; ++i) {
+    if (lanes[i / kBlock] >> (i % kBlock) & 1)
+      q[i] = last;
+    else
+      last = q[i];
+  }
+}
+
+int choose_order(const Codes q, int m, bool wide) noexcept {
+  int cost[3] = {}, unsigned_cost = 0;
+  bool negative = false;
+  const auto reduce = [wide](std::int64_t v) { return wide ? v : std::int64_t{static_cast<std::int32_t>(v)}; };
+  const auto sample = [&](int start, int n) {
+    std::uint64_t bits[3] = {};
+    std::uint64_t q1 = static_cast<std::uint64_t>(start ? q[start - 1] : q[0]);
+    std::uint64_t q2 = static_cast<std::uint64_t>(start ? q[start - 2] : q[0]);
+    for (int i = start; i < start + n; ++i) {
+      const auto q0 = static_cast<std::uint64_t>(q[i]);
+      const std::int64_t v[3] = {reduce(static_cast<std::int64_t>(q0)), reduce(static_cast<std::int64_t>(q0 - q1)),
+                                 reduce(static_cast<std::int64_t>(q0 - 2 * q1 + q2))};
+      for (int k = 0; k < 3; ++k) bits[k] |= static_cast<std::uint64_t>(v[k] ^ (v[k] >> 63));
+      negative = negative || v[0] < 0;
+      q2 = q1;
+      q1 = q0;
+    }
+    for (int k = 0; k < 3; ++k) cost[k] += bits[k] ? std::bit_width(bits[k]) + 1 : 0;
+    unsigned_cost += std::bit_width(bits[0]);
+  };
+  bool any = false;
+  for (int start = 112; start <= 912; start += 160) {
+    if (start + 16 > m) break;
+    sample(start, 16);
+    any = true;
+  }
+  if (!any) sample(0, m < 16 ? m : 16);
+  if (!negative) cost[0] = unsigned_cost;
+  int order = cost[1] < cost[0] ? 1 : 0;
+  if (cost[2] < cost[order]) order = 2;
+  return order;
+}
+
+Predictor choose_predictor(const Codes q, int m, bool wide) noexcept {
+  switch (choose_order(q, m, wide)) {
+    case 1: return Predictor::first;
+    case 2: return Predictor::second;
+    default: break;
+  }
+  for (int i = 0; i < m; ++i)
+    if (q[i] < 0) return Predictor::none_signed;
+  return Predictor::none_unsigned;
+}
+
+void fresh_base(const Codes q, int m, Predictor p, bool wide, std::int64_t* base, std::int64_t* slope) noexcept {
+  *base = *slope = 0;
+  if (p < Predictor::first) return;
+  const auto wrap = [wide](std::uint64_t v) {
+    return wide ? static_cast<std::int64_t>(v) : std::int64_t{static_cast<std::int32_t>(v)};
+  };
+  *base = q[0];
+  if (p == Predictor::second) {
+    *slope = m > 1 ? wrap(static_cast<std::uint64_t>(q[1]) - static_cast<std::uint64_t>(q[0])) : 0;
+    *base = wrap(static_cast<std::uint64_t>(q[0]) - static_cast<std::uint64_t>(*slope));
+  }
+}
+
+std::size_t write_group(const GroupSpec& spec, const Codes q, const Lanes lanes, const ExceptionSource& source,
+                        std::uint8_t* out, std::size_t room) noexcept {
+  Codes e;
+  if (spec.wide)
+    residuals<std::uint64_t>(spec, q, e);
+  else
+    residuals<std::uint32_t>(spec, q, e);
+  std::uint8_t width[kBlocks];
+  bool zero = true, exceptions = false;
+  for (int b = 0; b < kBlocks; ++b) {
+    width[b] = static_cast<std::uint8_t>(block_width(e + kBlock * b, spec.predictor == Predictor::none_unsigned));
+    zero = zero && width[b] == 0;
+    exceptions = exceptions || lanes[b] != 0;
+  }
+  if (zero && !exceptions && !spec.wide && spec.predictor == Predictor::none_unsigned) return 0;
+
+  if (room > 4 * kMaxGroupWords) room = 4 * kMaxGroupWords;
+  Writer w{out, out + room};
+  std::uint32_t word = static_cast<std::uint32_t>(spec.predictor) | (spec.wide ? kWideBit : 0) |
+                       (exceptions ? kExceptionsBit : 0);
+  const bool has_base = spec.predictor >= Predictor::first;
+  const bool is_short = has_base && !spec.wide && fits_24_bits(spec.base);
+  if (is_short) word |= kShortBaseBit | static_cast<std::uint32_t>(spec.base) << 8;
+  w.put(word);
+  const auto put_code = [&](std::int64_t v) {
+    if (spec.wide)
+      w.put(v);
+    else
+      w.put(static_cast<std::int32_t>(v));
+  };
+  if (has_base && !is_short) put_code(spec.base);
+  if (spec.predictor == Predictor::second) put_code(spec.slope);
+  if (exceptions) write_exceptions(spec, lanes, source, w);
+  for (int b = 0; b < kBlocks && w.ok; ++b) {
+    for (int i = 0; i < width[b]; ++i) {
+      std::uint32_t plane = 0;
+      for (int j = 0; j < kBlock; ++j) plane |= static_cast<std::uint32_t>(e[kBlock * b + j] >> i & 1) << j;
+      w.put(plane);
+    }
+  }
+  if (!w.ok) return kNoRoom;
+  const Form form = write_widths(width, w);
+  if (!w.ok) return kNoRoom;
+  store(out, word | static_cast<std::uint32_t>(form) << 4);
+  return static_cast<std::size_t>(w.p - out) / 4;
+}
+
+}  // namespace stretto::codec

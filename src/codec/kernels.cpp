@@ -1,0 +1,35 @@
+#include "codec/kernels.hpp"
+
+namespace stretto::codec {
+
+#ifdef STRETTO_AVX512
+const Kernels* avx512_kernels() noexcept;  // null where the processor lacks it
+#endif
+#ifdef STRETTO_PORTABLE
+const Kernels* portable_kernels() noexcept;
+#endif
+
+const Kernels* find_kernels(Isa isa) noexcept {
+  static const Kernels none{};
+  switch (isa) {
+    case Isa::reference: return &none;
+    case Isa::avx512:
+#ifdef STRETTO_AVX512
+      return avx512_kernels();
+#else
+      return nullptr;
+#endif
+    case Isa::portable:
+#ifdef STRETTO_PORTABLE
+      return portable_kernels();
+#else
+      return nullptr;
+#endif
+    case Isa::best: break;
+  }
+  for (const Isa candidate : {Isa::avx512, Isa::portable})
+    if (const Kernels* k = find_kernels(candidate)) return k;
+  return &none;
+}
+
+}  // namespace stretto::codec

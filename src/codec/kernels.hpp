@@ -1,0 +1,52 @@
+// The fast kernels: work on one full group (1,024 values) each, and may decline. What they decline, or what no
+// kernel is there for, the scalar code does; so a kernel only has to be right where it does not decline, and
+// there it gives the very bytes of the scalar code.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/arithmetic.hpp"
+#include "codec/grid.hpp"
+#include "codec/group.hpp"
+
+namespace stretto::codec {
+
+inline constexpr std::size_t kDeclined = ~std::size_t{0} - 1;
+// Bytes that a kernel may write at `out`: a verbatim group of float64 and whole vectors past its end.
+inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
+// Kernels never read outside the group's words or the values.
+
+template <class T>
+struct FloatKernels {
+  std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
+  // a's group plus compressed x.
+  std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
+                            std::uint8_t* out, Tally* tally) = nullptr;
+  // False: declined. code_bound is the stream's (a lie gives wrong values, not wrong accesses).
+  bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
+                     std::uint32_t divisor, T* y) = nullptr;
+  // Smallest and largest finite value of n; lo > hi if there is none.
+  void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
+};
+
+struct Kernels {
+  FloatKernels<float> f32;
+  FloatKernels<double> f64;
+  // Narrow groups without exceptions; the result is narrow.
+  std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                     bool negate_b, std::uint8_t* out) = nullptr;
+};
+
+template <class T>
+const FloatKernels<T>& float_kernels(const Kernels& k) noexcept {
+  if constexpr (sizeof(T) == 4)
+    return k.f32;
+  else
+    return k.f64;
+}
+
+// The kernels of an instruction set; those of `reference` are all absent. An instruction set that this processor or this build
+// lacks gives null.
+const Kernels* find_kernels(Isa isa) noexcept;
+
+}  // namespace stretto::codec
