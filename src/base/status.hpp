@@ -14,6 +14,7 @@
 namespace stretto {
 
 // Same values as stretto_status in include/stretto/stretto.h; a static assertion there keeps them so.
+// clang-format off: version 14 takes the body of an enum with an attribute for code.
 enum class [[nodiscard]] Status : int {
   ok = 0,
   invalid_argument = 1,   // a null pointer, a negative count, a type that the call does not take
@@ -28,6 +29,7 @@ enum class [[nodiscard]] Status : int {
   mpi_error = 10,         // the MPI returned an error
   internal = 11,          // a broken invariant of stretto itself; please report it
 };
+// clang-format on
 
 // Short name of a status, e.g. "invalid_bound".
 const char* name(Status s) noexcept;
