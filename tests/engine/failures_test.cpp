@@ -1,0 +1,213 @@
+// What goes wrong ends in an error that says what, on every rank that depends on it; nobody waits for ever.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "engine/binding.hpp"
+#include "ranks.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::tests {
+namespace {
+
+using payload::Kind;
+using testing::Test;
+
+// Passes everything on, except what `spoil` does to the n-th message that this rank sends.
+class Faulty final : public carrier::Carrier {
+ public:
+  enum class Fault { none, flip, drop, shorten };
+  Faulty(std::unique_ptr<carrier::Carrier> inner, Fault fault, int which) : inner_(std::move(inner)), fault_(fault), which_(which) {}
+
+  const char* name() const noexcept override { return "faulty"; }
+  int rank() const noexcept override { return inner_->rank(); }
+  int size() const noexcept override { return inner_->size(); }
+  std::uint64_t tags() const noexcept override { return inner_->tags(); }
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept override {
+    if (count_++ != which_) return inner_->start_send(peer, tag, data, bytes, id);
+    const auto* from = static_cast<const std::byte*>(data);
+    switch (fault_) {
+      case Fault::none: break;
+      case Fault::flip:
+        copy_.assign(from, from + bytes);
+        for (std::size_t i = 0; i < bytes; i += 7) copy_[i] ^= std::byte{0x5a};
+        return inner_->start_send(peer, tag, copy_.data(), bytes, id);
+      case Fault::shorten: return inner_->start_send(peer, tag, data, bytes - 4, id);
+      case Fault::drop: dropped_ = {id, bytes, Status::ok}; return Status::ok;
+    }
+    return inner_->start_send(peer, tag, data, bytes, id);
+  }
+  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
+    return inner_->start_recv(peer, tag, data, capacity, id);
+  }
+  Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
+    if (dropped_.bytes > 0) {
+      done[0] = std::exchange(dropped_, {});
+      *n = 1;
+      return Status::ok;
+    }
+    return inner_->wait_any(done, n, seconds);
+  }
+  bool cancel(std::uint64_t id) noexcept override { return inner_->cancel(id); }
+
+ private:
+  std::unique_ptr<carrier::Carrier> inner_;
+  Fault fault_;
+  int which_;
+  int count_ = 0;
+  std::vector<std::byte> copy_;
+  carrier::Completion dropped_{};
+};
+
+engine::Call allreduce(engine::Engine& engine, const char* algorithm, Kind kind, std::vector<float>& in, std::vector<float>& out) {
+  schedule::Request request;
+  request.collective = schedule::Collective::allreduce;
+  request.ranks = engine.carrier().size();
+  request.rank = engine.carrier().rank();
+  engine::Call call;
+  call.schedule = std::make_shared<schedule::Schedule>(schedule::find(request.collective, algorithm)->build(request));
+  call.payload.kind = kind;
+  call.payload.eps = 1e-3;
+  call.payload.checksum = true;
+  call.options.segment_bytes = 4096;
+  call.options.timeout = 60;
+  engine::Arguments arguments;
+  arguments.in = in.data();
+  arguments.out = out.data();
+  arguments.count = in.size();
+  EXPECT_EQ(engine::bind(*call.schedule, payload::Type::f32, arguments, &call.blocks), Status::ok);
+  return call;
+}
+
+std::vector<float> numbers(std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(static_cast<float>(i));
+  return v;
+}
+
+TEST(Failures, ASpoiltStreamIsAnErrorOnEveryRankAndTheEngineGoesOn) {
+  for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
+    for (const char* algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
+      on_ranks(
+          5,
+          [&](int rank, engine::Engine& engine) {
+            auto in = numbers(7000), out = in;
+            const Status s = engine.run(allreduce(engine, algorithm, kind, in, out));
+            EXPECT_NE(s, Status::ok) << algorithm << " " << payload::name(kind) << ", rank " << rank;
+            EXPECT_NE(s, Status::timeout);
+            EXPECT_NE(std::strlen(message()), 0u);
+            // The next collective on the same engine is whole.
+            EXPECT_EQ(engine.run(allreduce(engine, algorithm, kind, in, out)), Status::ok) << message();
+            EXPECT_NEAR(out[33], 5 * in[33], 5e-3 + 1e-6);
+          },
+          [](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
+            return std::make_unique<Faulty>(std::move(c), rank == 1 ? Faulty::Fault::flip : Faulty::Fault::none, 0);
+          });
+    }
+  }
+}
+
+TEST(Failures, AMessageOfTheWrongLengthIsAnErrorThatSaysSo) {
+  std::atomic<int> told{0};
+  on_ranks(
+      3,
+      [&](int, engine::Engine& engine) {
+        auto in = numbers(3000), out = in;
+        const Status s = engine.run(allreduce(engine, "ring", Kind::raw, in, out));
+        EXPECT_EQ(s, Status::incompatible);
+        if (std::string(message()).find("bytes came from rank 1 where") != std::string::npos) ++told;
+      },
+      [](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
+        return std::make_unique<Faulty>(std::move(c), rank == 1 ? Faulty::Fault::shorten : Faulty::Fault::none, 1);
+      });
+  EXPECT_EQ(told.load(), 1);
+}
+
+TEST(Failures, ALostMessageEndsInADiagnosisThatNamesThePeerAndTheStep) {
+  std::atomic<int> named{0};
+  on_ranks(
+      3,
+      [&](int, engine::Engine& engine) {
+        auto in = numbers(3000), out = in;
+        auto call = allreduce(engine, "ring", Kind::fused, in, out);
+        call.options.timeout = 0.3;
+        EXPECT_EQ(engine.run(call), Status::timeout);
+        const std::string text = message();
+        if (text.find("is missing rank 1 (its message") != std::string::npos) ++named;
+        EXPECT_NE(text.find("allreduce ring (fused)"), std::string::npos) << text;
+        // A transfer may still be on its way somewhere: no further run is safe.
+        EXPECT_EQ(engine.run(call), Status::timeout);
+      },
+      [](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
+        return std::make_unique<Faulty>(std::move(c), rank == 1 ? Faulty::Fault::drop : Faulty::Fault::none, 0);
+      });
+  EXPECT_GE(named.load(), 1);
+}
+
+TEST(Failures, APeerThatNeverComesEndsInATimeoutAlsoForARequestThatIsOnlyTested) {
+  on_ranks(4, [&](int rank, engine::Engine& engine) {
+    if (rank == 2) return;
+    auto in = numbers(100), out = in;
+    auto call = allreduce(engine, "recursive_doubling", Kind::raw, in, out);
+    call.options.timeout = 0.2;
+    engine::Request request;
+    ASSERT_EQ(engine.start(call, &request), Status::ok);
+    bool done = false;
+    Status s = Status::ok;
+    while (!done) {
+      s = request.test(&done);
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(s, Status::timeout);
+    EXPECT_NE(std::string(message()).find("recursive_doubling"), std::string::npos);
+  });
+}
+
+TEST(Failures, WrongCallsAreRefusedBeforeAnythingMoves) {
+  on_ranks(1, [&](int, engine::Engine& engine) {
+    auto in = numbers(100), out = in;
+    auto call = allreduce(engine, "ring", Kind::fused, in, out);
+    auto wrong = call;
+    wrong.payload.eps = 0;
+    EXPECT_EQ(engine.run(wrong), Status::invalid_bound);
+    wrong = call;
+    wrong.payload.eps = std::nan("");
+    EXPECT_EQ(engine.run(wrong), Status::invalid_bound);
+    wrong = call;
+    wrong.payload.op = payload::Op::prod;
+    EXPECT_EQ(engine.run(wrong), Status::unsupported);
+    wrong = call;
+    wrong.payload.type = payload::Type::c64;
+    EXPECT_EQ(engine.run(wrong), Status::unsupported);
+    wrong = call;
+    wrong.blocks[0].out = nullptr;
+    EXPECT_EQ(engine.run(wrong), Status::invalid_argument);
+    wrong = call;
+    wrong.blocks.clear();
+    EXPECT_EQ(engine.run(wrong), Status::invalid_argument);
+    wrong = call;
+    wrong.schedule = nullptr;
+    EXPECT_EQ(engine.run(wrong), Status::invalid_argument);
+    EXPECT_EQ(engine.run(call), Status::ok) << message();
+  });
+}
+
+TEST(Failures, ASumThatOverflowsItsTypeIsRefusedOnEveryRank) {
+  on_ranks(3, [&](int, engine::Engine& engine) {
+    std::vector<float> unused(4096), out(4096);
+    auto call = allreduce(engine, "ring", Kind::fused, unused, out);
+    std::vector<std::int32_t> in(4096, 2000000000), result(4096);
+    call.payload.type = payload::Type::i32;
+    engine::Arguments arguments;
+    arguments.in = in.data();
+    arguments.out = result.data();
+    arguments.count = in.size();
+    ASSERT_EQ(engine::bind(*call.schedule, payload::Type::i32, arguments, &call.blocks), Status::ok);
+    EXPECT_NE(engine.run(call), Status::ok);
+  });
+}
+
+}  // namespace
+}  // namespace stretto::tests
