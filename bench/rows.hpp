@@ -40,7 +40,8 @@ struct Row {
 };
 
 inline nlohmann::ordered_json to_json(const Row& row) {
-  nlohmann::ordered_json j{{"bench", row.bench}, {"case", row.subject}, {"metric", row.metric}, {"value", row.value}, {"unit", row.unit}};
+  nlohmann::ordered_json j{
+      {"bench", row.bench}, {"case", row.subject}, {"metric", row.metric}, {"value", row.value}, {"unit", row.unit}};
   if (row.peer) {
     const bool larger = row.better == Better::larger;
     const double over = larger ? row.value : row.peer->value;

@@ -14,7 +14,8 @@
 namespace stretto {
 
 // Same values as stretto_status in include/stretto/stretto.h; a static assertion there keeps them so.
-// clang-format off: version 14 takes the body of an enum with an attribute for code.
+// (clang-format 14 takes the body of an enum with an attribute for code.)
+// clang-format off
 enum class [[nodiscard]] Status : int {
   ok = 0,
   invalid_argument = 1,   // a null pointer, a negative count, a type that the call does not take
