@@ -1,0 +1,81 @@
+// Every algorithm, checked symbolically for 1 to 130 ranks, every root up to 33 ranks and a sample of roots above.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "base/status.hpp"
+#include "schedule/checker.hpp"
+#include "schedule/names.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::schedule {
+namespace {
+
+constexpr int most_ranks = 130;
+constexpr int most_ranks_with_every_root = 33;
+
+std::set<int> roots(const Algorithm& a, int ranks) {
+  if (!rooted(a.collective)) return {0};
+  std::set<int> some;
+  if (ranks <= most_ranks_with_every_root) {
+    for (int r = 0; r < ranks; ++r) some.insert(r);
+    return some;
+  }
+  return {0, 1, ranks / 3, ranks / 2, ranks - 2, ranks - 1};
+}
+
+std::set<int> radices(const Algorithm& a) { return a.uses_radix ? std::set<int>{0, 2, 3, 5, 16} : std::set<int>{2}; }
+std::set<int> pieces(const Algorithm& a) { return a.uses_blocks ? std::set<int>{0, 1, 2, 5} : std::set<int>{0}; }
+
+class AlgorithmTest : public testing::TestWithParam<Algorithm> {
+ protected:
+  template <class F>
+  void for_each_request(int ranks, F&& f) {
+    const Algorithm& a = GetParam();
+    for (const int root : roots(a, ranks)) {
+      for (const int radix : radices(a)) {
+        for (const int blocks : pieces(a)) {
+          f(Request{.collective = a.collective, .ranks = ranks, .root = root, .blocks = blocks, .radix = radix});
+        }
+      }
+    }
+  }
+};
+
+TEST_P(AlgorithmTest, EveryBlockEndsWithEveryContributionOnceAndNothingWaitsForever) {
+  const Algorithm& a = GetParam();
+  for (int ranks = 1; ranks <= most_ranks; ++ranks) {
+    for_each_request(ranks, [&](const Request& request) {
+      const std::vector<Schedule> all = build_all(a, request);
+      ASSERT_EQ(check(all), Status::ok) << message() << "\n  root " << request.root << ", blocks " << request.blocks << ", radix "
+                                        << request.radix;
+    });
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(AlgorithmTest, SaysOfItselfWhatTheRegistrySays) {
+  const Algorithm& a = GetParam();
+  for (const int ranks : {1, 2, 7}) {
+    const Schedule s = a.build({.collective = a.collective, .ranks = ranks, .rank = ranks - 1, .root = ranks / 2});
+    EXPECT_EQ(s.collective, a.collective);
+    EXPECT_EQ(s.algorithm, a.name);
+    EXPECT_EQ(s.keeps_order, a.keeps_order);
+    EXPECT_EQ(s.ranks, ranks);
+    EXPECT_EQ(s.rank, ranks - 1);
+    EXPECT_EQ(s.root, ranks / 2);
+  }
+}
+
+TEST_P(AlgorithmTest, OneRankSendsNothing) {
+  const Algorithm& a = GetParam();
+  for (const Step& step : a.build({.collective = a.collective}).steps) EXPECT_EQ(step.kind, Kind::copy);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AlgorithmTest, testing::ValuesIn(algorithms()), [](const auto& info) {
+  return std::string(name(info.param.collective)) + "_" + std::string(info.param.name);
+});
+
+}  // namespace
+}  // namespace stretto::schedule

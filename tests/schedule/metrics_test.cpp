@@ -1,0 +1,197 @@
+// The closed costs of the algorithms, counted in their schedules.
+#include "schedule/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "schedule/fold.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::schedule {
+namespace {
+
+Metrics of(Collective c, const char* name, int ranks, int root = 0, int blocks = 0, int radix = 2) {
+  Metrics m;
+  const Algorithm* a = find(c, name);
+  EXPECT_NE(a, nullptr) << name;
+  if (a == nullptr) return m;
+  const Status s = measure(build_all(*a, {.ranks = ranks, .root = root, .blocks = blocks, .radix = radix}), &m);
+  EXPECT_EQ(s, Status::ok) << message();
+  return m;
+}
+
+constexpr int most = 40;
+
+TEST(Metrics, RingAllreduceTakesTwiceTheRanksLessOne) {
+  for (int p = 1; p <= most; ++p) {
+    const Metrics m = of(Collective::allreduce, "ring", p);  // blocks of n/p
+    EXPECT_EQ(m.rounds, 2 * (p - 1));
+    EXPECT_EQ(m.depth, 2 * (p - 1));
+    EXPECT_EQ(m.blocks_sent_max, 2 * (p - 1));
+    EXPECT_EQ(m.blocks_sent, 2 * (p - 1) * p);
+    EXPECT_EQ(m.combines_max, p - 1);
+    EXPECT_EQ(m.scratch_max, 0);
+  }
+}
+
+TEST(Metrics, RingAndPairwiseHalvesOfAnAllreduceTakeRanksLessOne) {
+  for (int p = 1; p <= most; ++p) {
+    for (const char* name : {"ring", "pairwise"}) {
+      const Metrics scatter = of(Collective::reduce_scatter, name, p);
+      EXPECT_EQ(scatter.rounds, p - 1);
+      EXPECT_EQ(scatter.blocks_sent_max, p - 1);
+      EXPECT_EQ(scatter.combines_max, p - 1);
+      const Metrics gather = of(Collective::allgather, name, p);
+      EXPECT_EQ(gather.rounds, p - 1);
+      EXPECT_EQ(gather.blocks_sent_max, p - 1);
+      EXPECT_EQ(gather.combines, 0);
+    }
+  }
+}
+
+TEST(Metrics, RecursiveDoublingTakesALogarithmOfRoundsAndAFold) {
+  for (int p = 1; p <= most; ++p) {
+    const Fold fold(p);
+    const int extra = fold.folds() ? 1 : 0;
+    const Metrics m = of(Collective::allreduce, "recursive_doubling", p);  // one block of n
+    EXPECT_EQ(m.rounds, fold.rounds() + 2 * extra);
+    EXPECT_EQ(m.depth, fold.rounds() + 2 * extra);
+    EXPECT_EQ(m.blocks_sent_max, p == 1 ? 0 : fold.rounds() + extra);
+    EXPECT_EQ(m.combines_max, p == 1 ? 0 : fold.rounds() + extra);
+    EXPECT_EQ(of(Collective::barrier, "recursive_doubling", p).rounds, m.rounds);
+    const Metrics gather = of(Collective::allgather, "recursive_doubling", p);
+    EXPECT_EQ(gather.rounds, m.rounds);
+    if (extra == 0) {
+      EXPECT_EQ(gather.blocks_sent_max, p - 1);
+    }
+  }
+}
+
+TEST(Metrics, RabenseifnerSendsWhatARingSendsInALogarithmOfRounds) {
+  for (int p = 1; p <= most; ++p) {
+    const Fold fold(p);
+    const int q = fold.teams();  // blocks of n/q
+    const int extra = fold.folds() ? 1 : 0;
+    const Metrics m = of(Collective::allreduce, "rabenseifner", p);
+    EXPECT_EQ(m.rounds, 2 * fold.rounds() + 2 * extra);
+    EXPECT_EQ(m.depth, m.rounds);
+    EXPECT_EQ(m.blocks_sent_max, 2 * (q - 1) + extra * q);
+    EXPECT_EQ(m.combines_max, q - 1 + extra * q);
+    for (const int root : {0, p / 2, p - 1}) {
+      const Metrics reduce = of(Collective::reduce, "rabenseifner", p, root);
+      EXPECT_EQ(reduce.rounds, 2 * fold.rounds() + extra);
+      EXPECT_EQ(reduce.combines_max, q - 1 + extra * q);
+      EXPECT_GE(reduce.blocks_received_max, 2 * (q - 1));
+      EXPECT_LE(reduce.blocks_received_max, 2 * (q - 1) + extra * q);
+    }
+  }
+}
+
+TEST(Metrics, RecursiveHalvingHandsABlockOrTwoOver) {
+  for (int p = 1; p <= most; ++p) {
+    const Fold fold(p);
+    const int extra = fold.folds() ? 1 : 0;
+    const Metrics m = of(Collective::reduce_scatter, "recursive_halving", p);
+    EXPECT_EQ(m.rounds, fold.rounds() + (p > 2 ? 1 : 0) + extra);
+    EXPECT_LE(m.blocks_sent_max, std::max(p, p + 1));
+    if (extra == 0) {
+      EXPECT_EQ(m.combines_max, p - 1);
+    }
+  }
+}
+
+TEST(Metrics, TreesAreAsDeepAsTheLogarithmWhateverTheRoot) {
+  for (int p = 1; p <= most; ++p) {
+    for (int root = 0; root < p; ++root) {
+      const int levels = log2_ceil(p);
+      const Metrics reduce = of(Collective::reduce, "binomial", p, root);
+      EXPECT_EQ(reduce.rounds, levels);
+      EXPECT_EQ(reduce.depth, levels);
+      EXPECT_EQ(reduce.messages, p - 1);
+      EXPECT_EQ(reduce.combines, p - 1);
+      EXPECT_LE(reduce.combines_max, levels);
+      const Metrics broadcast = of(Collective::broadcast, "binomial", p, root);
+      EXPECT_EQ(broadcast.rounds, levels);
+      EXPECT_LE(broadcast.depth, levels);
+      EXPECT_LE(broadcast.blocks_sent_max, levels);
+      EXPECT_EQ(of(Collective::gather, "binomial", p, root).blocks_received_max, p - 1);
+      EXPECT_EQ(of(Collective::scatter, "binomial", p, root).blocks_sent_max, p - 1);
+    }
+    EXPECT_EQ(of(Collective::reduce, "binomial", p).combines_max, log2_ceil(p));
+    EXPECT_EQ(of(Collective::broadcast, "binomial", p).blocks_sent_max, log2_ceil(p));
+    EXPECT_EQ(of(Collective::allreduce, "binomial", p).rounds, 2 * log2_ceil(p));
+    EXPECT_EQ(of(Collective::barrier, "binomial", p).rounds, 2 * log2_ceil(p));
+  }
+}
+
+TEST(Metrics, KnomialTreesAreFlatter) {
+  for (const auto& [p, radix, levels] : {std::tuple{64, 4, 3}, {64, 8, 2}, {27, 3, 3}, {16, 16, 1}}) {
+    const Metrics m = of(Collective::broadcast, "knomial", p, 0, 0, radix);
+    EXPECT_EQ(m.depth, levels);
+    EXPECT_EQ(m.rounds, (radix - 1) * levels);
+    EXPECT_EQ(m.messages_sent_max, (radix - 1) * levels);
+    EXPECT_EQ(of(Collective::reduce, "knomial", p, p - 1, 0, radix).combines_max, (radix - 1) * levels);
+  }
+}
+
+TEST(Metrics, AChainFillsOnceAndThenDeliversAPieceARound) {
+  for (int p = 2; p <= most; ++p) {
+    for (const int pieces : {1, 4, 9}) {
+      const Metrics broadcast = of(Collective::broadcast, "chain", p, p / 2, pieces);
+      EXPECT_EQ(broadcast.rounds, p - 2 + pieces);
+      EXPECT_EQ(broadcast.depth, p - 1);
+      EXPECT_EQ(broadcast.blocks_sent_max, pieces);
+      EXPECT_EQ(of(Collective::reduce, "chain", p, 0, pieces).rounds, p - 2 + pieces);
+      EXPECT_EQ(of(Collective::reduce, "chain", p, p - 1, pieces).combines_max, pieces);
+      const Metrics allreduce = of(Collective::allreduce, "chain", p, 0, pieces);
+      EXPECT_EQ(allreduce.rounds, 2 * p - 3 + pieces);
+      EXPECT_EQ(allreduce.blocks_sent_max, p == 2 ? pieces : 2 * pieces);
+      EXPECT_EQ(allreduce.combines_max, pieces);
+    }
+  }
+}
+
+TEST(Metrics, DisseminationTakesTheCeilingOfTheLogarithm) {
+  for (int p = 1; p <= most; ++p) {
+    EXPECT_EQ(of(Collective::barrier, "dissemination", p).rounds, log2_ceil(p));
+    EXPECT_EQ(of(Collective::barrier, "dissemination", p).depth, log2_ceil(p));
+    const Metrics m = of(Collective::allgather, "dissemination", p);
+    EXPECT_EQ(m.rounds, log2_ceil(p));
+    EXPECT_LE(m.depth, log2_ceil(p));
+    EXPECT_EQ(m.blocks_sent_max, p - 1);
+  }
+}
+
+TEST(Metrics, ScatterAndAllgatherSendsTheVectorAboutTwice) {
+  for (int p = 1; p <= most; ++p) {
+    for (int root = 0; root < p; ++root) {
+      EXPECT_LE(of(Collective::broadcast, "scatter_allgather", p, root).blocks_sent_max, 2 * (p - 1));
+    }
+  }
+}
+
+TEST(Metrics, LinearAlgorithmsAreOneHopDeep) {
+  for (int p = 2; p <= most; ++p) {
+    for (const Collective c : {Collective::broadcast, Collective::gather, Collective::scatter, Collective::alltoall}) {
+      const Metrics m = of(c, "linear", p, p / 3);
+      EXPECT_EQ(m.depth, 1);
+      EXPECT_EQ(m.messages, c == Collective::alltoall ? p * (p - 1) : p - 1);
+      EXPECT_EQ(m.scratch_max, 0);
+    }
+    EXPECT_EQ(of(Collective::reduce, "linear", p, p / 3).combines_max, p - 1);
+    EXPECT_EQ(of(Collective::reduce_scatter, "linear", p).rounds, 2 * (p - 1));
+    EXPECT_EQ(of(Collective::reduce_scatter, "linear", p).blocks_sent_max, p - 1);
+    EXPECT_EQ(of(Collective::barrier, "linear", p).rounds, 2);
+  }
+}
+
+TEST(Metrics, SchedulesWhoseMessagesDoNotMeetAreRefused) {
+  auto all = build_all(*find(Collective::broadcast, "binomial"), {.ranks = 4});
+  all[3].steps.clear();
+  Metrics m;
+  EXPECT_EQ(measure(all, &m), Status::internal);
+}
+
+}  // namespace
+}  // namespace stretto::schedule
