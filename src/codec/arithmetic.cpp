@@ -387,7 +387,7 @@ template void decode_exceptions<float>(const GroupView&, std::uint32_t, float*) 
 template void decode_exceptions<double>(const GroupView&, std::uint32_t, double*) noexcept;
 
 template <class T>
-bool decode_group(const GroupView& g, double width, std::uint32_t divisor, T* y) noexcept {
+bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T* y) noexcept {
   Codes q;
   read_codes(g, q);
   if constexpr (std::is_integral_v<T>) {
@@ -397,17 +397,18 @@ bool decode_group(const GroupView& g, double width, std::uint32_t divisor, T* y)
       if (y[i] != v) return false;
     }
   } else {
+    const bool single = sizeof(T) == 4 && divisor == 1 && info.code_bound <= kSingleLimit;
     for (int i = 0; i < g.m; ++i) {
-      const double v = static_cast<double>(q[i]) * width;
-      y[i] = static_cast<T>(divisor > 1 ? v / divisor : v);
+      const double v = static_cast<double>(q[i]) * info.width;
+      y[i] = single ? static_cast<T>(q[i]) * static_cast<T>(info.width) : static_cast<T>(divisor > 1 ? v / divisor : v);
     }
     if (g.exceptions) decode_exceptions(g, divisor, y);
   }
   return true;
 }
-template bool decode_group<float>(const GroupView&, double, std::uint32_t, float*) noexcept;
-template bool decode_group<double>(const GroupView&, double, std::uint32_t, double*) noexcept;
-template bool decode_group<std::int32_t>(const GroupView&, double, std::uint32_t, std::int32_t*) noexcept;
-template bool decode_group<std::int64_t>(const GroupView&, double, std::uint32_t, std::int64_t*) noexcept;
+template bool decode_group<float>(const GroupView&, const Info&, std::uint32_t, float*) noexcept;
+template bool decode_group<double>(const GroupView&, const Info&, std::uint32_t, double*) noexcept;
+template bool decode_group<std::int32_t>(const GroupView&, const Info&, std::uint32_t, std::int32_t*) noexcept;
+template bool decode_group<std::int64_t>(const GroupView&, const Info&, std::uint32_t, std::int64_t*) noexcept;
 
 }  // namespace stretto::codec

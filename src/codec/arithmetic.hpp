@@ -46,7 +46,7 @@ std::size_t splice_groups(const GroupView* from, int sources, const int* first, 
 
 // Values of a group's m places to y. divisor > 1: means. False if an integer code does not fit T.
 template <class T>
-bool decode_group(const GroupView& g, double width, std::uint32_t divisor, T* y) noexcept;
+bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T* y) noexcept;
 
 // Overwrites the places of y that are exceptions by their values.
 template <class T>

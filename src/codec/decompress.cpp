@@ -7,22 +7,26 @@
 namespace stretto::codec {
 namespace {
 
+// Outputs from this size on are written past the caches: they would not stay there anyway.
+constexpr std::size_t kStreamingBytes = std::size_t{4} << 20;
+
 template <class T>
 struct GroupDecoder {
   const StreamView& s;
   const Kernels& kernels;
   Grid<T> grid;
   std::uint32_t divisor;
+  bool stream;
 
   Status decode(std::uint64_t g, const std::uint8_t* p, T* y) const noexcept {
     const int m = s.layout.group_size(g);
     if constexpr (std::is_floating_point_v<T>) {
       const auto& k = float_kernels<T>(kernels);
-      if (k.decompress && m == kGroup && k.decompress(p, s.words(g), grid, s.info.code_bound, divisor, y)) return Status::ok;
+      if (k.decompress && m == kGroup && k.decompress(p, s.words(g), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
     }
     GroupView view;
     if (!view_group(s, g, p, &view)) return Status::corrupt_stream;
-    return decode_group(view, s.info.width, divisor, y) ? Status::ok : Status::overflow;
+    return decode_group(view, s.info, divisor, y) ? Status::ok : Status::overflow;
   }
 };
 
@@ -31,7 +35,7 @@ template <class T>
 Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, void* y, const Kernels& kernels,
                     const Options& options, std::uint32_t divisor) noexcept {
   if (n == 0) return Status::ok;
-  GroupDecoder<T> decoder{s, kernels, {}, divisor};
+  GroupDecoder<T> decoder{s, kernels, {}, divisor, n * sizeof(T) >= kStreamingBytes};
   if constexpr (std::is_floating_point_v<T>) decoder.grid = make_grid<T>(s.info.eps, s.info.width);
   const std::uint64_t end = first + n, first_group = first / kGroup, groups = (end - 1) / kGroup + 1 - first_group;
   const bool direct = stored_type(s.info.type) == s.info.type;

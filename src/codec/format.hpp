@@ -19,6 +19,7 @@ inline constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;            // largest code of a narrow group
 inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;      // largest code bound of a sum
 
+inline constexpr std::uint64_t kSingleLimit = 1u << 24;               // largest code bound decoded in single precision
 // By how much the sum of two groups without exceptions may exceed the two together: 12 bytes of word, base and slope, wider widths,
 // and a plane or two more for each block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;

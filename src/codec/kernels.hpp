@@ -23,8 +23,9 @@ struct FloatKernels {
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                             std::uint8_t* out, Tally* tally) = nullptr;
   // False: declined. code_bound is the stream's (a lie gives wrong values, not wrong accesses).
+  // `stream`: all of the output is larger than the caches, so stores had better bypass them.
   bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
-                     std::uint32_t divisor, T* y) = nullptr;
+                     std::uint32_t divisor, bool stream, T* y) = nullptr;
   // Smallest and largest finite value of n; lo > hi if there is none.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
 };
