@@ -33,8 +33,8 @@ struct Options {
   Shape shape;       // of that file
   stretto_type type = STRETTO_F32;
   int shots = 12;   // migrated when there is no file
-  int depth = 256;  // of the model, in cells
-  int width = 512;
+  int depth = 224;  // of the model, in cells
+  int width = 448;
   Bound bound;
   int repeats = 7;
   std::vector<std::string> schedules{"ring", "recursive_doubling", "rabenseifner"};

@@ -58,7 +58,7 @@ void write_rows(const std::string& path, const Result& r) {
                     .value = row.ms,
                     .unit = "ms",
                     .better = bench::Better::smaller};
-    if (&row != &r.rows.front()) line.peer = bench::Peer{"MPI_Allreduce " + r.setting.mpi, r.rows.front().ms};
+    if (&row != &r.rows.front()) line.peer = bench::Peer{"MPI_Allreduce " + r.setting.flavour, r.rows.front().ms};
     line.fields = {{"ranks", r.setting.ranks},
                    {"images", r.setting.count},
                    {"values", r.setting.values},

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/rows.hpp"
+#include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
 
 namespace stretto::stacking {
@@ -50,21 +50,6 @@ void add_own(const Images& im, std::vector<std::byte>& out) {
     add_images(reinterpret_cast<const float*>(im.data.data()), im.share.count, im.values,
                reinterpret_cast<float*>(out.data()));
   }
-}
-
-// Milliseconds of `work`: the median over repeats of the slowest rank's, after one run that is not counted.
-template <class Work>
-double time_ms(MPI_Comm comm, int repeats, const Work& work) {
-  std::vector<double> samples;
-  for (int k = 0; k <= repeats; ++k) {
-    MPI_Barrier(comm);
-    const double start = MPI_Wtime();
-    work();
-    double seconds = MPI_Wtime() - start;
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
-    if (k > 0) samples.push_back(seconds * 1e3);
-  }
-  return bench::median(samples);
 }
 
 // The range over all images of all ranks.
@@ -115,10 +100,13 @@ void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result
 Row with_mpi(MPI_Comm comm, const Options& o, const Images& im, const Reference& ref, std::vector<std::byte>& result) {
   Row row{.schedule = "MPI_Allreduce", .payload = "-"};
   std::vector<std::byte> own(result.size());
-  row.ms = time_ms(comm, o.repeats, [&] {
-    add_own(im, own);
-    MPI_Allreduce(own.data(), result.data(), static_cast<int>(im.values), mpi_type(im.type), MPI_SUM, comm);
-  });
+  row.ms = bench::slowest_median_ms(
+      comm, o.repeats,
+      [&] {
+        add_own(im, own);
+        MPI_Allreduce(own.data(), result.data(), static_cast<int>(im.values), mpi_type(im.type), MPI_SUM, comm);
+      },
+      [] {});
   judge(comm, im, result, ref, 0, static_cast<double>(im.shape.n), &row);
   return row;
 }
@@ -141,14 +129,16 @@ Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Ima
   options.report = &report;
   std::vector<const void*> own;
   for (std::uint64_t k = 0; k < im.share.count; ++k) own.push_back(im.data.data() + k * result.size());
-  row.ms = time_ms(comm, o.repeats, [&] {
-    require(stretto_allreduce_multi(own.data(), static_cast<int>(own.size()), result.data(), im.values, im.type,
-                                    STRETTO_SUM, narrow, &options),
-            fmt::format("{} {}", schedule, payload.name));
-  });
-  double codec = report.codec_seconds;
-  MPI_Allreduce(MPI_IN_PLACE, &codec, 1, MPI_DOUBLE, MPI_MAX, comm);
-  row.codec_ms = codec * 1e3;
+  std::vector<double> codec;
+  row.ms = bench::slowest_median_ms(
+      comm, o.repeats,
+      [&] {
+        require(stretto_allreduce_multi(own.data(), static_cast<int>(own.size()), result.data(), im.values, im.type,
+                                        STRETTO_SUM, narrow, &options),
+                fmt::format("{} {}", schedule, payload.name));
+      },
+      [&] { codec.push_back(bench::largest(comm, report.codec_seconds) * 1e3); });
+  row.codec_ms = bench::median(std::move(codec));
   std::uint64_t raw_sent[2] = {report.raw_bytes, report.bytes_sent};
   row.sent = report.bytes_sent;
   MPI_Allreduce(MPI_IN_PLACE, &row.sent, 1, MPI_UINT64_T, MPI_MAX, comm);
@@ -156,17 +146,6 @@ Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Ima
   row.compression = raw_sent[1] > 0 ? static_cast<double>(raw_sent[0]) / static_cast<double>(raw_sent[1]) : 1;
   judge(comm, im, result, ref, report.promised_error, roundings_of(payload, im.shape.n), &row);
   return row;
-}
-
-std::string mpi_name() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  const std::string all(text, static_cast<std::size_t>(length));
-  std::string line = all.substr(0, all.find_first_of("\n,"));
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  while (!line.empty() && line.back() == '\0') line.pop_back();
-  return line;
 }
 
 }  // namespace
@@ -200,7 +179,8 @@ Result stack_all(MPI_Comm comm, const Options& o, const Images& im) {
   }
   s.images = im.origin;
   s.bound = o.bound.text;
-  s.mpi = mpi_name();
+  s.mpi = bench::mpi_version();
+  s.flavour = bench::mpi_flavour();
   s.count = im.shape.n;
   s.height = im.shape.h;
   s.width = im.shape.w;

@@ -11,7 +11,7 @@ struct Row {
   std::string schedule;
   std::string payload;
   double ms = 0;        // median over the repeats of the slowest rank, from images in memory to the stack on every rank
-  double codec_ms = 0;  // of which in the codec, the slowest rank's, in the repeat measured last
+  double codec_ms = 0;  // of which in the codec: the median of the busiest rank's
   std::uint64_t sent = 0;  // bytes sent, most of any rank; 0 when not known
   double compression = 1;  // raw bytes over bytes sent, over all ranks
   double worst = 0;        // error seen
@@ -27,7 +27,8 @@ struct Row {
 struct Setting {
   std::string images;       // where they come from, in words
   std::string bound;        // as asked for
-  std::string mpi;          // the MPI's own name of itself
+  std::string mpi;          // name and version of the MPI
+  std::string flavour;      // its name alone
   std::uint64_t count = 0;  // images
   std::uint64_t height = 0, width = 0;
   std::uint64_t values = 0;  // in a stack, tiling included

@@ -1,0 +1,218 @@
+// bench_hosts: allreduce of float32 fields by MPI_Allreduce and by stretto, every payload and schedule, in one run.
+// Started under mpirun, on several hosts by run_hosts.py. Each rank adds up its share of a field's arrays (12 images, 8 gradients), tiles the
+// sum to 64 MB, and that is its contribution. Bounds are relative to the range over all contributions.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/fields.hpp"
+#include "bench/mpi.hpp"
+#include "stack/images.hpp"
+#include "stack/quality.hpp"
+#include "stretto/stretto_mpi.h"
+
+namespace {
+
+using namespace stretto;
+using stacking::Problem;
+
+struct Options {
+  std::string data, json, rate = "local";
+  std::vector<std::string> fields{"marmousi_rtm", "gpt_grad_step10"};
+  std::vector<std::string> schedules{"ring", "recursive_doubling", "rabenseifner"};
+  std::vector<std::string> payloads{"raw", "cprp2p", "recompress", "homomorphic", "fused"};
+  std::vector<std::string> bounds{"1e-4", "1e-3"};
+  std::uint64_t bytes = std::uint64_t{64} << 20U;
+  double gbps = 0;
+  int repeats = 5;
+};
+
+stretto_payload payload_of(const std::string& name) {
+  if (name == "raw") return STRETTO_PAYLOAD_RAW;
+  if (name == "cprp2p") return STRETTO_PAYLOAD_CPRP2P;
+  if (name == "recompress") return STRETTO_PAYLOAD_RECOMPRESS;
+  if (name == "homomorphic") return STRETTO_PAYLOAD_HOMOMORPHIC;
+  if (name == "fused") return STRETTO_PAYLOAD_FUSED;
+  throw Problem(fmt::format("there is no payload \"{}\"", name));
+}
+
+void require(stretto_status s, const std::string& doing) {
+  if (s != STRETTO_OK) throw Problem(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
+}
+
+// One rank's contribution of a field, and what is known of all.
+struct Contribution {
+  std::string name;
+  std::vector<float> values;  // tiled
+  std::size_t period = 0;     // values until they repeat
+  double range = 0;           // over all ranks
+  stacking::Reference sum;    // of all ranks, over one period, on every rank
+  double mpi_ms = 0;
+};
+
+class Bench {
+ public:
+  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    require(stretto_comm_create(MPI_COMM_WORLD, &comm_), "making the communicator");
+  }
+  ~Bench() { static_cast<void>(stretto_comm_free(comm_)); }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  void field(const std::string& name) {
+    Contribution c = contribution(name);
+    result_.assign(c.values.size(), 0.0F);
+    c.mpi_ms = bench::slowest_median_ms(
+        MPI_COMM_WORLD, o_.repeats,
+        [&] {
+          MPI_Allreduce(c.values.data(), result_.data(), static_cast<int>(c.values.size()), MPI_FLOAT, MPI_SUM,
+                        MPI_COMM_WORLD);
+        },
+        [] {});
+    for (const std::string& payload : o_.payloads) {
+      for (const std::string& schedule : o_.schedules) {
+        for (const std::string& bound : payload == "raw" ? std::vector<std::string>{o_.bounds.front()} : o_.bounds) {
+          row(c, payload, schedule, bound);
+        }
+      }
+    }
+  }
+
+ private:
+  Contribution contribution(const std::string& name) const {
+    bench::Arrays all = bench::field(name, o_.data, ranks_, rank_);
+    Contribution c;
+    c.name = all.name;
+    c.period = all.values.size();
+    c.values = std::move(all.values);
+    float low_high[2] = {-*std::min_element(c.values.begin(), c.values.end()),
+                         *std::max_element(c.values.begin(), c.values.end())};
+    MPI_Allreduce(MPI_IN_PLACE, low_high, 2, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD);
+    c.range = static_cast<double>(low_high[0]) + low_high[1];
+    stacking::add_to_reference(STRETTO_F32, c.values.data(), 1, c.period, &c.sum);
+    MPI_Allreduce(MPI_IN_PLACE, c.sum.sum.data(), static_cast<int>(c.period), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, c.sum.magnitude.data(), static_cast<int>(c.period), MPI_DOUBLE, MPI_SUM,
+                  MPI_COMM_WORLD);
+    const std::size_t count = std::max<std::size_t>(c.period, o_.bytes / sizeof(float));
+    c.values.reserve(count);
+    while (c.values.size() < count) c.values.push_back(c.values[c.values.size() - c.period]);
+    return c;
+  }
+
+  void row(const Contribution& c, const std::string& payload, const std::string& schedule, const std::string& bound) {
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options options = STRETTO_OPTIONS_INIT;
+    options.schedule = schedule.c_str();
+    options.payload = payload_of(payload);
+    options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    options.bound = std::strtod(bound.c_str(), nullptr) * c.range;
+    options.report = &report;
+    // The ways of one call: where the busiest rank's time goes.
+    std::vector<double> codec, agree, inside;
+    const double ms = bench::slowest_median_ms(
+        MPI_COMM_WORLD, o_.repeats,
+        [&] {
+          require(stretto_allreduce(c.values.data(), result_.data(), c.values.size(), STRETTO_F32, STRETTO_SUM, comm_,
+                                    &options),
+                  payload + " " + schedule);
+        },
+        [&] {
+          codec.push_back(bench::largest(MPI_COMM_WORLD, report.codec_seconds) * 1e3);
+          agree.push_back(bench::largest(MPI_COMM_WORLD, report.agree_seconds) * 1e3);
+        });
+    const double sent = bench::largest(MPI_COMM_WORLD, static_cast<double>(report.bytes_sent));
+    const double raw = bench::largest(MPI_COMM_WORLD, static_cast<double>(report.raw_bytes));
+    const double compression = sent > 0 ? raw / sent : 1;
+    const bool in_code_space = payload == "homomorphic" || payload == "fused";
+    const stacking::Quality q =
+        stacking::compare(STRETTO_F32, result_.data(), c.sum, report.promised_error, in_code_space ? 1 : 2 * ranks_);
+    if (!(q.excess <= 0)) {
+      throw Problem(fmt::format("{} {} {}: error {} passes the promise of {}", c.name, payload, schedule, q.worst,
+                                report.promised_error));
+    }
+    if (rank_ != 0) return;
+
+    bench::Row r{.bench = "hosts",
+                 .subject = fmt::format("{} p={} {} {} {}", c.name, ranks_, o_.rate, payload, schedule),
+                 .metric = "ms",
+                 .value = ms,
+                 .unit = "ms",
+                 .better = bench::Better::smaller,
+                 .peer = bench::Peer{"MPI_Allreduce " + bench::mpi_flavour(), c.mpi_ms}};
+    // The case without a bound is that of the first one asked for.
+    if (bound != o_.bounds.front()) r.subject += " " + bound;
+    r.fields["bound"] = payload == "raw" ? "exact" : bound;
+    r.fields["mb_sent"] = sent * 1e-6;
+    r.fields["compression"] = compression;
+    r.fields["codec_ms"] = bench::median(codec);
+    r.fields["agree_ms"] = bench::median(agree);
+    if (o_.gbps > 0) {
+      const double n = static_cast<double>(c.values.size() * sizeof(float));
+      const double limit = 2.0 * (ranks_ - 1) / ranks_ * n / compression * 8 / (o_.gbps * 1e9) * 1e3;
+      r.fields["wire_limit_ms"] = limit;  // a ring's bytes at this compression and the full rate
+      r.fields["of_limit"] = limit / ms;
+      r.fields["sent_ms"] = sent * 8 / (o_.gbps * 1e9) * 1e3;  // this schedule's bytes at the full rate
+    }
+    r.fields["worst_error"] = q.worst;
+    r.fields["promised_error"] = report.promised_error;
+    rows_->write(r);
+  }
+
+  const Options& o_;
+  bench::Writer* rows_;  // on rank 0
+  int rank_ = 0, ranks_ = 1;
+  stretto_comm comm_ = nullptr;
+  std::vector<float> result_;
+};
+
+int run(int argc, char** argv, int rank) {
+  Options o;
+  CLI::App app{"Allreduce by MPI and by stretto; run it under mpirun, or see run_hosts.py"};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--data", o.data, "directory of real fields; computed ones take the place of those missing");
+  app.add_option("--json", o.json, "append rows to this file");
+  app.add_option("--rate", o.rate, "name of the network's rate, in the case");
+  app.add_option("--gbps", o.gbps, "that rate in Gb/s, for the wire limit");
+  app.add_option("--fields", o.fields)->delimiter(',');
+  app.add_option("--schedules", o.schedules)->delimiter(',');
+  app.add_option("--payloads", o.payloads)->delimiter(',');
+  app.add_option("--bounds", o.bounds, "of the range over all contributions")->delimiter(',');
+  app.add_option("--bytes", o.bytes, "of a contribution")->transform(CLI::AsSizeValue(false));
+  app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return rank == 0 ? app.exit(e) : e.get_exit_code();
+  }
+  std::unique_ptr<bench::Writer> rows;
+  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  Bench bench(o, rows.get());
+  for (const std::string& name : o.fields) bench.field(name);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int rank = 0;
+  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int code = 1;
+  try {
+    code = run(argc, argv, rank);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "bench_hosts: rank {}: {}\n", rank, e.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return code;
+}

@@ -1,0 +1,63 @@
+// What benchmarks of MPI programs share: the name of the MPI, and timing a collective as its users feel it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cctype>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/rows.hpp"
+
+namespace stretto::bench {
+
+// "Open MPI", "MPICH", or the first word that the library says of itself.
+inline std::string mpi_flavour() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  for (const char* name : {"Open MPI", "MPICH"}) {
+    if (all.find(name) != std::string::npos) return name;
+  }
+  return all.substr(0, all.find_first_of(" \t\n"));
+}
+
+// The flavour and its version: "Open MPI 5.0.11".
+inline std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  const std::size_t from = all.find_first_of("0123456789");
+  if (from == std::string::npos) return mpi_flavour();
+  return mpi_flavour() + " " + all.substr(from, all.find_first_not_of("0123456789.", from) - from);
+}
+
+// Collective. Milliseconds of `work`, which every rank calls: the median over `repeats` of the slowest rank's time, after
+// one call that is not counted. `after` is called on every rank after each counted call.
+template <class Work, class After>
+double slowest_median_ms(MPI_Comm comm, int repeats, const Work& work, const After& after) {
+  std::vector<double> samples;
+  for (int k = 0; k <= repeats; ++k) {
+    MPI_Barrier(comm);
+    const double start = MPI_Wtime();
+    work();
+    double seconds = MPI_Wtime() - start;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+    if (k == 0) continue;
+    samples.push_back(seconds * 1e3);
+    after();
+  }
+  return median(std::move(samples));
+}
+
+// Collective. The largest of all ranks' values.
+inline double largest(MPI_Comm comm, double value) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return value;
+}
+
+}  // namespace stretto::bench
