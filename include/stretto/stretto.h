@@ -119,12 +119,12 @@ typedef enum stretto_bound {
 /* What `bound` holds for, in reductions of K contributions (K = p, or the total of stretto_allreduce_multi):
  *  CONTRIBUTION  each contribution is within it: eps = bound, and a sum is within K*eps, guaranteed;
  *  RESULT        the result is within it, guaranteed: eps = bound/K for SUM and DIFFERENCE, eps = bound for the rest;
- *  RESULT_STATISTICAL_95          the result of SUM, DIFFERENCE and MEAN is within it with probability 95.44 %, *if* the
- *                errors of the contributions are independent and normal with eps = 3 sigma: then K of them stay within
+ *  RESULT_STATISTICAL_95  the result of SUM, DIFFERENCE and MEAN is within it with probability 95.44 %, *if* the errors
+ *                of the contributions are independent and normal with eps = 3 sigma: then K of them stay within
  *                (2/3)*sqrt(K)*eps, so eps = bound/((2/3)*sqrt(K)) for a sum. Not guaranteed: equal inputs have equal
  *                errors, and those of rough data are uniform over the grid (eps = sqrt(3) sigma), where it is 75 %;
- *  RESULT_STATISTICAL_95_UNIFORM  the same for independent uniform errors: eps = bound/((2/sqrt(3))*sqrt(K)). Holds for
- *                95 % of the elements of rough data, and for more where data are smooth.
+ *  RESULT_STATISTICAL_95_UNIFORM  the same for independent uniform errors: eps = bound/((2/sqrt(3))*sqrt(K)). Holds
+ *                for 95 % of the elements of rough data, and for more where data are smooth.
  * The statistical scopes are RESULT for K < 3, for MIN and MAX, and for PAYLOAD_RECOMPRESS and CPRP2P.
  * Everywhere up to half a unit in the last place of the result, from rounding it to its type. */
 typedef enum stretto_scope {
@@ -233,8 +233,9 @@ STRETTO_API int stretto_comm_rank(stretto_comm comm);
 /* --------------------------------------------------------------------------------------- collectives ----
  * Common to all: `comm` is not NULL; `type` and `op` are members of their enums; all ranks call the same collectives on
  * a communicator in the same order. Send and receive buffers do not overlap unless STRETTO_IN_PLACE is given.
- * On failure the content of receive buffers is unspecified; send buffers are never written. Results of reductions with a
- * bound are bit for bit the same on every rank that gets them, and, but for PAYLOAD_RECOMPRESS, for every schedule, segment and order. */
+ * On failure the content of receive buffers is unspecified; send buffers are never written. Results of allreduce with a
+ * bound are the same bits on every rank; with PAYLOAD_HOMOMORPHIC and FUSED, those of all reductions are also the same
+ * for every schedule, segment and order of ranks. Up to 32 KiB travel raw unless a payload is forced. */
 
 /* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
  * Buffers: `count` elements each; in place: the contribution is in recvbuf.
@@ -318,10 +319,10 @@ STRETTO_API stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, 
 STRETTO_API stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options);
 
 /* ------------------------------------------------------------------------------ requests (nonblocking) ----
- * Each collective has a form that starts and returns: the same arguments and contract, and a request at the end. STRETTO_OK
- * from it means only that *request is valid; errors of arguments, too, are told by test or wait, when all ranks know them. Any number
- * may be in flight on a communicator; all ranks start them in the same order and may wait for them in any. Progress is
- * made for all of a communicator's requests inside test, wait and the blocking collectives on it. */
+ * Each collective has a form that starts and returns: the same arguments and contract, and a request at the end.
+ * STRETTO_OK from it means only that *request is valid; errors of arguments, too, are told by test or wait, when all
+ * ranks know them. Any number may be in flight on a communicator; all ranks start them in the same order and may wait for
+ * them in any. Progress is made for all of a communicator's requests inside test, wait and its blocking collectives. */
 
 typedef struct stretto_request_s* stretto_request;
 
@@ -379,8 +380,8 @@ STRETTO_API stretto_status stretto_ibarrier(stretto_comm comm, const stretto_opt
                                             stretto_request* request);
 
 /* ------------------------------------------------------------------------------------------- streams ----
- * The codec by itself (format: docs/format.md). Types F32, F64, F16, BF16, I32, I64. Common to all: a stream is
- * `bytes` long at a pointer of any alignment, input longer than its stream is legal; *written receives the length of the output;
+ * The codec by itself (format: docs/format.md). Types F32, F64, F16, BF16, I32, I64. Common to all: a stream is `bytes`
+ * long at a pointer of any alignment, input longer than its stream is legal; *written receives the length of the output;
  * output never overlaps input; no allocation; any bytes given as a stream yield an error or values, never an access
  * outside the buffers. On failure *written is 0 and the output unspecified. */
 
@@ -404,7 +405,7 @@ typedef struct stretto_stream_info {
 STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
 STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 
-/* max - min of the finite values in one pass, as *lo and *hi (0 and 0 when there is none). Take hi - lo times a
+/* Range of the finite values in one pass; *lo = +inf and *hi = -inf when there is none. Take hi - lo times a
  * fraction for a relative bound; combine over parts by min and max. */
 STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
                                                double* hi);

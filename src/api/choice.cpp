@@ -38,10 +38,11 @@ std::string_view by_size(schedule::Collective collective, std::size_t bytes) {
       if (bytes <= small) return first(collective, {"recursive_doubling"});
       return bytes <= medium ? first(collective, {"rabenseifner"}) : first(collective, {"ring"});
     case C::reduce: return bytes <= small ? first(collective, {"binomial"}) : first(collective, {"rabenseifner"});
-    case C::reduce_scatter: return first(collective, {"ring"});
-    case C::allgather: return bytes <= small ? first(collective, {"recursive_doubling"}) : first(collective, {"ring"});
+    case C::reduce_scatter:
+      return bytes <= small ? first(collective, {"recursive_halving"}) : first(collective, {"ring"});
+    case C::allgather: return bytes <= small ? first(collective, {"dissemination"}) : first(collective, {"ring"});
     case C::broadcast:
-      return bytes <= medium ? first(collective, {"binomial"}) : first(collective, {"scatter_allgather", "chain"});
+      return bytes <= medium ? first(collective, {"binomial"}) : first(collective, {"scatter_allgather"});
     case C::gather:
     case C::scatter: return first(collective, {"binomial"});
     case C::alltoall: return first(collective, {"pairwise"});
