@@ -244,7 +244,6 @@ Status Run::execute_send(std::uint32_t u) noexcept {
   if (status_ != Status::ok) {
     const bool one_byte = !worker_.compressed() && worker_.raw_bytes(elements(unit)) == 1;
     live.hold = {};
-    mark_ = static_cast<std::byte>(status_);
     return send_bytes(u, &mark_, one_byte ? 0 : 1, true);
   }
   live.hold = std::move(hold);

@@ -18,6 +18,7 @@ std::string Run::where(const Unit& unit) const {
 // The first failure is the one that is reported. From then on what this rank owes its peers is marks.
 void Run::failed(Status status, const Unit* unit) noexcept {
   if (status_ != Status::ok) return;
+  mark_ = static_cast<std::byte>(status);  // nothing reads it before this
   status_ = status;
   try {
     const std::string cause = message();
