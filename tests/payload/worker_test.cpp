@@ -1,0 +1,152 @@
+// Which forms a value has after each meeting, and that they say the same.
+#include "payload/worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace stretto::payload {
+namespace {
+
+constexpr std::size_t n = 3000;
+constexpr double eps = 1e-3;
+
+std::vector<float> wave(float phase) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(static_cast<float>(i) * 0.01F + phase);
+  return v;
+}
+
+struct Bench {
+  explicit Bench(Kind kind, Op op = Op::sum, bool reduces = true) {
+    Spec spec;
+    spec.kind = kind;
+    spec.op = op;
+    spec.eps = eps;
+    worker.begin(spec, reduces, &pool, nullptr);
+  }
+  Cell cell(const std::vector<float>& x, std::vector<float>& home) {
+    Cell c;
+    c.count = n;
+    c.home = reinterpret_cast<std::byte*>(home.data());
+    c.value.raw = reinterpret_cast<const std::byte*>(x.data());
+    c.value.raw_fixed = true;
+    return c;
+  }
+  Stream sent(const std::vector<float>& x) {
+    std::vector<float> none(n);
+    Cell c = cell(x, none);
+    EXPECT_EQ(worker.pack(c), Status::ok);
+    return c.value.stream;
+  }
+
+  Pool pool;
+  Worker worker;
+};
+
+std::vector<std::byte> bytes_of(const Stream& s) { return {s.bytes().begin(), s.bytes().end()}; }
+
+TEST(Worker, FusedNeverCompressesTheLocalBlockAndGivesTheBytesOfHomomorphic) {
+  const auto x = wave(0), y = wave(1);
+  std::vector<std::byte> sums[2];
+  for (const Kind kind : {Kind::homomorphic, Kind::fused}) {
+    Bench b(kind);
+    std::vector<float> out(n, -5);
+    Cell c = b.cell(x, out);
+    const Stream arrived = b.sent(y);
+    const double before = b.worker.seconds().compress;
+    ASSERT_EQ(b.worker.meet(c, arrived, false), Status::ok);
+    EXPECT_EQ(b.worker.seconds().compress > before, kind == Kind::homomorphic);
+    EXPECT_EQ(c.value.raw, nullptr);
+    EXPECT_EQ(out[0], -5);  // nothing is unfolded on the way
+    sums[kind == Kind::fused] = bytes_of(c.value.stream);
+    ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(out[i], x[i] + y[i], 2 * eps + 1e-6);
+  }
+  EXPECT_EQ(sums[0], sums[1]);
+}
+
+TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
+  const auto x = wave(2);
+  for (const Kind kind : {Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
+    Bench b(kind, Op::sum, false);
+    std::vector<float> out(n);
+    Cell c;
+    c.count = n;
+    c.home = reinterpret_cast<std::byte*>(out.data());
+    const Stream arrived = b.sent(x);
+    const std::byte* at = arrived.bytes().data();
+    const double before = b.worker.seconds().compress;
+    ASSERT_EQ(b.worker.replace(c, arrived), Status::ok);
+    ASSERT_EQ(b.worker.pack(c), Status::ok);
+    EXPECT_EQ(c.value.stream.bytes().data() == at, kind != Kind::cprp2p);
+    EXPECT_EQ(b.worker.seconds().compress > before, kind == Kind::cprp2p);
+    ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(out[i], x[i], eps);
+  }
+}
+
+TEST(Worker, CompressesAValueOnceHoweverOftenItIsSent) {
+  const auto x = wave(0);
+  for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
+    Bench b(kind);
+    std::vector<float> out(n);
+    Cell c = b.cell(x, out);
+    ASSERT_EQ(b.worker.pack(c), Status::ok);
+    const double once = b.worker.seconds().compress;
+    ASSERT_EQ(b.worker.pack(c), Status::ok);
+    EXPECT_EQ(b.worker.seconds().compress, once);
+  }
+}
+
+TEST(Worker, SharesValuesThatNobodyWritesAndCopiesOthers) {
+  const auto x = wave(0);
+  Bench b(Kind::raw);
+  std::vector<float> out(n), more(n);
+  Cell in = b.cell(x, out), dst, third;
+  dst.count = third.count = n;
+  dst.home = reinterpret_cast<std::byte*>(out.data());
+  third.home = reinterpret_cast<std::byte*>(more.data());
+  ASSERT_EQ(b.worker.copy(dst, in), Status::ok);
+  EXPECT_EQ(dst.value.raw, reinterpret_cast<const std::byte*>(x.data()));
+  dst.value.raw = dst.home;
+  dst.value.raw_fixed = false;
+  out = x;
+  ASSERT_EQ(b.worker.copy(third, dst), Status::ok);
+  EXPECT_EQ(third.value.raw, third.home);
+  EXPECT_EQ(more, x);
+}
+
+TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
+  const auto x = wave(0);
+  for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
+    Bench b(kind);
+    std::vector<float> out(n), want(n);
+    const Stream arrived = b.sent(x);
+    ASSERT_EQ(codec::decompress(arrived.bytes(), want.data(), n), Status::ok);
+    Cell c;
+    c.count = n;
+    c.home = reinterpret_cast<std::byte*>(out.data());
+    ASSERT_EQ(b.worker.load(c, nullptr, 0, false), Status::ok);
+    EXPECT_TRUE(c.value.absent);
+    ASSERT_EQ(b.worker.meet(c, arrived, false), Status::ok);
+    EXPECT_FALSE(c.value.absent);
+    ASSERT_EQ(b.worker.meet(c, Stream{}, false), Status::ok);
+    ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
+    EXPECT_EQ(out, want);
+  }
+}
+
+TEST(Worker, ABlockThatNothingWasPutIntoIsAnError) {
+  for (const Kind kind : {Kind::raw, Kind::fused}) {
+    Bench b(kind);
+    Cell c;
+    c.count = n;
+    EXPECT_EQ(b.worker.pack(c), Status::internal);
+  }
+}
+
+}  // namespace
+}  // namespace stretto::payload
