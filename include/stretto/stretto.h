@@ -240,17 +240,17 @@ STRETTO_API int stretto_comm_rank(stretto_comm comm);
 /* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
  * Buffers: `count` elements each; in place: the contribution is in recvbuf.
  * Error: exact without a bound (floating sums round in the order of the schedule); with one, K = p in stretto_scope:
- * SUM and DIFFERENCE p*eps, MEAN, MIN and MAX eps; the ring with PAYLOAD_RECOMPRESS as reported. */
+ * SUM and DIFFERENCE p*eps, MEAN, MIN and MAX eps. PAYLOAD_RECOMPRESS and CPRP2P: sums (2p-1)*eps, MEAN that over p. */
 STRETTO_API stretto_status stretto_allreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_op op, stretto_comm comm, const stretto_options* options);
 
 /* The same over any number of contributions a rank: recvbuf[i] = op over all ranks, and over the k arrays of each, of
- * contributions[j][i]. k >= 0 may differ between ranks and need not be the same; a rank with k == 0 adds nothing (SUM
- * and MEAN only, else STRETTO_INVALID_ARGUMENT). Operations: SUM, MEAN, MIN, MAX. K = the sum of k over all ranks, >=
- * 1. Each array holds `count` elements, none may overlap recvbuf. Error as stretto_allreduce with this K. With a
- * bound the local ones are added in code space, so the result is bit for bit the same however the K contributions are
- * shared out among however many ranks (not with PAYLOAD_RECOMPRESS, and not for raw floating sums). contributions is
- * borrowed as the buffers are. */
+ * contributions[j][i]. k >= 0 need not be the same on all ranks; a rank with k == 0 adds nothing (SUM and MEAN only, else
+ * STRETTO_INVALID_ARGUMENT). Operations: SUM, MEAN, MIN, MAX. K = the sum of k over all ranks, >= 1.
+ * Each array holds `count` elements; none may overlap recvbuf. contributions is copied, the arrays are borrowed.
+ * Error as stretto_allreduce with K in place of p (PAYLOAD_RECOMPRESS and CPRP2P: sums (K+p-1)*eps). With a bound the
+ * local ones are added in code space, at any size, so with PAYLOAD_AUTO, HOMOMORPHIC and FUSED the result is bit for bit the
+ * same however the K contributions are shared out among however many ranks. */
 STRETTO_API stretto_status stretto_allreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
                                                    stretto_type type, stretto_op op, stretto_comm comm,
                                                    const stretto_options* options);

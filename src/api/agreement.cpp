@@ -110,11 +110,11 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.contributions += from.contributions;
 }
 
-Status verdict(const Signature& merged, int rank) noexcept {
+Status verdict(const Signature& merged, const Signature& own) noexcept {
   try {
     if (merged.status) {
       const auto s = static_cast<Status>(merged.status);
-      if (static_cast<int>(merged.failed_rank) == rank) return fail(s, "{}", merged.text.data());
+      if (own.status == merged.status && own.text == merged.text) return fail(s, "{}", merged.text.data());
       return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
     }
     return differences(merged);

@@ -48,8 +48,9 @@ static_assert(sizeof(Signature) % sizeof(std::uint64_t) == 0);
 void merge(const Signature& from, Signature& into) noexcept;
 
 // What every rank concludes from the merged signature: ok, the failure of some rank, or `incompatible` naming each argument
-// that differs with two of its values and a rank for each. Leaves the message of this thread.
-Status verdict(const Signature& merged, int rank) noexcept;
+// that differs with two of its values and a rank for each. Leaves the message of this thread; a failure that is this rank's
+// own too, by its signature `own`, goes without the other's rank.
+Status verdict(const Signature& merged, const Signature& own) noexcept;
 
 // The value of a double as a field that orders like the doubles do, and back.
 std::uint64_t ordered(double value) noexcept;

@@ -112,7 +112,7 @@ Status Operation::begin_agreement() noexcept {
 
 void Operation::end_agreement() noexcept {
   agree_seconds_ = seconds();
-  const Status s = verdict(merged_, comm_.rank);
+  const Status s = verdict(merged_, own_);
   if (s != Status::ok) {
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {

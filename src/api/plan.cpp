@@ -34,27 +34,25 @@ double timeout_of(const stretto_options& o) noexcept { return o.timeout == 0 ? 3
 
 }  // namespace
 
-double error_factor(const Call& call, payload::Kind kind, std::uint64_t K) noexcept {
-  payload::Spec spec;
-  spec.kind = kind;
-  spec.type = payload_type(call.type);
-  spec.op = payload_op(call.op);
-  const double guaranteed = payload::error_factor(spec, reduces(call.collective), static_cast<int>(K));
-  if (!reduces(call.collective) || !sums(call) || !meets_in_code_space(kind) || K < 3) return guaranteed;
-  const double root = std::sqrt(static_cast<double>(K)), divisor = call.op == STRETTO_MEAN ? static_cast<double>(K) : 1;
+double error_factor(const Call& call, const Terms& t) noexcept {
+  if (t.kind == payload::Kind::raw || !is_floating(call.type)) return 0;
+  if (!reduces(call.collective) || !sums(call)) return 1;
+  const double K = static_cast<double>(t.contributions), divisor = call.op == STRETTO_MEAN ? K : 1;
+  if (!meets_in_code_space(t.kind)) return (K + t.ranks - 1) / divisor;
+  if (t.contributions < 3) return K / divisor;
   switch (call.settings.options.scope) {
     case STRETTO_SCOPE_CONTRIBUTION:
-    case STRETTO_SCOPE_RESULT: return guaranteed;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return 2.0 / 3.0 * root / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return 2.0 / std::sqrt(3.0) * root / divisor;
+    case STRETTO_SCOPE_RESULT: return K / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return 2.0 / 3.0 * std::sqrt(K) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return 2.0 / std::sqrt(3.0) * std::sqrt(K) / divisor;
   }
-  return guaranteed;
+  return K / divisor;
 }
 
-Status eps_of(const Call& call, payload::Kind kind, const Agreed& agreed, std::uint64_t K, double* eps) noexcept {
+Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept {
   const stretto_options& o = call.settings.options;
   *eps = 0;
-  if (kind == payload::Kind::raw || !is_floating(call.type)) return Status::ok;
+  if (terms.kind == payload::Kind::raw || !is_floating(call.type)) return Status::ok;
   double bound = o.bound;
   if (o.bound_kind == STRETTO_BOUND_RELATIVE) {
     if (!(agreed.hi > agreed.lo)) return Status::ok;
@@ -66,7 +64,7 @@ Status eps_of(const Call& call, payload::Kind kind, const Agreed& agreed, std::u
     *eps = bound;
     return Status::ok;
   }
-  const double factor = error_factor(call, kind, K);
+  const double factor = error_factor(call, terms);
   double e = bound / factor;
   while (e > 0 && e * factor > bound) e = std::nextafter(e, 0.0);  // rounding must not break the promise
   *eps = std::isfinite(e) ? e : bound;
@@ -87,16 +85,16 @@ Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Sc
     const bool streams = !barrier && (o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW);
     const std::size_t bytes = barrier ? 0 : vector_bytes(call, ranks);
     Choice choice = choose(call, bytes, ranks, streams);
-    payload::Kind kind = payload_kind(choice.payload);
-    if (Status s = eps_of(call, kind, agreed, plan->contributions, &plan->eps); s != Status::ok) return s;
-    if (kind != payload::Kind::raw && is_floating(call.type) && plan->eps == 0) {
+    Terms terms{payload_kind(choice.payload), plan->contributions, ranks};
+    if (Status s = eps_of(call, terms, agreed, &plan->eps); s != Status::ok) return s;
+    if (terms.kind != payload::Kind::raw && is_floating(call.type) && plan->eps == 0) {
       choice = choose(call, bytes, ranks, false);  // only exact values will do
-      kind = payload::Kind::raw;
+      terms.kind = payload::Kind::raw;
     }
-    plan->payload = payload_of(kind);
+    plan->payload = payload_of(terms.kind);
 
     engine::Call& e = plan->call;
-    e.payload.kind = kind;
+    e.payload.kind = terms.kind;
     e.payload.type = payload_type(call.type);
     e.payload.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
     e.payload.eps = plan->eps;
@@ -117,7 +115,7 @@ Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Sc
       e.inputs = call.inputs;
       e.contributions = static_cast<std::uint32_t>(plan->contributions);
     }
-    plan->promised = plan->eps > 0 ? error_factor(call, kind, plan->contributions) * plan->eps : 0;
+    plan->promised = plan->eps > 0 ? error_factor(call, terms) * plan->eps : 0;
     return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to prepare the collective"));

@@ -25,12 +25,20 @@ struct Plan {
   double promised = 0;
 };
 
-// Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say). K is the number of
-// contributions, `kind` the payload. invalid_bound when it is not finite.
-Status eps_of(const Call& call, payload::Kind kind, const Agreed& agreed, std::uint64_t K, double* eps) noexcept;
+// How a vector travels and how much of it there is: what its error depends on.
+struct Terms {
+  payload::Kind kind = payload::Kind::raw;
+  std::uint64_t contributions = 1;  // K
+  int ranks = 1;                    // p
+};
 
-// |error of the result| <= this * eps; for a statistical scope, with its probability.
-double error_factor(const Call& call, payload::Kind kind, std::uint64_t K) noexcept;
+// Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say). invalid_bound when it is
+// not finite.
+Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept;
+
+// |error of the result| <= this * eps; for a statistical scope, with its probability. Sums in code space: K. Sums that
+// recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1.
+double error_factor(const Call& call, const Terms& terms) noexcept;
 
 Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules, Plan* plan) noexcept;
 

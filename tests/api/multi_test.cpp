@@ -146,3 +146,15 @@ TEST(Multi, WhatHasNoMeaningIsToldToAll) {
     expect(same, 1, STRETTO_SUM, STRETTO_INVALID_ARGUMENT, "the receive buffer");
   });
 }
+
+TEST(Multi, RecompressionKeepsItsOwnPromise) {
+  for (int ranks : {2, 5})
+    for (stretto_payload payload : {STRETTO_PAYLOAD_RECOMPRESS, STRETTO_PAYLOAD_CPRP2P}) {
+      stretto_options o = bounded(1e-3);
+      o.payload = payload;
+      stretto_report report = STRETTO_REPORT_INIT;
+      const auto y = stack(dealt(ranks, false), STRETTO_SUM, o, &report);
+      EXPECT_EQ(report.promised_error, (images + ranks - 1) * 1e-3);
+      expect_within(y, exact(STRETTO_SUM), report.promised_error);
+    }
+}
