@@ -20,9 +20,9 @@ inline Colour between(Colour a, Colour b, double t) {
 // Black, grey, white: how seismic sections are read.
 inline Colour grey(double v) { return between({0, 0, 0}, {255, 255, 255}, 0.5 + 0.5 * std::clamp(v, -1.0, 1.0)); }
 
-// Blue below zero, white at it, red above.
+// Blue below zero, white at it, red above; in steps of 1/16, so that the noise that errors are does not fill the file.
 inline Colour blue_red(double v) {
-  v = std::clamp(v, -1.0, 1.0);
+  v = std::round(16 * std::clamp(v, -1.0, 1.0)) / 16;
   return v < 0 ? between(white, {33, 80, 170}, -v) : between(white, {178, 24, 43}, v);
 }
 
