@@ -12,6 +12,7 @@ namespace stretto::codec {
 namespace {
 
 constexpr Lanes kNoLanes = {};
+constexpr std::uint64_t kFloat64Exact = std::uint64_t{1} << 53;
 
 std::uint64_t magnitude(std::int64_t q) noexcept {
   return q < 0 ? 0 - static_cast<std::uint64_t>(q) : static_cast<std::uint64_t>(q);
@@ -142,9 +143,16 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
   return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
 }
 
+// code * width as a float64. A code of more than 53 bits is not rounded first: one code is 2 eps, which the promise has no room for.
+double code_value_float64(std::int64_t q, double width) noexcept {
+  if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;
+  const std::int64_t low = q & 0xffffffff;
+  return std::fma(static_cast<double>(q - low), width, static_cast<double>(low) * width);
+}
+
 template <class T>
 T code_value(std::int64_t q, double width) noexcept {
-  return static_cast<T>(static_cast<double>(q) * width);
+  return static_cast<T>(code_value_float64(q, width));
 }
 
 // One operand's value at each place, kept as it is stored; a code where neither is an exception.
@@ -399,7 +407,7 @@ bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T
   } else {
     const bool single = sizeof(T) == 4 && divisor == 1 && info.code_bound <= kSingleLimit;
     for (int i = 0; i < g.m; ++i) {
-      const double v = static_cast<double>(q[i]) * info.width;
+      const double v = code_value_float64(q[i], info.width);
       y[i] = single ? static_cast<T>(q[i]) * static_cast<T>(info.width) : static_cast<T>(divisor > 1 ? v / divisor : v);
     }
     if (g.exceptions) decode_exceptions(g, divisor, y);

@@ -1,5 +1,6 @@
 // Streams to values.
 #include <algorithm>
+#include <atomic>
 
 #include "codec/driver.hpp"
 #include "codec/values.hpp"
@@ -57,6 +58,7 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
       if (!whole) put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
       p += 4 * std::size_t{s.words(g)};
     }
+    if (decoder.stream) std::atomic_thread_fence(std::memory_order_seq_cst);  // stores past the caches are weakly ordered
   };
   run_parts(groups, parts, options.parallel, part);
   for (int i = 0; i < parts; ++i)

@@ -1,0 +1,233 @@
+// Groups of values to streams, and values added to streams (AVX-512).
+//
+// Codes that the grid promises to be good (Grid::safe_code, at most 8,191) need no check: one fused multiply-add gives the code in
+// the low bits of a float, minima and maxima of those bits tell afterwards whether all values were such, and everything that
+// follows fits 16-bit words. Other groups of finite, larger codes go through 32-bit words with the check in compress_wide.cpp.
+#include "codec/avx512/choose.hpp"
+#include "codec/avx512/group.hpp"
+#include "codec/avx512/kernels.hpp"
+
+namespace stretto::codec::avx512 {
+
+STRETTO_AVX512_BEGIN
+
+namespace {
+
+// What quantising a group into 16-bit words found.
+struct Quantised {
+  bool safe;
+  std::int32_t least, most;
+};
+
+// Even words of a (low halves of 32-bit words), then those of b.
+STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
+  alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                                          32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+  return _mm512_permutex2var_epi16(a, _mm512_load_si512(kEven), b);
+}
+STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
+  alignas(64) static constexpr std::uint32_t kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+  return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
+}
+
+STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
+  const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
+  __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
+  for (int b = 0; b < kBlocks; ++b) {
+    const __m512i s0 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b), r, magic));
+    const __m512i s1 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b + 16), r, magic));
+    least = _mm512_min_epu32(least, _mm512_min_epu32(s0, s1));
+    most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
+    _mm512_store_si512(q + 32 * b, pack16(s0, s1));
+  }
+  // Infinities, NaN and large values of either sign lie outside as unsigned integers.
+  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code);
+  const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
+          static_cast<std::int32_t>(hi - zero)};
+}
+
+STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std::int16_t* q) noexcept {
+  const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
+  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
+  for (int b = 0; b < kBlocks; ++b) {
+    __m512i s[4];
+    for (int k = 0; k < 4; ++k) s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 32 * b + 8 * k), r, magic));
+    least = _mm512_min_epu64(least, _mm512_min_epu64(_mm512_min_epu64(s[0], s[1]), _mm512_min_epu64(s[2], s[3])));
+    most = _mm512_max_epu64(most, _mm512_max_epu64(_mm512_max_epu64(s[0], s[1]), _mm512_max_epu64(s[2], s[3])));
+    _mm512_store_si512(q + 32 * b, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
+  }
+  const std::uint64_t zero = 0x4338000000000000, bound = g.safe_code > 8191 ? 8191 : static_cast<std::uint64_t>(g.safe_code);
+  const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
+          static_cast<std::int32_t>(hi - zero)};
+}
+
+// Residuals of 16-bit codes, block after block. kOrder 1: `code` is the code before the group (in the last word); kOrder
+// 2: `difference` the difference before.
+template <int kOrder>
+struct Residuals16 {
+  __m512i code, difference;
+};
+template <int kOrder>
+STRETTO_INLINE __m512i next(Residuals16<kOrder>& s, __m512i q) noexcept {
+  if constexpr (kOrder == 0) return q;
+  const __m512i d = _mm512_sub_epi16(q, lag16(q, s.code));
+  s.code = q;
+  if constexpr (kOrder == 1) return d;
+  const __m512i e = _mm512_sub_epi16(d, lag16(d, s.difference));
+  s.difference = d;
+  return e;
+}
+
+template <Predictor kPredictor>
+constexpr int order_of() noexcept {
+  return kPredictor == Predictor::second ? 2 : kPredictor == Predictor::first ? 1 : 0;
+}
+
+template <Predictor kPredictor>
+STRETTO_INLINE std::uint8_t* write_block16(__m512i e, std::uint8_t* p, std::uint8_t* width) noexcept {
+  const __m512i planes = planes_of_words(e);
+  _mm512_storeu_si512(p, planes);
+  const unsigned w = kPredictor == Predictor::none_unsigned ? unsigned_width(planes) : signed_width(planes);
+  *width = static_cast<std::uint8_t>(w);
+  return p + 4 * w;
+}
+
+// Base and slope of a fresh group.
+template <Predictor kPredictor>
+STRETTO_INLINE void fresh16(const std::int16_t* q, std::int32_t* base, std::int32_t* slope) noexcept {
+  *slope = kPredictor == Predictor::second ? q[1] - q[0] : 0;
+  *base = kPredictor >= Predictor::first ? q[0] - *slope : 0;
+}
+
+template <Predictor kPredictor>
+STRETTO_INLINE std::size_t encode16(const std::int16_t* q, std::uint8_t* out) noexcept {
+  std::int32_t base = 0, slope = 0;
+  fresh16<kPredictor>(q, &base, &slope);
+  std::uint8_t* p = write_head(kPredictor, base, slope, out);
+  Residuals16<order_of<kPredictor>()> residuals;
+  residuals.code = _mm512_set1_epi16(static_cast<short>(base));
+  residuals.difference = _mm512_set1_epi16(static_cast<short>(slope));
+  alignas(32) std::uint8_t width[kBlocks];
+  for (int b = 0; b < kBlocks; ++b)
+    p = write_block16<kPredictor>(next(residuals, _mm512_load_si512(q + 32 * b)), p, width + b);
+  return finish_group(width, out, p);
+}
+
+STRETTO_INLINE std::uint64_t code_bound(const Quantised& q) noexcept {
+  const std::int32_t below = -q.least;
+  return static_cast<std::uint64_t>(below > q.most ? below : q.most);
+}
+
+STRETTO_INLINE void note_bound(Tally* tally, std::uint64_t bound) noexcept {
+  if (bound > tally->bound) tally->bound = bound;
+}
+
+STRETTO_INLINE Predictor choose16(const std::int16_t* q, std::int32_t least) noexcept {
+  const int order = choose_order16(q);
+  if (order == 1) return Predictor::first;
+  if (order == 2) return Predictor::second;
+  return least < 0 ? Predictor::none_signed : Predictor::none_unsigned;
+}
+
+template <class T>
+STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int16_t q[kGroup];
+  const Quantised found = quantise16(x, grid, q);
+  if (!found.safe) return compress_wide(x, grid, out, tally);
+  if (found.least == 0 && found.most == 0) return 0;
+  note_bound(tally, code_bound(found));
+  switch (choose16(q, found.least)) {
+    case Predictor::none_unsigned: return encode16<Predictor::none_unsigned>(q, out);
+    case Predictor::none_signed: return encode16<Predictor::none_signed>(q, out);
+    case Predictor::first: return encode16<Predictor::first>(q, out);
+    case Predictor::second: break;
+  }
+  return encode16<Predictor::second>(q, out);
+}
+
+// Codes q as residuals of kPredictor, plus the blocks of group a, whose predictor is the same.
+template <Predictor kPredictor>
+STRETTO_INLINE std::size_t add_encode16(const NarrowGroup& a, const std::int16_t* q, std::int32_t base, std::int32_t slope,
+                                        std::uint8_t* out) noexcept {
+  constexpr bool kUnsigned = kPredictor == Predictor::none_unsigned;
+  const auto sum = [](std::int32_t u, std::int32_t v) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v)); };
+  std::uint8_t* p = write_head(kPredictor, sum(a.base, base), sum(a.slope, slope), out);
+  const std::uint8_t* pa = a.planes;
+  Residuals16<order_of<kPredictor>()> residuals;
+  residuals.code = _mm512_set1_epi16(static_cast<short>(base));
+  residuals.difference = _mm512_set1_epi16(static_cast<short>(slope));
+  alignas(32) std::uint8_t width[kBlocks];
+  for (int b = 0; b < kBlocks; ++b) {
+    const __m512i e = next(residuals, _mm512_load_si512(q + 32 * b));
+    const unsigned w = a.width[b];
+    if (__builtin_expect(w <= 15, 1)) {
+      const __m512i f = read_words<kUnsigned>(pa, w);
+      const __m512i s = _mm512_add_epi16(e, f);
+      // Residuals of second order may need all 16 bits, their sum one more; unsigned ones at most 13.
+      if (kUnsigned || __builtin_expect(_mm512_cmpneq_epi16_mask(s, _mm512_adds_epi16(e, f)) == 0, 1)) {
+        p = write_block16<kPredictor>(s, p, width + b);
+        pa += 4 * w;
+        continue;
+      }
+    }
+    const Pair f = read_pair<kUnsigned>(pa, w);
+    const __m512i e0 = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(e)), e1 = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(e, 1));
+    width[b] = static_cast<std::uint8_t>(write_block32<kUnsigned>(_mm512_add_epi32(e0, f.v0), _mm512_add_epi32(e1, f.v1), p));
+    p += 4 * width[b];
+    pa += 4 * w;
+  }
+  return finish_group(width, out, p);
+}
+
+template <class T>
+STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
+                                      std::uint8_t* out, Tally* tally) noexcept {
+  NarrowGroup group;
+  if (!read_group(a, words, &group)) return kDeclined;
+  alignas(64) std::int16_t q[kGroup];
+  const Quantised found = quantise16(x, grid, q);
+  const Predictor own = found.safe ? choose16(q, found.least) : Predictor::none_unsigned;
+  if (!found.safe || group.predictor < own) {  // in two steps
+    std::uint8_t compressed[kKernelRoom];
+    const std::size_t n = compress(x, grid, compressed, tally);
+    return n == kDeclined ? kDeclined : add(a, words, compressed, n, false, out);
+  }
+  note_bound(tally, code_bound(found));
+  std::int32_t base = 0, slope = 0;
+  if (group.predictor == own) {
+    if (own == Predictor::first) fresh16<Predictor::first>(q, &base, &slope);
+    if (own == Predictor::second) fresh16<Predictor::second>(q, &base, &slope);
+  } else if (own == Predictor::first) {
+    base = q[0];  // raised: the base stays, and there is no slope
+  }
+  switch (group.predictor) {
+    case Predictor::none_unsigned: return add_encode16<Predictor::none_unsigned>(group, q, 0, 0, out);
+    case Predictor::none_signed: return add_encode16<Predictor::none_signed>(group, q, 0, 0, out);
+    case Predictor::first: return add_encode16<Predictor::first>(group, q, base, slope, out);
+    case Predictor::second: break;
+  }
+  return add_encode16<Predictor::second>(group, q, base, slope, out);
+}
+
+}  // namespace
+
+std::size_t compress_f32(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  return compress(x, grid, out, tally);
+}
+std::size_t compress_f64(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  return compress(x, grid, out, tally);
+}
+std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
+                           std::uint8_t* out, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, tally);
+}
+std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
+                           std::uint8_t* out, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, tally);
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512

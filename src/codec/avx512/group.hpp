@@ -1,0 +1,85 @@
+// A narrow group read for the kernels: word 0, base, slope, widths, planes, checked as parse_group() does.
+#pragma once
+
+#include "codec/avx512/planes.hpp"
+
+namespace stretto::codec::avx512 {
+
+struct NarrowGroup {
+  Predictor predictor;
+  std::int32_t base, slope;
+  const std::uint8_t* planes;
+  alignas(32) std::uint8_t width[kBlocks];
+};
+
+STRETTO_AVX512_BEGIN
+
+// False for anything but a well-formed narrow group without exceptions.
+STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
+  g->base = g->slope = 0;
+  if (words == 0) {
+    g->predictor = Predictor::none_unsigned;
+    g->planes = p;
+    _mm256_store_si256(reinterpret_cast<__m256i*>(g->width), _mm256_setzero_si256());
+    return true;
+  }
+  const auto word = load<std::uint32_t>(p);
+  const auto form = static_cast<Form>(word >> 4 & 7);
+  if ((word & (kWideBit | kExceptionsBit)) || form > Form::masked_bytes) return false;
+  g->predictor = static_cast<Predictor>(word & 3);
+  const std::uint8_t* end = p + 4 * words;
+  const std::uint8_t* at = p + 4;
+  const bool has_base = g->predictor >= Predictor::first, is_short = word & kShortBaseBit;
+  if (is_short ? !has_base : (word >> 8) != 0) return false;
+  const std::size_t codes = (has_base && !is_short) + (g->predictor == Predictor::second);
+  if (words < 1 + codes) return false;
+  if (is_short) {
+    g->base = static_cast<std::int32_t>(word) >> 8;
+  } else if (has_base) {
+    g->base = load<std::int32_t>(at);
+    at += 4;
+  }
+  if (g->predictor == Predictor::second) {
+    g->slope = load<std::int32_t>(at);
+    at += 4;
+  }
+  const std::uint8_t* widths = nullptr;
+  if (!read_widths(form, p, end, g->width, &widths)) return false;
+  g->planes = at;
+  const int planes = planes_in(g->width, g->predictor == Predictor::none_unsigned ? 31 : 32);
+  return planes >= 0 && widths - at == 4 * planes;
+}
+
+// Writes word 0, base and slope; where the planes begin.
+STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, std::int32_t slope, std::uint8_t* out) noexcept {
+  std::uint32_t word = static_cast<std::uint32_t>(predictor);
+  std::uint8_t* p = out + 4;
+  if (predictor >= Predictor::first) {
+    if (base >= -(1 << 23) && base < (1 << 23)) {
+      word |= kShortBaseBit | static_cast<std::uint32_t>(base) << 8;
+    } else {
+      store(p, base);
+      p += 4;
+    }
+  }
+  if (predictor == Predictor::second) {
+    store(p, slope);
+    p += 4;
+  }
+  store(out, word);
+  return p;
+}
+
+// Writes the widths behind the planes, which end at p, and completes word 0. Words of the group.
+STRETTO_INLINE std::size_t finish_group(const std::uint8_t* width, std::uint8_t* out, std::uint8_t* p) noexcept {
+  Form form{};
+  p += write_widths(width, p, &form);
+  const auto word = load<std::uint32_t>(out);
+  if (form == Form::zero && word == static_cast<std::uint32_t>(Predictor::none_unsigned)) return 0;
+  store(out, word | static_cast<std::uint32_t>(form) << 4);
+  return static_cast<std::size_t>(p - out) / 4;
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512

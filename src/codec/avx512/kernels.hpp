@@ -1,0 +1,30 @@
+// The kernels of this directory; their contracts are those of codec/kernels.hpp.
+#pragma once
+
+#include "codec/kernels.hpp"
+
+namespace stretto::codec::avx512 {
+
+std::size_t compress_f32(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
+std::size_t compress_f64(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept;
+std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
+                           std::uint8_t* out, Tally* tally) noexcept;
+std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
+                           std::uint8_t* out, Tally* tally) noexcept;
+
+// Groups with codes beyond 16 bits or with exceptions.
+std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
+std::size_t compress_wide(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept;
+
+bool decompress_f32(const std::uint8_t* p, std::size_t words, const Grid<float>& grid, std::uint64_t code_bound,
+                    std::uint32_t divisor, bool stream, float* y) noexcept;
+bool decompress_f64(const std::uint8_t* p, std::size_t words, const Grid<double>& grid, std::uint64_t code_bound,
+                    std::uint32_t divisor, bool stream, double* y) noexcept;
+
+std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
+                std::uint8_t* out) noexcept;
+
+void range_f32(const float* x, std::size_t n, float* lo, float* hi) noexcept;
+void range_f64(const double* x, std::size_t n, double* lo, double* hi) noexcept;
+
+}  // namespace stretto::codec::avx512

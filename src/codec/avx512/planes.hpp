@@ -1,0 +1,236 @@
+// Blocks of 32 residuals to bit planes and back. A plane is a word: bit v of plane i is bit i of residual v.
+//
+// GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes those 8 x 8 bits. So: permute bytes so that a
+// quadword holds one byte of eight residuals (in reverse), transpose, permute bytes so that planes are words.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/avx512/target.hpp"
+#include "codec/format.hpp"
+
+namespace stretto::codec::avx512 {
+
+// Byte permutations and the like, as constants in memory.
+struct PlaneTables {
+  // 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high halves): to quadwords.
+  alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
+  alignas(64) std::uint8_t planes[64];      // transposed quadwords to plane words
+  alignas(64) std::uint8_t bytes_to_planes[32];
+  alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
+  alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
+  // Plane words of a block of width w to reversed quadwords; planes that are not there repeat the last one, the sign.
+  alignas(64) std::uint8_t spread[17][64];
+
+  constexpr PlaneTables() noexcept
+      : gather16(), gather_low(), gather_high(), planes(), bytes_to_planes(), interleave(), low16(), high16(), spread() {
+    for (int g = 0; g < 8; ++g) {
+      for (int k = 0; k < 8; ++k) {
+        const int byte = g / 4, v = 8 * (g % 4) + 7 - k;
+        gather16[8 * g + k] = static_cast<std::uint8_t>(2 * v + byte);
+        gather_low[8 * g + k] = static_cast<std::uint8_t>(4 * v + byte);  // v < 16: first register, else second (bit 6)
+        gather_high[8 * g + k] = static_cast<std::uint8_t>(4 * v + byte + 2);
+      }
+    }
+    for (int h = 0; h < 2; ++h)
+      for (int i = 0; i < 8; ++i)
+        for (int j = 0; j < 4; ++j) planes[32 * h + 4 * i + j] = static_cast<std::uint8_t>(32 * h + 8 * j + i);
+    for (int i = 0; i < 32; ++i) bytes_to_planes[i] = static_cast<std::uint8_t>(8 * (i / 8) + 7 - i % 8);
+    for (int v = 0; v < 32; ++v) {
+      interleave[2 * v] = static_cast<std::uint8_t>(v);
+      interleave[2 * v + 1] = static_cast<std::uint8_t>(32 + v);
+    }
+    for (int v = 0; v < 16; ++v) {
+      for (int b = 0; b < 4; ++b) {
+        low16[4 * v + b] = static_cast<std::uint8_t>((b / 2) * 64 + (b & 1) * 32 + v);
+        high16[4 * v + b] = static_cast<std::uint8_t>((b / 2) * 64 + (b & 1) * 32 + 16 + v);
+      }
+    }
+    for (int w = 0; w <= 16; ++w)
+      for (int h = 0; h < 2; ++h)
+        for (int i = 0; i < 8; ++i)
+          for (int j = 0; j < 4; ++j) {
+            const int plane = 8 * h + i, last = w > 0 ? w - 1 : 0;
+            spread[w][32 * h + 8 * j + 7 - i] = static_cast<std::uint8_t>(4 * (plane < last ? plane : last) + j);
+          }
+  }
+};
+inline constexpr PlaneTables kTables{};
+
+STRETTO_AVX512_BEGIN
+
+#define STRETTO_INLINE static inline __attribute__((always_inline))
+
+STRETTO_INLINE __m512i identity() noexcept { return _mm512_set1_epi64(static_cast<long long>(0x8040201008040201ull)); }
+STRETTO_INLINE __m512i transpose(__m512i x) noexcept { return _mm512_gf2p8affine_epi64_epi8(identity(), x, 0); }
+STRETTO_INLINE __m256i transpose(__m256i x) noexcept {
+  return _mm256_gf2p8affine_epi64_epi8(_mm512_castsi512_si256(identity()), x, 0);
+}
+
+// Words of v moved up by one, the last word of `before` first.
+STRETTO_INLINE __m512i lag16(__m512i v, __m512i before) noexcept {
+  return _mm512_shldi_epi32(v, _mm512_alignr_epi32(v, before, 15), 16);
+}
+STRETTO_INLINE __m512i lag32(__m512i v, __m512i before) noexcept { return _mm512_alignr_epi32(v, before, 15); }
+
+// 32 words of 16 bits -> 16 planes.
+STRETTO_INLINE __m512i planes_of_words(__m512i e) noexcept {
+  const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
+}
+// 32 bytes -> 8 planes.
+STRETTO_INLINE __m256i planes_of_bytes(__m256i e) noexcept {
+  const __m256i r = _mm256_permutexvar_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.bytes_to_planes)), e);
+  return _mm256_permutexvar_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.planes)), transpose(r));
+}
+// 2 x 16 words of 32 bits -> planes 0-15, 16-31.
+STRETTO_INLINE __m512i low_planes(__m512i e0, __m512i e1) noexcept {
+  const __m512i t = transpose(_mm512_permutex2var_epi8(e0, _mm512_load_si512(kTables.gather_low), e1));
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
+}
+STRETTO_INLINE __m512i high_planes(__m512i e0, __m512i e1) noexcept {
+  const __m512i t = transpose(_mm512_permutex2var_epi8(e0, _mm512_load_si512(kTables.gather_high), e1));
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
+}
+
+// Width of a block from its planes: one more than the highest plane that differs from the one below (signed), or is not
+// zero (unsigned).
+STRETTO_INLINE unsigned signed_width(__m512i planes) noexcept {
+  const __m512i below = _mm512_alignr_epi32(planes, _mm512_setzero_si512(), 15);
+  return 32 - _lzcnt_u32(_mm512_cmpneq_epi32_mask(planes, below));
+}
+STRETTO_INLINE unsigned unsigned_width(__m512i planes) noexcept {
+  return 32 - _lzcnt_u32(_mm512_test_epi32_mask(planes, planes));
+}
+STRETTO_INLINE unsigned signed_width(__m256i planes) noexcept {
+  const __m256i below = _mm256_alignr_epi32(planes, _mm256_setzero_si256(), 7);
+  return 32 - _lzcnt_u32(_mm256_cmpneq_epi32_mask(planes, below));
+}
+STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
+  return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
+}
+
+// Writes a block of 32-bit residuals (128 bytes may be touched); its width.
+template <bool kUnsigned>
+STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) noexcept {
+  const __m512i low = low_planes(e0, e1), high = high_planes(e0, e1);
+  _mm512_storeu_si512(p, low);
+  _mm512_storeu_si512(p + 64, high);
+  std::uint32_t differ = 0;
+  if constexpr (kUnsigned) {
+    differ = static_cast<std::uint32_t>(_mm512_test_epi32_mask(low, low)) |
+             static_cast<std::uint32_t>(_mm512_test_epi32_mask(high, high)) << 16;
+  } else {
+    const __m512i below_low = _mm512_alignr_epi32(low, _mm512_setzero_si512(), 15);
+    const __m512i below_high = _mm512_alignr_epi32(high, low, 15);
+    differ = static_cast<std::uint32_t>(_mm512_cmpneq_epi32_mask(low, below_low)) |
+             static_cast<std::uint32_t>(_mm512_cmpneq_epi32_mask(high, below_high)) << 16;
+  }
+  return 32 - _lzcnt_u32(differ);
+}
+
+// Residuals of a block of width w at p; never reads beyond its 4 w bytes. Bytes for w <= 8, words for w <= 16, else two
+// registers of 32-bit words. Signed unless kUnsigned.
+template <bool kUnsigned>
+STRETTO_INLINE __m256i read_bytes(const std::uint8_t* p, unsigned w) noexcept {
+  const __m256i t = _mm256_maskz_loadu_epi32(static_cast<__mmask8>(_bzhi_u32(0xff, w)), p);
+  const auto* index = reinterpret_cast<const __m256i*>(kTables.spread[kUnsigned ? 16 : w]);
+  return transpose(_mm256_permutexvar_epi8(_mm256_load_si256(index), t));
+}
+template <bool kUnsigned>
+STRETTO_INLINE __m512i read_words_split(const std::uint8_t* p, unsigned w) noexcept {  // 32 low bytes, 32 high bytes
+  const __m512i t = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(_bzhi_u32(0xffff, w)), p);
+  return transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[kUnsigned ? 16 : w]), t));
+}
+template <bool kUnsigned>
+STRETTO_INLINE __m512i read_words(const std::uint8_t* p, unsigned w) noexcept {
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), read_words_split<kUnsigned>(p, w));
+}
+struct Pair {
+  __m512i v0, v1;
+};
+template <bool kUnsigned>
+STRETTO_INLINE Pair read_pair(const std::uint8_t* p, unsigned w) noexcept {
+  if (w <= 16) {
+    const __m512i t = read_words<kUnsigned>(p, w);
+    const __m256i a = _mm512_castsi512_si256(t), b = _mm512_extracti64x4_epi64(t, 1);
+    if constexpr (kUnsigned) return {_mm512_cvtepu16_epi32(a), _mm512_cvtepu16_epi32(b)};
+    return {_mm512_cvtepi16_epi32(a), _mm512_cvtepi16_epi32(b)};
+  }
+  const __m512i low = read_words_split<true>(p, 16), high = read_words_split<kUnsigned>(p + 64, w - 16);
+  return {_mm512_permutex2var_epi8(low, _mm512_load_si512(kTables.low16), high),
+          _mm512_permutex2var_epi8(low, _mm512_load_si512(kTables.high16), high)};
+}
+
+// The widths of a group, written at p in the form that the format prescribes. Bytes written; *form says which.
+STRETTO_INLINE std::size_t write_widths(const std::uint8_t* width, std::uint8_t* p, Form* form) noexcept {
+  const __m256i w = _mm256_load_si256(reinterpret_cast<const __m256i*>(width));
+  const std::uint32_t mask = _mm256_test_epi8_mask(w, w);
+  if (mask == 0) {
+    *form = Form::zero;
+    return 0;
+  }
+  const auto n = static_cast<std::size_t>(_mm_popcnt_u32(mask));
+  const bool nibbles = _mm256_cmpgt_epi8_mask(w, _mm256_set1_epi8(15)) == 0;
+  const std::size_t plain = nibbles ? 16 : 32;
+  const std::size_t packed = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
+  const bool masked = packed + 4 < plain;
+  __m256i v = masked ? _mm256_maskz_compress_epi8(mask, w) : w;
+  if (nibbles)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtepi16_epi8(_mm256_or_si256(v, _mm256_srli_epi16(v, 4))));
+  else
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  if (!masked) {
+    *form = nibbles ? Form::nibbles : Form::bytes;
+    return plain;
+  }
+  store(p + packed, mask);
+  *form = nibbles ? Form::masked_nibbles : Form::masked_bytes;
+  return packed + 4;
+}
+
+// The widths of a group from its end; *begin is where they begin. False if malformed (sum of widths aside).
+STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std::uint8_t* end, std::uint8_t* width,
+                                const std::uint8_t** begin) noexcept {
+  std::uint32_t mask = ~0u;
+  if (form == Form::zero) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(width), _mm256_setzero_si256());
+    *begin = end;
+    return true;
+  }
+  const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
+  const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;
+  if (masked) {
+    if (end - group < 8) return false;
+    end -= 4;
+    mask = load<std::uint32_t>(end);
+    if (mask == 0) return false;
+  }
+  const auto n = static_cast<std::size_t>(_mm_popcnt_u32(mask));
+  const std::size_t bytes = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
+  if (static_cast<std::size_t>(end - group) < bytes + 4) return false;
+  end -= bytes;
+  const __m256i raw = _mm256_maskz_loadu_epi8(_bzhi_u32(~0u, static_cast<unsigned>(bytes)), end);
+  __m256i w = raw;
+  if (nibbles) {
+    const __m256i words = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(raw));
+    w = _mm256_and_si256(_mm256_or_si256(words, _mm256_slli_epi16(words, 4)), _mm256_set1_epi8(15));
+  }
+  if (masked) w = _mm256_maskz_expand_epi8(mask, w);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(width), w);
+  *begin = end;
+  return true;
+}
+
+// Sum of the 32 widths, or -1 if one exceeds `most`.
+STRETTO_INLINE int planes_in(const std::uint8_t* width, int most) noexcept {
+  const __m256i w = _mm256_load_si256(reinterpret_cast<const __m256i*>(width));
+  if (_mm256_cmpgt_epu8_mask(w, _mm256_set1_epi8(static_cast<char>(most)))) return -1;
+  const __m256i s = _mm256_sad_epu8(w, _mm256_setzero_si256());
+  const __m128i t = _mm_add_epi64(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+  return _mm_cvtsi128_si32(t) + _mm_extract_epi32(t, 2);
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512

@@ -1,0 +1,15 @@
+// Code between STRETTO_AVX512_BEGIN and STRETTO_AVX512_END is compiled for processors with AVX-512 (F, BW, DQ, VL, CD, VBMI, VBMI2,
+// VNNI, BITALG) and GFNI, and only that: headers included before keep the build's own target, so no such instruction
+// leaks into code that runs everywhere.
+#pragma once
+
+#include <immintrin.h>
+
+#if defined(__clang__)
+#define STRETTO_AVX512_BEGIN \
+  _Pragma("clang attribute push(__attribute__((target(\"avx2,fma,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2,avx512vnni,avx512bitalg,gfni\"))), apply_to = function)")
+#define STRETTO_AVX512_END _Pragma("clang attribute pop")
+#else
+#define STRETTO_AVX512_BEGIN _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2,avx512vnni,avx512bitalg,gfni\")")
+#define STRETTO_AVX512_END _Pragma("GCC pop_options")
+#endif

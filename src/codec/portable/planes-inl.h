@@ -1,0 +1,189 @@
+// Blocks of 32 residuals to bit planes and back. Both directions are one 8 x 8 bit transposition of each 8-byte word: planes
+// 0-7 of a block, their bytes sorted so that those of 8 values stand together, become the low bytes of 32 values.
+#if defined(STRETTO_PORTABLE_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_PLANES_INL_H_
+#undef STRETTO_PORTABLE_PLANES_INL_H_
+#else
+#define STRETTO_PORTABLE_PLANES_INL_H_
+#endif
+
+#include "codec/portable/packed_group.hpp"
+#include "codec/portable/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+using V8 = hn::Vec<Tag<std::uint8_t>>;
+
+// Row n: n words of ones, then zeros: keeps the first n planes of eight.
+alignas(32) inline constexpr std::uint32_t kFirstPlanes[9][8] = {
+    {0},
+    {~0u},
+    {~0u, ~0u},
+    {~0u, ~0u, ~0u},
+    {~0u, ~0u, ~0u, ~0u},
+    {~0u, ~0u, ~0u, ~0u, ~0u},
+    {~0u, ~0u, ~0u, ~0u, ~0u, ~0u},
+    {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u},
+    {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u},
+};
+
+// Bit j of byte i <-> bit i of byte j, in each word of 8 bytes.
+HWY_INLINE V8 TransposeBits(V8 v) {
+  const Tag<std::uint64_t> d;
+  auto x = hn::BitCast(d, v);
+  auto t = hn::And(hn::Xor(x, hn::ShiftRight<7>(x)), hn::Set(d, 0x00aa00aa00aa00aa));
+  x = hn::Xor(hn::Xor(x, t), hn::ShiftLeft<7>(t));
+  t = hn::And(hn::Xor(x, hn::ShiftRight<14>(x)), hn::Set(d, 0x0000cccc0000cccc));
+  x = hn::Xor(hn::Xor(x, t), hn::ShiftLeft<14>(t));
+  t = hn::And(hn::Xor(x, hn::ShiftRight<28>(x)), hn::Set(d, 0x00000000f0f0f0f0));
+  x = hn::Xor(hn::Xor(x, t), hn::ShiftLeft<28>(t));
+  return hn::BitCast(Tag<std::uint8_t>(), x);
+}
+
+// Transposes each 16 bytes as a 4 x 4 matrix.
+HWY_INLINE V8 TransposeBytes(V8 v) {
+  alignas(16) static constexpr std::uint8_t kIndex[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+  const Tag<std::uint8_t> d;
+  return hn::TableLookupBytes(v, hn::LoadDup128(d, kIndex));
+}
+
+// The eight planes at `planes`, of which the first `count` are the block's, to 32 bytes.
+HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_t* bytes) {
+  const Tag<std::uint8_t> d;
+  const Tag<std::uint32_t> d32;
+  const auto* keep = reinterpret_cast<const std::uint8_t*>(kFirstPlanes[count]);
+  if constexpr (kBytes == 32) {
+    alignas(32) static constexpr std::uint32_t kPairs[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+    const V8 v = TransposeBytes(hn::And(hn::LoadU(d, planes), hn::Load(d, keep)));
+    const auto words = hn::TableLookupLanes(hn::BitCast(d32, v), hn::SetTableIndices(d32, kPairs));
+    hn::Store(TransposeBits(hn::BitCast(d, words)), d, bytes);
+  } else {
+    const auto low = hn::BitCast(d32, TransposeBytes(hn::And(hn::LoadU(d, planes), hn::Load(d, keep))));
+    const auto high = hn::BitCast(d32, TransposeBytes(hn::And(hn::LoadU(d, planes + 16), hn::Load(d, keep + 16))));
+    hn::Store(TransposeBits(hn::BitCast(d, hn::InterleaveLower(d32, low, high))), d, bytes);
+    hn::Store(TransposeBits(hn::BitCast(d, hn::InterleaveUpper(d32, low, high))), d, bytes + 16);
+  }
+}
+
+// The reverse: 32 bytes (two vectors a, b of 16, or one, a) to eight planes.
+HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
+  const Tag<std::uint8_t> d;
+  const Tag<std::uint32_t> d32;
+  const auto words = hn::BitCast(d32, TransposeBits(a));
+  if constexpr (kBytes == 32) {
+    alignas(32) static constexpr std::uint32_t kEvenOdd[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+    const auto sorted = hn::TableLookupLanes(words, hn::SetTableIndices(d32, kEvenOdd));
+    hn::StoreU(TransposeBytes(hn::BitCast(d, sorted)), d, planes);
+  } else {
+    const auto more = hn::BitCast(d32, TransposeBits(b));
+    hn::StoreU(TransposeBytes(hn::BitCast(d, hn::ConcatEven(d32, more, words))), d, planes);
+    hn::StoreU(TransposeBytes(hn::BitCast(d, hn::ConcatOdd(d32, more, words))), d, planes + 16);
+  }
+}
+
+// Byte `kByte` of 32 residuals to its eight planes.
+template <int kByte, class T>
+HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
+  const Tag<std::uint8_t> d;
+  const Tag<std::uint16_t> d16;
+  if constexpr (sizeof(T) == 2) {
+    const V8 v0 = hn::BitCast(d, hn::Load(Tag<T>(), e)), v1 = hn::BitCast(d, hn::Load(Tag<T>(), e + kLanes<T>));
+    const V8 a = kByte ? hn::ConcatOdd(d, v1, v0) : hn::ConcatEven(d, v1, v0);
+    if constexpr (kBytes == 32) {
+      BytesToPlanes(a, a, planes);
+    } else {
+      const V8 v2 = hn::BitCast(d, hn::Load(Tag<T>(), e + 16)), v3 = hn::BitCast(d, hn::Load(Tag<T>(), e + 24));
+      BytesToPlanes(a, kByte ? hn::ConcatOdd(d, v3, v2) : hn::ConcatEven(d, v3, v2), planes);
+    }
+  } else {
+    // Halves of the 32-bit residuals first, then their bytes.
+    alignas(32) std::int16_t half[kBlock];
+    for (std::size_t i = 0; i < kBlock; i += kLanes<std::int16_t>) {
+      const auto v0 = hn::BitCast(d16, hn::Load(Tag<T>(), e + i));
+      const auto v1 = hn::BitCast(d16, hn::Load(Tag<T>(), e + i + kLanes<T>));
+      hn::Store(hn::BitCast(Tag<std::int16_t>(), kByte >= 2 ? hn::ConcatOdd(d16, v1, v0) : hn::ConcatEven(d16, v1, v0)),
+                Tag<std::int16_t>(), half + i);
+    }
+    PutPlanes<kByte % 2>(half, planes);
+  }
+}
+
+// The w planes of 32 residuals; whole bytes of planes are written, up to 28 bytes too many.
+template <class T>
+HWY_INLINE void PutBlock(const T* e, int w, std::uint8_t* p) {
+  PutPlanes<0>(e, p);
+  if (w > 8) PutPlanes<1>(e, p + 32);
+  if constexpr (sizeof(T) == 4) {
+    if (w > 16) PutPlanes<2>(e, p + 64);
+    if (w > 24) PutPlanes<3>(e, p + 96);
+  }
+}
+
+// Eight planes at p, without reading at or beyond `end`.
+HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int count, std::uint8_t* bytes) {
+  if (HWY_LIKELY(end - p >= 32)) {
+    PlanesToBytes(p, count, bytes);
+    return;
+  }
+  alignas(32) std::uint8_t last[32] = {};
+  std::memcpy(last, p, 4 * static_cast<std::size_t>(count));
+  PlanesToBytes(last, count, bytes);
+}
+
+// Bytes of all residuals, least significant first: Bytes kByte at bytes + kGroup * kByte, as many as the widest block needs.
+HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
+  const int n = g.widest <= 8 ? 1 : (g.widest + 7) / 8;
+  const std::uint8_t* p = g.planes;
+  for (int b = 0; b < kBlocks; ++b) {
+    const int w = g.width[b];
+    std::uint8_t* to = bytes + kBlock * b;
+    ReadPlanes(p, g.end, w < 8 ? w : 8, to);
+    for (int k = 1; k < n; ++k) {
+      const int left = w - 8 * k;
+      if (left > 0)
+        ReadPlanes(p + 32 * k, g.end, left < 8 ? left : 8, to + kGroup * k);
+      else
+        std::memset(to + kGroup * k, 0, kBlock);
+    }
+    p += 4 * w;
+  }
+  return n;
+}
+
+// Residuals of the group, sign extended. T has at least as many bits as the widest block, and one more if predictor 0.
+template <class T>
+HWY_INLINE void ReadResiduals(const PackedGroup& g, T* e) {
+  alignas(64) std::uint8_t bytes[sizeof(T) * kGroup];
+  const Tag<T> d;
+  if (g.widest == 0) {
+    for (std::size_t i = 0; i < kGroup; i += kLanes<T>) hn::Store(hn::Zero(d), d, e + i);
+    return;
+  }
+  using U = std::make_unsigned_t<T>;
+  const hn::Rebind<std::uint8_t, Tag<U>> narrow;
+  const Tag<U> du;
+  const int n = ReadBytes(g, bytes);
+  const bool is_signed = g.predictor != Predictor::none_unsigned;
+  for (int b = 0; b < kBlocks; ++b) {
+    const int w = g.width[b];
+    const U top = is_signed && w > 0 ? static_cast<U>(U{1} << (w - 1)) : U{0};
+    const auto sign = hn::Set(du, top);
+    for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1); i += kLanes<T>) {
+      auto v = hn::PromoteTo(du, hn::Load(narrow, bytes + i));
+      if (n > 1) v = hn::Or(v, hn::ShiftLeft<8>(hn::PromoteTo(du, hn::Load(narrow, bytes + kGroup + i))));
+      if constexpr (sizeof(T) == 4) {
+        if (n > 2) v = hn::Or(v, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::Load(narrow, bytes + 2 * kGroup + i))));
+        if (n > 3) v = hn::Or(v, hn::ShiftLeft<24>(hn::PromoteTo(du, hn::Load(narrow, bytes + 3 * kGroup + i))));
+      }
+      hn::Store(hn::BitCast(d, hn::Sub(hn::Xor(v, sign), sign)), d, e + i);
+    }
+  }
+}
+
+#endif  // STRETTO_PORTABLE_TARGET
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target

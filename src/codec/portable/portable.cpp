@@ -1,0 +1,276 @@
+// The kernels of one instruction set, compiled once for each (foreach_target.h), and the choice among them.
+#include "codec/portable/portable.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/cache_control.h"
+// After foreach_target.h, which sets the target for all that follow.
+#include "codec/portable/residuals-inl.h"
+#include "codec/portable/values-inl.h"
+
+#ifndef STRETTO_PORTABLE_ONCE
+#define STRETTO_PORTABLE_ONCE
+namespace stretto::codec {
+struct Target {
+  const char* name;
+  const Kernels* kernels;
+};
+}  // namespace stretto::codec
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+// Codes up to this are handled in 16 bits: their second differences fit.
+inline constexpr std::uint32_t kSmallCode = 8191;
+
+// Codes of 1,024 values, in 16 bits where all are small, else in 32.
+struct Codes1024 {
+  Row<std::int16_t> small;
+  Row<std::int32_t> large;
+  CodeRange range;
+  bool is_small = true;
+
+  void quantise(const float* x, const Grid<float>& grid) { range = Quantise(x, grid, small.at()); }
+  void quantise(const double* x, const Grid<double>& grid) {
+    range = Quantise(x, grid, large.at());
+    is_small = range.bound() <= kSmallCode;
+    if (range.good() && is_small) Narrow(large.at(), small.at());
+  }
+  int order() { return is_small ? ChooseOrder(small.at()) : ChooseOrder(large.at()); }
+  Predictor predictor() {
+    const int k = order();
+    if (k > 0) return k == 1 ? Predictor::first : Predictor::second;
+    return range.least >= 0 ? Predictor::none_unsigned : Predictor::none_signed;
+  }
+};
+
+template <class T>
+std::size_t CompressAs(Predictor p, T* q, std::uint8_t* out) {
+  Row<T> e;
+  std::int32_t base, slope;
+  const T* residuals = FreshResiduals(order_of(p), q, e.at(), &base, &slope);
+  return WriteGroup(p, base, slope, residuals, out);
+}
+
+template <class T>
+std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
+  Codes1024 codes;
+  codes.quantise(x, grid);
+  if (!codes.range.good()) return kDeclined;
+  const Predictor p = codes.predictor();
+  tally->merge({codes.range.bound(), 0});
+  return codes.is_small ? CompressAs(p, codes.small.at(), out) : CompressAs(p, codes.large.at(), out);
+}
+
+// Raises residuals at *e to the next order `times` times, to and fro between *e and *spare.
+template <class T>
+HWY_INLINE void Raise(int times, T** e, T** spare) {
+  for (; times > 0; --times) {
+    Difference(*e, T{0}, *spare);
+    std::swap(*e, *spare);
+  }
+}
+
+// Largest magnitude of a residual of the group, once it is raised to `order`.
+std::uint64_t LargestResidual(const PackedGroup& g, int order) {
+  const std::uint64_t bits = static_cast<std::uint64_t>(g.widest) + (g.predictor == Predictor::none_unsigned ? 1 : 0);
+  return g.widest == 0 ? 0 : std::uint64_t{1} << (bits - 1) << (order - order_of(g.predictor));
+}
+
+// out = a + b or a - b from residuals of one order. Unsigned residuals that need all of T: declined.
+template <class T>
+std::size_t WriteSum(Predictor p, const PackedGroup& a, T* ea, std::int32_t base_b, std::int32_t slope_b, const T* eb, bool negate_b,
+                     std::uint8_t* out) {
+  const Tag<T> d;
+  auto all = hn::Zero(d);
+  for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
+    const auto va = hn::Load(d, ea + i), vb = hn::Load(d, eb + i);
+    const auto sum = negate_b ? hn::Sub(va, vb) : hn::Add(va, vb);
+    all = hn::Or(all, sum);
+    hn::Store(sum, d, ea + i);
+  }
+  if (p == Predictor::none_unsigned && !hn::AllFalse(d, hn::Lt(all, hn::Zero(d)))) return kDeclined;
+  const auto sum = [negate_b](std::int32_t x, std::int32_t y) {
+    const auto u = static_cast<std::uint32_t>(x), v = static_cast<std::uint32_t>(y);
+    return static_cast<std::int32_t>(negate_b ? u - v : u + v);
+  };
+  return WriteGroup(p, sum(a.base, base_b), sum(a.slope, slope_b), ea, out);
+}
+
+template <class T>
+std::size_t AddAs(Predictor p, const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out) {
+  Row<T> rows[3];
+  T *ea = rows[0].at(), *eb = rows[1].at(), *spare = rows[2].at();
+  ReadResiduals(a, ea);
+  ReadResiduals(b, eb);
+  Raise(order_of(p) - order_of(a.predictor), &ea, &spare);
+  Raise(order_of(p) - order_of(b.predictor), &eb, &spare);
+  return WriteSum(p, a, ea, b.base, b.slope, eb, negate_b, out);
+}
+
+std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
+                std::uint8_t* out) {
+  PackedGroup ga, gb;
+  if (!parse_packed(a, a_words, &ga) || !parse_packed(b, b_words, &gb)) return kDeclined;
+  Predictor p = ga.predictor > gb.predictor ? ga.predictor : gb.predictor;
+  if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
+  const int order = order_of(p);
+  const bool is_small = LargestResidual(ga, order) + LargestResidual(gb, order) <= 0x7fff;
+  return is_small ? AddAs<std::int16_t>(p, ga, gb, negate_b, out) : AddAs<std::int32_t>(p, ga, gb, negate_b, out);
+}
+
+// a plus the fresh group of codes q, whose predictor is `own`; p is the larger of the two.
+template <class T>
+std::size_t AddFreshAs(Predictor p, const PackedGroup& a, Predictor own, T* q, std::uint8_t* out) {
+  Row<T> rows[3];
+  T *ea = rows[0].at(), *spare = rows[1].at(), *free_row = rows[2].at();
+  std::int32_t base, slope;
+  T* ex = FreshResiduals(order_of(own), q, free_row, &base, &slope);
+  Raise(order_of(p) - order_of(own), &ex, &spare);
+  ReadResiduals(a, ea);
+  Raise(order_of(p) - order_of(a.predictor), &ea, &spare);
+  return WriteSum(p, a, ea, base, slope, ex, false, out);
+}
+
+template <class T>
+std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
+  PackedGroup ga;
+  if (!parse_packed(a, words, &ga)) return kDeclined;
+  Codes1024 codes;
+  codes.quantise(x, grid);
+  if (!codes.range.good()) return kDeclined;
+  const Predictor own = codes.predictor();
+  const Predictor p = ga.predictor > own ? ga.predictor : own;
+  const int order = order_of(p);
+  const bool fits = codes.is_small && LargestResidual(ga, order) + (std::uint64_t{codes.range.bound()} << order) <= 0x7fff;
+  if (codes.is_small && !fits) Widen(codes.small.at(), codes.large.at());
+  const std::size_t n = fits ? AddFreshAs(p, ga, own, codes.small.at(), out) : AddFreshAs(p, ga, own, codes.large.at(), out);
+  if (n != kDeclined) tally->merge({codes.range.bound(), 0});
+  return n;
+}
+
+template <bool kStream, class T>
+void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_bound, std::uint32_t divisor, T* y) {
+  Codes1024 codes;
+  if (ReadCodes(g, codes.small.at())) {
+    if constexpr (sizeof(T) == 4) {
+      // In either precision the product of 16 and 24 bits is rounded once.
+      if (divisor == 1) {
+        PutSingle<kStream>(codes.small.at(), grid, y);
+        return;
+      }
+    }
+    Widen(codes.small.at(), codes.large.at());
+  } else {
+    ReadCodes(g, codes.large.at());
+    if constexpr (sizeof(T) == 4) {
+      if (divisor == 1 && code_bound <= kSingleLimit) {
+        PutSingle<kStream>(codes.large.at(), grid, y);
+        return;
+      }
+    }
+  }
+  PutDouble<kStream>(codes.large.at(), grid, divisor, y);
+}
+
+// Exceptions are put in place after the codes. Verbatim, wide and malformed groups: declined.
+template <class T>
+HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
+                                       std::uint32_t divisor, T* y) {
+  GroupView view;
+  if (!parse_group(p, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &view)) return false;
+  if (view.verbatim || view.wide) return false;
+  PackedGroup g;
+  g.predictor = view.predictor;
+  g.base = static_cast<std::int32_t>(view.base);
+  g.slope = static_cast<std::int32_t>(view.slope);
+  g.planes = view.planes;
+  g.end = p + 4 * words;
+  std::memcpy(g.width, view.width, sizeof g.width);
+  g.widest = *std::max_element(g.width, g.width + kBlocks);
+  DecompressTo<false>(g, grid, code_bound, divisor, y);
+  decode_exceptions(view, divisor, y);
+  return true;
+}
+
+template <class T>
+bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound, std::uint32_t divisor,
+                bool stream, T* y) {
+  PackedGroup g;
+  if (!parse_packed(p, words, &g)) return DecompressExceptions(p, words, grid, code_bound, divisor, y);
+  if (stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0) {
+    DecompressTo<true>(g, grid, code_bound, divisor, y);
+    hwy::FlushStream();  // whoever is told that this is done sees it
+  } else {
+    DecompressTo<false>(g, grid, code_bound, divisor, y);
+  }
+  return true;
+}
+
+template <class T>
+constexpr FloatKernels<T> FloatKernelsOf() {
+  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>};
+}
+
+Target Get() {
+  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add};
+  return {hwy::TargetName(HWY_TARGET), &kernels};
+}
+
+#else
+Target Get() { return {"none", nullptr}; }
+#endif  // STRETTO_PORTABLE_TARGET
+
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stretto::codec {
+namespace {
+
+HWY_EXPORT(Get);
+
+std::atomic<const Kernels*> chosen_kernels_{nullptr};  // null: the best
+std::atomic<const char*> chosen_name_{nullptr};
+
+}  // namespace
+
+const Kernels* portable_kernels() noexcept {
+  if (const Kernels* k = chosen_kernels_.load(std::memory_order_acquire)) return k;
+  return HWY_DYNAMIC_DISPATCH(Get)().kernels;
+}
+
+const char* portable_target() noexcept {
+  if (const char* name = chosen_name_.load(std::memory_order_acquire)) return name;
+  return HWY_DYNAMIC_DISPATCH(Get)().name;
+}
+
+bool choose_portable_target(const char* name) noexcept {
+  if (!name || !*name) {
+    chosen_kernels_.store(nullptr, std::memory_order_release);
+    chosen_name_.store(nullptr, std::memory_order_release);
+    return true;
+  }
+  for (std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
+    const std::int64_t target = left & -left;
+    if (std::strcmp(hwy::TargetName(target), name) != 0) continue;
+    // Asks Highway for that target's entry and then puts Highway, which others in the process may use, back as it was.
+    hwy::GetChosenTarget().Update(target);
+    const Target entry = HWY_DYNAMIC_DISPATCH(Get)();
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    if (!entry.kernels) return false;
+    chosen_name_.store(entry.name, std::memory_order_release);
+    chosen_kernels_.store(entry.kernels, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace stretto::codec
+#endif  // HWY_ONCE

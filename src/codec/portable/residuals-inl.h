@@ -1,0 +1,210 @@
+// Codes to residuals and back, the order that suits them, and groups written from residuals. T is int16_t where everything is known to
+// fit in it, else int32_t, whose arithmetic modulo 2^32 is the format's.
+#if defined(STRETTO_PORTABLE_RESIDUALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_RESIDUALS_INL_H_
+#undef STRETTO_PORTABLE_RESIDUALS_INL_H_
+#else
+#define STRETTO_PORTABLE_RESIDUALS_INL_H_
+#endif
+
+#include "codec/portable/planes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+// Lanes of rows ORed: out[r] = OR of row r, for a multiple of 16 / sizeof(T) rows.
+template <class T>
+HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
+  const Tag<T> d;
+  const Tag<std::int32_t> d32;
+  const Tag<std::int64_t> d64;
+  constexpr std::size_t kStep = kLanes<T>;
+  constexpr int kAtOnce = 16 / sizeof(T);
+  const auto fold = [](auto tag, auto a, auto b) HWY_ATTR {
+    return hn::Or(hn::InterleaveLower(tag, a, b), hn::InterleaveUpper(tag, a, b));
+  };
+  for (int r = 0; r < n; r += kAtOnce, rows += kAtOnce * kStep) {
+    const auto four = [&](const T* p) HWY_ATTR {
+      if constexpr (sizeof(T) == 2) {
+        const auto a = fold(d, hn::Load(d, p), hn::Load(d, p + kStep));
+        const auto b = fold(d, hn::Load(d, p + 2 * kStep), hn::Load(d, p + 3 * kStep));
+        return fold(d32, hn::BitCast(d32, a), hn::BitCast(d32, b));
+      } else {
+        return fold(d32, hn::Load(d32, p), hn::Load(d32, p + kStep));
+      }
+    };
+    const auto low = hn::BitCast(d64, four(rows)), high = hn::BitCast(d64, four(rows + kAtOnce / 2 * kStep));
+    const auto v = hn::BitCast(d, fold(d64, low, high));
+    alignas(32) std::make_unsigned_t<T> folded[kStep];
+    hn::Store(hn::BitCast(Tag<std::make_unsigned_t<T>>(), v), Tag<std::make_unsigned_t<T>>(), folded);
+    for (int i = 0; i < kAtOnce; ++i)
+      out[r + i] = static_cast<std::make_unsigned_t<T>>(folded[i] | folded[kStep - kAtOnce + static_cast<std::size_t>(i)]);
+  }
+}
+
+// The order that the format prescribes for 1,024 codes (choose_order, group.cpp).
+template <class T>
+HWY_INLINE int ChooseOrder(const T* q) {
+  constexpr int kSamples = 6, kRows = 24;  // 18, up to a multiple of 8
+  const Tag<T> d;
+  alignas(64) T rows[kRows * kLanes<T>] = {};
+  auto any = hn::Zero(d);
+  const auto bits = [](auto v) HWY_ATTR { return hn::Xor(v, hn::ShiftRight<8 * sizeof(T) - 1>(v)); };
+  for (int s = 0; s < kSamples; ++s) {
+    auto b0 = hn::Zero(d), b1 = b0, b2 = b0;
+    for (std::size_t i = 0; i < 16; i += kLanes<T>) {
+      const T* p = q + 112 + 160 * s + i;
+      const auto v0 = hn::LoadU(d, p), v1 = hn::LoadU(d, p - 1), v2 = hn::LoadU(d, p - 2);
+      const auto first = hn::Sub(v0, v1);
+      any = hn::Or(any, v0);
+      b0 = hn::Or(b0, bits(v0));
+      b1 = hn::Or(b1, bits(first));
+      b2 = hn::Or(b2, bits(hn::Sub(first, hn::Sub(v1, v2))));
+    }
+    hn::Store(b0, d, rows + kLanes<T> * static_cast<std::size_t>(s));
+    hn::Store(b1, d, rows + kLanes<T> * static_cast<std::size_t>(kSamples + s));
+    hn::Store(b2, d, rows + kLanes<T> * static_cast<std::size_t>(2 * kSamples + s));
+  }
+  std::make_unsigned_t<T> ored[kRows];
+  OrRows(rows, kRows, ored);
+  int cost[3] = {}, unsigned_cost = 0;
+  for (int s = 0; s < kSamples; ++s) {
+    unsigned_cost += std::bit_width(ored[s]);
+    for (int k = 0; k < 3; ++k) {
+      const auto v = ored[kSamples * k + s];
+      cost[k] += std::bit_width(v) + (v != 0);
+    }
+  }
+  if (hn::AllFalse(d, hn::Lt(any, hn::Zero(d)))) cost[0] = unsigned_cost;
+  int order = cost[1] < cost[0] ? 1 : 0;
+  if (cost[2] < cost[order]) order = 2;
+  return order;
+}
+
+// to = from, less the place before; from[-1] counts as `before`. Both are rows; from may not be to.
+template <class T>
+HWY_INLINE void Difference(T* from, T before, T* to) {
+  const Tag<T> d;
+  from[-1] = before;
+  for (std::size_t i = 0; i < kGroup; i += kLanes<T>)
+    hn::Store(hn::Sub(hn::Load(d, from + i), hn::LoadU(d, from + i - 1)), d, to + i);
+}
+
+// Codes to the residuals of a fresh group. For order 0 the codes are the residuals: returns where these are.
+template <class T>
+HWY_INLINE T* FreshResiduals(int order, T* q, T* e, std::int32_t* base, std::int32_t* slope) {
+  const Tag<T> d;
+  using U = std::uint32_t;
+  *base = *slope = 0;
+  if (order == 0) return q;
+  *base = q[0];
+  if (order == 1) {
+    Difference(q, q[0], e);
+    return e;
+  }
+  *slope = static_cast<std::int32_t>(static_cast<U>(q[1]) - static_cast<U>(q[0]));
+  *base = static_cast<std::int32_t>(static_cast<U>(q[0]) - static_cast<U>(*slope));
+  q[-1] = static_cast<T>(*base);
+  q[-2] = static_cast<T>(static_cast<U>(*base) - static_cast<U>(*slope));
+  for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
+    const auto v1 = hn::LoadU(d, q + i - 1);
+    const auto first = hn::Sub(hn::Load(d, q + i), v1);
+    hn::Store(hn::Sub(first, hn::Sub(v1, hn::LoadU(d, q + i - 2))), d, e + i);
+  }
+  return e;
+}
+
+template <class T>
+struct Extremes {
+  T least, most;
+};
+
+// v = start + v[0] + ... + v[i] in place; the extremes of the results.
+template <class T>
+HWY_INLINE Extremes<T> SumUp(T* v, T start) {
+  const Tag<T> d;
+  const Tag<std::uint8_t> d8;
+  alignas(16) static constexpr std::uint8_t kLast16[16] = {14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15};
+  alignas(16) static constexpr std::uint8_t kLast32[16] = {12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15};
+  const auto last = hn::LoadDup128(d8, sizeof(T) == 2 ? kLast16 : kLast32);
+  const auto zero = hn::Zero(d);
+  auto carry = hn::Set(d, start);
+  auto least = hn::Set(d, std::numeric_limits<T>::max()), most = hn::Set(d, std::numeric_limits<T>::min());
+  for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
+    auto s = hn::Load(d, v + i);
+    s = hn::Add(s, hn::ShiftLeftLanes<1>(d, s));
+    s = hn::Add(s, hn::ShiftLeftLanes<2>(d, s));
+    if constexpr (sizeof(T) == 2) s = hn::Add(s, hn::ShiftLeftLanes<4>(d, s));
+    auto total = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(d8, s), last));
+    if constexpr (kBytes == 32) {
+      s = hn::Add(s, hn::ConcatLowerLower(d, total, zero));
+      total = hn::Add(total, hn::ReverseBlocks(d, total));
+    }
+    s = hn::Add(s, carry);
+    carry = hn::Add(carry, total);
+    least = hn::Min(least, s);
+    most = hn::Max(most, s);
+    hn::Store(s, d, v + i);
+  }
+  return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
+}
+
+// Codes of the group. T int32_t: always. int16_t: false (and nonsense in q) unless it is certain that they are right.
+template <class T>
+HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
+  // A sum that left the 16 bits would, before it comes back within kLimit, show up beyond it: with terms and start as
+  // below, two sums in a row cannot be within kLimit and 2^16 apart from the true ones.
+  constexpr int kLimit = 20479, kStart = 24576, kWidest = 15;
+  const int order = order_of(g.predictor);
+  if constexpr (sizeof(T) == 2) {
+    const auto far = [](std::int32_t v) { return v < -kStart || v > kStart; };
+    if (g.widest > kWidest || far(g.base) || far(g.slope)) return false;
+  }
+  ReadResiduals(g, q);
+  const auto within = [](Extremes<T> x) { return sizeof(T) == 4 || (x.least >= -kLimit && x.most <= kLimit); };
+  if (order == 2 && !within(SumUp(q, static_cast<T>(g.slope)))) return false;
+  return order == 0 || within(SumUp(q, static_cast<T>(g.base)));
+}
+
+// A full narrow group without exceptions, from its residuals; words. Up to 128 bytes more than these are written.
+template <class T>
+HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out) {
+  const Tag<T> d;
+  const bool is_signed = p != Predictor::none_unsigned;
+  alignas(64) T rows[kBlocks * kLanes<T>];
+  for (int b = 0; b < kBlocks; ++b) {
+    auto bits = hn::Zero(d);
+    for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1); i += kLanes<T>) {
+      const auto v = hn::Load(d, e + i);
+      // As signed numbers of w bits are to numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+      bits = hn::Or(bits, is_signed ? hn::Xor(hn::Add(v, v), hn::ShiftRight<8 * sizeof(T) - 1>(v)) : v);
+    }
+    hn::Store(bits, d, rows + kLanes<T> * static_cast<std::size_t>(b));
+  }
+  std::make_unsigned_t<T> ored[kBlocks];
+  OrRows(rows, kBlocks, ored);
+  std::uint8_t width[kBlocks];
+  int any = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    width[b] = static_cast<std::uint8_t>(std::bit_width(ored[b]));
+    any |= width[b];
+  }
+  if (any == 0 && p == Predictor::none_unsigned) return 0;
+  std::uint8_t* at = out + write_head(p, base, slope, out);
+  if (any != 0) {
+    for (int b = 0; b < kBlocks; ++b) {
+      PutBlock(e + kBlock * b, width[b], at);
+      at += 4 * width[b];
+    }
+    const Form form = write_packed_widths(width, &at);
+    out[0] = static_cast<std::uint8_t>(out[0] | static_cast<unsigned>(form) << 4);
+  }
+  return static_cast<std::size_t>(at - out) / 4;
+}
+
+#endif  // STRETTO_PORTABLE_TARGET
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target

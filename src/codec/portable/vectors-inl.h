@@ -1,0 +1,50 @@
+// Vector types of the portable kernels. At most 32 bytes, one block's bytes or planes: wider vectors would gain little here, and
+// this way the shape of every step is known when compiling.
+#if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_VECTORS_INL_H_
+#undef STRETTO_PORTABLE_VECTORS_INL_H_
+#else
+#define STRETTO_PORTABLE_VECTORS_INL_H_
+#endif
+
+#include "codec/group.hpp"
+#include "hwy/highway.h"
+
+// Targets on which these kernels exist: codes need one rounding of x * r + M, so the fused multiply-add.
+#undef STRETTO_PORTABLE_TARGET
+#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#define STRETTO_PORTABLE_TARGET 1
+#else
+#define STRETTO_PORTABLE_TARGET 0
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if STRETTO_PORTABLE_TARGET
+
+#if HWY_HAVE_SCALABLE || HWY_MAX_BYTES < 32 || defined(STRETTO_PORTABLE_NARROW)
+inline constexpr std::size_t kBytes = 16;
+#else
+inline constexpr std::size_t kBytes = 32;
+#endif
+template <class T>
+using Tag = hn::FixedTag<T, kBytes / sizeof(T)>;
+template <class T>
+inline constexpr std::size_t kLanes = kBytes / sizeof(T);
+
+// A group's codes or residuals, with two places before the first.
+template <class T>
+struct Row {
+  static constexpr std::size_t kBefore = 64 / sizeof(T);
+  alignas(64) T memory[kBefore + kGroup];
+  T* at() noexcept { return memory + kBefore; }
+};
+
+#endif  // STRETTO_PORTABLE_TARGET
+
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target
