@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "carrier/mpi_quiet.hpp"
+
 namespace stretto::carrier {
 namespace {
 
@@ -49,6 +51,9 @@ class MpiCarrier final : public Carrier {
       : comm_(comm), rank_(rank), size_(size), tags_(tags), chunk_(chunk) {}
 
   ~MpiCarrier() override {
+    int over = 0;
+    MPI_Finalized(&over);
+    if (over) return;  // too late to give anything back, and an error that would end the program
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     MPI_Comm_free(&comm_);
@@ -131,6 +136,11 @@ class MpiCarrier final : public Carrier {
     return code == MPI_SUCCESS ? Status::ok : translate(code);
   }
 
+  int test(std::size_t first, int n, int* count) noexcept {
+    const Quiet quiet;
+    return MPI_Testsome(n, requests_.data() + first, count, indices_.data(), statuses_.data());
+  }
+
   // One test of everything in flight. Reports what is complete; goes on with the next chunk of what is not.
   Status look(std::span<Completion> done, std::size_t* n) noexcept {
     if (requests_.empty()) return Status::ok;
@@ -140,7 +150,7 @@ class MpiCarrier final : public Carrier {
     const std::size_t first = room == requests_.size() ? 0 : std::min(next_, requests_.size() - room);
     next_ = first + room;
     int count = 0;
-    const int code = MPI_Testsome(static_cast<int>(room), requests_.data() + first, &count, indices_.data(), statuses_.data());
+    const int code = test(first, static_cast<int>(room), &count);
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return translate(code);
     if (count == MPI_UNDEFINED || count <= 0) return Status::ok;
     for (int k = 0; k < count; ++k) {

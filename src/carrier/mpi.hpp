@@ -18,8 +18,8 @@ struct MpiOptions {
   std::size_t chunk = std::size_t{1} << 30;  // largest MPI message in bytes, 1 .. 2^31 - 1; the same on every rank
 };
 
-// Duplicates `comm` (a collective call) and uses only the duplicate, with errors returned. The carrier must be destroyed
-// before MPI_Finalize; destruction frees the duplicate.
+// Duplicates `comm` (a collective call) and uses only the duplicate, with errors returned. Destroy the carrier
+// before MPI_Finalize: destruction frees the duplicate.
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* carrier) noexcept;
 
 }  // namespace stretto::carrier

@@ -129,11 +129,21 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
   return spec_.kind == Kind::cprp2p ? make_raw(dst) : Status::ok;
 }
 
+// Room for a sum without exceptions does nearly always; exact sums of many values off the grid may take many times that.
 Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count) noexcept {
-  Stream made;
-  if (const Status s = pool_->take(codec::combine_bound(type_, count), &made.buffer); s != Status::ok) return s;
+  codec::Info a, local;
+  if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
+  local = a;
+  local.exceptions = 0;
+  local.bytes = codec::compress_bound(type_, count);
   Stopwatch watch(seconds_.combine);
-  const Status s = codec::add_values(value.stream.bytes(), x, count, room(made.buffer), &made.size, options_);
+  Stream made;
+  Status s = Status::buffer_too_small;
+  for (const std::size_t bytes : {codec::combine_bound(a, local), codec::combine_bound(type_, count)}) {
+    if (s != Status::buffer_too_small) break;
+    if (const Status taken = pool_->take(bytes, &made.buffer); taken != Status::ok) return taken;
+    s = codec::add_values(value.stream.bytes(), x, count, room(made.buffer), &made.size, options_);
+  }
   if (s == Status::ok) value.stream = std::move(made);
   return s;
 }
