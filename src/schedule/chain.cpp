@@ -39,8 +39,8 @@ Schedule chain_reduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
   const bool root = q.rank == q.root;
-  const int below = q.root;            // ranks on the lower side
-  const int above = p - 1 - q.root;    // and on the upper one
+  const int below = q.root;          // ranks on the lower side
+  const int above = p - 1 - q.root;  // and on the upper one
   const int start_below = 0;
   const int start_above = below > 0 && above == below ? 1 : 0;  // both sides would meet in the same rounds
   const Buffer sum = root ? Buffer::out : Buffer::tmp;
@@ -74,8 +74,8 @@ Schedule chain_reduce(const Request& q) {
 Schedule chain_allreduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
-  const int up = q.rank;                       // a piece leaves this rank upwards in round up + b
-  const int down = p - 1 + (p - 1 - q.rank);   // and downwards in round down + b
+  const int up = q.rank;                      // a piece leaves this rank upwards in round up + b
+  const int down = p - 1 + (p - 1 - q.rank);  // and downwards in round down + b
   Program program(q, Collective::allreduce, "chain", blocks, true);
   for (int b = 0; b < blocks; ++b) program.copy(Buffer::out, Buffer::in, b, 1);
   for (int round = 0; round < down + blocks; ++round) {

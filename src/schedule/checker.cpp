@@ -60,7 +60,8 @@ class Memory {
         const bool written = cell != cells_[static_cast<std::size_t>(s.rank)].end();
         const Contributions expected = result(s, b);
         if (written && cell->second == expected) continue;
-        return fail(Status::internal, "{} {} of {} ranks: rank {} ends after step {} with block {} of contributions {} instead of {}",
+        return fail(Status::internal,
+                    "{} {} of {} ranks: rank {} ends after step {} with block {} of contributions {} instead of {}",
                     name(s.collective), s.algorithm, s.ranks, s.rank, static_cast<int>(s.steps.size()) - 1, b,
                     written ? cell->second.text() : "none", expected.text());
       }
@@ -133,7 +134,8 @@ class Knowledge {
       for (const Set& set : after_[static_cast<std::size_t>(s.rank)]) join(known, set);
       for (std::size_t r = 0; r < known.size(); ++r) {
         if (known[r]) continue;
-        return fail(Status::internal, "{} {} of {} ranks: rank {} may finish (after step {}) before rank {} has started",
+        return fail(Status::internal,
+                    "{} {} of {} ranks: rank {} may finish (after step {}) before rank {} has started",
                     name(s.collective), s.algorithm, s.ranks, s.rank, static_cast<int>(s.steps.size()) - 1, r);
       }
     }

@@ -17,14 +17,12 @@ class Fold {
       : rounds_(log2_floor(ranks)), pairs_(ranks - (1 << rounds_)), favourite_(favourite) {}
 
   int teams() const { return 1 << rounds_; }
-  int rounds() const { return rounds_; }            // log2 of teams()
+  int rounds() const { return rounds_; }  // log2 of teams()
   bool folds() const { return pairs_ > 0; }
 
   int team(int rank) const { return rank < 2 * pairs_ ? rank / 2 : rank - pairs_; }
   int first_rank(int team) const { return team < pairs_ ? 2 * team : team + pairs_; }  // team == teams(): ranks
-  int acting(int team) const {
-    return team < pairs_ && favourite_ == 2 * team + 1 ? favourite_ : first_rank(team);
-  }
+  int acting(int team) const { return team < pairs_ && favourite_ == 2 * team + 1 ? favourite_ : first_rank(team); }
   bool acts(int rank) const { return acting(team(rank)) == rank; }
 
   // The other rank of the team, or -1.

@@ -33,7 +33,8 @@ Status check_range(std::span<const Schedule> all, Place place, const Range& rang
   const Schedule& s = all[static_cast<std::size_t>(place.rank)];
   const std::int64_t end = std::int64_t{range.first} + range.count;
   if (range.first < 0 || range.count < 0 || end > s.blocks) {
-    return fail(Status::internal, "{}: blocks {}+{} of a vector of {}", describe(all, place), range.first, range.count, s.blocks);
+    return fail(Status::internal, "{}: blocks {}+{} of a vector of {}", describe(all, place), range.first, range.count,
+                s.blocks);
   }
   if (range.buffer != Buffer::out) return Status::ok;
   for (std::int32_t b = range.first; b < end; ++b) {
@@ -51,7 +52,8 @@ Status check_step(std::span<const Schedule> all, Place place) {
     return fail(Status::unsupported, "{}: the checker does not model steps inside a node", describe(all, place));
   }
   if (local(step.kind)) {
-    if (step.peer != -1) return fail(Status::internal, "{}: a local step with peer {}", describe(all, place), step.peer);
+    if (step.peer != -1)
+      return fail(Status::internal, "{}: a local step with peer {}", describe(all, place), step.peer);
     if (step.dst.first != step.src.first || step.dst.count != step.src.count || step.dst.buffer == step.src.buffer) {
       return fail(Status::internal, "{}: a local step takes the same blocks of two buffers", describe(all, place));
     }

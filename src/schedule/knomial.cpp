@@ -96,7 +96,8 @@ Schedule tree_scatter(const Request& q, int radix, std::string_view name) {
     program.replace(tree.parent, to, tree.first, tree.end - tree.first, last - tree.round);
   }
   for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
-    program.send(child->rank, root ? Buffer::in : Buffer::tmp, child->first, child->end - child->first, last - child->round);
+    program.send(child->rank, root ? Buffer::in : Buffer::tmp, child->first, child->end - child->first,
+                 last - child->round);
   }
   if (!root && !leaf) program.copy(Buffer::out, Buffer::tmp, q.rank, 1, last - tree.round);
   return std::move(program).finish();

@@ -16,10 +16,13 @@ Status chain(std::span<const Schedule> all, std::int64_t* longest) {
   if (const Status s = replay.match(); s != Status::ok) return s;
   std::vector<std::vector<std::int64_t>> depth(all.size());
   for (std::size_t r = 0; r < all.size(); ++r) depth[r].assign(all[r].steps.size(), 0);
-  const auto of = [&](Place p) -> std::int64_t& { return depth[static_cast<std::size_t>(p.rank)][static_cast<std::size_t>(p.step)]; };
+  const auto of = [&](Place p) -> std::int64_t& {
+    return depth[static_cast<std::size_t>(p.rank)][static_cast<std::size_t>(p.step)];
+  };
   const auto before = [&](Place p) {
     std::int64_t d = 0;
-    for (const std::int32_t e : replay.dependencies(p.rank).of(static_cast<std::size_t>(p.step))) d = std::max(d, of({p.rank, e}));
+    for (const std::int32_t e : replay.dependencies(p.rank).of(static_cast<std::size_t>(p.step)))
+      d = std::max(d, of({p.rank, e}));
     return d;
   };
   return replay.run([&](Place place, Place sender) {
@@ -61,7 +64,8 @@ Status measure(std::span<const Schedule> all, Metrics* metrics) {
     metrics->blocks_received_max = std::max(metrics->blocks_received_max, received);
     metrics->combines += combines;
     metrics->combines_max = std::max(metrics->combines_max, combines);
-    metrics->scratch_max = std::max(metrics->scratch_max, std::int64_t{std::count(scratch.begin(), scratch.end(), true)});
+    metrics->scratch_max =
+        std::max(metrics->scratch_max, std::int64_t{std::count(scratch.begin(), scratch.end(), true)});
   }
   metrics->rounds = static_cast<std::int64_t>(rounds.size());
   return chain(all, &metrics->depth);

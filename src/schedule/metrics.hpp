@@ -10,16 +10,16 @@
 namespace stretto::schedule {
 
 struct Metrics {
-  std::int64_t rounds = 0;             // levels that messages take part in: latency when a rank does one exchange at a time
-  std::int64_t depth = 0;              // longest chain of messages, each waiting for the one before
-  std::int64_t messages = 0;           // all ranks together
+  std::int64_t rounds = 0;    // levels that messages take part in: latency when a rank does one exchange at a time
+  std::int64_t depth = 0;     // longest chain of messages, each waiting for the one before
+  std::int64_t messages = 0;  // all ranks together
   std::int64_t messages_sent_max = 0;  // by the busiest rank
   std::int64_t blocks_sent = 0;        // blocks times messages, all ranks together
   std::int64_t blocks_sent_max = 0;    // by the busiest rank
   std::int64_t blocks_received_max = 0;
-  std::int64_t combines = 0;           // blocks combined, all ranks together
+  std::int64_t combines = 0;  // blocks combined, all ranks together
   std::int64_t combines_max = 0;
-  std::int64_t scratch_max = 0;        // blocks of tmp that a rank uses
+  std::int64_t scratch_max = 0;  // blocks of tmp that a rank uses
 };
 
 // Of the schedules of ranks 0, ..., p-1. Fails as the checker does when messages do not meet or never arrive.

@@ -12,7 +12,8 @@ namespace stretto::schedule {
 namespace {
 
 std::string numbers(const Range& range) {
-  return range.count == 1 ? fmt::format("{}", range.first) : fmt::format("{}-{}", range.first, range.first + range.count - 1);
+  return range.count == 1 ? fmt::format("{}", range.first)
+                          : fmt::format("{}-{}", range.first, range.first + range.count - 1);
 }
 
 std::string blocks(const Range& range) {
@@ -57,8 +58,8 @@ std::string text(const Step& step) {
 
 std::string text(const Schedule& s) {
   const std::string root = rooted(s.collective) ? fmt::format(" root {},", s.root) : "";
-  std::string lines = fmt::format("{} {}: rank {} of {},{} {} blocks, {}\n", name(s.collective), s.algorithm, s.rank, s.ranks,
-                                  root, s.blocks, s.keeps_order ? "keeps order" : "any order");
+  std::string lines = fmt::format("{} {}: rank {} of {},{} {} blocks, {}\n", name(s.collective), s.algorithm, s.rank,
+                                  s.ranks, root, s.blocks, s.keeps_order ? "keeps order" : "any order");
   for (std::size_t i = 0; i < s.steps.size(); ++i) {
     lines += fmt::format("{:5}  L{:<4} {}\n", i, s.steps[i].level, text(s.steps[i]));
   }

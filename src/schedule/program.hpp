@@ -40,7 +40,11 @@ class Program {
   }
 
   void copy(Buffer to, Buffer from, int first, int count, int level = 0) {
-    add({.kind = Kind::copy, .link = Link::local, .level = u(level), .dst = {to, first, count}, .src = {from, first, count}});
+    add({.kind = Kind::copy,
+         .link = Link::local,
+         .level = u(level),
+         .dst = {to, first, count},
+         .src = {from, first, count}});
   }
   void combine_local(Buffer to, Buffer from, int first, int count, bool from_first, int level) {
     add({.kind = Kind::combine,

@@ -34,9 +34,10 @@ Schedule recursive_halving_reduce_scatter(const Request& q) {
     const Interval give = halved(other, j + 1, fold.teams());
     const Interval keep = halved(team, j + 1, fold.teams());
     const auto first = [&](int piece) { return fold.first_rank(piece); };  // piece t is the blocks of team t
-    program.send(peer, Buffer::tmp, first(give.first), first(give.first + give.count) - first(give.first), first_round + j);
-    program.combine(peer, Buffer::tmp, first(keep.first), first(keep.first + keep.count) - first(keep.first), other < team,
-                    first_round + j);
+    program.send(peer, Buffer::tmp, first(give.first), first(give.first + give.count) - first(give.first),
+                 first_round + j);
+    program.combine(peer, Buffer::tmp, first(keep.first), first(keep.first + keep.count) - first(keep.first),
+                    other < team, first_round + j);
   }
 
   const int piece = halved(team, fold.rounds(), fold.teams()).first;

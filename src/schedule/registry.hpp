@@ -10,11 +10,11 @@ namespace stretto::schedule {
 
 struct Algorithm {
   Collective collective{};
-  std::string_view name;   // "ring"; the same name may serve several collectives
+  std::string_view name;     // "ring"; the same name may serve several collectives
   bool keeps_order = false;  // fit for operations that do not commute; true where nothing is combined
   bool uses_blocks = false;  // Request::blocks chooses the number of pieces
   bool uses_radix = false;   // Request::radix chooses the arity
-  std::string_view cost;   // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
+  std::string_view cost;     // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
 
   // The schedule of request.rank. Never fails for ranks >= 1, 0 <= rank, root < ranks; `collective` of the request is
   // ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice. (An alltoall numbers ranks^2 blocks in 32 bits.)

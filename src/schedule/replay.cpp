@@ -62,7 +62,8 @@ Status Replay::match() {
       return fail(Status::internal, "{}: no receive meets this send", describe(all_, {sends[i].from, sends[i].step}));
     }
     if (i == sends.size() || channel(receipts[i]) < channel(sends[i])) {
-      return fail(Status::internal, "{}: no send meets this receive", describe(all_, {receipts[i].to, receipts[i].step}));
+      return fail(Status::internal, "{}: no send meets this receive",
+                  describe(all_, {receipts[i].to, receipts[i].step}));
     }
     const Place sender{sends[i].from, sends[i].step};
     const Place receiver{receipts[i].to, receipts[i].step};
@@ -71,7 +72,8 @@ Status Replay::match() {
     const Step& s = at(sender);
     const Step& r = at(receiver);
     if (s.src.first != r.dst.first || s.src.count != r.dst.count || s.level != r.level) {
-      return fail(Status::internal, "{} meets rank {}, step {} ({}): blocks {}+{} on level {} against {}+{} on level {}",
+      return fail(Status::internal,
+                  "{} meets rank {}, step {} ({}): blocks {}+{} on level {} against {}+{} on level {}",
                   describe(all_, sender), receiver.rank, receiver.step, text(r), s.src.first, s.src.count, s.level,
                   r.dst.first, r.dst.count, r.level);
     }
@@ -86,7 +88,8 @@ bool Replay::issued(Place place) const {
 bool Replay::ready(Place place) const {
   const auto& complete = progress_[static_cast<std::size_t>(place.rank)].complete;
   const auto waits_for = dependencies(place.rank).of(static_cast<std::size_t>(place.step));
-  return std::all_of(waits_for.begin(), waits_for.end(), [&](std::int32_t e) { return complete[static_cast<std::size_t>(e)]; });
+  return std::all_of(waits_for.begin(), waits_for.end(),
+                     [&](std::int32_t e) { return complete[static_cast<std::size_t>(e)]; });
 }
 
 Status Replay::run(const Visit& visit) {
@@ -138,7 +141,8 @@ Status Replay::diagnose() const {
   while (!seen[static_cast<std::size_t>(rank)]) {
     seen[static_cast<std::size_t>(rank)] = true;
     const Place stuck{rank, first_incomplete(rank)};
-    chain += chain.empty() ? describe(all_, stuck) : fmt::format("; rank {}, step {} ({})", rank, stuck.step, text(at(stuck)));
+    chain += chain.empty() ? describe(all_, stuck)
+                           : fmt::format("; rank {}, step {} ({})", rank, stuck.step, text(at(stuck)));
     rank = at(stuck).peer;
   }
   return fail(Status::internal, "deadlock: {} waits; back to rank {}", chain, rank);

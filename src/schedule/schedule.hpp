@@ -41,7 +41,15 @@ namespace stretto::schedule {
 //                   out: blocks 0*p+rank, 1*p+rank, ...
 //   barrier         0 blocks; no rank may finish before every rank has started.
 enum class Collective : std::uint8_t {
-  allreduce, reduce, reduce_scatter, allgather, broadcast, gather, scatter, alltoall, barrier
+  allreduce,
+  reduce,
+  reduce_scatter,
+  allgather,
+  broadcast,
+  gather,
+  scatter,
+  alltoall,
+  barrier
 };
 
 enum class Buffer : std::uint8_t { in, out, tmp };
@@ -67,7 +75,7 @@ enum class Kind : std::uint8_t {
   read_combine,  // dst = dst (+) peer's src
 };
 
-enum class Link : std::uint8_t { local, node, network };     // what kind of connection the step crosses
+enum class Link : std::uint8_t { local, node, network };        // what kind of connection the step crosses
 enum class Lane : std::uint8_t { application, communication };  // which core runs it
 
 struct Step {
@@ -75,20 +83,20 @@ struct Step {
   bool incoming_first = false;  // operand order of a combining step, for operations that do not commute
   Link link = Link::network;
   Lane lane = Lane::application;
-  std::uint32_t level = 0;      // round, counted from 0; in trees counted from the leaves in reductions, from the root else
-  std::int32_t peer = -1;       // -1 for copy and combine
-  Range dst{};                  // written (receive, copy, combine)
-  Range src{};                  // read (send, copy, combine, post)
+  std::uint32_t level = 0;  // round, counted from 0; in trees counted from the leaves in reductions, from the root else
+  std::int32_t peer = -1;   // -1 for copy and combine
+  Range dst{};              // written (receive, copy, combine)
+  Range src{};              // read (send, copy, combine, post)
 };
 
 struct Schedule {
   Collective collective{};
-  std::string algorithm;      // "ring", "recursive_doubling", "binomial", ...
+  std::string algorithm;  // "ring", "recursive_doubling", "binomial", ...
   std::int32_t ranks = 1;
   std::int32_t rank = 0;
-  std::int32_t root = 0;      // for rooted collectives
-  std::int32_t blocks = 0;    // blocks the vector is cut into
-  bool keeps_order = false;   // combines contributions in rank order: fit for operations that do not commute
+  std::int32_t root = 0;     // for rooted collectives
+  std::int32_t blocks = 0;   // blocks the vector is cut into
+  bool keeps_order = false;  // combines contributions in rank order: fit for operations that do not commute
   std::vector<Step> steps;
 };
 

@@ -15,6 +15,13 @@ namespace {
 constexpr int most_ranks = 130;
 constexpr int most_ranks_with_every_root = 33;
 
+// The builds under a sanitizer look for errors of memory, for which every seventh number of ranks above 33 is enough.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int stride = 7;
+#else
+constexpr int stride = 1;
+#endif
+
 std::set<int> roots(const Algorithm& a, int ranks) {
   if (!rooted(a.collective)) return {0};
   std::set<int> some;
@@ -45,11 +52,11 @@ class AlgorithmTest : public testing::TestWithParam<Algorithm> {
 
 TEST_P(AlgorithmTest, EveryBlockEndsWithEveryContributionOnceAndNothingWaitsForever) {
   const Algorithm& a = GetParam();
-  for (int ranks = 1; ranks <= most_ranks; ++ranks) {
+  for (int ranks = 1; ranks <= most_ranks; ranks += ranks < most_ranks_with_every_root ? 1 : stride) {
     for_each_request(ranks, [&](const Request& request) {
       const std::vector<Schedule> all = build_all(a, request);
-      ASSERT_EQ(check(all), Status::ok) << message() << "\n  root " << request.root << ", blocks " << request.blocks << ", radix "
-                                        << request.radix;
+      ASSERT_EQ(check(all), Status::ok) << message() << "\n  root " << request.root << ", blocks " << request.blocks
+                                        << ", radix " << request.radix;
     });
     if (HasFatalFailure()) return;
   }

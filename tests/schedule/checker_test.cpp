@@ -44,7 +44,8 @@ void for_each_step(const All& all, F&& f) {
 }
 
 void expect_refused(const All& broken, const All& right, std::size_t rank, std::size_t step, const char* how) {
-  EXPECT_EQ(check(broken), Status::internal) << how << ": rank " << rank << ", step " << step << " of\n" << text(right[rank]);
+  EXPECT_EQ(check(broken), Status::internal) << how << ": rank " << rank << ", step " << step << " of\n"
+                                             << text(right[rank]);
 }
 
 // The step that meets step i of a rank.
@@ -55,7 +56,8 @@ std::pair<std::size_t, std::size_t> partner(const All& all, std::size_t rank, st
   const auto other_way = [&](const Step& s) {
     return s.peer == static_cast<int>(rank) && (receives(step) ? s.kind == Kind::send : receives(s));
   };
-  std::ptrdiff_t before = std::count_if(all[rank].steps.begin(), all[rank].steps.begin() + static_cast<std::ptrdiff_t>(i), same_way);
+  std::ptrdiff_t before =
+      std::count_if(all[rank].steps.begin(), all[rank].steps.begin() + static_cast<std::ptrdiff_t>(i), same_way);
   for (std::size_t k = 0; k < all[peer].steps.size(); ++k) {
     if (other_way(all[peer].steps[k]) && before-- == 0) return {peer, k};
   }
@@ -253,7 +255,9 @@ TEST(Checker, RefusesSchedulesThatDoNotBelongTogether) {
   EXPECT_TRUE(refused([](All& all) { all[3].blocks = 2; }));
   EXPECT_TRUE(refused([](All& all) { all[3].algorithm = "ring"; }));
   EXPECT_TRUE(refused([](All& all) { all[3].collective = Collective::reduce; }));
-  EXPECT_TRUE(refused([](All& all) { for (Schedule& s : all) s.blocks = 0; }));
+  EXPECT_TRUE(refused([](All& all) {
+    for (Schedule& s : all) s.blocks = 0;
+  }));
   EXPECT_EQ(check({}), Status::invalid_argument);
 }
 
@@ -303,9 +307,10 @@ TEST(Checker, RefusesTwoRanksThatWaitForEachOther) {
               p.combine(peer, Buffer::out, 0, 1, peer < r, 1 - r);
             }).check(),
             Status::internal);
-  EXPECT_EQ(std::string(message()),
-            "deadlock: allreduce by_hand of 2 ranks: rank 0, step 1 (send out[0] -> 1); rank 1, step 1 (send out[0] -> 0) "
-            "waits; back to rank 0");
+  EXPECT_EQ(
+      std::string(message()),
+      "deadlock: allreduce by_hand of 2 ranks: rank 0, step 1 (send out[0] -> 1); rank 1, step 1 (send out[0] -> 0) "
+      "waits; back to rank 0");
 }
 
 // Free of deadlock when all that may start starts, but not when steps are issued as listed. The
@@ -354,7 +359,8 @@ TEST(Checker, RefusesABarrierThatLetsARankGoEarly) {
     all.push_back(std::move(other).finish());
   }
   EXPECT_EQ(check(all), Status::internal);
-  EXPECT_NE(std::string(message()).find("rank 2 may finish (after step 1) before rank 1 has started"), std::string::npos)
+  EXPECT_NE(std::string(message()).find("rank 2 may finish (after step 1) before rank 1 has started"),
+            std::string::npos)
       << message();
 }
 

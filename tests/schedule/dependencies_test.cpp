@@ -17,12 +17,12 @@ using List = std::vector<int>;
 
 TEST(Dependencies, AReaderWaitsForTheWriterAndTheNextWriterForTheReaders) {
   Program program({.ranks = 3}, Collective::allreduce, "test", 4, true);
-  program.copy(Buffer::out, Buffer::in, 0, 4);          // 0
-  program.send(1, Buffer::out, 0, 2, 0);                // 1
-  program.send(2, Buffer::out, 1, 2, 0);                // 2
-  program.combine(1, Buffer::out, 1, 1, false, 1);      // 3: after both sends
-  program.combine(1, Buffer::out, 3, 1, false, 1);      // 4: after the copy alone
-  program.send(1, Buffer::out, 0, 4, 2);                // 5: after both combinations
+  program.copy(Buffer::out, Buffer::in, 0, 4);      // 0
+  program.send(1, Buffer::out, 0, 2, 0);            // 1
+  program.send(2, Buffer::out, 1, 2, 0);            // 2
+  program.combine(1, Buffer::out, 1, 1, false, 1);  // 3: after both sends
+  program.combine(1, Buffer::out, 3, 1, false, 1);  // 4: after the copy alone
+  program.send(1, Buffer::out, 0, 4, 2);            // 5: after both combinations
   const Dependencies d(std::move(program).finish());
   EXPECT_EQ(of(d, 0), List{});
   EXPECT_EQ(of(d, 1), List{0});
@@ -72,7 +72,8 @@ TEST(Dependencies, TheTransitiveClosureIsTheRule) {
   for (const Algorithm& a : algorithms()) {
     for (const int ranks : {2, 5, 8}) {
       for (int rank = 0; rank < ranks; ++rank) {
-        const Schedule s = a.build({.collective = a.collective, .ranks = ranks, .rank = rank, .root = ranks / 2, .blocks = 3});
+        const Schedule s =
+            a.build({.collective = a.collective, .ranks = ranks, .rank = rank, .root = ranks / 2, .blocks = 3});
         const Dependencies d(s);
         std::vector<std::set<int>> before(s.steps.size());
         std::vector<std::set<int>> rule(s.steps.size());

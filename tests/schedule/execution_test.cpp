@@ -87,7 +87,8 @@ class Machine {
     for (std::size_t e = 0; e < i; ++e) {
       const Step& earlier = s.steps[e];
       if (state[e] != State::over && conflict(earlier, step)) return false;
-      const bool same_channel = earlier.peer >= 0 && earlier.peer == step.peer && (earlier.kind == Kind::send) == (step.kind == Kind::send);
+      const bool same_channel =
+          earlier.peer >= 0 && earlier.peer == step.peer && (earlier.kind == Kind::send) == (step.kind == Kind::send);
       if (state[e] == State::waiting && same_channel) return false;
     }
     const bool receives = step.kind == Kind::recv_replace || step.kind == Kind::recv_combine;
@@ -100,7 +101,8 @@ class Machine {
     std::vector<std::string> incoming;
     state = State::over;
     if (step.kind == Kind::send || step.peer < 0) {
-      for (int b = step.src.first; b < step.src.first + step.src.count; ++b) incoming.push_back(cell(rank, step.src.buffer, b));
+      for (int b = step.src.first; b < step.src.first + step.src.count; ++b)
+        incoming.push_back(cell(rank, step.src.buffer, b));
     }
     if (step.kind == Kind::send) {
       if (!eager_) state = State::under_way;
@@ -132,7 +134,8 @@ class Machine {
 
 std::string expected(const Schedule& s, int block) {
   if (s.collective == Collective::alltoall) return contribution(block / s.ranks, block);
-  if (!reduces(s.collective)) return contribution(rooted(s.collective) && s.collective != Collective::gather ? s.root : block, block);
+  if (!reduces(s.collective))
+    return contribution(rooted(s.collective) && s.collective != Collective::gather ? s.root : block, block);
   std::string sum;
   for (int r = 0; r < s.ranks; ++r) sum += contribution(r, block);
   return sum;

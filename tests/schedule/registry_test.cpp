@@ -32,7 +32,8 @@ TEST(Registry, HasTheAlgorithmsThatItIsToHave) {
     names.insert(a.name);
     EXPECT_FALSE(a.cost.empty()) << a.name;
   }
-  for (const char* wanted : {"ring", "recursive_doubling", "rabenseifner", "binomial", "knomial", "chain", "pairwise", "dissemination"}) {
+  for (const char* wanted :
+       {"ring", "recursive_doubling", "rabenseifner", "binomial", "knomial", "chain", "pairwise", "dissemination"}) {
     EXPECT_TRUE(names.contains(wanted)) << wanted;
   }
 }
