@@ -146,7 +146,7 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
 // code * width as a float64. A code of more than 53 bits is not rounded first: one code is 2 eps, which the promise has no room for.
 double code_value_float64(std::int64_t q, double width) noexcept {
   if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;
-  const std::int64_t low = q & 0xffffffff;
+  const std::int64_t low = q % (std::int64_t{1} << 32);  // of q's sign
   return std::fma(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 

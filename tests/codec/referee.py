@@ -225,6 +225,17 @@ def split_groups(data, count):
     return [data[a:b] for a, b in zip(starts[:-1], starts[1:])]
 
 
+def product_of_long_code(q, width):
+    sign, low = (-1 if q < 0 else 1), abs(q) % (1 << 32)
+    try:
+        numerator, denominator = width.as_integer_ratio()
+        low_numerator, low_denominator = (float(low) * width).as_integer_ratio()
+        exact = (abs(q) - low) * numerator * low_denominator + low_numerator * denominator
+        return sign * (exact / (denominator * low_denominator))  # Python divides integers with one rounding
+    except OverflowError:
+        return sign * math.inf
+
+
 def rounded(values, kind):
     """float32 to float16 or bfloat16, to nearest even; of a NaN the upper bits stay, made quiet if no payload is left."""
     bits = values.view("<u4")
@@ -254,6 +265,8 @@ def decode(data, divisor=1):
             continue
         with np.errstate(all="ignore"):
             wide = codes.astype(np.float64) * width
+            for i in np.flatnonzero((codes > 1 << 53) | (codes < -(1 << 53))):
+                wide[i] = product_of_long_code(int(codes[i]), width)
             if divisor > 1:
                 wide[places] = values
                 wide /= divisor
