@@ -44,7 +44,7 @@ int run(int argc, char** argv, int rank) {
     if (broken.empty()) {
       fmt::print("All promises hold; every rank holds the same bytes; sums in code space have one hash.\n");
     }
-    fmt::print("{}", write_outputs(options, images, result));
+    fmt::print("{}{}", note(result.setting), write_outputs(options, images, result));
     code = broken.empty() ? 0 : 1;
   }
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -1,5 +1,8 @@
 #include "job/images.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -17,8 +20,9 @@ void check_output(const Options& o) {
   std::error_code error;
   std::filesystem::create_directories(o.out, error);
   if (error) throw Problem(fmt::format("cannot make the directory {}: {}", o.out, error.message()));
-  const std::string probe = o.out + "/stack.png";
-  write_file(probe, nullptr, 0);
+  if (::access(o.out.c_str(), W_OK | X_OK) != 0) {
+    throw Problem(fmt::format("cannot write into {}: {}", o.out, std::strerror(errno)));
+  }
 }
 
 Images migrate(MPI_Comm comm, const Options& o, int ranks, int rank) {

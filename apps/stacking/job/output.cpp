@@ -59,17 +59,11 @@ void write_rows(const std::string& path, const Result& r) {
                     .unit = "ms",
                     .better = bench::Better::smaller};
     if (&row != &r.rows.front()) line.peer = bench::Peer{"MPI_Allreduce " + r.setting.flavour, r.rows.front().ms};
-    line.fields = {{"ranks", r.setting.ranks},
-                   {"images", r.setting.count},
-                   {"values", r.setting.values},
-                   {"type", r.setting.type},
-                   {"eps", r.setting.eps},
-                   {"bytes_sent", row.sent},
-                   {"compression", row.compression},
-                   {"codec_ms", row.codec_ms},
-                   {"worst_error", row.worst},
-                   {"promised_error", row.promised},
-                   {"hash", fmt::format("{:016x}", row.hash)}};
+    line.fields = {
+        {"ranks", r.setting.ranks},   {"hosts", r.setting.hosts},       {"images", r.setting.count},
+        {"values", r.setting.values}, {"type", r.setting.type},         {"eps", r.setting.eps},
+        {"bytes_sent", row.sent},     {"compression", row.compression}, {"codec_ms", row.codec_ms},
+        {"worst_error", row.worst},   {"promised_error", row.promised}, {"hash", fmt::format("{:016x}", row.hash)}};
     line.fields["psnr_db"] =
         std::isfinite(row.psnr) ? nlohmann::ordered_json(row.psnr) : nlohmann::ordered_json(nullptr);
     writer.write(line);
@@ -80,9 +74,16 @@ void write_rows(const std::string& path, const Result& r) {
 
 std::string heading(const Setting& s) {
   return fmt::format(
-      "{} images of {} x {} {}, {}\n{} ranks, {}; {:.2f} MB a stack; each image within {} = {:.4e}; median of {}\n",
-      s.count, s.height, s.width, s.type, s.images, s.ranks, s.mpi,
+      "{} images of {} x {} {}, {}\n{} ranks on {} host{}, {}; {:.2f} MB a stack; each image within {} = {:.4e}; "
+      "median of {}\n",
+      s.count, s.height, s.width, s.type, s.images, s.ranks, s.hosts, s.hosts == 1 ? "" : "s", s.mpi,
       static_cast<double>(s.values) * (s.type == "f64" ? 8e-6 : 4e-6), s.bound, s.eps, s.repeats);
+}
+
+std::string note(const Setting& s) {
+  if (s.hosts > 1 || s.ranks == 1) return {};
+  return "The ranks share this machine's memory, which no message leaves: what compression saves shows on a network "
+         "(make bench-hosts).\n";
 }
 
 std::string write_outputs(const Options& o, const Images& im, const Result& r) {

@@ -15,4 +15,7 @@ std::string write_outputs(const Options& options, const Images& images, const Re
 // The heading over the table: what was stacked, how, with which bound.
 std::string heading(const Setting& setting);
 
+// What the reader of the times should know; may be empty.
+std::string note(const Setting& setting);
+
 }  // namespace stretto::stacking

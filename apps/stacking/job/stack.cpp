@@ -52,6 +52,18 @@ void add_own(const Images& im, std::vector<std::byte>& out) {
   }
 }
 
+// Groups of ranks that share memory.
+int hosts_of(MPI_Comm comm) {
+  MPI_Comm host = MPI_COMM_NULL;
+  int rank = 0;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  MPI_Comm_rank(host, &rank);
+  MPI_Comm_free(&host);
+  int first = rank == 0 ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_SUM, comm);
+  return first;
+}
+
 // The range over all images of all ranks.
 double range_of_all(MPI_Comm comm, const Images& im) {
   double lo = 0;
@@ -172,6 +184,7 @@ Result stack_all(MPI_Comm comm, const Options& o, const Images& im) {
   Result out;
   Setting& s = out.setting;
   MPI_Comm_size(comm, &s.ranks);
+  s.hosts = hosts_of(comm);
   s.range = range_of_all(comm, im);
   s.eps = o.bound.relative ? o.bound.value * s.range : o.bound.value;
   if (!(s.eps > 0) || !std::isfinite(s.eps)) {

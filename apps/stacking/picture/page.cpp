@@ -67,10 +67,11 @@ std::string html_page(const Setting& s, const std::vector<Row>& rows, const std:
   out += style;
   out += "</style></head><body>\n<h1>Stacking seismic images with a compressed allreduce</h1>\n";
   out += fmt::format(
-      "<p>{} partial images of {} &times; {} {}, {}, held by {} ranks over {}. Each image is one contribution with "
+      "<p>{} partial images of {} &times; {} {}, {}, held by {} ranks on {} host{} over {}. Each image is one "
+      "contribution with "
       "error bound {} = {:.4e} (the range over all images is {:.4e}).</p>\n",
-      s.count, s.height, s.width, escape(s.type), escape(s.images), s.ranks, escape(s.mpi), escape(s.bound), s.eps,
-      s.range);
+      s.count, s.height, s.width, escape(s.type), escape(s.images), s.ranks, s.hosts, s.hosts == 1 ? "" : "s",
+      escape(s.mpi), escape(s.bound), s.eps, s.range);
   out += fmt::format("<p><img alt=\"the stack and its error\" src=\"data:image/png;base64,{}\"></p>\n<p>{}</p>\n",
                      base64(png), escape(figure_is));
   out += "<h2>What each way of summing cost and gave</h2>\n<div class=\"scroll\">\n" + html_table(rows) + "</div>\n";

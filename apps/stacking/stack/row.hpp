@@ -36,6 +36,7 @@ struct Setting {
   double eps = 0;    // for each image
   double range = 0;  // max - min over all images
   int ranks = 0;
+  int hosts = 0;  // groups of ranks that share memory
   int repeats = 0;
 };
 
