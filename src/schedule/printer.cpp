@@ -90,7 +90,7 @@ std::string picture(std::span<const Schedule> all) {
   };
   line("level", [](std::size_t r) { return fmt::format("{}", r); });
   for (const auto& [level, row] : rows) {
-    line(fmt::format("{}", level), [&](std::size_t r) { return row[r].empty() ? std::string(".") : row[r]; });
+    line(fmt::format("{}", level), [&row = row](std::size_t r) { return row[r].empty() ? std::string(".") : row[r]; });
   }
   return lines;
 }
