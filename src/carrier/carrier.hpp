@@ -35,10 +35,12 @@ class Carrier {
 
   // Begin a transfer. The memory belongs to the carrier until the completion with this id is reported (or cancel() returns
   // true). bytes == 0 is a message like any other. peer == rank() is allowed. Ids in flight on a carrier are distinct.
-  virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept = 0;
+  virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                            std::uint64_t id) noexcept = 0;
 
   // A message longer than `capacity` completes with Status::incompatible; memory beyond capacity is not touched.
-  virtual Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept = 0;
+  virtual Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity,
+                            std::uint64_t id) noexcept = 0;
 
   // Report up to done.size() finished transfers in *n. With none finished, wait for one up to `seconds` (0: return at once),
   // giving the core away meanwhile. *n == 0 after the wait is no error.

@@ -64,7 +64,8 @@ class MpiCarrier final : public Carrier {
   int size() const noexcept override { return size_; }
   std::uint64_t tags() const noexcept override { return tags_; }
 
-  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept override {
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                    std::uint64_t id) noexcept override {
     auto* bytes_of = static_cast<std::byte*>(const_cast<void*>(data));
     return start({id, true, peer, static_cast<int>(tag % tags_), bytes_of, bytes, 0});
   }
@@ -199,12 +200,12 @@ class MpiCarrier final : public Carrier {
   int size_;
   std::uint64_t tags_;
   std::size_t chunk_;
-  std::size_t next_ = 0;                // where the next look begins when not all requests fit
-  std::vector<MPI_Request> requests_;   // one for each transfer, in order of starting
+  std::size_t next_ = 0;               // where the next look begins when not all requests fit
+  std::vector<MPI_Request> requests_;  // one for each transfer, in order of starting
   std::vector<Transfer> transfers_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<MPI_Request> lost_;       // given up, and not ended
+  std::vector<MPI_Request> lost_;  // given up, and not ended
 };
 
 }  // namespace

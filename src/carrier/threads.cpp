@@ -89,7 +89,8 @@ class ThreadCarrier final : public Carrier {
   int size() const noexcept override { return group_->size(); }
   std::uint64_t tags() const noexcept override { return std::uint64_t{1} << 62; }
 
-  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept override {
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                    std::uint64_t id) noexcept override {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "send to rank {} of {}", peer, size());
     const Half send{tag, id, data, nullptr, bytes};
     Half receive;
@@ -177,7 +178,9 @@ class ThreadCarrier final : public Carrier {
 
 }  // namespace
 
-std::shared_ptr<ThreadGroup> make_thread_group(int ranks) { return std::make_shared<ThreadGroup>(ranks < 1 ? 1 : ranks); }
+std::shared_ptr<ThreadGroup> make_thread_group(int ranks) {
+  return std::make_shared<ThreadGroup>(ranks < 1 ? 1 : ranks);
+}
 
 std::unique_ptr<Carrier> make_thread_carrier(std::shared_ptr<ThreadGroup> group, int rank) {
   return std::make_unique<ThreadCarrier>(std::move(group), rank);

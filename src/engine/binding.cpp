@@ -32,14 +32,16 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
   const auto p = static_cast<std::size_t>(s.ranks);
   const auto rank = static_cast<std::size_t>(s.rank);
   const bool at_root = s.rank == s.root;
-  if (!a.counts.empty() && a.counts.size() != p) return fail(Status::invalid_argument, "{} counts for {} ranks", a.counts.size(), p);
+  if (!a.counts.empty() && a.counts.size() != p)
+    return fail(Status::invalid_argument, "{} counts for {} ranks", a.counts.size(), p);
   if (!a.displacements.empty() && a.displacements.size() != p) {
     return fail(Status::invalid_argument, "{} displacements for {} ranks", a.displacements.size(), p);
   }
   const bool by_rank = s.collective == Collective::reduce_scatter || s.collective == Collective::allgather ||
                        s.collective == Collective::gather || s.collective == Collective::scatter;
   if (by_rank && s.blocks != s.ranks) {
-    return fail(Status::invalid_argument, "{} cuts {} into {} blocks for {} ranks", s.algorithm, schedule::name(s.collective), s.blocks, p);
+    return fail(Status::invalid_argument, "{} cuts {} into {} blocks for {} ranks", s.algorithm,
+                schedule::name(s.collective), s.blocks, p);
   }
   Parts parts{a, {}};
   if (!a.counts.empty()) {
@@ -110,7 +112,8 @@ std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) no
   return std::min(count, (i * (grains / n) + std::min(i, grains % n)) * unit);
 }
 
-Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments, std::vector<Block>* blocks) noexcept {
+Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments,
+            std::vector<Block>* blocks) noexcept {
   const std::size_t size = payload::size_of(type);
   if (size == 0) return fail(Status::invalid_argument, "{} is no element type", static_cast<int>(type));
   try {

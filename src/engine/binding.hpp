@@ -42,6 +42,7 @@ struct Arguments {
 std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept;
 
 // Fills `blocks` for this schedule. invalid_argument when a needed buffer is null or the counts do not fit the schedule.
-Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments, std::vector<Block>* blocks) noexcept;
+Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments,
+            std::vector<Block>* blocks) noexcept;
 
 }  // namespace stretto::engine

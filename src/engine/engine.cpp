@@ -35,7 +35,7 @@ struct Engine::Impl {
   std::vector<Hold> lost;                  // memory of transfers that could not be withdrawn
   std::vector<std::unique_ptr<Run>> runs;  // by slot
   std::uint64_t sequence = 0;
-  std::string broken;                      // why no further run may start; empty: nothing
+  std::string broken;  // why no further run may start; empty: nothing
 
   Status start(const Call& call, Run** started) noexcept;
   bool turn_all() noexcept;
@@ -53,7 +53,9 @@ Status Engine::Impl::start(const Call& call, Run** started) noexcept {
     if (slot == runs.size()) runs.push_back(std::make_unique<Run>());
     // Refused runs count, too: the ranks that were not refused have counted theirs.
     const std::uint64_t mine = sequence++;
-    if (const Status s = runs[slot]->begin(call, carrier, pool, static_cast<std::uint32_t>(slot), mine); s != Status::ok) return s;
+    if (const Status s = runs[slot]->begin(call, carrier, pool, static_cast<std::uint32_t>(slot), mine);
+        s != Status::ok)
+      return s;
     *started = runs[slot].get();
     return Status::ok;
   } catch (const std::bad_alloc&) {
@@ -98,7 +100,8 @@ void Engine::Impl::give_up(Run& run, Status status, std::string text) noexcept {
 void Engine::Impl::look_at_limits() noexcept {
   const auto now = Clock::now();
   for (auto& run : runs) {
-    if (run->active() && !run->ended() && run->overdue(now)) give_up(*run, Status::timeout, run->diagnosis(run->timeout()));
+    if (run->active() && !run->ended() && run->overdue(now))
+      give_up(*run, Status::timeout, run->diagnosis(run->timeout()));
   }
 }
 
@@ -144,7 +147,8 @@ Status Engine::progress() noexcept {
 std::size_t Engine::pooled_bytes() const noexcept { return impl_->pool.idle_bytes(); }
 void Engine::trim() noexcept { impl_->pool.trim(); }
 
-Request::Request(Request&& other) noexcept : engine_(std::exchange(other.engine_, nullptr)), run_(std::exchange(other.run_, nullptr)) {}
+Request::Request(Request&& other) noexcept
+    : engine_(std::exchange(other.engine_, nullptr)), run_(std::exchange(other.run_, nullptr)) {}
 
 Request& Request::operator=(Request&& other) noexcept {
   if (this == &other) return *this;

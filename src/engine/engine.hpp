@@ -27,8 +27,8 @@ namespace stretto::engine {
 struct Options {
   std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
   int window = 4;                                      // receives of streams posted ahead, a peer
-  double timeout = 60;                                 // seconds without any progress before a run is given up; <= 0: never
-  const codec::Parallel* parallel = nullptr;           // for the codec; borrowed while runs last
+  double timeout = 60;                        // seconds without any progress before a run is given up; <= 0: never
+  const codec::Parallel* parallel = nullptr;  // for the codec; borrowed while runs last
 };
 
 // One block of the vector on this rank: elements, and where the caller keeps it (null: the caller has no such block there;
@@ -59,17 +59,17 @@ struct Call {
 struct Report {
   std::string algorithm;
   payload::Kind payload = payload::Kind::raw;
-  std::uint64_t raw_bytes = 0;       // what this rank's messages would have been as raw values
-  std::uint64_t bytes_sent = 0;      // what they were
+  std::uint64_t raw_bytes = 0;   // what this rank's messages would have been as raw values
+  std::uint64_t bytes_sent = 0;  // what they were
   std::uint64_t messages_sent = 0;
-  std::uint64_t segments = 0;        // streams (or raw pieces) the vector was cut into
+  std::uint64_t segments = 0;  // streams (or raw pieces) the vector was cut into
   double compress_seconds = 0;
   double decompress_seconds = 0;
-  double combine_seconds = 0;        // raw + raw, stream + stream, or raw + stream
-  double wait_seconds = 0;           // nothing to do but wait for a transfer
-  double total_seconds = 0;          // start to end
-  std::uint32_t contributions = 0;   // inputs in each result value
-  double promised_error = 0;         // error_factor * eps
+  double combine_seconds = 0;       // raw + raw, stream + stream, or raw + stream
+  double wait_seconds = 0;          // nothing to do but wait for a transfer
+  double total_seconds = 0;         // start to end
+  std::uint32_t contributions = 0;  // inputs in each result value
+  double promised_error = 0;        // error_factor * eps
   double ratio() const noexcept { return bytes_sent ? double(raw_bytes) / double(bytes_sent) : 1.0; }
 };
 

@@ -69,7 +69,8 @@ void Plan::lay_out(const schedule::Schedule& schedule, std::span<const Block> bl
       const std::size_t first = (s - first_[b]) * length;
       for (std::uint32_t k = 0; k < buffers; ++k) {
         const std::uint32_t cell = k * a_buffer + s;
-        places[cell] = {static_cast<schedule::Buffer>(k), static_cast<std::int32_t>(b), first, std::min(length, n - first), before + first};
+        places[cell] = {static_cast<schedule::Buffer>(k), static_cast<std::int32_t>(b), first,
+                        std::min(length, n - first), before + first};
         same_[cell] = cell;
       }
       if (merged[b] != 0) same_[s] = a_buffer + s;
@@ -129,15 +130,18 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
     case schedule::Kind::post:
     case schedule::Kind::wait:
     case schedule::Kind::read_combine:
-      return fail(Status::unsupported, "step {} of {} reads a peer's memory; this engine sends messages", index, schedule.algorithm);
+      return fail(Status::unsupported, "step {} of {} reads a peer's memory; this engine sends messages", index,
+                  schedule.algorithm);
   }
   if (travels && (step.peer < 0 || step.peer >= schedule.ranks)) {
-    return fail(Status::invalid_argument, "step {} of {} names rank {} of {}", index, schedule.algorithm, step.peer, schedule.ranks);
+    return fail(Status::invalid_argument, "step {} of {} names rank {} of {}", index, schedule.algorithm, step.peer,
+                schedule.ranks);
   }
   const bool sends = unit.task == Task::send;
   const schedule::Range& range = sends ? step.src : step.dst;
   Cells cells = cells_of(range);
-  const std::uint32_t offset = travels ? 0 : cells_of(step.src).first - cells.first;  // from a cell of dst to that of src
+  const std::uint32_t offset =
+      travels ? 0 : cells_of(step.src).first - cells.first;  // from a cell of dst to that of src
   if (travels && range.count <= 0) {
     unit.message = next_message(sends ? sent_ : received_, step.peer);
     add(unit);
@@ -187,7 +191,8 @@ void Plan::add(Unit unit) {
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
     const bool from_src = unit.task == Task::send || unit.task == Task::copy || unit.task == Task::combine;
     if (from_src) reads(u, same_[unit.src + i]);
-    if (unit.task != Task::send && !(from_src && same_[unit.src + i] == same_[unit.dst + i])) writes(u, same_[unit.dst + i]);
+    if (unit.task != Task::send && !(from_src && same_[unit.src + i] == same_[unit.dst + i]))
+      writes(u, same_[unit.dst + i]);
   }
 }
 

@@ -26,12 +26,12 @@ struct Unit {
   bool incoming_first = false;
   std::uint16_t level = 0;
   std::int32_t peer = -1;
-  std::uint32_t step = 0;        // of the schedule; deliver: none
-  std::uint32_t message = 0;     // the how many-th to, or from, this peer
-  std::uint32_t cells = 0;       // how many; 0: an empty message
-  std::uint32_t dst = 0;         // first cell written (receive, copy, combine), or delivered
-  std::uint32_t src = 0;         // first cell read (send, copy, combine)
-  std::uint32_t waits_for = 0;   // units that must be released before this one starts
+  std::uint32_t step = 0;          // of the schedule; deliver: none
+  std::uint32_t message = 0;       // the how many-th to, or from, this peer
+  std::uint32_t cells = 0;         // how many; 0: an empty message
+  std::uint32_t dst = 0;           // first cell written (receive, copy, combine), or delivered
+  std::uint32_t src = 0;           // first cell read (send, copy, combine)
+  std::uint32_t waits_for = 0;     // units that must be released before this one starts
   std::uint32_t followers = none;  // head of a list in Plan::edges
 };
 
@@ -44,9 +44,9 @@ struct Edge {
 struct Place {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
-  std::size_t first = 0;       // elements of the block before it
-  std::size_t count = 0;       // elements
-  std::size_t before = 0;      // elements of the vector before it
+  std::size_t first = 0;   // elements of the block before it
+  std::size_t count = 0;   // elements
+  std::size_t before = 0;  // elements of the vector before it
 };
 
 class Plan {
@@ -61,9 +61,9 @@ class Plan {
 
   std::vector<Unit> units;
   std::vector<Edge> edges;
-  std::vector<Place> places;          // of cells
-  std::size_t segments = 0;           // cells of one buffer
-  std::uint32_t most_messages = 0;    // to or from one peer
+  std::vector<Place> places;        // of cells
+  std::size_t segments = 0;         // cells of one buffer
+  std::uint32_t most_messages = 0;  // to or from one peer
 
  private:
   struct Touch {
@@ -87,8 +87,8 @@ class Plan {
   void writes(std::uint32_t unit, std::uint32_t cell);
   std::uint32_t next_message(std::vector<std::uint32_t>& counts, std::int32_t peer);
 
-  std::size_t group_ = 0;                       // most elements of a unit over several cells
-  std::vector<std::uint32_t> first_;            // cells of block b in a buffer: [first_[b], first_[b + 1])
+  std::size_t group_ = 0;             // most elements of a unit over several cells
+  std::vector<std::uint32_t> first_;  // cells of block b in a buffer: [first_[b], first_[b + 1])
   std::vector<std::uint32_t> same_;
   std::vector<Touch> touched_;
   std::vector<Edge> readers_;

@@ -22,8 +22,15 @@ struct Hold {
   payload::Stream stream;
 };
 
+constexpr bool receives(Task task) noexcept { return task == Task::receive_replace || task == Task::receive_combine; }
+
+// On the wire. What a failed rank sends in place of a message is one byte, its status; where a proper message is itself one
+// byte long, it is empty. An absent contribution travels as one zero byte in place of its stream.
+constexpr std::byte absent_mark{0};
+
 // Receives of streams are posted with room for what compress() may write; sums of many values off the grid can be longer
 // than that. Such a message is announced by a notice in its place, and follows under the same tag.
+constexpr std::uint64_t notice_mark = 0xFE;  // its first byte; streams begin with another
 struct Notice {
   std::uint64_t mark = 0;
   std::uint64_t bytes = 0;
@@ -36,7 +43,8 @@ class Run {
  public:
   // Checks the call, plans it, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
   // their tags. Throws std::bad_alloc. On failure nothing has moved and the run is not active.
-  Status begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot, std::uint64_t sequence);
+  Status begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
+               std::uint64_t sequence);
 
   bool active() const noexcept { return active_; }
   bool ended() const noexcept { return left_ == 0; }
@@ -67,16 +75,16 @@ class Run {
   struct Live {
     State state = State::waiting;
     std::uint32_t waits_for = 0;
-    bool early = false;     // released before its transfer ended
-    int transfers = 0;      // of a send, not ended
+    bool early = false;  // released before its transfer ended
+    int transfers = 0;   // of a send, not ended
     Hold hold;
     std::size_t bytes = 0;  // arrived
     Notice notice;
   };
-  struct Queue {            // receives from one peer that need a buffer, in order
+  struct Queue {  // receives from one peer that need a buffer, in order
     std::uint32_t next = 0;
     std::uint32_t end = 0;
-    int open = 0;           // posted and not consumed
+    int open = 0;  // posted and not consumed
   };
 
   Status check(const Call& call, const carrier::Carrier& carrier) const;
@@ -121,7 +129,7 @@ class Run {
   Options options_{};
   std::vector<Block> blocks_;
   std::vector<const void*> inputs_;
-  std::vector<const std::byte*> parts_;   // of the inputs, for one cell
+  std::vector<const std::byte*> parts_;  // of the inputs, for one cell
   bool several_ = false;
   bool reduces_ = false;
   bool negates_ = false;
@@ -132,23 +140,23 @@ class Run {
   payload::Worker worker_;
   std::vector<std::uint8_t> merged_;
   std::vector<payload::Cell> cells_;
-  std::vector<std::uint8_t> unloaded_;    // input cells whose contribution must be worked out at the first touch
-  payload::Buffer scratch_;               // homes of blocks that the caller has no memory for
-  payload::Buffer inputs_copy_;           // of inputs that results would overwrite
+  std::vector<std::uint8_t> unloaded_;  // input cells whose contribution must be worked out at the first touch
+  payload::Buffer scratch_;             // homes of blocks that the caller has no memory for
+  payload::Buffer inputs_copy_;         // of inputs that results would overwrite
   std::vector<Live> live_;
-  std::vector<Queue> queues_;             // by peer
-  std::vector<std::uint32_t> receives_;   // units, grouped by peer
-  std::vector<std::uint32_t> ready_;      // units in order of becoming ready; from next_ready_ on
+  std::vector<Queue> queues_;            // by peer
+  std::vector<std::uint32_t> receives_;  // units, grouped by peer
+  std::vector<std::uint32_t> ready_;     // units in order of becoming ready; from next_ready_ on
   std::size_t next_ready_ = 0;
-  std::vector<std::uint32_t> deliveries_; // the same, for results: done while nothing else is to do
+  std::vector<std::uint32_t> deliveries_;  // the same, for results: done while nothing else is to do
   std::size_t next_delivery_ = 0;
-  std::size_t left_ = 0;                  // units not done
+  std::size_t left_ = 0;  // units not done
 
   Status status_ = Status::ok;
   std::string text_;
-  std::byte mark_{};                      // sent in place of what a failed rank owes
+  std::byte mark_{};  // sent in place of what a failed rank owes
   Clock::time_point begun_{};
-  Clock::time_point moved_{};             // last time anything happened
+  Clock::time_point moved_{};  // last time anything happened
   double wait_seconds_ = 0;
   std::uint64_t raw_bytes_ = 0;
   std::uint64_t bytes_sent_ = 0;

@@ -38,7 +38,8 @@ Status Run::check(const Call& call, const carrier::Carrier& carrier) const {
   if (!call.schedule) return fail(Status::invalid_argument, "no schedule is given");
   const schedule::Schedule& s = *call.schedule;
   if (s.ranks != carrier.size() || s.rank != carrier.rank()) {
-    return fail(Status::invalid_argument, "a schedule for rank {} of {} on rank {} of {}", s.rank, s.ranks, carrier.rank(), carrier.size());
+    return fail(Status::invalid_argument, "a schedule for rank {} of {} on rank {} of {}", s.rank, s.ranks,
+                carrier.rank(), carrier.size());
   }
   if (call.blocks.size() != static_cast<std::size_t>(s.blocks)) {
     return fail(Status::invalid_argument, "{} blocks are given to a schedule of {}", call.blocks.size(), s.blocks);
@@ -46,7 +47,8 @@ Status Run::check(const Call& call, const carrier::Carrier& carrier) const {
   const bool reduces = schedule::reduces(s.collective);
   if (const Status status = payload::check(call.payload, reduces); status != Status::ok) return status;
   if (reduces && call.payload.op == payload::Op::user && !call.payload.user.commutes && !s.keeps_order) {
-    return fail(Status::unsupported, "{} {} does not keep the order of contributions, and the operation does not commute",
+    return fail(Status::unsupported,
+                "{} {} does not keep the order of contributions, and the operation does not commute",
                 schedule::name(s.collective), s.algorithm);
   }
   if (call.several) {
@@ -55,15 +57,18 @@ Status Run::check(const Call& call, const carrier::Carrier& carrier) const {
     if (!reduces || !(sums || op == payload::Op::min || op == payload::Op::max)) {
       return fail(Status::unsupported, "several inputs on a rank are for reductions by sum, mean, min and max");
     }
-    if (call.inputs.empty() && !sums) return fail(Status::invalid_argument, "a rank without inputs has no {}", payload::name(op));
+    if (call.inputs.empty() && !sums)
+      return fail(Status::invalid_argument, "a rank without inputs has no {}", payload::name(op));
   }
   for (std::int32_t b = 0; b < s.blocks; ++b) {
     const Block& block = call.blocks[static_cast<std::size_t>(b)];
     if (block.count == 0) continue;
     const bool reads = schedule::holds(s.collective, s.ranks, s.root, s.rank, b);
     const bool writes = schedule::expects(s.collective, s.ranks, s.root, s.rank, b);
-    if (reads && !call.several && block.in == nullptr) return fail(Status::invalid_argument, "no input is given for block {}", b);
-    if (writes && block.out == nullptr) return fail(Status::invalid_argument, "no memory is given for the result of block {}", b);
+    if (reads && !call.several && block.in == nullptr)
+      return fail(Status::invalid_argument, "no input is given for block {}", b);
+    if (writes && block.out == nullptr)
+      return fail(Status::invalid_argument, "no memory is given for the result of block {}", b);
     for (const void* input : call.inputs) {
       if (call.several && input == nullptr) return fail(Status::invalid_argument, "an input is null");
     }
@@ -168,7 +173,8 @@ Status Run::bind_memory(const Call& call) {
   return Status::ok;
 }
 
-Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot, std::uint64_t sequence) {
+Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
+                  std::uint64_t sequence) {
   begun_ = moved_ = Clock::now();
   if (const Status s = check(call, carrier); s != Status::ok) return s;
   carrier_ = &carrier;
@@ -183,7 +189,8 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   reduces_ = schedule::reduces(schedule_->collective);
   negates_ = reduces_ && spec_.op == payload::Op::difference && schedule_->rank != 0;
   const bool codes = spec_.kind == payload::Kind::homomorphic || spec_.kind == payload::Kind::fused;
-  const bool everywhere = schedule_->collective == schedule::Collective::allreduce || schedule_->collective == schedule::Collective::allgather;
+  const bool everywhere = schedule_->collective == schedule::Collective::allreduce ||
+                          schedule_->collective == schedule::Collective::allgather;
   from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_));
   const auto ranks = static_cast<std::uint32_t>(schedule_->ranks);
   contributions_ = !reduces_ ? 1 : call.contributions != 0 ? call.contributions : ranks;

@@ -30,20 +30,22 @@ void Run::failed(Status status, const Unit* unit) noexcept {
 
 std::string Run::diagnosis(double seconds) const {
   constexpr std::size_t most_lines = 4;
-  std::string text = fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;", schedule::name(schedule_->collective),
-                                 schedule_->algorithm, payload::name(spec_.kind), schedule_->rank, seconds);
+  std::string text =
+      fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;", schedule::name(schedule_->collective),
+                  schedule_->algorithm, payload::name(spec_.kind), schedule_->rank, seconds);
   std::size_t missing = 0;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
     const State state = live_[u].state;
-    const bool receives = unit.task == Task::receive_replace || unit.task == Task::receive_combine;
-    const bool open = (receives && (state == State::posted || state == State::moving)) || (unit.task == Task::send && state == State::moving);
+    const bool comes = receives(unit.task);
+    const bool open = (comes && (state == State::posted || state == State::moving)) ||
+                      (unit.task == Task::send && state == State::moving);
     if (!open) continue;
     if (++missing > most_lines) continue;
     text += fmt::format("{} step {} is missing rank {} ({}", missing > 1 ? "," : "", unit.step, unit.peer,
-                        receives ? "its message" : "to take a message");
+                        comes ? "its message" : "to take a message");
     if (unit.cells > 0) {
-      const Place& place = plan_.places[receives ? unit.dst : unit.src];
+      const Place& place = plan_.places[comes ? unit.dst : unit.src];
       text += fmt::format(", block {} from element {}", place.block, place.first);
     }
     text += ")";

@@ -52,10 +52,12 @@ struct Sum {
     return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
   }
   template <class T>
-    requires Real<T> || Complex<T>
+  requires Real<T> || Complex<T>
   static T apply(T a, T b) noexcept { return a + b; }
   template <Half T>
-  static T apply(T a, T b) noexcept { return narrow(widen(a) + widen(b), T{}); }
+  static T apply(T a, T b) noexcept {
+    return narrow(widen(a) + widen(b), T{});
+  }
 };
 
 struct Prod {
@@ -64,23 +66,33 @@ struct Prod {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   }
   template <Real T>
-  static T apply(T a, T b) noexcept { return a * b; }
+  static T apply(T a, T b) noexcept {
+    return a * b;
+  }
   template <Complex T>
   static T apply(T a, T b) noexcept {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
   template <Half T>
-  static T apply(T a, T b) noexcept { return narrow(widen(a) * widen(b), T{}); }
+  static T apply(T a, T b) noexcept {
+    return narrow(widen(a) * widen(b), T{});
+  }
 };
 
 template <bool greater>
 struct Extreme {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return (greater ? a > b : a < b) ? a : b; }
+  static T apply(T a, T b) noexcept {
+    return (greater ? a > b : a < b) ? a : b;
+  }
   template <Real T>
-  static T apply(T a, T b) noexcept { return extreme<greater>(a, b); }
+  static T apply(T a, T b) noexcept {
+    return extreme<greater>(a, b);
+  }
   template <Half T>
-  static T apply(T a, T b) noexcept { return narrow(extreme<greater>(widen(a), widen(b)), T{}); }
+  static T apply(T a, T b) noexcept {
+    return narrow(extreme<greater>(widen(a), widen(b)), T{});
+  }
 };
 
 template <bool greater>
@@ -95,31 +107,45 @@ struct ExtremeAt {
 
 struct LogicalAnd {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return static_cast<T>((a != 0) & (b != 0)); }
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>((a != 0) & (b != 0));
+  }
 };
 struct LogicalOr {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return static_cast<T>((a != 0) | (b != 0)); }
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>((a != 0) | (b != 0));
+  }
 };
 struct LogicalXor {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return static_cast<T>((a != 0) != (b != 0)); }
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>((a != 0) != (b != 0));
+  }
 };
 struct BitAnd {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return static_cast<T>(a & b); }
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>(a & b);
+  }
 };
 struct BitOr {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return static_cast<T>(a | b); }
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>(a | b);
+  }
 };
 struct BitXor {
   template <Integer T>
-  static T apply(T a, T b) noexcept { return static_cast<T>(a ^ b); }
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>(a ^ b);
+  }
 };
 
 template <class O, class T>
-concept Defined = requires(T t) { O::apply(t, t); };
+concept Defined = requires(T t) {
+  O::apply(t, t);
+};
 
 // Calls f.template operator()<T>() with the C++ type of `type`.
 template <class F>

@@ -31,10 +31,13 @@ bool find(const char* text, Kind* kind) noexcept {
 }
 
 Status check(const Spec& spec, bool reduces) noexcept {
-  if (size_of(spec.type) == 0) return fail(Status::invalid_argument, "{} is no element type", static_cast<int>(spec.type));
+  if (size_of(spec.type) == 0)
+    return fail(Status::invalid_argument, "{} is no element type", static_cast<int>(spec.type));
   if (reduces) {
-    if (spec.op == Op::user && spec.user.function == nullptr) return fail(Status::invalid_argument, "no user function is given");
-    if (!defined(spec.op, spec.type)) return fail(Status::unsupported, "{} is not defined on {}", name(spec.op), name(spec.type));
+    if (spec.op == Op::user && spec.user.function == nullptr)
+      return fail(Status::invalid_argument, "no user function is given");
+    if (!defined(spec.op, spec.type))
+      return fail(Status::unsupported, "{} is not defined on {}", name(spec.op), name(spec.type));
   }
   if (spec.kind == Kind::raw) return Status::ok;
   const auto type = codec_type(spec.type);

@@ -32,10 +32,10 @@ bool find(const char* text, Kind* kind) noexcept;  // by name; false when there 
 struct Spec {
   Kind kind = Kind::raw;
   Type type = Type::f32;
-  Op op = Op::sum;       // reductions only
-  double eps = 0;        // absolute bound for each contribution; ignored by raw and by integers (lossless)
-  UserFunction user{};   // op == user
-  bool checksum = false; // streams carry and verify a CRC-32C
+  Op op = Op::sum;        // reductions only
+  double eps = 0;         // absolute bound for each contribution; ignored by raw and by integers (lossless)
+  UserFunction user{};    // op == user
+  bool checksum = false;  // streams carry and verify a CRC-32C
 };
 
 // Checks a spec before anything moves: the operation on the type (when `reduces`), a bound that is finite and positive.

@@ -155,7 +155,8 @@ Status Worker::add_stream(Value& value, const Stream& other) noexcept {
   Stream made;
   if (const Status s = pool_->take(codec::combine_bound(a, b), &made.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds_.combine);
-  const Status s = codec::combine(combine_, value.stream.bytes(), other.bytes(), room(made.buffer), &made.size, options_);
+  const Status s =
+      codec::combine(combine_, value.stream.bytes(), other.bytes(), room(made.buffer), &made.size, options_);
   if (s == Status::ok) value.stream = std::move(made);
   return s;
 }
@@ -304,7 +305,8 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
   }
   for (std::size_t j = 1; j < n; ++j) {
     const void* left = j == 1 ? inputs[0] : own.data();
-    if (const Status s = combine_values(spec_.op, spec_.type, left, inputs[j], own.data(), cell.count); s != Status::ok) return s;
+    if (const Status s = combine_values(spec_.op, spec_.type, left, inputs[j], own.data(), cell.count); s != Status::ok)
+      return s;
   }
   set_raw(value, own.data(), true);
   value.raw_store = std::move(own);

@@ -22,7 +22,7 @@ struct Seconds {
 // null where there is none, then a pool's buffer serves.
 struct Cell {
   Value value;
-  std::size_t count = 0;       // elements
+  std::size_t count = 0;  // elements
   std::byte* home = nullptr;
 };
 
@@ -76,10 +76,10 @@ class Worker {
 
   Spec spec_{};
   bool reduces_ = false;
-  bool sums_ = false;       // the operation adds codes
+  bool sums_ = false;  // the operation adds codes
   codec::Type type_{};
   codec::Combine combine_{};
-  std::size_t size_ = 0;    // bytes of an element
+  std::size_t size_ = 0;  // bytes of an element
   Pool* pool_ = nullptr;
   codec::Options options_{};
   Seconds seconds_{};

@@ -42,16 +42,21 @@ void around(Carrier& c, std::size_t chunk) {
   std::vector<std::vector<unsigned char>> out(n), in(n);
   for (std::size_t i = 0; i < n; ++i) {
     in[i].assign(6 * chunk, 0xEE);
-    for (std::size_t k = 0; k < lengths[i]; ++k) out[i].push_back(static_cast<unsigned char>(k * 7 + i + static_cast<std::size_t>(c.rank())));
+    for (std::size_t k = 0; k < lengths[i]; ++k)
+      out[i].push_back(static_cast<unsigned char>(k * 7 + i + static_cast<std::size_t>(c.rank())));
   }
-  for (std::size_t i = 0; i < n; ++i) expect(c.start_recv(previous, n - 1 - i, in[n - 1 - i].data(), in[n - 1 - i].size(), n - 1 - i) == Status::ok, "start_recv fails");
-  for (std::size_t i = 0; i < n; ++i) expect(c.start_send(next, i, out[i].data(), out[i].size(), n + i) == Status::ok, "start_send fails");
+  for (std::size_t i = 0; i < n; ++i)
+    expect(c.start_recv(previous, n - 1 - i, in[n - 1 - i].data(), in[n - 1 - i].size(), n - 1 - i) == Status::ok,
+           "start_recv fails");
+  for (std::size_t i = 0; i < n; ++i)
+    expect(c.start_send(next, i, out[i].data(), out[i].size(), n + i) == Status::ok, "start_send fails");
   const auto done = ends(c, 2 * n);
   for (std::size_t i = 0; i < n; ++i) {
     expect(done[i].status == Status::ok && done[n + i].status == Status::ok, "a transfer failed", lengths[i]);
     expect(done[i].bytes == lengths[i], "a length is wrong", done[i].bytes);
     bool same = true;
-    for (std::size_t k = 0; k < lengths[i]; ++k) same &= in[i][k] == static_cast<unsigned char>(k * 7 + i + static_cast<std::size_t>(previous));
+    for (std::size_t k = 0; k < lengths[i]; ++k)
+      same &= in[i][k] == static_cast<unsigned char>(k * 7 + i + static_cast<std::size_t>(previous));
     same &= in[i][lengths[i]] == 0xEE;
     expect(same, "a message was changed", lengths[i]);
   }
@@ -102,7 +107,8 @@ int main(int argc, char** argv) {
     expect(c->start_send(c->size(), 0, nullptr, 0, 0) == Status::invalid_argument, "a peer outside is not refused");
   }
   std::unique_ptr<Carrier> none;
-  expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {0}, &none) == Status::invalid_argument, "a chunk of 0 is not refused");
+  expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {0}, &none) == Status::invalid_argument,
+         "a chunk of 0 is not refused");
   int any = 0;
   MPI_Allreduce(&failures, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

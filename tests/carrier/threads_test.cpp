@@ -125,7 +125,8 @@ TEST(Threads, ManyMessagesCrossBetweenThreads) {
       }
       for (std::uint64_t left = id; left > 0; --left) EXPECT_EQ(next(*c).status, Status::ok);
       for (int p = 0; p < ranks; ++p) {
-        for (unsigned k = 0; k < many; ++k) EXPECT_EQ(in[static_cast<std::size_t>(p)][k], p * 1000000 + r * 10000 + static_cast<int>(k));
+        for (unsigned k = 0; k < many; ++k)
+          EXPECT_EQ(in[static_cast<std::size_t>(p)][k], p * 1000000 + r * 10000 + static_cast<int>(k));
       }
     });
   }

@@ -45,10 +45,10 @@ double reduce(double a, double b, Op op) {
 template <class T>
 struct Arrangement {
   std::vector<T> in, out;
-  std::vector<double> expected;    // of `out`, where `checked`
-  std::vector<std::size_t> counts; // by rank, for collectives that have them
+  std::vector<double> expected;     // of `out`, where `checked`
+  std::vector<std::size_t> counts;  // by rank, for collectives that have them
   bool expects = true;
-  bool same_everywhere = false;    // all ranks hold the same at the end
+  bool same_everywhere = false;  // all ranks hold the same at the end
 };
 
 template <class T>
@@ -56,7 +56,8 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
   Arrangement<T> a;
   const auto collective = c.algorithm->collective;
   for (int r = 0; r < p; ++r) {
-    a.counts.push_back(c.count / static_cast<std::size_t>(p) + (static_cast<std::size_t>(r) < c.count % static_cast<std::size_t>(p) ? 1 : 0));
+    a.counts.push_back(c.count / static_cast<std::size_t>(p) +
+                       (static_cast<std::size_t>(r) < c.count % static_cast<std::size_t>(p) ? 1 : 0));
   }
   std::swap(a.counts.front(), a.counts.back());
   const auto first = [&](int r) { return std::accumulate(a.counts.begin(), a.counts.begin() + r, std::size_t{0}); };
@@ -171,7 +172,9 @@ std::string compare(const Case& c, int p, const Arrangement<T>& a, double promis
     if (raw_sums) allowed += p * half_ulp(static_cast<T>(p));
     allowed += 1e-15 * p;  // of the reference, in double
     if (c.kind == Kind::raw && !adds) allowed = 0;
-    if (!(error <= allowed)) return fmt::format("element {}: {} where {} was expected, off by {} > {}", i, static_cast<double>(a.out[i]), a.expected[i], error, allowed);
+    if (!(error <= allowed))
+      return fmt::format("element {}: {} where {} was expected, off by {} > {}", i, static_cast<double>(a.out[i]),
+                         a.expected[i], error, allowed);
   }
   return {};
 }
@@ -271,9 +274,9 @@ double input(int rank, std::size_t i) {
 }
 
 std::string describe(const Case& c, int ranks) {
-  return fmt::format("{} {}, {} of {} {}, {} blocks, segments of {} bytes, root {} of {} ranks{}", schedule::name(c.algorithm->collective),
-                     c.algorithm->name, payload::name(c.kind), c.count, payload::name(c.op), c.blocks, c.segment_bytes, c.root, ranks,
-                     c.in_place ? ", in place" : "");
+  return fmt::format("{} {}, {} of {} {}, {} blocks, segments of {} bytes, root {} of {} ranks{}",
+                     schedule::name(c.algorithm->collective), c.algorithm->name, payload::name(c.kind), c.count,
+                     payload::name(c.op), c.blocks, c.segment_bytes, c.root, ranks, c.in_place ? ", in place" : "");
 }
 
 std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint) {
@@ -326,7 +329,8 @@ std::vector<std::string> run_all(engine::Engine& engine, const std::vector<Case>
     std::string wrong = run_case(engine, c, &fingerprint);
     const bool codes = c.kind == Kind::homomorphic || c.kind == Kind::fused;
     if (wrong.empty() && codes && schedule::reduces(c.algorithm->collective) && fingerprint != 0) {
-      const auto key = fmt::format("{} {} {} {}", schedule::name(c.algorithm->collective), c.count, payload::name(c.type), payload::name(c.op));
+      const auto key = fmt::format("{} {} {} {}", schedule::name(c.algorithm->collective), c.count,
+                                   payload::name(c.type), payload::name(c.op));
       const auto [at, fresh] = sums.emplace(key, fingerprint);
       if (!fresh && at->second != fingerprint) wrong = "other bytes than another algorithm or payload gave";
     }

@@ -17,7 +17,7 @@ struct Case {
   payload::Kind kind = payload::Kind::raw;
   payload::Type type = payload::Type::f32;  // f32 or f64
   payload::Op op = payload::Op::sum;
-  std::size_t count = 0;    // elements of the vector, all blocks together
+  std::size_t count = 0;  // elements of the vector, all blocks together
   int root = 0;
   int blocks = 0;
   bool in_place = false;

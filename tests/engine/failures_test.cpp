@@ -19,13 +19,15 @@ using testing::Test;
 class Faulty final : public carrier::Carrier {
  public:
   enum class Fault { none, flip, drop, shorten };
-  Faulty(std::unique_ptr<carrier::Carrier> inner, Fault fault, int which) : inner_(std::move(inner)), fault_(fault), which_(which) {}
+  Faulty(std::unique_ptr<carrier::Carrier> inner, Fault fault, int which)
+      : inner_(std::move(inner)), fault_(fault), which_(which) {}
 
   const char* name() const noexcept override { return "faulty"; }
   int rank() const noexcept override { return inner_->rank(); }
   int size() const noexcept override { return inner_->size(); }
   std::uint64_t tags() const noexcept override { return inner_->tags(); }
-  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes, std::uint64_t id) noexcept override {
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                    std::uint64_t id) noexcept override {
     if (count_++ != which_) return inner_->start_send(peer, tag, data, bytes, id);
     const auto* from = static_cast<const std::byte*>(data);
     switch (fault_) {
@@ -61,7 +63,8 @@ class Faulty final : public carrier::Carrier {
   carrier::Completion dropped_{};
 };
 
-engine::Call allreduce(engine::Engine& engine, const char* algorithm, Kind kind, std::vector<float>& in, std::vector<float>& out) {
+engine::Call allreduce(engine::Engine& engine, const char* algorithm, Kind kind, std::vector<float>& in,
+                       std::vector<float>& out) {
   schedule::Request request;
   request.collective = schedule::Collective::allreduce;
   request.ranks = engine.carrier().size();

@@ -19,13 +19,16 @@ namespace {
 using payload::Op;
 using payload::Type;
 
-constexpr Op all_ops[] = {Op::sum, Op::prod, Op::min, Op::max, Op::land, Op::lor, Op::lxor, Op::band,
-                          Op::bor, Op::bxor, Op::minloc, Op::maxloc, Op::difference, Op::mean};
-constexpr Type all_types[] = {Type::i8, Type::i16, Type::i32, Type::i64, Type::u8, Type::u16, Type::u32, Type::u64, Type::f16,
-                              Type::bf16, Type::f32, Type::f64, Type::c64, Type::c128, Type::f32_i32, Type::f64_i32, Type::i32_i32, Type::i64_i32};
+constexpr Op all_ops[] = {Op::sum,  Op::prod, Op::min,  Op::max,    Op::land,   Op::lor,        Op::lxor,
+                          Op::band, Op::bor,  Op::bxor, Op::minloc, Op::maxloc, Op::difference, Op::mean};
+constexpr Type all_types[] = {Type::i8,  Type::i16,  Type::i32,     Type::i64,     Type::u8,      Type::u16,
+                              Type::u32, Type::u64,  Type::f16,     Type::bf16,    Type::f32,     Type::f64,
+                              Type::c64, Type::c128, Type::f32_i32, Type::f64_i32, Type::i32_i32, Type::i64_i32};
 
 // Small integers, of which every type holds sums and products exactly.
-int number(int rank, std::size_t i) { return static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 5) % 3) - (i % 2 == 0 ? 1 : 0); }
+int number(int rank, std::size_t i) {
+  return static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 5) % 3) - (i % 2 == 0 ? 1 : 0);
+}
 
 struct Complex {
   long re, im;
@@ -65,9 +68,12 @@ void store(Type t, std::byte* at, Pair v) {
     case Type::i16: return put<std::int16_t>(at, v, 0);
     case Type::i32: return put<std::int32_t>(at, v, 0);
     case Type::i64: return put<std::int64_t>(at, v, 0);
-    case Type::u8: return put<std::uint8_t>(at, {static_cast<double>(static_cast<std::uint8_t>(static_cast<int>(v.first))), 0}, 0);
-    case Type::u16: return put<std::uint16_t>(at, {static_cast<double>(static_cast<std::uint16_t>(static_cast<int>(v.first))), 0}, 0);
-    case Type::u32: return put<std::uint32_t>(at, {static_cast<double>(static_cast<std::uint32_t>(static_cast<int>(v.first))), 0}, 0);
+    case Type::u8:
+      return put<std::uint8_t>(at, {static_cast<double>(static_cast<std::uint8_t>(static_cast<int>(v.first))), 0}, 0);
+    case Type::u16:
+      return put<std::uint16_t>(at, {static_cast<double>(static_cast<std::uint16_t>(static_cast<int>(v.first))), 0}, 0);
+    case Type::u32:
+      return put<std::uint32_t>(at, {static_cast<double>(static_cast<std::uint32_t>(static_cast<int>(v.first))), 0}, 0);
     case Type::u64: {
       const auto x = static_cast<std::uint64_t>(static_cast<std::int64_t>(v.first));
       std::memcpy(at, &x, sizeof x);
@@ -225,7 +231,8 @@ Pair expected(Op op, Type t, int p, std::size_t i) {
   return {static_cast<double>(s), 0};
 }
 
-Status reduce(engine::Engine& engine, const char* algorithm, payload::Spec spec, const void* in, void* out, std::size_t count) {
+Status reduce(engine::Engine& engine, const char* algorithm, payload::Spec spec, const void* in, void* out,
+              std::size_t count) {
   schedule::Request request;
   request.collective = schedule::Collective::allreduce;
   request.ranks = engine.carrier().size();
@@ -249,7 +256,8 @@ TEST(RawOperations, MatchTheIntegersOnEveryTypeTheyAreDefinedOn) {
   for (const Op op : all_ops) {
     for (const Type t : all_types) pairs += payload::defined(op, t);
   }
-  EXPECT_EQ(pairs, 8u * 11 + 3 * 6 + 2 * 4 + 4 + 2 * 4);  // integers; sum, prod, difference of six; min, max of four; mean; loc
+  EXPECT_EQ(pairs, 8u * 11 + 3 * 6 + 2 * 4 + 4 +
+                       2 * 4);  // integers; sum, prod, difference of six; min, max of four; mean; loc
   for (const int p : {1, 2, 3, 5}) {
     for (const char* algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
       on_ranks(p, [&](int rank, engine::Engine& engine) {
@@ -258,13 +266,15 @@ TEST(RawOperations, MatchTheIntegersOnEveryTypeTheyAreDefinedOn) {
             const std::size_t size = payload::size_of(t);
             std::vector<std::byte> in(count * size), out(count * size);
             for (std::size_t i = 0; i < count; ++i) {
-              store(t, &in[i * size], {static_cast<double>(number(rank, i)), static_cast<double>(is_complex(t) ? rank + 1 : rank)});
+              store(t, &in[i * size],
+                    {static_cast<double>(number(rank, i)), static_cast<double>(is_complex(t) ? rank + 1 : rank)});
             }
             payload::Spec spec;
             spec.type = t;
             spec.op = op;
             const Status status = reduce(engine, algorithm, spec, in.data(), out.data(), count);
-            const std::string where = fmt::format("{} of {}, {}, {} ranks", payload::name(op), payload::name(t), algorithm, p);
+            const std::string where =
+                fmt::format("{} of {}, {}, {} ranks", payload::name(op), payload::name(t), algorithm, p);
             if (!payload::defined(op, t)) {
               EXPECT_EQ(status, Status::unsupported) << where;
               continue;
@@ -277,7 +287,8 @@ TEST(RawOperations, MatchTheIntegersOnEveryTypeTheyAreDefinedOn) {
                 EXPECT_NEAR(got.first, want.first / p, 0.02) << where << ", element " << i;  // a bfloat16 has 8 bits
                 continue;
               }
-              ASSERT_EQ(got, want) << where << ", element " << i << ": " << got.first << ", " << got.second << " not " << want.first << ", " << want.second;
+              ASSERT_EQ(got, want) << where << ", element " << i << ": " << got.first << ", " << got.second << " not "
+                                   << want.first << ", " << want.second;
             }
           }
         }
@@ -301,12 +312,15 @@ TEST(UserOperations, ThatDoNotCommuteMeetInRankOrderWhereTheScheduleKeepsIt) {
   constexpr std::size_t count = 77;
   int kept = 0;
   for (const auto& algorithm : schedule::algorithms()) {
-    if (algorithm.collective != schedule::Collective::allreduce && algorithm.collective != schedule::Collective::reduce) continue;
+    if (algorithm.collective != schedule::Collective::allreduce && algorithm.collective != schedule::Collective::reduce)
+      continue;
     for (const int p : {1, 2, 3, 4, 5, 7, 8, 13}) {
       for (const int root : {0, p - 1}) {
         for (const bool in_place : {false, true}) {
           on_ranks(p, [&](int rank, engine::Engine& engine) {
-            const auto element = [](int r, std::size_t i) { return static_cast<std::uint32_t>(r * 2654435761u + i * 40503u); };
+            const auto element = [](int r, std::size_t i) {
+              return static_cast<std::uint32_t>(r * 2654435761u + i * 40503u);
+            };
             std::vector<std::uint32_t> in(2 * count), out(2 * count), want(2 * count);
             int calls = 0;
             for (std::size_t i = 0; i < 2 * count; ++i) want[i] = element(0, i);

@@ -17,7 +17,8 @@ using payload::Kind;
 using payload::Op;
 using schedule::Collective;
 
-engine::Call call_of(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind, const std::vector<float>& in, std::vector<float>& out) {
+engine::Call call_of(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind,
+                     const std::vector<float>& in, std::vector<float>& out) {
   schedule::Request request;
   request.collective = collective;
   request.ranks = engine.carrier().size();
@@ -47,7 +48,8 @@ TEST(Requests, CompleteInWhateverOrderRanksWaitForThem) {
         out[k].resize(n);
         const Kind kind = k % 3 == 0 ? Kind::raw : k % 3 == 1 ? Kind::fused : Kind::doc;
         const char* algorithm = k % 2 == 0 ? "ring" : "recursive_doubling";
-        ASSERT_EQ(engine.start(call_of(engine, Collective::allreduce, algorithm, kind, in[k], out[k]), &requests[k]), Status::ok);
+        ASSERT_EQ(engine.start(call_of(engine, Collective::allreduce, algorithm, kind, in[k], out[k]), &requests[k]),
+                  Status::ok);
         EXPECT_TRUE(requests[k].active());
       }
       std::vector<int> order(many);
@@ -67,7 +69,8 @@ TEST(Requests, CompleteInWhateverOrderRanksWaitForThem) {
         EXPECT_FALSE(requests[k].active());
         EXPECT_EQ(report.contributions, static_cast<std::uint32_t>(p));
         const float want = static_cast<float>(p * (p - 1) / 2 + 10 * k * p);
-        for (const std::size_t i : {std::size_t{0}, n / 2, n - 1}) EXPECT_NEAR(out[k][i], want, report.promised_error + 1e-4) << k;
+        for (const std::size_t i : {std::size_t{0}, n / 2, n - 1})
+          EXPECT_NEAR(out[k][i], want, report.promised_error + 1e-4) << k;
       }
     });
   }
@@ -78,7 +81,8 @@ TEST(Requests, AreFinishedWhenTheyAreDropped) {
     std::vector<float> in(3000, 1), out(3000);
     {
       engine::Request request;
-      ASSERT_EQ(engine.start(call_of(engine, Collective::allreduce, "ring", Kind::fused, in, out), &request), Status::ok);
+      ASSERT_EQ(engine.start(call_of(engine, Collective::allreduce, "ring", Kind::fused, in, out), &request),
+                Status::ok);
     }
     EXPECT_NEAR(out[2999], 3, 3e-3 + 1e-6);
   });
@@ -127,7 +131,9 @@ TEST(Engine, AllocatesNoBuffersInASteadyState) {
 TEST(SeveralInputs, GiveTheSameBytesHoweverTheyAreSharedOut) {
   constexpr std::size_t n = 9000;
   constexpr int total = 12;
-  const auto input = [](int k, std::size_t i) { return std::sin(static_cast<float>(i) * 0.01F * static_cast<float>(k + 1)); };
+  const auto input = [](int k, std::size_t i) {
+    return std::sin(static_cast<float>(i) * 0.01F * static_cast<float>(k + 1));
+  };
   for (const Op op : {Op::sum, Op::mean, Op::min, Op::max}) {
     std::vector<float> reference;
     for (const Kind kind : {Kind::raw, Kind::doc, Kind::homomorphic, Kind::fused}) {
@@ -154,16 +160,20 @@ TEST(SeveralInputs, GiveTheSameBytesHoweverTheyAreSharedOut) {
             for (std::size_t i = 0; i < n; i += 97) {
               double want = input(0, i);
               for (int k = 1; k < total; ++k) {
-                want = op == Op::min ? std::min<double>(want, input(k, i)) : op == Op::max ? std::max<double>(want, input(k, i)) : want + input(k, i);
+                want = op == Op::min   ? std::min<double>(want, input(k, i))
+                       : op == Op::max ? std::max<double>(want, input(k, i))
+                                       : want + input(k, i);
               }
               if (op == Op::mean) want /= total;
-              ASSERT_NEAR(out[i], want, report.promised_error + 2e-6) << payload::name(kind) << " " << payload::name(op) << " " << algorithm << " " << p;
+              ASSERT_NEAR(out[i], want, report.promised_error + 2e-6)
+                  << payload::name(kind) << " " << payload::name(op) << " " << algorithm << " " << p;
             }
           });
           for (const auto& r : results) EXPECT_EQ(r, results[0]);
           if (kind != Kind::homomorphic && kind != Kind::fused) continue;
           if (reference.empty()) reference = results[0];
-          EXPECT_EQ(results[0], reference) << payload::name(kind) << " " << payload::name(op) << " " << algorithm << " on " << p << " ranks";
+          EXPECT_EQ(results[0], reference)
+              << payload::name(kind) << " " << payload::name(op) << " " << algorithm << " on " << p << " ranks";
         }
       }
     }
@@ -178,14 +188,18 @@ TEST(LongSums, ArriveWhole) {
       for (const Kind kind : {Kind::fused, Kind::homomorphic}) {
         on_ranks(p, [&](int rank, engine::Engine& engine) {
           std::vector<float> in(n), out(n);
-          for (std::size_t i = 0; i < n; ++i) in[i] = (i % 3 == 0 ? 1e30F : 1e-3F) * static_cast<float>(1 + (i * 31 + static_cast<std::size_t>(rank)) % 17);
+          for (std::size_t i = 0; i < n; ++i)
+            in[i] =
+                (i % 3 == 0 ? 1e30F : 1e-3F) * static_cast<float>(1 + (i * 31 + static_cast<std::size_t>(rank)) % 17);
           auto call = call_of(engine, Collective::allreduce, algorithm, kind, in, out);
           call.payload.eps = 1e-6;
           engine::Report report;
           ASSERT_EQ(engine.run(call, &report), Status::ok) << message();
           for (std::size_t i = 0; i < n; ++i) {
             double want = 0;
-            for (int r = 0; r < p; ++r) want += (i % 3 == 0 ? 1e30F : 1e-3F) * static_cast<float>(1 + (i * 31 + static_cast<std::size_t>(r)) % 17);
+            for (int r = 0; r < p; ++r)
+              want +=
+                  (i % 3 == 0 ? 1e30F : 1e-3F) * static_cast<float>(1 + (i * 31 + static_cast<std::size_t>(r)) % 17);
             ASSERT_NEAR(out[i], want, p * 1e-6 + want * 1e-7) << i;
           }
         });

@@ -1,0 +1,186 @@
+// What a run receives: where it lands, whether it is what was expected, and what becomes of it.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/run.hpp"
+
+namespace stretto::engine {
+namespace {
+
+// What the mark of a failed rank says.
+Status status_of(std::byte mark) noexcept {
+  const int code = std::to_integer<int>(mark);
+  return code >= 1 && code <= static_cast<int>(Status::internal) ? static_cast<Status>(code) : Status::internal;
+}
+
+}  // namespace
+
+// Bytes that a receive is posted with; at least one, for the mark of a failed peer.
+std::size_t Run::room_for(const Unit& unit) const noexcept {
+  std::size_t bytes = 0;
+  const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) bytes += worker_.message_bound(plan_.places[first + i].count);
+  return std::max(bytes, sizeof(Notice));
+}
+
+// Raw values that replace what neighbouring homes hold are received where they belong.
+bool Run::lands_in_place(const Unit& unit) const noexcept {
+  if (worker_.compressed() || unit.task != Task::receive_replace || unit.cells == 0) return false;
+  for (std::uint32_t i = 0; i + 1 < unit.cells; ++i) {
+    const payload::Cell& a = cells_[plan_.cell(unit.dst + i)];
+    const payload::Cell& b = cells_[plan_.cell(unit.dst + i + 1)];
+    if (a.home + worker_.raw_bytes(a.count) != b.home) return false;
+  }
+  return true;
+}
+
+void Run::queue_receives() {
+  const auto ranks = static_cast<std::size_t>(schedule_->ranks);
+  queues_.assign(ranks, Queue{});
+  receives_.clear();
+  std::size_t total = 0;
+  for (const Unit& u : plan_.units) {
+    if (!receives(u.task) || lands_in_place(u)) continue;
+    ++queues_[static_cast<std::size_t>(u.peer)].end;
+    ++total;
+  }
+  receives_.resize(total);
+  std::uint32_t first = 0;
+  for (Queue& q : queues_) {
+    const std::uint32_t n = q.end;
+    q.next = q.end = first;
+    first += n;
+  }
+  for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
+    const Unit& unit = plan_.units[u];
+    if (!receives(unit.task) || lands_in_place(unit)) continue;
+    receives_[queues_[static_cast<std::size_t>(unit.peer)].end++] = u;
+  }
+}
+
+void Run::post_receives(std::int32_t peer) noexcept {
+  Queue& q = queues_[static_cast<std::size_t>(peer)];
+  while (q.next < q.end && q.open < std::max(options_.window, 1)) {
+    const std::uint32_t u = receives_[q.next++];
+    const Unit& unit = plan_.units[u];
+    Live& live = live_[u];
+    ++q.open;
+    const std::size_t bytes = room_for(unit);
+    Status s = pool_->take(bytes, &live.hold.buffer);
+    if (s == Status::ok) s = carrier_->start_recv(peer, tag_of(unit), live.hold.buffer.data(), bytes, id_of(u));
+    if (s == Status::ok) {
+      live.state = State::posted;
+      continue;
+    }
+    failed(s, &unit);
+    complete(u, {id_of(u), 0, s});
+  }
+}
+
+// A notice came in place of a stream: receive what it announces. False when what came is the message itself.
+bool Run::expect_long(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  Live& live = live_[u];
+  Notice notice;
+  if (!worker_.compressed() || unit.cells == 0 || live.bytes != sizeof(Notice)) return false;
+  std::memcpy(&notice, live.hold.buffer.data(), sizeof(Notice));
+  if (notice.mark != notice_mark) return false;
+  std::size_t most = 0;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) most += worker_.longest(plan_.places[unit.dst + i].count);
+  if (notice.bytes > most) return false;
+  Status s = pool_->take(static_cast<std::size_t>(notice.bytes), &live.hold.buffer);
+  if (s == Status::ok) {
+    s = carrier_->start_recv(unit.peer, tag_of(unit), live.hold.buffer.data(), static_cast<std::size_t>(notice.bytes),
+                             id_of(u));
+  }
+  if (s == Status::ok) {
+    live.state = State::posted;
+    return true;
+  }
+  failed(s, &unit);
+  return false;
+}
+
+// A message of the length that its unit expects, or a mark, or one that cannot be right.
+Status Run::check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept {
+  const std::size_t raw = worker_.raw_bytes(elements(unit));
+  const bool streams = worker_.compressed() && unit.cells > 0;
+  const bool marked = streams ? bytes == 1 && data[0] != absent_mark : raw == 1 ? bytes == 0 : bytes == 1;
+  if (marked) {
+    const Status s = bytes == 1 ? status_of(data[0]) : Status::internal;
+    return fail(s, "rank {} had failed ({})", unit.peer, name(s));
+  }
+  if (!streams && bytes != raw) {
+    return fail(Status::incompatible, "{} bytes came from rank {} where {} were expected", bytes, unit.peer, raw);
+  }
+  return Status::ok;
+}
+
+Status Run::parse(const Unit& unit, const payload::Buffer& buffer, std::size_t bytes, std::size_t* offset,
+                  std::uint32_t i, payload::Stream* stream) noexcept {
+  const std::size_t count = plan_.places[unit.dst + i].count;
+  if (*offset >= bytes)
+    return fail(Status::corrupt_stream, "rank {} sent {} streams where {} were expected", unit.peer, i, unit.cells);
+  const codec::Bytes rest{buffer.data() + *offset, bytes - *offset};
+  if (rest[0] == absent_mark) {
+    *stream = {};
+    ++*offset;
+  } else {
+    codec::Info info;
+    if (const Status s = codec::inspect(rest, &info); s != Status::ok) return s;
+    if (info.count != count || info.type != payload::codec_type(spec_.type)) {
+      return fail(Status::incompatible, "rank {} sent {} values of {} where {} of {} were expected", unit.peer,
+                  info.count, codec::name(info.type), count, payload::name(spec_.type));
+    }
+    *stream = {buffer, *offset, static_cast<std::size_t>(info.bytes)};
+    *offset += static_cast<std::size_t>(info.bytes);
+  }
+  if (i + 1 == unit.cells && *offset != bytes) {
+    return fail(Status::corrupt_stream, "{} bytes from rank {} follow its last stream", bytes - *offset, unit.peer);
+  }
+  return Status::ok;
+}
+
+// Consumes what arrived in a buffer.
+Status Run::execute_receive(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  Live& live = live_[u];
+  const Hold hold = std::move(live.hold);
+  live.hold = {};
+  --queues_[static_cast<std::size_t>(unit.peer)].open;
+  post_receives(unit.peer);
+  if (status_ != Status::ok) return Status::ok;
+  std::byte* data = hold.buffer.data();
+  if (const Status s = check_arrival(unit, data, live.bytes); s != Status::ok) return s;
+  std::size_t offset = 0;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) {
+    payload::Cell& cell = at(unit.dst + i);
+    const bool combines = unit.task == Task::receive_combine;
+    Status s = Status::ok;
+    if (combines) {
+      s = load(cell, plan_.cell(unit.dst + i));
+    } else {
+      unloaded_[plan_.cell(unit.dst + i)] = 0;
+    }
+    if (s != Status::ok) return s;
+    if (worker_.compressed()) {
+      payload::Stream stream;
+      s = parse(unit, hold.buffer, live.bytes, &offset, i, &stream);
+      if (s != Status::ok) return s;
+      s = combines ? worker_.meet(cell, std::move(stream), unit.incoming_first)
+                   : worker_.replace(cell, std::move(stream));
+    } else if (combines) {
+      s = worker_.meet(cell, data + offset, hold.buffer, unit.incoming_first);
+      offset += worker_.raw_bytes(cell.count);
+    } else {
+      std::memcpy(cell.home, data + offset, worker_.raw_bytes(cell.count));
+      cell.value.clear();
+      cell.value.raw = cell.home;
+      offset += worker_.raw_bytes(cell.count);
+    }
+    if (s != Status::ok) return s;
+  }
+  return Status::ok;
+}
+
+}  // namespace stretto::engine
