@@ -24,24 +24,39 @@ std::vector<std::byte> bytes_of(const std::string& s) {
   return out;
 }
 
-TEST(Canvas, WhatIsDrawnComesBackFromThePng) {
-  Canvas c(31, 17);
-  c.fill(3, 4, 10, 5, {200, 10, 30});
-  c.text(1, 1, "a1", ink, 1);
+void expect_png_gives_back(const Canvas& c) {
   const std::vector<std::byte> file = c.png();
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   ASSERT_NE(png_image_begin_read_from_memory(&image, file.data(), file.size()), 0) << image.message;
   image.format = PNG_FORMAT_RGB;
-  ASSERT_EQ(image.width, 31U);
-  ASSERT_EQ(image.height, 17U);
+  ASSERT_EQ(image.width, static_cast<unsigned>(c.width()));
+  ASSERT_EQ(image.height, static_cast<unsigned>(c.height()));
   std::vector<std::uint8_t> rgb(PNG_IMAGE_SIZE(image));
   ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0) << image.message;
-  for (int y = 0; y < 17; ++y) {
-    for (int x = 0; x < 31; ++x) {
-      const std::size_t i = (static_cast<std::size_t>(y) * 31 + static_cast<std::size_t>(x)) * 3;
+  std::size_t i = 0;
+  for (int y = 0; y < c.height(); ++y) {
+    for (int x = 0; x < c.width(); ++x, i += 3) {
       ASSERT_TRUE(same(c.at(x, y), {rgb[i], rgb[i + 1], rgb[i + 2]})) << x << ' ' << y;
     }
+  }
+}
+
+TEST(Canvas, WhatIsDrawnComesBackFromThePng) {
+  Canvas c(31, 17);
+  c.fill(3, 4, 10, 5, {200, 10, 30});
+  c.text(1, 1, "a1", ink, 1);
+  expect_png_gives_back(c);
+}
+
+TEST(Canvas, AsManyColoursAsThereArePixelsComeBackToo) {
+  for (const int colours : {255, 256, 257, 40 * 40}) {
+    Canvas c(40, 40);
+    for (int i = 0; i < 40 * 40; ++i) {
+      const int k = i % colours;
+      c.set(i % 40, i / 40, {static_cast<std::uint8_t>(k % 251), static_cast<std::uint8_t>(k / 251), 7});
+    }
+    expect_png_gives_back(c);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <png.h>
 
+#include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -62,14 +64,30 @@ int Canvas::text_width(std::string_view s, int scale) noexcept {
 int Canvas::text_height(int scale) noexcept { return glyph_height * scale; }
 
 std::vector<std::byte> Canvas::png() const {
+  // Few colours: a palette makes a file a third the size.
+  constexpr std::size_t most = 256;
+  std::map<std::uint32_t, std::uint8_t> index;
+  std::vector<std::uint8_t> palette;
+  std::vector<std::uint8_t> pixels;
+  pixels.reserve(rgb_.size() / 3);
+  for (std::size_t i = 0; i < rgb_.size() && palette.size() <= 3 * most; i += 3) {
+    const std::uint32_t key = std::uint32_t{rgb_[i]} << 16U | std::uint32_t{rgb_[i + 1]} << 8U | rgb_[i + 2];
+    const auto [at, is_new] = index.try_emplace(key, static_cast<std::uint8_t>(palette.size() / 3));
+    if (is_new) palette.insert(palette.end(), &rgb_[i], &rgb_[i] + 3);
+    pixels.push_back(at->second);
+  }
+  const bool few = palette.size() <= 3 * most;
+
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(width_);
   image.height = static_cast<png_uint_32>(height_);
-  image.format = PNG_FORMAT_RGB;
+  image.format = few ? PNG_FORMAT_RGB_COLORMAP : PNG_FORMAT_RGB;
+  image.colormap_entries = few ? static_cast<png_uint_32>(palette.size() / 3) : 0;
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::vector<std::byte> out(bytes);
-  if (png_image_write_to_memory(&image, out.data(), &bytes, 0, rgb_.data(), 0, nullptr) == 0) {
+  const void* from = few ? pixels.data() : rgb_.data();
+  if (png_image_write_to_memory(&image, out.data(), &bytes, 0, from, 0, few ? palette.data() : nullptr) == 0) {
     throw std::runtime_error(std::string("cannot make the PNG: ") + image.message);
   }
   out.resize(bytes);

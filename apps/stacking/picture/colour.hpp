@@ -17,10 +17,15 @@ inline Colour between(Colour a, Colour b, double t) {
   return {mix(a.r, b.r), mix(a.g, b.g), mix(a.b, b.b)};
 }
 
-// Black, grey, white: how seismic sections are read.
-inline Colour grey(double v) { return between({0, 0, 0}, {255, 255, 255}, 0.5 + 0.5 * std::clamp(v, -1.0, 1.0)); }
+// Scales have few enough steps for all colours of a figure to fit a palette.
 
-// Blue below zero, white at it, red above; in steps of 1/16, so that the noise that errors are does not fill the file.
+// Black, grey, white: how seismic sections are read.
+inline Colour grey(double v) {
+  v = std::round(64 * std::clamp(v, -1.0, 1.0)) / 64;
+  return between({0, 0, 0}, {255, 255, 255}, 0.5 + 0.5 * v);
+}
+
+// Blue below zero, white at it, red above.
 inline Colour blue_red(double v) {
   v = std::round(16 * std::clamp(v, -1.0, 1.0)) / 16;
   return v < 0 ? between(white, {33, 80, 170}, -v) : between(white, {178, 24, 43}, v);

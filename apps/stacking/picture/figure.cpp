@@ -83,7 +83,7 @@ void draw_bar(Canvas& c, const Panel& p, int shown_h, int x0, int y0) {
   for (int k = -2; k <= 2; ++k) {
     const int y = y0 + (2 - k) * (shown_h - 1) / 4;
     c.fill(x0 + bar_width + 1, y, tick, 1, ink);
-    const std::string s = k == 0 ? std::string("0") : fmt::format("{:+.2g}", p.limit * k / 2);
+    const std::string s = k == 0 ? std::string("0") : fmt::format("{:+.3g}", p.limit * k / 2);
     const int up = std::clamp(y - Canvas::text_height() / 2, y0, y0 + shown_h - Canvas::text_height());
     c.text(x0 + bar_width + tick + 6, up, s);
   }
