@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "codec/portable/plane_sums.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
 #include "hwy/foreach_target.h"
@@ -68,74 +70,39 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
   return codes.is_small ? CompressAs(p, codes.small.at(), out) : CompressAs(p, codes.large.at(), out);
 }
 
-// Raises residuals at *e to the next order `times` times, to and fro between *e and *spare.
-template <class T>
-HWY_INLINE void Raise(int times, T** e, T** spare) {
-  for (; times > 0; --times) {
-    Difference(*e, T{0}, *spare);
-    std::swap(*e, *spare);
-  }
-}
-
-// Largest magnitude of a residual of the group, once it is raised to `order`.
-std::uint64_t LargestResidual(const PackedGroup& g, int order) {
-  const std::uint64_t bits = static_cast<std::uint64_t>(g.widest) + (g.predictor == Predictor::none_unsigned ? 1 : 0);
-  return g.widest == 0 ? 0 : std::uint64_t{1} << (bits - 1) << (order - order_of(g.predictor));
-}
-
-// out = a + b or a - b from residuals of one order. Unsigned residuals that need all of T: declined.
-template <class T>
-std::size_t WriteSum(Predictor p, const PackedGroup& a, T* ea, std::int32_t base_b, std::int32_t slope_b, const T* eb, bool negate_b,
-                     std::uint8_t* out) {
-  const Tag<T> d;
-  auto all = hn::Zero(d);
-  for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
-    const auto va = hn::Load(d, ea + i), vb = hn::Load(d, eb + i);
-    const auto sum = negate_b ? hn::Sub(va, vb) : hn::Add(va, vb);
-    all = hn::Or(all, sum);
-    hn::Store(sum, d, ea + i);
-  }
-  if (p == Predictor::none_unsigned && !hn::AllFalse(d, hn::Lt(all, hn::Zero(d)))) return kDeclined;
-  const auto sum = [negate_b](std::int32_t x, std::int32_t y) {
-    const auto u = static_cast<std::uint32_t>(x), v = static_cast<std::uint32_t>(y);
-    return static_cast<std::int32_t>(negate_b ? u - v : u + v);
+// a and b of any order.
+std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out) {
+  Predictor p = a.predictor > b.predictor ? a.predictor : b.predictor;
+  if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
+  const auto add = [&](const PackedGroup& x, const PackedGroup& y) {
+    const std::size_t words = add_packed(x, y, negate_b, p, out);
+    return words == kNoRoom ? kDeclined : words;
   };
-  return WriteGroup(p, sum(a.base, base_b), sum(a.slope, slope_b), ea, out);
-}
-
-template <class T>
-std::size_t AddAs(Predictor p, const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out) {
-  Row<T> rows[3];
-  T *ea = rows[0].at(), *eb = rows[1].at(), *spare = rows[2].at();
-  ReadResiduals(a, ea);
-  ReadResiduals(b, eb);
-  Raise(order_of(p) - order_of(a.predictor), &ea, &spare);
-  Raise(order_of(p) - order_of(b.predictor), &eb, &spare);
-  return WriteSum(p, a, ea, b.base, b.slope, eb, negate_b, out);
+  const int order = order_of(p), above_a = order - order_of(a.predictor), above_b = order - order_of(b.predictor);
+  if (above_a == 0 && above_b == 0) return add(a, b);
+  PlaneBuffer buffers[2];
+  PackedGroup up = raised(above_a > 0 ? a : b, buffers[0]);
+  if (above_a + above_b > 1) up = raised(up, buffers[1]);
+  return above_a > 0 ? add(up, b) : add(a, up);
 }
 
 std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
                 std::uint8_t* out) {
   PackedGroup ga, gb;
   if (!parse_packed(a, a_words, &ga) || !parse_packed(b, b_words, &gb)) return kDeclined;
-  Predictor p = ga.predictor > gb.predictor ? ga.predictor : gb.predictor;
-  if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
-  const int order = order_of(p);
-  const bool is_small = LargestResidual(ga, order) + LargestResidual(gb, order) <= 0x7fff;
-  return is_small ? AddAs<std::int16_t>(p, ga, gb, negate_b, out) : AddAs<std::int32_t>(p, ga, gb, negate_b, out);
+  return AddPacked(ga, gb, negate_b, out);
 }
 
-// a plus the fresh group of codes q, whose predictor is `own`; p is the larger of the two.
+// The fresh group of codes q, as planes in the buffer.
 template <class T>
-std::size_t AddFreshAs(Predictor p, const PackedGroup& a, Predictor own, T* q, std::uint8_t* out) {
-  Row<T> rows[3];
-  T *ea = rows[0].at(), *spare = rows[1].at(), *free_row = rows[2].at();
-  std::int32_t base, slope;
-  T* ex = FreshResiduals(order_of(own), q, free_row, &base, &slope);
-  Raise(order_of(p) - order_of(own), &ex, &spare);
-  ReadResiduals(a, ea);
-  Raise(order_of(p) - order_of(a.predictor), &ea, &spare);
-  return WriteSum(p, a, ea, base, slope, ex, false, out);
+PackedGroup PackFresh(Predictor p, T* q, PlaneBuffer& buffer) {
+  Row<T> e;
+  PackedGroup g;
+  g.predictor = p;
+  const T* residuals = FreshResiduals(order_of(p), q, e.at(), &g.base, &g.slope);
+  g.planes = buffer;
+  g.end = WritePlanes(p != Predictor::none_unsigned, residuals, g.width, buffer);
+  return g;
 }
 
 template <class T>
@@ -145,12 +112,10 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   Codes1024 codes;
   codes.quantise(x, grid);
   if (!codes.range.good()) return kDeclined;
-  const Predictor own = codes.predictor();
-  const Predictor p = ga.predictor > own ? ga.predictor : own;
-  const int order = order_of(p);
-  const bool fits = codes.is_small && LargestResidual(ga, order) + (std::uint64_t{codes.range.bound()} << order) <= 0x7fff;
-  if (codes.is_small && !fits) Widen(codes.small.at(), codes.large.at());
-  const std::size_t n = fits ? AddFreshAs(p, ga, own, codes.small.at(), out) : AddFreshAs(p, ga, own, codes.large.at(), out);
+  PlaneBuffer buffer;
+  const Predictor p = codes.predictor();
+  const PackedGroup gx = codes.is_small ? PackFresh(p, codes.small.at(), buffer) : PackFresh(p, codes.large.at(), buffer);
+  const std::size_t n = AddPacked(ga, gx, false, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
   return n;
 }

@@ -167,11 +167,10 @@ HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
   return order == 0 || within(SumUp(q, static_cast<T>(g.base)));
 }
 
-// A full narrow group without exceptions, from its residuals; words. Up to 128 bytes more than these are written.
+// Planes of the residuals and the width of each block; where the planes end. Up to 28 bytes more are written.
 template <class T>
-HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out) {
+HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* width, std::uint8_t* at) {
   const Tag<T> d;
-  const bool is_signed = p != Predictor::none_unsigned;
   alignas(64) T rows[kBlocks * kLanes<T>];
   for (int b = 0; b < kBlocks; ++b) {
     auto bits = hn::Zero(d);
@@ -184,22 +183,24 @@ HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t s
   }
   std::make_unsigned_t<T> ored[kBlocks];
   OrRows(rows, kBlocks, ored);
-  std::uint8_t width[kBlocks];
-  int any = 0;
   for (int b = 0; b < kBlocks; ++b) {
     width[b] = static_cast<std::uint8_t>(std::bit_width(ored[b]));
-    any |= width[b];
+    if (width[b] == 0) continue;
+    PutBlock(e + kBlock * b, width[b], at);
+    at += 4 * width[b];
   }
-  if (any == 0 && p == Predictor::none_unsigned) return 0;
-  std::uint8_t* at = out + write_head(p, base, slope, out);
-  if (any != 0) {
-    for (int b = 0; b < kBlocks; ++b) {
-      PutBlock(e + kBlock * b, width[b], at);
-      at += 4 * width[b];
-    }
-    const Form form = write_packed_widths(width, &at);
-    out[0] = static_cast<std::uint8_t>(out[0] | static_cast<unsigned>(form) << 4);
-  }
+  return at;
+}
+
+// A full narrow group without exceptions, from its residuals; words. Up to 28 bytes more than these are written.
+template <class T>
+HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out) {
+  alignas(8) std::uint8_t width[kBlocks];
+  std::uint8_t* planes = out + write_head(p, base, slope, out);
+  std::uint8_t* at = WritePlanes(p != Predictor::none_unsigned, e, width, planes);
+  if (at == planes) return p == Predictor::none_unsigned ? 0 : static_cast<std::size_t>(at - out) / 4;
+  const Form form = write_packed_widths(width, &at);
+  out[0] = static_cast<std::uint8_t>(out[0] | static_cast<unsigned>(form) << 4);
   return static_cast<std::size_t>(at - out) / 4;
 }
 
