@@ -35,7 +35,25 @@ struct Engine::Impl {
   std::vector<Hold> lost;                  // memory of transfers that could not be withdrawn
   std::vector<std::unique_ptr<Run>> runs;  // by slot
   std::uint64_t sequence = 0;
-  std::string broken;  // why no further run may start; empty: nothing
+  Clock::time_point left = Clock::now();  // when the caller last went away
+  std::string broken;                     // why no further run may start; empty: nothing
+
+  // A call into the engine. Limits are for waiting, not for long work that the caller does in between.
+  class Visit {
+   public:
+    explicit Visit(Impl& impl) noexcept : impl_(impl) {
+      const auto away = Clock::now() - impl.left;
+      for (auto& run : impl.runs) {
+        if (run->active()) run->pause(away);
+      }
+    }
+    ~Visit() { impl_.left = Clock::now(); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Impl& impl_;
+  };
 
   Status start(const Call& call, Run** started) noexcept;
   bool turn_all() noexcept;
@@ -124,12 +142,14 @@ Engine::~Engine() = default;
 carrier::Carrier& Engine::carrier() noexcept { return impl_->carrier; }
 
 Status Engine::run(const Call& call, Report* report) noexcept {
+  const Impl::Visit visit(*impl_);
   Run* run = nullptr;
   if (const Status s = impl_->start(call, &run); s != Status::ok) return s;
   return impl_->wait(*run, report);
 }
 
 Status Engine::start(const Call& call, Request* request) noexcept {
+  const Impl::Visit visit(*impl_);
   Run* run = nullptr;
   if (const Status s = impl_->start(call, &run); s != Status::ok) return s;
   *request = Request{};
@@ -140,6 +160,7 @@ Status Engine::start(const Call& call, Request* request) noexcept {
 }
 
 Status Engine::progress() noexcept {
+  const Impl::Visit visit(*impl_);
   if (!impl_->turn_all()) impl_->look_at_limits();
   return Status::ok;
 }
@@ -165,6 +186,7 @@ Request::~Request() {
 Status Request::test(bool* done, Report* report) noexcept {
   *done = true;
   if (!active()) return Status::ok;
+  const Engine::Impl::Visit visit(*engine_->impl_);
   if (!run_->ended() && !engine_->impl_->turn_all()) engine_->impl_->look_at_limits();
   if (!run_->ended()) {
     *done = false;
@@ -177,6 +199,7 @@ Status Request::test(bool* done, Report* report) noexcept {
 Status Request::wait(Report* report) noexcept {
   if (!active()) return Status::ok;
   Engine* engine = std::exchange(engine_, nullptr);
+  const Engine::Impl::Visit visit(*engine->impl_);
   return engine->impl_->wait(*std::exchange(run_, nullptr), report);
 }
 

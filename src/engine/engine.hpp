@@ -26,8 +26,8 @@ namespace stretto::engine {
 
 struct Options {
   std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
-  int window = 4;                                      // receives of streams posted ahead, a peer
-  double timeout = 60;                        // seconds without any progress before a run is given up; <= 0: never
+  int window = 8;                                      // receives of streams posted ahead, a peer
+  double timeout = 60;  // seconds of waiting without progress before a run is given up; <= 0: never
   const codec::Parallel* parallel = nullptr;  // for the codec; borrowed while runs last
 };
 

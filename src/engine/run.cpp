@@ -168,6 +168,10 @@ bool Run::overdue(Clock::time_point now) const noexcept {
   return options_.timeout > 0 && seconds_between(moved_, now) > options_.timeout;
 }
 
+void Run::pause(Clock::duration time) noexcept {
+  if (std::chrono::duration<double>(time).count() > options_.timeout / 8) moved_ += time;
+}
+
 Status Run::finish(Report* report) noexcept {
   if (report != nullptr && status_ == Status::ok) {
     const payload::Seconds& spent = worker_.seconds();

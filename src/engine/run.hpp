@@ -58,6 +58,9 @@ class Run {
   // Whether nothing has happened for the time that the call allows.
   bool overdue(Clock::time_point now) const noexcept;
 
+  // The caller was elsewhere for this long. Does not count against the limit where it is a good part of it: nobody looked.
+  void pause(Clock::duration time) noexcept;
+
   // Ends the run with `status`: withdraws its transfers; memory that the carrier may still touch goes to `lost`.
   void give_up(Status status, std::string text, std::vector<Hold>* lost) noexcept;
 
