@@ -1,0 +1,301 @@
+// bench_codec: speed of the codec in GB/s of original data, on one core and on several, beside memcpy and the prototype (where it is
+// there), in one run. docs/measurements.md says how the figures come about.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/codec_ours.hpp"
+#include "bench/codec_prototype.hpp"
+#include "bench/codec_threads.hpp"
+#include "bench/rows.hpp"
+#include "codec/kernels.hpp"
+#ifdef STRETTO_PORTABLE
+#include "codec/portable/portable.hpp"
+#endif
+
+namespace {
+
+using namespace stretto;
+using bench::Clock;
+using bench::Contest;
+using bench::kOperations;
+using codec::Isa;
+
+struct Settings {
+  std::string data, json;
+  std::vector<std::string> bounds{"1e-3", "1e-4"};
+  std::vector<int> threads{1, 2};
+  std::size_t count = 64'000'000;  // 400^3, and a multiple of the prototype's chunk
+  int rounds = 7;
+  bool quick = false;
+};
+
+// The vector path for any machine, forced to AVX2 where the machine has that; empty if this build lacks it.
+std::string portable_isa() {
+#ifdef STRETTO_PORTABLE
+  if (codec::find_kernels(Isa::portable) == nullptr) return "";
+  static_cast<void>(codec::choose_portable_target("AVX2"));
+  return codec::portable_target();
+#else
+  return "";
+#endif
+}
+
+std::string best_isa() {
+  if (codec::find_kernels(Isa::avx512) != nullptr) return "avx512";
+  return codec::find_kernels(Isa::portable) != nullptr ? "portable" : "reference";
+}
+
+class Bench {
+ public:
+  Bench(const Settings& s, bench::Writer* rows) : s_(s), rows_(rows) {}
+
+  // Everything that is measured of one float32 data set.
+  void float32(const std::string& field, std::span<const float> values) {
+    const double range = bench::range_of<float>(values);
+    f32_.load(values, s_.count);
+    for (const std::string& bound : s_.bounds) {
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
+      one_core();
+      portable();
+    }
+  }
+
+  // The same bound with fills and NaN in their places, beside the data with 0 there; a quarter of the values.
+  void fills(const std::string& field, std::span<const float> values, std::span<const float> plain) {
+    bench::Ours<float> with;
+    with.load(values, s_.count / 4);
+    f32_.load(plain, s_.count / 4);
+    for (const std::string& bound : s_.bounds) {
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<float>(plain));
+      with.bound(f32_.eps());
+      against(&with, "fills", plain_, &f32_, "fills set to 0", plain_, Clock::thread, "_with_fills", Fields::object());
+    }
+  }
+
+  void float64(const std::string& field, std::span<const double> values) {
+    const std::vector<float> rounded(values.begin(), values.end());
+    bench::Ours<double> f64;
+    f64.load(values, s_.count / 2);
+    f32_.load(rounded, s_.count);
+    for (const std::string& bound : s_.bounds) {
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<double>(values));
+      f64.bound(f32_.eps());
+      against(&f64, "f64", plain_, &f32_, "float32", plain_, Clock::thread, "", {{"type", "f64"}});
+    }
+  }
+
+  // Several threads beside one and beside memcpy with as many; a checksum beside none.
+  void variants(const std::string& field, std::span<const float> values) {
+    const double range = bench::range_of<float>(values);
+    f32_.load(values, s_.count);
+    for (const std::string& bound : s_.bounds) {
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
+      for (const int width : s_.threads) several_threads(width);
+      codec::Options checksum;
+      checksum.checksum = true;
+      against(&f32_, "checksum", checksum, &f32_, "without checksum", plain_, Clock::thread, "_checksum",
+              {{"checksum", true}});
+    }
+  }
+
+  void reference(const std::string& field, std::span<const float> values) {
+    f32_.load(values, std::min(s_.count, s_.count / 16));
+    codec::Options reference;
+    reference.isa = Isa::reference;
+    for (const std::string& bound : s_.bounds) {
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<float>(values));
+      against(&f32_, "reference", reference, &f32_, best_isa(), plain_, Clock::thread, "_reference",
+              {{"isa", "reference"}, {"values", f32_.count()}});
+    }
+  }
+
+ private:
+  using Fields = nlohmann::ordered_json;
+
+  void begin(const std::string& subject, double eps) {
+    subject_ = subject;
+    f32_.bound(eps);
+  }
+
+  void one_core() {
+    Contest contest;
+    std::size_t broken = 0;
+    if (bench::prototype::present()) prepare_prototype();
+    f32_.check(plain_);
+    for (const std::string operation : kOperations) {
+      f32_.enter(&contest, "ours", operation, plain_);
+      if (bench::prototype::present()) enter_prototype(&contest, operation, &broken);
+      if (operation == "compress") f32_.enter_memcpy(&contest);
+    }
+    contest.run(Clock::thread, s_.rounds);
+    const double copied = contest.time("memcpy");
+    for (const std::string operation : kOperations) {
+      const double ours = contest.time("ours " + operation);
+      const Fields fields{{"isa", best_isa()}, {"compression", f32_.ratio()}};
+      if (bench::prototype::present()) {
+        const bool fused = operation == "add_values";
+        const std::string peer = fused ? "compress" : operation;
+        Fields with = fields;
+        with["prototype_chunks_out_of_bound"] = broken;
+        row(operation, "", ours, fused ? "prototype compress" : "prototype", contest.time("prototype " + peer), with);
+      }
+      row(operation, "", ours, "memcpy", copied, fields);
+    }
+  }
+
+  void prepare_prototype() {
+    const std::size_t n = f32_.count();
+    const auto eps = static_cast<float>(f32_.eps());
+    std::size_t broken = 0;
+    for (bench::Buffer* b : {&p_a_, &p_b_, &p_out_}) b->reserve(bench::prototype::room(n));
+    bench::prototype::compress(f32_.x(), n, eps, p_a_.as<std::uint8_t>(), &broken);
+    bench::prototype::compress(f32_.other(), n, eps, p_b_.as<std::uint8_t>(), &broken);
+  }
+
+  // What it has: compress, decompress and add.
+  void enter_prototype(Contest* contest, const std::string& operation, std::size_t* broken) {
+    const std::size_t n = f32_.count();
+    const auto eps = static_cast<float>(f32_.eps());
+    const auto* const a = p_a_.as<std::uint8_t>();
+    const auto* const b = p_b_.as<std::uint8_t>();
+    auto* const out = p_out_.as<std::uint8_t>();
+    const std::string name = "prototype " + operation;
+    if (operation == "compress") {
+      contest->add(name, [=, this] { bench::prototype::compress(f32_.x(), n, eps, out, broken); });
+    }
+    if (operation == "decompress") {
+      contest->add(name, [=, this] { bench::prototype::decompress(a, n, eps, f32_.y()); });
+    }
+    if (operation == "add") contest->add(name, [=] { bench::prototype::add(a, b, n, out); });
+  }
+
+  void portable() {
+    const std::string isa = portable_isa();
+    if (isa.empty() || best_isa() == "portable") return;
+    codec::Options portable;
+    portable.isa = Isa::portable;
+    against(&f32_, "portable", portable, &f32_, best_isa(), plain_, Clock::thread, "_portable", {{"isa", isa}});
+  }
+
+  void several_threads(int width) {
+    const codec::Parallel many = bench::threads(width);
+    codec::Options wide;
+    wide.parallel = &many;
+    Contest contest;
+    f32_.check(wide);
+    for (const std::string operation : kOperations) {
+      f32_.enter(&contest, "many", operation, wide);
+      f32_.enter(&contest, "one", operation, plain_);
+    }
+    const std::size_t part = f32_.bytes() / static_cast<std::size_t>(width);
+    std::pair<bench::Ours<float>*, std::size_t> copy{&f32_, part};
+    contest.add("memcpy", [&] {
+      many.run(
+          many.self, width,
+          [](void* arg, int i) {
+            const auto& [data, bytes] = *static_cast<std::pair<bench::Ours<float>*, std::size_t>*>(arg);
+            const std::size_t from = static_cast<std::size_t>(i) * bytes;
+            std::memcpy(reinterpret_cast<std::byte*>(data->y()) + from,
+                        reinterpret_cast<const std::byte*>(data->x()) + from, bytes);
+          },
+          &copy);
+    });
+    contest.run(Clock::wall, s_.rounds);
+    for (const std::string operation : kOperations) {
+      const double ours = contest.time("many " + operation);
+      row(operation, "_threads", ours, "memcpy", contest.time("memcpy"), {{"threads", width}});
+      row(operation, "_threads", ours, "without threads", contest.time("one " + operation), {{"threads", width}});
+    }
+  }
+
+  // One way beside another, each with its own data and options; rows of ours.
+  template <class T, class U>
+  void against(bench::Ours<T>* ours, const std::string& who, const codec::Options& o, bench::Ours<U>* peer,
+               const std::string& peer_name, const codec::Options& peer_options, Clock clock, const std::string& suffix,
+               const Fields& fields) {
+    Contest contest;
+    ours->check(o);
+    for (const std::string operation : kOperations) {
+      ours->enter(&contest, who, operation, o);
+      peer->enter(&contest, peer_name, operation, peer_options);
+    }
+    contest.run(clock, std::min(s_.rounds, 5));
+    for (const std::string operation : kOperations) {
+      row(operation, suffix, contest.time(who + " " + operation), peer_name, contest.time(peer_name + " " + operation),
+          fields, ours->bytes());
+    }
+  }
+
+  void row(const std::string& operation, const std::string& suffix, double seconds, const std::string& peer,
+           double peer_seconds, const Fields& fields, std::size_t bytes = 0) {
+    const double gb = 1e-9 * static_cast<double>(bytes != 0 ? bytes : f32_.bytes());
+    rows_->write({.bench = "codec",
+                  .subject = subject_,
+                  .metric = operation + "_gbps" + suffix,
+                  .value = gb / seconds,
+                  .unit = "GB/s",
+                  .peer = bench::Peer{peer, gb / peer_seconds},
+                  .fields = fields});
+  }
+
+  const Settings& s_;
+  bench::Writer* rows_;
+  const codec::Options plain_{};
+  std::string subject_;
+  bench::Ours<float> f32_;
+  bench::Buffer p_a_, p_b_, p_out_;
+};
+
+void run(const Settings& s) {
+  bench::Writer rows(s.json);
+  Bench b(s, &rows);
+  for (const bench::Kind kind : bench::kKinds) {
+    std::vector<float> values(s.count);
+    bench::compute<float>(kind, values);
+    b.float32(bench::name(kind), values);
+    b.variants(bench::name(kind), values);
+    b.reference(bench::name(kind), values);
+  }
+  for (const auto& field : bench::fields<float>(s.data)) {
+    const std::vector<float> plain = bench::without_gaps(field.values);
+    b.float32(field.name, plain);
+    if (bench::has_gaps<float>(field.values)) b.fills(field.name, field.values, plain);
+  }
+  for (const bench::Kind kind : bench::kKinds) {
+    std::vector<double> values(s.count / 2);
+    bench::compute<double>(kind, values);
+    b.float64(fmt::format("{}_f64", bench::name(kind)), values);
+  }
+  for (const auto& field : bench::fields<double>(s.data)) b.float64(field.name, bench::without_gaps(field.values));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings s;
+  CLI::App app{"Speed of the codec in GB/s of original data, beside memcpy and the prototype"};
+  app.add_option("--data", s.data, "Directory of the real fields; without them computed ones are used")
+      ->envname("STRETTO_DATA_DIR");
+  app.add_option("--json", s.json, "Append rows to this file instead of printing them");
+  app.add_option("--bounds", s.bounds, "Bounds relative to the range")->delimiter(',');
+  app.add_option("--threads", s.threads, "Numbers of threads")->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--rounds", s.rounds, "Rounds whose median counts")->check(CLI::PositiveNumber);
+  app.add_flag("--quick", s.quick, "A quarter of the values, three rounds, one bound");
+  CLI11_PARSE(app, argc, argv);
+  if (s.quick) {
+    s.count = 16'384'000;
+    s.rounds = 3;
+    s.bounds.resize(1);
+  }
+  try {
+    run(s);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "bench_codec: {}\n", e.what());
+    return 1;
+  }
+  return 0;
+}

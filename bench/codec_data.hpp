@@ -1,0 +1,64 @@
+// What the codec is measured on: three computed kinds of data of any length, and real fields, tiled to any length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/codec.hpp"
+
+namespace stretto::bench {
+
+template <class T>
+struct Field {
+  std::string name;
+  std::vector<T> values;  // fill values and NaN in place
+};
+
+template <class T>
+constexpr codec::Type type_of() {
+  return sizeof(T) == 4 ? codec::Type::f32 : codec::Type::f64;
+}
+
+// `walk`: a random walk, N(0, 1) a step. `normal`: N(0, 1). `sines`: a product of sines on a cube (row-major, its side the
+// cube root of the count) plus a thousandth of noise.
+enum class Kind : std::uint8_t { walk, normal, sines };
+inline constexpr Kind kKinds[] = {Kind::walk, Kind::normal, Kind::sines};
+const char* name(Kind kind);
+
+// Throughout, T is float or double.
+template <class T>
+void compute(Kind kind, std::span<T> out);
+
+// The fields of `directory`, in the order of docs/measurements.md: as float32 all of them (what is stored as float64 is
+// rounded), as float64 those stored so, whose names end in `_f64`. Where the directory has none: computed stand-ins of the same
+// kinds of data, named `computed_...`. Throws std::runtime_error for a file of the wrong length.
+template <class T>
+std::vector<Field<T>> fields(const std::string& directory);
+template <>
+std::vector<Field<float>> fields(const std::string& directory);
+template <>
+std::vector<Field<double>> fields(const std::string& directory);
+
+// Whether x is a number, and not one of the huge values that stand for missing data (1e20 and the like).
+template <class T>
+bool is_data(T x);
+
+// Largest minus smallest of the elements that are data.
+template <class T>
+double range_of(std::span<const T> values);
+
+template <class T>
+bool has_gaps(std::span<const T> values);
+
+// Everything that is not data becomes 0.
+template <class T>
+std::vector<T> without_gaps(std::vector<T> values);
+
+// out = values, again and again, starting with values[start % size].
+template <class T>
+void tile(std::span<const T> values, std::size_t start, std::span<T> out);
+
+}  // namespace stretto::bench

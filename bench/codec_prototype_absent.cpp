@@ -1,0 +1,11 @@
+// Stands in where the prototype, or a processor for it, is not there; only present() is called then.
+#include "bench/codec_prototype.hpp"
+
+namespace stretto::bench::prototype {
+
+bool present() noexcept { return false; }
+std::size_t compress(const float*, std::size_t, float, std::uint8_t*, std::size_t*) noexcept { return 0; }
+void decompress(const std::uint8_t*, std::size_t, float, float*) noexcept {}
+std::size_t add(const std::uint8_t*, const std::uint8_t*, std::size_t, std::uint8_t*) noexcept { return 0; }
+
+}  // namespace stretto::bench::prototype
