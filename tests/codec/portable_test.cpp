@@ -118,7 +118,8 @@ std::vector<Field<T>> fields() {
   add("one block", [&](std::size_t i) { return i % kGroup / kBlock == 17 ? uniform(random) : 0.0; });
   add("steps", [](std::size_t i) { return static_cast<double>(i / 48 % 7) / 7; });
   add("widths", [&](std::size_t i) { return uniform(random) * std::ldexp(1.0, -static_cast<int>(i / kBlock % 16)); });
-  add("jumps", [&](std::size_t i) { return (i / kGroup % 2 ? 1e-3 : 0.9) * normal(random) * (i % 300 == 0 ? 3 : 0.01); });
+  add("jumps",
+      [&](std::size_t i) { return (i / kGroup % 2 ? 1e-3 : 0.9) * normal(random) * (i % 300 == 0 ? 3 : 0.01); });
   add("mixed tempers", [&](std::size_t i) {
     const double t = static_cast<double>(i);
     switch (i / kGroup % 4) {
@@ -136,7 +137,8 @@ std::vector<Field<T>> fields() {
     if (i % 1500 == 7) return -std::numeric_limits<double>::infinity();
     return uniform(random);
   });
-  add("every order of magnitude", [&](std::size_t) { return std::ldexp(uniform(random), static_cast<int>(random() % 60) - 40); });
+  add("every order of magnitude",
+      [&](std::size_t) { return std::ldexp(uniform(random), static_cast<int>(random() % 60) - 40); });
   return all;
 }
 
@@ -164,7 +166,8 @@ void expect_same_streams() {
       ASSERT_EQ(reference.status, Status::ok);
       ASSERT_TRUE(portable == reference) << f.name << ", bound " << eps;
       for (const std::uint32_t divisor : {1u, 3u, 1000u})
-        ASSERT_TRUE(decoded<T>(reference.bytes, Isa::portable, divisor) == decoded<T>(reference.bytes, Isa::reference, divisor))
+        ASSERT_TRUE(decoded<T>(reference.bytes, Isa::portable, divisor) ==
+                    decoded<T>(reference.bytes, Isa::reference, divisor))
             << f.name << ", bound " << eps << ", divisor " << divisor;
     }
 }
@@ -175,7 +178,8 @@ TEST_P(PortableKernels, CompressAndDecompressFloat64AsTheReference) { expect_sam
 TEST_P(PortableKernels, UseTheGridOfAStatedMagnitude) {
   for (const auto& f : fields<float>())
     for (const double eps : {1e-3, 1.3e-4, 3e-5})
-      ASSERT_TRUE(compressed(f.x, eps, Isa::portable, 1.0) == compressed(f.x, eps, Isa::reference, 1.0)) << f.name << " " << eps;
+      ASSERT_TRUE(compressed(f.x, eps, Isa::portable, 1.0) == compressed(f.x, eps, Isa::reference, 1.0))
+          << f.name << " " << eps;
 }
 
 template <class T>
@@ -187,9 +191,11 @@ void expect_same_sums() {
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = 0; j < all.size(); ++j) {
         for (const Combine op : {Combine::add, Combine::subtract})
-          ASSERT_TRUE(combined(op, streams[i], streams[j], Isa::portable) == combined(op, streams[i], streams[j], Isa::reference))
+          ASSERT_TRUE(combined(op, streams[i], streams[j], Isa::portable) ==
+                      combined(op, streams[i], streams[j], Isa::reference))
               << all[i].name << (op == Combine::add ? " + " : " - ") << all[j].name << ", bound " << eps;
-        ASSERT_TRUE(with_values(streams[i], all[j].x, Isa::portable) == with_values(streams[i], all[j].x, Isa::reference))
+        ASSERT_TRUE(with_values(streams[i], all[j].x, Isa::portable) ==
+                    with_values(streams[i], all[j].x, Isa::reference))
             << all[i].name << " + values of " << all[j].name << ", bound " << eps;
       }
   }
@@ -204,13 +210,17 @@ void expect_same_long_sums(double eps) {
   for (const auto& f : fields<T>()) {
     Stream sum = compressed(f.x, eps, Isa::reference).bytes;
     for (int doubling = 0; doubling < 20; ++doubling) {
-      const Outcome portable = combined(Combine::add, sum, sum, Isa::portable), reference = combined(Combine::add, sum, sum, Isa::reference);
+      const Outcome portable = combined(Combine::add, sum, sum, Isa::portable),
+                    reference = combined(Combine::add, sum, sum, Isa::reference);
       ASSERT_TRUE(portable == reference) << f.name << ", doubling " << doubling;
       if (reference.status != Status::ok) break;
       sum = reference.bytes;
-      ASSERT_TRUE(decoded<T>(sum, Isa::portable) == decoded<T>(sum, Isa::reference)) << f.name << ", doubling " << doubling;
-      ASSERT_TRUE(decoded<T>(sum, Isa::portable, 7) == decoded<T>(sum, Isa::reference, 7)) << f.name << ", doubling " << doubling;
-      ASSERT_TRUE(with_values(sum, f.x, Isa::portable) == with_values(sum, f.x, Isa::reference)) << f.name << ", doubling " << doubling;
+      ASSERT_TRUE(decoded<T>(sum, Isa::portable) == decoded<T>(sum, Isa::reference))
+          << f.name << ", doubling " << doubling;
+      ASSERT_TRUE(decoded<T>(sum, Isa::portable, 7) == decoded<T>(sum, Isa::reference, 7))
+          << f.name << ", doubling " << doubling;
+      ASSERT_TRUE(with_values(sum, f.x, Isa::portable) == with_values(sum, f.x, Isa::reference))
+          << f.name << ", doubling " << doubling;
     }
   }
 }
@@ -229,9 +239,12 @@ void expect_same_on_damage() {
     const std::size_t body = kHeaderBytes + 8 + 16;
     for (int trial = 0; trial < 300; ++trial) {
       Stream damaged = whole;
-      for (int k = 0; k < 1 + trial % 3; ++k) damaged[body + random() % (damaged.size() - body)] ^= std::byte{1} << random() % 8;
-      ASSERT_TRUE(decoded<T>(damaged, Isa::portable) == decoded<T>(damaged, Isa::reference)) << all[which].name << " " << trial;
-      ASSERT_TRUE(combined(Combine::add, damaged, other, Isa::portable) == combined(Combine::add, damaged, other, Isa::reference))
+      for (int k = 0; k < 1 + trial % 3; ++k)
+        damaged[body + random() % (damaged.size() - body)] ^= std::byte{1} << random() % 8;
+      ASSERT_TRUE(decoded<T>(damaged, Isa::portable) == decoded<T>(damaged, Isa::reference))
+          << all[which].name << " " << trial;
+      ASSERT_TRUE(combined(Combine::add, damaged, other, Isa::portable) ==
+                  combined(Combine::add, damaged, other, Isa::reference))
           << all[which].name << " " << trial;
       ASSERT_TRUE(combined(Combine::subtract, other, damaged, Isa::portable) ==
                   combined(Combine::subtract, other, damaged, Isa::reference))
@@ -263,7 +276,8 @@ TEST_P(PortableKernels, ReadHandMadeGroupsAsTheReference) {
       w = static_cast<std::uint8_t>(random() % static_cast<unsigned>(most + 1));
       for (int i = 0; i < w; ++i) words.push_back(number());
     }
-    for (int i = 0; i < kBlocks; i += 4) words.push_back(std::bit_cast<std::uint32_t>(std::array{width[i], width[i + 1], width[i + 2], width[i + 3]}));
+    for (int i = 0; i < kBlocks; i += 4)
+      words.push_back(std::bit_cast<std::uint32_t>(std::array{width[i], width[i + 1], width[i + 2], width[i + 3]}));
     // On the heap and of the exact size, so that a sanitizer sees reads past the end.
     std::vector<std::uint8_t> bytes(4 * words.size());
     std::memcpy(bytes.data(), words.data(), bytes.size());

@@ -13,9 +13,9 @@ namespace stretto::codec {
 struct PackedGroup {
   Predictor predictor = Predictor::none_unsigned;
   std::int32_t base = 0, slope = 0;
-  int widest = 0;                        // block
+  int widest = 0;  // block
   const std::uint8_t* planes = nullptr;
-  const std::uint8_t* end = nullptr;     // of what may be read; the planes end there or before
+  const std::uint8_t* end = nullptr;  // of what may be read; the planes end there or before
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
@@ -42,7 +42,8 @@ inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** e
     if (left() < (nibbles ? 16 : 32)) return false;
     *end -= nibbles ? 16 : 32;
     for (std::size_t i = 0; i < 4; ++i)
-      store(width + 8 * i, nibbles ? spread_nibbles(load<std::uint32_t>(*end + 4 * i)) : load<std::uint64_t>(*end + 8 * i));
+      store(width + 8 * i,
+            nibbles ? spread_nibbles(load<std::uint32_t>(*end + 4 * i)) : load<std::uint64_t>(*end + 8 * i));
     return true;
   }
   if (left() < 4) return false;
@@ -158,6 +159,15 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
   store(*p, mask);
   *p += 4;
   return nibbles ? Form::masked_nibbles : Form::masked_bytes;
+}
+
+// Finishes the group at out, whose head and planes, ending at `at`, are written; words.
+inline std::size_t finish_packed(Predictor p, const std::uint8_t* width, const std::uint8_t* planes, std::uint8_t* at,
+                                 std::uint8_t* out) noexcept {
+  if (at == planes && p == Predictor::none_unsigned) return 0;
+  const Form form = write_packed_widths(width, &at);
+  out[0] = static_cast<std::uint8_t>(out[0] | static_cast<unsigned>(form) << 4);
+  return static_cast<std::size_t>(at - out) / 4;
 }
 
 }  // namespace stretto::codec

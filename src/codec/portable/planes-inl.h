@@ -170,7 +170,8 @@ HWY_INLINE void ReadResiduals(const PackedGroup& g, T* e) {
     const int w = g.width[b];
     const U top = is_signed && w > 0 ? static_cast<U>(U{1} << (w - 1)) : U{0};
     const auto sign = hn::Set(du, top);
-    for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1); i += kLanes<T>) {
+    for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1);
+         i += kLanes<T>) {
       auto v = hn::PromoteTo(du, hn::Load(narrow, bytes + i));
       if (n > 1) v = hn::Or(v, hn::ShiftLeft<8>(hn::PromoteTo(du, hn::Load(narrow, bytes + kGroup + i))));
       if constexpr (sizeof(T) == 4) {

@@ -4,13 +4,14 @@
 #include <atomic>
 #include <cstring>
 
-#include "codec/portable/plane_sums.hpp"
+#include "codec/portable/raise.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
-#include "hwy/foreach_target.h"
 #include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
+#include "codec/portable/plane_sums-inl.h"
 #include "codec/portable/residuals-inl.h"
 #include "codec/portable/values-inl.h"
 
@@ -74,16 +75,12 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
 std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out) {
   Predictor p = a.predictor > b.predictor ? a.predictor : b.predictor;
   if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
-  const auto add = [&](const PackedGroup& x, const PackedGroup& y) {
-    const std::size_t words = add_packed(x, y, negate_b, p, out);
-    return words == kNoRoom ? kDeclined : words;
-  };
   const int order = order_of(p), above_a = order - order_of(a.predictor), above_b = order - order_of(b.predictor);
-  if (above_a == 0 && above_b == 0) return add(a, b);
+  if (above_a == 0 && above_b == 0) return AddSameOrder(a, b, negate_b, p, out);
   PlaneBuffer buffers[2];
   PackedGroup up = raised(above_a > 0 ? a : b, buffers[0]);
   if (above_a + above_b > 1) up = raised(up, buffers[1]);
-  return above_a > 0 ? add(up, b) : add(a, up);
+  return above_a > 0 ? AddSameOrder(up, b, negate_b, p, out) : AddSameOrder(a, up, negate_b, p, out);
 }
 
 std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
@@ -106,7 +103,8 @@ PackedGroup PackFresh(Predictor p, T* q, PlaneBuffer& buffer) {
 }
 
 template <class T>
-std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
+std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
+                      Tally* tally) {
   PackedGroup ga;
   if (!parse_packed(a, words, &ga)) return kDeclined;
   Codes1024 codes;
@@ -114,7 +112,8 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   if (!codes.range.good()) return kDeclined;
   PlaneBuffer buffer;
   const Predictor p = codes.predictor();
-  const PackedGroup gx = codes.is_small ? PackFresh(p, codes.small.at(), buffer) : PackFresh(p, codes.large.at(), buffer);
+  const PackedGroup gx =
+      codes.is_small ? PackFresh(p, codes.small.at(), buffer) : PackFresh(p, codes.large.at(), buffer);
   const std::size_t n = AddPacked(ga, gx, false, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
   return n;
@@ -146,8 +145,8 @@ void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_
 
 // Exceptions are put in place after the codes. Verbatim, wide and malformed groups: declined.
 template <class T>
-HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
-                                       std::uint32_t divisor, T* y) {
+HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid,
+                                       std::uint64_t code_bound, std::uint32_t divisor, T* y) {
   GroupView view;
   if (!parse_group(p, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &view)) return false;
   if (view.verbatim || view.wide) return false;
@@ -165,8 +164,8 @@ HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words,
 }
 
 template <class T>
-bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound, std::uint32_t divisor,
-                bool stream, T* y) {
+bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
+                std::uint32_t divisor, bool stream, T* y) {
   PackedGroup g;
   if (!parse_packed(p, words, &g)) return DecompressExceptions(p, words, grid, code_bound, divisor, y);
   if (stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0) {

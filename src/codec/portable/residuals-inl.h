@@ -21,9 +21,8 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   const Tag<std::int64_t> d64;
   constexpr std::size_t kStep = kLanes<T>;
   constexpr int kAtOnce = 16 / sizeof(T);
-  const auto fold = [](auto tag, auto a, auto b) HWY_ATTR {
-    return hn::Or(hn::InterleaveLower(tag, a, b), hn::InterleaveUpper(tag, a, b));
-  };
+  const auto fold = [](auto tag, auto a, auto b)
+                        HWY_ATTR { return hn::Or(hn::InterleaveLower(tag, a, b), hn::InterleaveUpper(tag, a, b)); };
   for (int r = 0; r < n; r += kAtOnce, rows += kAtOnce * kStep) {
     const auto four = [&](const T* p) HWY_ATTR {
       if constexpr (sizeof(T) == 2) {
@@ -39,7 +38,8 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
     alignas(32) std::make_unsigned_t<T> folded[kStep];
     hn::Store(hn::BitCast(Tag<std::make_unsigned_t<T>>(), v), Tag<std::make_unsigned_t<T>>(), folded);
     for (int i = 0; i < kAtOnce; ++i)
-      out[r + i] = static_cast<std::make_unsigned_t<T>>(folded[i] | folded[kStep - kAtOnce + static_cast<std::size_t>(i)]);
+      out[r + i] =
+          static_cast<std::make_unsigned_t<T>>(folded[i] | folded[kStep - kAtOnce + static_cast<std::size_t>(i)]);
   }
 }
 
@@ -125,8 +125,10 @@ template <class T>
 HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   const Tag<T> d;
   const Tag<std::uint8_t> d8;
-  alignas(16) static constexpr std::uint8_t kLast16[16] = {14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15};
-  alignas(16) static constexpr std::uint8_t kLast32[16] = {12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15};
+  alignas(16) static constexpr std::uint8_t kLast16[16] = {14, 15, 14, 15, 14, 15, 14, 15,
+                                                           14, 15, 14, 15, 14, 15, 14, 15};
+  alignas(16) static constexpr std::uint8_t kLast32[16] = {12, 13, 14, 15, 12, 13, 14, 15,
+                                                           12, 13, 14, 15, 12, 13, 14, 15};
   const auto last = hn::LoadDup128(d8, sizeof(T) == 2 ? kLast16 : kLast32);
   const auto zero = hn::Zero(d);
   auto carry = hn::Set(d, start);
@@ -174,7 +176,8 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
   alignas(64) T rows[kBlocks * kLanes<T>];
   for (int b = 0; b < kBlocks; ++b) {
     auto bits = hn::Zero(d);
-    for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1); i += kLanes<T>) {
+    for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1);
+         i += kLanes<T>) {
       const auto v = hn::Load(d, e + i);
       // As signed numbers of w bits are to numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
       bits = hn::Or(bits, is_signed ? hn::Xor(hn::Add(v, v), hn::ShiftRight<8 * sizeof(T) - 1>(v)) : v);
@@ -198,10 +201,7 @@ HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t s
   alignas(8) std::uint8_t width[kBlocks];
   std::uint8_t* planes = out + write_head(p, base, slope, out);
   std::uint8_t* at = WritePlanes(p != Predictor::none_unsigned, e, width, planes);
-  if (at == planes) return p == Predictor::none_unsigned ? 0 : static_cast<std::size_t>(at - out) / 4;
-  const Form form = write_packed_widths(width, &at);
-  out[0] = static_cast<std::uint8_t>(out[0] | static_cast<unsigned>(form) << 4);
-  return static_cast<std::size_t>(at - out) / 4;
+  return finish_packed(p, width, planes, at, out);
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

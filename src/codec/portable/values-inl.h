@@ -73,12 +73,14 @@ HWY_INLINE void Narrow(const std::int32_t* from, std::int16_t* to) {
   const Tag<std::int16_t> d16;
   for (std::size_t i = 0; i < kGroup; i += kLanes<std::int16_t>)
     hn::Store(hn::ConcatEven(d16, hn::BitCast(d16, hn::Load(d, from + i + kLanes<std::int32_t>)),
-                             hn::BitCast(d16, hn::Load(d, from + i))), d16, to + i);
+                             hn::BitCast(d16, hn::Load(d, from + i))),
+              d16, to + i);
 }
 HWY_INLINE void Widen(const std::int16_t* from, std::int32_t* to) {
   const Tag<std::int32_t> d;
   const hn::Rebind<std::int16_t, Tag<std::int32_t>> half;
-  for (std::size_t i = 0; i < kGroup; i += kLanes<std::int32_t>) hn::Store(hn::PromoteTo(d, hn::Load(half, from + i)), d, to + i);
+  for (std::size_t i = 0; i < kGroup; i += kLanes<std::int32_t>)
+    hn::Store(hn::PromoteTo(d, hn::Load(half, from + i)), d, to + i);
 }
 
 // Vectors to y: aligned addresses may be written past the caches.

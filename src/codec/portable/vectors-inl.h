@@ -24,6 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if STRETTO_PORTABLE_TARGET
 
+// STRETTO_PORTABLE_NARROW: as on machines whose vectors have 16 bytes, so that this shape is tested on others too.
 #if HWY_HAVE_SCALABLE || HWY_MAX_BYTES < 32 || defined(STRETTO_PORTABLE_NARROW)
 inline constexpr std::size_t kBytes = 16;
 #else
