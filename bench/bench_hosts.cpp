@@ -102,6 +102,7 @@ class Bench {
     MPI_Allreduce(MPI_IN_PLACE, c.sum.sum.data(), static_cast<int>(c.period), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, c.sum.magnitude.data(), static_cast<int>(c.period), MPI_DOUBLE, MPI_SUM,
                   MPI_COMM_WORLD);
+    c.sum.terms = ranks_;
     const std::size_t count = std::max<std::size_t>(c.period, o_.bytes / sizeof(float));
     c.values.reserve(count);
     while (c.values.size() < count) c.values.push_back(c.values[c.values.size() - c.period]);

@@ -89,6 +89,7 @@ Reference reference_of_all(MPI_Comm comm, const Images& im) {
   gather(own.sum.data(), MPI_DOUBLE, MPI_SUM);
   gather(own.magnitude.data(), MPI_DOUBLE, MPI_SUM);
   gather(own.finite.data(), MPI_UINT8_T, MPI_MIN);
+  own.terms = static_cast<double>(im.shape.n);
   return own;
 }
 

@@ -25,7 +25,7 @@ double promise(stretto_type type, const Reference& ref, std::size_t i, double bo
   const double smallest = type == STRETTO_F64 ? std::numeric_limits<double>::denorm_min()
                                               : static_cast<double>(std::numeric_limits<float>::denorm_min());
   const double size = ref.magnitude[i] + bound;
-  return bound + roundings * (unit_roundoff(type) * size + smallest) + 0x1p-48 * size;
+  return bound + roundings * (unit_roundoff(type) * size + smallest) + ref.terms * 0x1p-53 * size;
 }
 
 }  // namespace
@@ -34,6 +34,7 @@ void add_to_reference(stretto_type type, const void* images, std::uint64_t count
   ref->sum.resize(pixels);
   ref->magnitude.resize(pixels);
   ref->finite.resize(pixels, 1);
+  ref->terms += static_cast<double>(count);
   for (std::uint64_t k = 0; k < count; ++k) {
     for (std::size_t i = 0; i < pixels; ++i) {
       const double v = value(type, images, k * pixels + i);

@@ -15,6 +15,7 @@ struct Reference {
   std::vector<double> sum;
   std::vector<double> magnitude;
   std::vector<std::uint8_t> finite;
+  double terms = 0;  // images in each sum
 };
 
 // Adds `count` images of `pixels` values at `images` to a reference (sized on first use).
