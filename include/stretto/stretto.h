@@ -47,9 +47,9 @@ typedef enum stretto_status {
   STRETTO_OVERFLOW = 6,         /* the exact result does not fit the widest code */
   STRETTO_UNSUPPORTED = 7,      /* a legal request that this operation or this build does not offer */
   STRETTO_OUT_OF_MEMORY = 8,
-  STRETTO_TIMEOUT = 9,          /* a wait reached its limit; the communicator is unusable from then on */
-  STRETTO_MPI_ERROR = 10,       /* the MPI returned an error */
-  STRETTO_INTERNAL = 11         /* a broken invariant of stretto itself; please report it */
+  STRETTO_TIMEOUT = 9,    /* a wait reached its limit; the communicator is unusable from then on */
+  STRETTO_MPI_ERROR = 10, /* the MPI returned an error */
+  STRETTO_INTERNAL = 11   /* a broken invariant of stretto itself; please report it */
 } stretto_status;
 
 /* The message of this thread's last failure; "" when there was none. Valid until the next failure on this thread. */
@@ -162,31 +162,34 @@ typedef struct stretto_report {
   double seconds;                   /* from the start to completion */
 } stretto_report;
 
-#define STRETTO_REPORT_INIT {sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}
+#define STRETTO_REPORT_INIT \
+  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
  * bound_kind, bound, scope, schedule, payload, segment and check; a difference gives STRETTO_INCOMPATIBLE on every
  * rank. */
 typedef struct stretto_options {
-  size_t size;               /* sizeof(stretto_options), set by the initialiser: older callers keep working */
-  stretto_bound bound_kind;  /* NONE: exact */
-  double bound;              /* > 0 and finite, else STRETTO_INVALID_BOUND; ignored when bound_kind is NONE */
+  size_t size;              /* sizeof(stretto_options), set by the initialiser: older callers keep working */
+  stretto_bound bound_kind; /* NONE: exact */
+  double bound;             /* > 0 and finite, else STRETTO_INVALID_BOUND; ignored when bound_kind is NONE */
   stretto_scope scope;
-  const char* schedule;      /* NULL: chosen. Otherwise a name of docs/algorithms.md, e.g. "ring"; copied */
-  stretto_payload payload;   /* AUTO: chosen */
-  size_t segment;            /* bytes of values that travel as one message, 0: chosen */
-  double timeout;            /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never */
-  int check;                 /* 1: agree on the arguments first (see below); 0: trust them */
+  const char* schedule;    /* NULL: chosen. Otherwise a name of docs/algorithms.md, e.g. "ring"; copied */
+  stretto_payload payload; /* AUTO: chosen */
+  size_t segment;          /* bytes of values that travel as one message, 0: chosen */
+  double timeout;          /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never */
+  int check;               /* 1: agree on the arguments first (see below); 0: trust them */
   stretto_user_function user_function; /* for STRETTO_USER */
   void* user_context;                  /* borrowed until completion */
-  int user_commutes;         /* 1: contributions may be combined in any order; 0: in rank order */
-  stretto_report* report;    /* NULL, or filled at completion; borrowed until then */
+  int user_commutes;                   /* 1: contributions may be combined in any order; 0: in rank order */
+  stretto_report* report;              /* NULL, or filled at completion; borrowed until then */
 } stretto_options;
 
-#define STRETTO_OPTIONS_INIT                                                                                \
-  {sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, \
-   0, 0.0, 1, NULL, NULL, 0, NULL}
+#define STRETTO_OPTIONS_INIT                                                                                          \
+  {                                                                                                                   \
+    sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, \
+        1, NULL, NULL, 0, NULL                                                                                        \
+  }
 
 /* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a
  * few hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for

@@ -35,11 +35,16 @@ inline void check(stretto_status s) {
 template <class T>
 constexpr stretto_type type_of() noexcept {
   static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, long double>, "no stretto_type for this type");
-  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? STRETTO_F32 : STRETTO_F64;
-  else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? STRETTO_I8 : STRETTO_U8;
-  else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? STRETTO_I16 : STRETTO_U16;
-  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? STRETTO_I32 : STRETTO_U32;
-  else return std::is_signed_v<T> ? STRETTO_I64 : STRETTO_U64;
+  if constexpr (std::is_floating_point_v<T>)
+    return sizeof(T) == 4 ? STRETTO_F32 : STRETTO_F64;
+  else if constexpr (sizeof(T) == 1)
+    return std::is_signed_v<T> ? STRETTO_I8 : STRETTO_U8;
+  else if constexpr (sizeof(T) == 2)
+    return std::is_signed_v<T> ? STRETTO_I16 : STRETTO_U16;
+  else if constexpr (sizeof(T) == 4)
+    return std::is_signed_v<T> ? STRETTO_I32 : STRETTO_U32;
+  else
+    return std::is_signed_v<T> ? STRETTO_I64 : STRETTO_U64;
 }
 
 inline stretto_options options() noexcept {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "api/collective.hpp"
 #include "api/choice.hpp"
+#include "api/collective.hpp"
 #include "api/types.hpp"
 
 namespace stretto::api {

@@ -17,7 +17,19 @@ namespace stretto::api {
 
 // Arguments that must be the same on all ranks, in the order in which a difference is reported.
 enum class Field : std::uint8_t {
-  collective, type, op, commutes, count, counts, root, bound_kind, bound, scope, schedule, payload, segment
+  collective,
+  type,
+  op,
+  commutes,
+  count,
+  counts,
+  root,
+  bound_kind,
+  bound,
+  scope,
+  schedule,
+  payload,
+  segment
 };
 inline constexpr int fields = 13;
 
@@ -29,10 +41,10 @@ struct Span {
 
 struct Signature {
   std::array<Span, fields> span{};
-  std::uint32_t status = 0;        // of the lowest rank that failed; 0: none did
+  std::uint32_t status = 0;  // of the lowest rank that failed; 0: none did
   std::uint32_t failed_rank = 0;
-  std::array<char, 112> text{};    // its message, cut to fit, zero-terminated
-  double lo = std::numeric_limits<double>::infinity();   // range of the finite values; lo > hi: there are none
+  std::array<char, 112> text{};                         // its message, cut to fit, zero-terminated
+  double lo = std::numeric_limits<double>::infinity();  // range of the finite values; lo > hi: there are none
   double hi = -std::numeric_limits<double>::infinity();
   std::uint64_t contributions = 0;
 

@@ -68,8 +68,7 @@ Status check_bound(const Call& c) {
   } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
     return fail(Status::invalid_bound, "bound {} is not finite and positive", o.bound);
   }
-  if (!has_streams(c.type))
-    return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
+  if (!has_streams(c.type)) return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
   if (reduces(c.collective) && !payload::compressible(payload_op(c.op)))
     return fail(Status::unsupported, "operation {} cannot keep a bound", op_name(c.op));
   return Status::ok;
@@ -86,8 +85,7 @@ Status check_options(const Call& c) {
 
 // One buffer: not null unless empty, and in place only where the collective has it.
 Status check_buffer(const void* p, const char* what, std::size_t elements, bool may_be_in_place) {
-  if (in_place(p))
-    return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
+  if (in_place(p)) return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
   return p || elements == 0 ? Status::ok
                             : fail(Status::invalid_argument, "{} is NULL with {} elements", what, elements);
 }
@@ -97,7 +95,7 @@ std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.be
 // Elements that this rank gives and gets.
 struct Extent {
   std::size_t send = 0, recv = 0;
-  bool sends = true, receives = true;    // whether the buffer matters on this rank
+  bool sends = true, receives = true;  // whether the buffer matters on this rank
   bool send_in_place = false, recv_in_place = false;
 };
 
@@ -135,7 +133,8 @@ Status check_buffers(const Call& c, int rank, int ranks) {
     if (Status s = check_buffer(c.recv, one ? "buffer" : "recvbuf", n, e.recv_in_place); s != Status::ok) return s;
   }
   if (e.sends && e.receives && c.send == c.recv && c.send && e.send && e.recv)
-    return fail(Status::invalid_argument, "sendbuf and recvbuf are the same address; STRETTO_IN_PLACE is how to say so");
+    return fail(Status::invalid_argument,
+                "sendbuf and recvbuf are the same address; STRETTO_IN_PLACE is how to say so");
   for (std::size_t j = 0; j < c.inputs.size(); ++j) {
     if (!c.inputs[j] && c.count) return fail(Status::invalid_argument, "contributions[{}] is NULL", j);
     if (in_place(c.inputs[j]) || (c.inputs[j] == c.recv && c.count))
@@ -149,7 +148,8 @@ Status check_buffers(const Call& c, int rank, int ranks) {
 
 // Received blocks that overlap would leave their content to chance.
 Status check_overlap(const Call& c, int rank) {
-  const bool receives = c.collective == Collective::allgatherv || (c.collective == Collective::gatherv && rank == c.root);
+  const bool receives =
+      c.collective == Collective::allgatherv || (c.collective == Collective::gatherv && rank == c.root);
   if (!receives || c.displs.empty()) return Status::ok;
   std::vector<std::size_t> order(c.displs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -195,9 +195,12 @@ bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece
                        schedule_collective(c.collective) == schedule::Collective::gather;
   std::size_t first = 0;
   if (gathers) {
-    if (!c.counts_given) first = r * c.count;
-    else if (!c.displs.empty()) first = c.displs[r];
-    else first = std::accumulate(c.counts.begin(), c.counts.begin() + rank, std::size_t{0});
+    if (!c.counts_given)
+      first = r * c.count;
+    else if (!c.displs.empty())
+      first = c.displs[r];
+    else
+      first = std::accumulate(c.counts.begin(), c.counts.begin() + rank, std::size_t{0});
   }
   *piece = {e.send ? at(c.recv, first, c.type) : nullptr, e.send};
   return true;
@@ -241,8 +244,10 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
   // Buffers that matter at the root only may hold anything elsewhere.
   if (rooted(c.collective) && rank != c.root) {
     const auto s = schedule_collective(c.collective);
-    if (s == schedule::Collective::scatter || s == schedule::Collective::broadcast) a.in = nullptr;
-    else a.out = nullptr;
+    if (s == schedule::Collective::scatter || s == schedule::Collective::broadcast)
+      a.in = nullptr;
+    else
+      a.out = nullptr;
   }
   return a;
 }
@@ -254,7 +259,8 @@ Status input_range(const Call& call, int rank, int ranks, double* lo, double* hi
   for (std::size_t i = 0; input_piece(call, rank, ranks, i, &piece); ++i) {
     if (piece.count == 0) continue;
     double a = 0, b = 0;
-    if (Status s = codec::value_range(codec_type(call.type), piece.first, piece.count, &a, &b); s != Status::ok) return s;
+    if (Status s = codec::value_range(codec_type(call.type), piece.first, piece.count, &a, &b); s != Status::ok)
+      return s;
     *lo = std::min(*lo, a);
     *hi = std::max(*hi, b);
   }
@@ -281,8 +287,10 @@ Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept 
     if (c.op == STRETTO_USER) s.set(Field::commutes, std::uint64_t{o.user_commutes != 0}, rank);
   }
   if (!counts_at_root(c.collective)) {
-    if (c.counts_given) s.set(Field::counts, checksum(c.counts), rank);
-    else s.set(Field::count, std::uint64_t{c.count}, rank);
+    if (c.counts_given)
+      s.set(Field::counts, checksum(c.counts), rank);
+    else
+      s.set(Field::count, std::uint64_t{c.count}, rank);
   }
   if (rooted(c.collective)) s.set(Field::root, unsigned_value(c.root), rank);
   s.set(Field::bound_kind, unsigned_value(o.bound_kind), rank);

@@ -97,9 +97,12 @@ Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress) {
     // Several inputs a rank: always as codes, or the result would depend on how they are shared out.
     c.payload = STRETTO_PAYLOAD_FUSED;
   }
-  if (!call.settings.schedule.empty()) c.schedule = call.settings.schedule;
-  else if (needs_order(call)) c.schedule = schedule::default_algorithm(collective, true).name;
-  else c.schedule = by_size(collective, bytes);
+  if (!call.settings.schedule.empty())
+    c.schedule = call.settings.schedule;
+  else if (needs_order(call))
+    c.schedule = schedule::default_algorithm(collective, true).name;
+  else
+    c.schedule = by_size(collective, bytes);
 
   const schedule::Algorithm* a = schedule::find(collective, c.schedule);
   if (a && a->uses_blocks && ranks > 1)
@@ -107,10 +110,10 @@ Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress) {
   return c;
 }
 
-std::shared_ptr<const schedule::Schedule> Schedules::get(const std::string& algorithm, const schedule::Request& request) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
-    return e.algorithm == algorithm && same(e.request, request);
-  });
+std::shared_ptr<const schedule::Schedule> Schedules::get(const std::string& algorithm,
+                                                         const schedule::Request& request) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& e) { return e.algorithm == algorithm && same(e.request, request); });
   if (found != entries_.end()) {
     std::rotate(found, found + 1, entries_.end());
     return entries_.back().schedule;

@@ -15,8 +15,20 @@ namespace stretto::api {
 
 // The functions of the API; ranks that call different ones are told so.
 enum class Collective : std::uint8_t {
-  allreduce, allreduce_multi, reduce, reduce_scatter_block, reduce_scatter, allgather, allgatherv, bcast, scatter, scatterv,
-  gather, gatherv, alltoall, barrier
+  allreduce,
+  allreduce_multi,
+  reduce,
+  reduce_scatter_block,
+  reduce_scatter,
+  allgather,
+  allgatherv,
+  bcast,
+  scatter,
+  scatterv,
+  gather,
+  gatherv,
+  alltoall,
+  barrier
 };
 
 const char* collective_name(Collective c) noexcept;

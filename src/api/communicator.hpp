@@ -26,7 +26,10 @@ struct Carriers {
 
 struct stretto_comm_s {
   explicit stretto_comm_s(stretto::api::Carriers c)
-      : carriers(std::move(c)), agreement(*carriers.agreement), data(*carriers.data), rank(carriers.data->rank()),
+      : carriers(std::move(c)),
+        agreement(*carriers.agreement),
+        data(*carriers.data),
+        rank(carriers.data->rank()),
         size(carriers.data->size()) {}
 
   // Lets every operation in flight advance, without waiting.

@@ -19,7 +19,8 @@ namespace {
 // One collective creation: the threads meet here, and leave with the same status.
 struct Meeting {
   explicit Meeting(int ranks)
-      : taken(static_cast<std::size_t>(ranks)), agreement(carrier::make_thread_group(ranks)),
+      : taken(static_cast<std::size_t>(ranks)),
+        agreement(carrier::make_thread_group(ranks)),
         data(carrier::make_thread_group(ranks)) {}
   std::vector<char> taken;
   int arrived = 0;

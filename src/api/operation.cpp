@@ -39,7 +39,8 @@ Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, vo
   r.rank = comm.rank;
   r.blocks = 1;
   c.schedule = comm.schedules.get("recursive_doubling", r);
-  if (!c.schedule || c.schedule->blocks != 1) return fail(Status::internal, "no schedule of one block for the exchange");
+  if (!c.schedule || c.schedule->blocks != 1)
+    return fail(Status::internal, "no schedule of one block for the exchange");
   c.payload = spec;
   c.blocks.push_back({words, in, out});
   c.options.segment_bytes = 0;
@@ -134,7 +135,8 @@ Status Operation::begin_counting() noexcept {
     spec.type = payload::Type::u64;
     spec.op = payload::Op::max;
     const double t = call_.settings.options.timeout;
-    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec, t == 0 ? 300 : t, &request_);
+    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec, t == 0 ? 300 : t,
+                    &request_);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to exchange counts"));
   }
@@ -176,8 +178,10 @@ void Operation::advance(bool may_start_data) noexcept {
   }
   const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
   const Status s = counting ? begin_counting() : begin_data();
-  if (s != Status::ok) finish(s);
-  else phase_ = counting ? Phase::counting : Phase::running;
+  if (s != Status::ok)
+    finish(s);
+  else
+    phase_ = counting ? Phase::counting : Phase::running;
 }
 
 void Operation::ended(Status s) noexcept {
@@ -195,8 +199,10 @@ void Operation::step() noexcept {
   switch (phase_) {
     case Phase::agreeing: end_agreement(); return;
     case Phase::counting:
-      if (Status s = end_counting(); s != Status::ok) finish(s);
-      else phase_ = Phase::agreed;
+      if (Status s = end_counting(); s != Status::ok)
+        finish(s);
+      else
+        phase_ = Phase::agreed;
       return;
     case Phase::running: finish(Status::ok); return;
     case Phase::idle:
@@ -237,8 +243,10 @@ Status Operation::wait() noexcept {
     }
     comm_.progress();
     if (done()) break;
-    if (idle < patience) std::this_thread::yield();
-    else std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (idle < patience)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   return status();
 }
@@ -252,8 +260,8 @@ void Operation::report() noexcept {
     std::memcpy(to, from, n);
     to[n] = 0;
   };
-  const bool once = !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW &&
-                    plan_.payload != STRETTO_PAYLOAD_CPRP2P;
+  const bool once =
+      !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW && plan_.payload != STRETTO_PAYLOAD_CPRP2P;
   copy(r.algorithm, ran_.algorithm.empty() ? "agreement" : ran_.algorithm.c_str());
   copy(r.payload, once ? "compress_once" : payload_name(plan_.payload));
   r.contributions = plan_.contributions;

@@ -47,8 +47,8 @@ class Operation {
   Status begin_counting() noexcept;
   Status end_counting() noexcept;
   Status begin_data() noexcept;
-  void step() noexcept;              // the engine request of this phase has ended well
-  void ended(Status s) noexcept;     // it has ended
+  void step() noexcept;           // the engine request of this phase has ended well
+  void ended(Status s) noexcept;  // it has ended
   void finish(Status s) noexcept;
   void report() noexcept;
   double seconds() const noexcept;

@@ -15,16 +15,15 @@ namespace {
 // Bytes of the whole vector, the same on every rank.
 std::size_t vector_bytes(const Call& c, int ranks) noexcept {
   std::size_t n = c.count;
-  if (!c.counts.empty()) n = std::accumulate(c.counts.begin(), c.counts.end(), std::size_t{0});
+  if (!c.counts.empty())
+    n = std::accumulate(c.counts.begin(), c.counts.end(), std::size_t{0});
   else if (c.collective != Collective::allreduce && c.collective != Collective::allreduce_multi &&
            c.collective != Collective::reduce && c.collective != Collective::bcast)
     n *= static_cast<std::size_t>(ranks);
   return n * stretto_type_size(c.type);
 }
 
-bool sums(const Call& c) noexcept {
-  return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN;
-}
+bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
 
 bool meets_in_code_space(payload::Kind k) noexcept {
   return k == payload::Kind::homomorphic || k == payload::Kind::fused;
@@ -71,12 +70,14 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
   return Status::ok;
 }
 
-Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules, Plan* plan) noexcept {
+Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules,
+                 Plan* plan) noexcept {
   try {
     const stretto_options& o = call.settings.options;
     const bool multi = call.collective == Collective::allreduce_multi;
     const bool barrier = call.collective == Collective::barrier;
-    plan->contributions = reduces(call.collective) ? (multi ? agreed.contributions : static_cast<std::uint64_t>(ranks)) : 1;
+    plan->contributions =
+        reduces(call.collective) ? (multi ? agreed.contributions : static_cast<std::uint64_t>(ranks)) : 1;
     if (multi && plan->contributions == 0)
       return fail(Status::invalid_argument, "no rank gives a contribution: k is 0 on all {} ranks", ranks);
     if (plan->contributions > 0x7fffffffu)

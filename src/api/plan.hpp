@@ -40,6 +40,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
 // recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
-Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules, Plan* plan) noexcept;
+Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules,
+                 Plan* plan) noexcept;
 
 }  // namespace stretto::api

@@ -54,8 +54,8 @@ stretto_status writing(Status before, const void* out, std::size_t* written, uns
   return to_c(s);
 }
 
-stretto_status combine(codec::Combine op, const void* a, size_t an, const void* b, size_t bn, void* out, size_t capacity,
-                       size_t* written, unsigned flags) {
+stretto_status combine(codec::Combine op, const void* a, size_t an, const void* b, size_t bn, void* out,
+                       size_t capacity, size_t* written, unsigned flags) {
   return writing(check_pointer(check_pointer(Status::ok, a, "a"), b, "b"), out, written, flags, [&] {
     return codec::combine(op, input(a, an), input(b, bn), output(out, capacity), written, codec_options(flags));
   });
@@ -105,8 +105,15 @@ stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_
   Status s = check_pointer(check_pointer(Status::ok, stream, "stream"), info, "info");
   if (s == Status::ok) s = codec::inspect(input(stream, bytes), &i);
   if (s != Status::ok) return to_c(s);
-  *info = {static_cast<stretto_type>(int(i.type)), i.contributions, i.count, i.bytes, i.code_bound, i.eps, i.width,
-           i.promised(), i.checksum};
+  *info = {static_cast<stretto_type>(int(i.type)),
+           i.contributions,
+           i.count,
+           i.bytes,
+           i.code_bound,
+           i.eps,
+           i.width,
+           i.promised(),
+           i.checksum};
   return STRETTO_OK;
 }
 

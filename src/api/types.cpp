@@ -7,8 +7,7 @@ static_assert(int(STRETTO_OK) == int(Status::ok) && int(STRETTO_INVALID_ARGUMENT
               int(STRETTO_BUFFER_TOO_SMALL) == int(Status::buffer_too_small) &&
               int(STRETTO_CORRUPT_STREAM) == int(Status::corrupt_stream) &&
               int(STRETTO_INCOMPATIBLE) == int(Status::incompatible) &&
-              int(STRETTO_OVERFLOW) == int(Status::overflow) &&
-              int(STRETTO_UNSUPPORTED) == int(Status::unsupported) &&
+              int(STRETTO_OVERFLOW) == int(Status::overflow) && int(STRETTO_UNSUPPORTED) == int(Status::unsupported) &&
               int(STRETTO_OUT_OF_MEMORY) == int(Status::out_of_memory) &&
               int(STRETTO_TIMEOUT) == int(Status::timeout) && int(STRETTO_MPI_ERROR) == int(Status::mpi_error) &&
               int(STRETTO_INTERNAL) == int(Status::internal));
@@ -18,10 +17,11 @@ static_assert(int(STRETTO_F32) == int(codec::Type::f32) && int(STRETTO_F64) == i
               int(STRETTO_F16) == int(codec::Type::f16) && int(STRETTO_BF16) == int(codec::Type::bf16));
 
 namespace {
-constexpr const char* type_names[] = {"f32", "f64", "i32", "i64", "f16", "bf16", "i8", "u8", "i16", "u16", "u32", "u64"};
+constexpr const char* type_names[] = {"f32", "f64", "i32", "i64", "f16", "bf16",
+                                      "i8",  "u8",  "i16", "u16", "u32", "u64"};
 constexpr std::size_t type_sizes[] = {4, 8, 4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
-constexpr const char* op_names[] = {"sum", "prod", "min",  "max",  "land",       "lor", "lxor",
-                                    "band", "bor", "bxor", "mean", "difference", "user"};
+constexpr const char* op_names[] = {"sum",  "prod", "min",  "max",  "land",       "lor", "lxor",
+                                    "band", "bor",  "bxor", "mean", "difference", "user"};
 }  // namespace
 
 bool is_type(stretto_type t) noexcept { return int(t) >= STRETTO_F32 && int(t) <= STRETTO_U64; }

@@ -72,7 +72,9 @@ TEST(Agreement, DoublesOrderAsNumbersAndComeBack) {
   const double values[] = {-INFINITY, -1e300, -1.5, -0.0, 0.0, 1e-310, 1e-3, 2, 1e300, INFINITY};
   for (std::size_t i = 0; i < std::size(values); ++i) {
     EXPECT_EQ(from_ordered(ordered(values[i])), values[i]);
-    if (i > 0) { EXPECT_LT(ordered(values[i - 1]), ordered(values[i])); }
+    if (i > 0) {
+      EXPECT_LT(ordered(values[i - 1]), ordered(values[i]));
+    }
   }
   EXPECT_TRUE(std::isnan(from_ordered(ordered(NAN))));
 }

@@ -74,10 +74,14 @@ TEST(Bounds, AllreduceKeepsWhatItPromisesWithEveryPayloadAndSchedule) {
           ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
           EXPECT_EQ(report.eps, 1e-3);
           const bool code_space = payload == STRETTO_PAYLOAD_HOMOMORPHIC || payload == STRETTO_PAYLOAD_FUSED;
-          if (code_space) { EXPECT_EQ(report.promised_error, 1e-3 * p); }
+          if (code_space) {
+            EXPECT_EQ(report.promised_error, 1e-3 * p);
+          }
           EXPECT_GE(report.promised_error, 1e-3);
           EXPECT_LE(worst(y, exact), report.promised_error);
-          if (p > 1) { EXPECT_GT(report.ratio, 2); }
+          if (p > 1) {
+            EXPECT_GT(report.ratio, 2);
+          }
           EXPECT_STREQ(report.algorithm, schedule);
           same.check(y);
         });
@@ -205,7 +209,10 @@ TEST(Bounds, MeanMinMaxAndDifferenceKeepTheirs) {
         double v = all[0][i];
         for (int r = 1; r < ranks; ++r) {
           const double u = all[static_cast<std::size_t>(r)][i];
-          v = op == STRETTO_MIN ? std::min(v, u) : op == STRETTO_MAX ? std::max(v, u) : op == STRETTO_MEAN ? v + u : v - u;
+          v = op == STRETTO_MIN    ? std::min(v, u)
+              : op == STRETTO_MAX  ? std::max(v, u)
+              : op == STRETTO_MEAN ? v + u
+                                   : v - u;
         }
         exact[i] = op == STRETTO_MEAN ? v / ranks : v;
       }
@@ -213,7 +220,8 @@ TEST(Bounds, MeanMinMaxAndDifferenceKeepTheirs) {
       stretto_options o = bounded(1e-4);
       o.report = &report;
       std::vector<float> y(n);
-      ASSERT_STRETTO_OK(stretto_allreduce(all[static_cast<std::size_t>(rank)].data(), y.data(), n, STRETTO_F32, op, comm, &o));
+      ASSERT_STRETTO_OK(
+          stretto_allreduce(all[static_cast<std::size_t>(rank)].data(), y.data(), n, STRETTO_F32, op, comm, &o));
       EXPECT_NE(std::string(report.payload), "raw");
       EXPECT_EQ(report.promised_error, op == STRETTO_DIFFERENCE ? ranks * 1e-4 : 1e-4);
       EXPECT_LE(worst(y, exact), report.promised_error) << "operation " << op;
@@ -242,7 +250,9 @@ TEST(Bounds, MovedDataIsCompressedOnce) {
     auto b = rank == ranks - 1 ? x : std::vector<float>(n);
     ASSERT_STRETTO_OK(stretto_bcast(b.data(), n, STRETTO_F32, ranks - 1, comm, &o));
     EXPECT_LE(worst(b, wave(ranks - 1, n)), 1e-3);
-    if (rank == ranks - 1) { EXPECT_EQ(b, x); }
+    if (rank == ranks - 1) {
+      EXPECT_EQ(b, x);
+    }
     std::vector<float> own(n);
     ASSERT_STRETTO_OK(stretto_scatter(y.data(), own.data(), n, STRETTO_F32, 0, comm, &o));
     EXPECT_LE(worst(own, wave(rank, n)), 2e-3);
@@ -271,7 +281,9 @@ TEST(Bounds, ReduceAndReduceScatterKeepTheirs) {
     o.report = &report;
     std::vector<float> y(n);
     ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, ranks - 1, comm, &o));
-    if (rank == ranks - 1) { EXPECT_LE(worst(y, exact), report.promised_error); }
+    if (rank == ranks - 1) {
+      EXPECT_LE(worst(y, exact), report.promised_error);
+    }
     const std::size_t part = n / static_cast<std::size_t>(ranks), first = part * static_cast<std::size_t>(rank);
     std::vector<float> z(part);
     ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x.data(), z.data(), part, STRETTO_F32, STRETTO_SUM, comm, &o));
@@ -292,7 +304,9 @@ TEST(Bounds, IntegersTravelLosslessly) {
     for (std::size_t i = 0; i < n; ++i)
       ASSERT_EQ(y[i], ranks * (static_cast<int>(i / 10) - 700) + ranks * (ranks - 1) / 2);
     EXPECT_EQ(report.promised_error, 0);
-    if (ranks > 1) { EXPECT_GT(report.ratio, 2); }
+    if (ranks > 1) {
+      EXPECT_GT(report.ratio, 2);
+    }
   });
 }
 
@@ -311,7 +325,8 @@ TEST(Bounds, HalfPrecisionAddsHalfAnUlpOfItsOwn) {
       return v;
     };
     std::vector<std::uint16_t> x(n), y(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = to_bf16(static_cast<float>((i + static_cast<std::size_t>(rank)) % 64) / 8);
+    for (std::size_t i = 0; i < n; ++i)
+      x[i] = to_bf16(static_cast<float>((i + static_cast<std::size_t>(rank)) % 64) / 8);
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1e-2);
     o.report = &report;
@@ -349,7 +364,9 @@ TEST(Bounds, WhatNoGridCanHoldIsAnInvalidBoundOnEveryRank) {
       const stretto_options bad_on_one = bounded(rank == 1 ? bound : 1e-3);
       EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 10, STRETTO_F32, STRETTO_SUM, comm, &bad_on_one),
                 STRETTO_INVALID_BOUND);
-      if (rank != 1) { EXPECT_NE(std::string(stretto_message()).find("rank 1"), std::string::npos) << stretto_message(); }
+      if (rank != 1) {
+        EXPECT_NE(std::string(stretto_message()).find("rank 1"), std::string::npos) << stretto_message();
+      }
     });
 }
 
@@ -357,7 +374,8 @@ TEST(Bounds, OperationsThatCannotKeepABoundAreRefused) {
   on_ranks(2, [](stretto_comm comm, int, int) {
     std::vector<std::int32_t> x(10, 1), y(10);
     const stretto_options o = bounded(1e-3);
-    for (stretto_op op : {STRETTO_PROD, STRETTO_LAND, STRETTO_LOR, STRETTO_LXOR, STRETTO_BAND, STRETTO_BOR, STRETTO_BXOR}) {
+    for (stretto_op op :
+         {STRETTO_PROD, STRETTO_LAND, STRETTO_LOR, STRETTO_LXOR, STRETTO_BAND, STRETTO_BOR, STRETTO_BXOR}) {
       EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 10, STRETTO_I32, op, comm, &o), STRETTO_UNSUPPORTED);
       EXPECT_NE(std::string(stretto_message()).find("cannot keep a bound"), std::string::npos) << stretto_message();
     }

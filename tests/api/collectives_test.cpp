@@ -63,9 +63,10 @@ TEST(Collectives, ReduceSumsAtAnyRoot) {
       for (std::size_t n : counts) {
         const auto x = samples<std::int64_t>(rank, n);
         std::vector<std::int64_t> y(n, -1), z = x;
-        ASSERT_STRETTO_OK(stretto_reduce(x.data(), rank == root ? y.data() : nullptr, n, STRETTO_I64, STRETTO_SUM, root, comm, nullptr));
-        ASSERT_STRETTO_OK(stretto_reduce(rank == root ? STRETTO_IN_PLACE : x.data(), rank == root ? z.data() : nullptr, n, STRETTO_I64,
-                          STRETTO_SUM, root, comm, nullptr));
+        ASSERT_STRETTO_OK(stretto_reduce(x.data(), rank == root ? y.data() : nullptr, n, STRETTO_I64, STRETTO_SUM, root,
+                                         comm, nullptr));
+        ASSERT_STRETTO_OK(stretto_reduce(rank == root ? STRETTO_IN_PLACE : x.data(), rank == root ? z.data() : nullptr,
+                                         n, STRETTO_I64, STRETTO_SUM, root, comm, nullptr));
         if (rank != root) continue;
         for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], sum_of_ranks(ranks, i)) << i;
         EXPECT_EQ(y, z);
@@ -79,7 +80,8 @@ TEST(Collectives, ReduceScatterBlockGivesEachRankItsPart) {
       const auto x = blocks(rank, ranks, n);
       std::vector<int> y(n, -1), z = x;
       ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x.data(), y.data(), n, STRETTO_I32, STRETTO_SUM, comm, nullptr));
-      ASSERT_STRETTO_OK(stretto_reduce_scatter_block(STRETTO_IN_PLACE, z.data(), n, STRETTO_I32, STRETTO_SUM, comm, nullptr));
+      ASSERT_STRETTO_OK(
+          stretto_reduce_scatter_block(STRETTO_IN_PLACE, z.data(), n, STRETTO_I32, STRETTO_SUM, comm, nullptr));
       for (std::size_t i = 0; i < n; ++i) {
         int s = 0;
         for (int r = 0; r < ranks; ++r) s += pair_sample(r, rank, i);
@@ -97,8 +99,10 @@ TEST(Collectives, ReduceScatterTakesCountsOfItsOwn) {
     const std::size_t own = l.counts[static_cast<std::size_t>(rank)];
     const std::size_t first = std::accumulate(l.counts.begin(), l.counts.begin() + rank, std::size_t{0});
     std::vector<float> y(own, -1), z = x;
-    ASSERT_STRETTO_OK(stretto_reduce_scatter(x.data(), y.data(), l.counts.data(), STRETTO_F32, STRETTO_SUM, comm, nullptr));
-    ASSERT_STRETTO_OK(stretto_reduce_scatter(STRETTO_IN_PLACE, z.data(), l.counts.data(), STRETTO_F32, STRETTO_SUM, comm, nullptr));
+    ASSERT_STRETTO_OK(
+        stretto_reduce_scatter(x.data(), y.data(), l.counts.data(), STRETTO_F32, STRETTO_SUM, comm, nullptr));
+    ASSERT_STRETTO_OK(
+        stretto_reduce_scatter(STRETTO_IN_PLACE, z.data(), l.counts.data(), STRETTO_F32, STRETTO_SUM, comm, nullptr));
     for (std::size_t i = 0; i < own; ++i) {
       ASSERT_EQ(y[i], sum_of_ranks(ranks, first + i));
       ASSERT_EQ(z[i], y[i]);
@@ -129,14 +133,17 @@ TEST(Collectives, AllgathervWritesNothingBetweenBlocks) {
     for (std::size_t r = 0; r < l.counts.size(); ++r)
       for (std::size_t i = 0; i < l.counts[r]; ++i) expected[l.displs[r] + i] = sample(static_cast<int>(r), i);
     std::copy(x.begin(), x.end(), z.begin() + static_cast<std::ptrdiff_t>(l.displs[static_cast<std::size_t>(rank)]));
-    ASSERT_STRETTO_OK(stretto_allgatherv(x.data(), y.data(), l.counts.data(), l.displs.data(), STRETTO_I32, comm, nullptr));
-    ASSERT_STRETTO_OK(stretto_allgatherv(STRETTO_IN_PLACE, z.data(), l.counts.data(), l.displs.data(), STRETTO_I32, comm, nullptr));
+    ASSERT_STRETTO_OK(
+        stretto_allgatherv(x.data(), y.data(), l.counts.data(), l.displs.data(), STRETTO_I32, comm, nullptr));
+    ASSERT_STRETTO_OK(
+        stretto_allgatherv(STRETTO_IN_PLACE, z.data(), l.counts.data(), l.displs.data(), STRETTO_I32, comm, nullptr));
     EXPECT_EQ(y, expected);
     EXPECT_EQ(z, expected);
     std::vector<int> packed(l.sum, -7), packed_expected;
     for (int r = 0; r < ranks; ++r)
       for (std::size_t i = 0; i < l.counts[static_cast<std::size_t>(r)]; ++i) packed_expected.push_back(sample(r, i));
-    ASSERT_STRETTO_OK(stretto_allgatherv(x.data(), packed.data(), l.counts.data(), nullptr, STRETTO_I32, comm, nullptr));
+    ASSERT_STRETTO_OK(
+        stretto_allgatherv(x.data(), packed.data(), l.counts.data(), nullptr, STRETTO_I32, comm, nullptr));
     EXPECT_EQ(packed, packed_expected);
   });
 }
@@ -161,19 +168,27 @@ TEST(Collectives, ScatterAndGatherMoveEachBlock) {
         const std::vector<int> own(first, first + static_cast<std::ptrdiff_t>(n));
         const bool at_root = rank == root;
         std::vector<int> x(n, -1), y(at_root ? all.size() : 0, -1), z = at_root ? all : std::vector<int>{};
-        ASSERT_STRETTO_OK(stretto_scatter(at_root ? all.data() : nullptr, x.data(), n, STRETTO_I32, root, comm, nullptr));
+        ASSERT_STRETTO_OK(
+            stretto_scatter(at_root ? all.data() : nullptr, x.data(), n, STRETTO_I32, root, comm, nullptr));
         EXPECT_EQ(x, own);
         std::fill(x.begin(), x.end(), -1);
-        ASSERT_STRETTO_OK(stretto_scatter(at_root ? all.data() : nullptr, at_root ? STRETTO_IN_PLACE : x.data(), n, STRETTO_I32, root,
-                           comm, nullptr));
-        if (!at_root) { EXPECT_EQ(x, own); }
-        ASSERT_STRETTO_OK(stretto_gather(own.data(), at_root ? y.data() : nullptr, n, STRETTO_I32, root, comm, nullptr));
-        if (at_root) { EXPECT_EQ(y, all); }
+        ASSERT_STRETTO_OK(stretto_scatter(at_root ? all.data() : nullptr, at_root ? STRETTO_IN_PLACE : x.data(), n,
+                                          STRETTO_I32, root, comm, nullptr));
+        if (!at_root) {
+          EXPECT_EQ(x, own);
+        }
+        ASSERT_STRETTO_OK(
+            stretto_gather(own.data(), at_root ? y.data() : nullptr, n, STRETTO_I32, root, comm, nullptr));
+        if (at_root) {
+          EXPECT_EQ(y, all);
+        }
         for (std::size_t i = 0; at_root && i < z.size(); ++i)
           if (i / n != static_cast<std::size_t>(root)) z[i] = -1;
-        ASSERT_STRETTO_OK(stretto_gather(at_root ? STRETTO_IN_PLACE : own.data(), at_root ? z.data() : nullptr, n, STRETTO_I32, root,
-                          comm, nullptr));
-        if (at_root) { EXPECT_EQ(z, all); }
+        ASSERT_STRETTO_OK(stretto_gather(at_root ? STRETTO_IN_PLACE : own.data(), at_root ? z.data() : nullptr, n,
+                                         STRETTO_I32, root, comm, nullptr));
+        if (at_root) {
+          EXPECT_EQ(z, all);
+        }
       }
   });
 }
@@ -188,11 +203,16 @@ TEST(Collectives, ScattervAndGathervNeedCountsAtTheRootAlone) {
       const std::size_t* places = at_root ? l.displs.data() : nullptr;
       std::vector<float> all(l.end + 2, -7), back(l.end + 2, -7), x(n, -1);
       for (std::size_t r = 0; r < l.counts.size(); ++r)
-        for (std::size_t i = 0; i < l.counts[r]; ++i) all[l.displs[r] + i] = static_cast<float>(sample(static_cast<int>(r), i));
-      ASSERT_STRETTO_OK(stretto_scatterv(at_root ? all.data() : nullptr, given, places, x.data(), n, STRETTO_F32, root, comm, nullptr));
+        for (std::size_t i = 0; i < l.counts[r]; ++i)
+          all[l.displs[r] + i] = static_cast<float>(sample(static_cast<int>(r), i));
+      ASSERT_STRETTO_OK(stretto_scatterv(at_root ? all.data() : nullptr, given, places, x.data(), n, STRETTO_F32, root,
+                                         comm, nullptr));
       EXPECT_EQ(x, samples<float>(rank, n));
-      ASSERT_STRETTO_OK(stretto_gatherv(x.data(), n, at_root ? back.data() : nullptr, given, places, STRETTO_F32, root, comm, nullptr));
-      if (at_root) { EXPECT_EQ(back, all); }
+      ASSERT_STRETTO_OK(stretto_gatherv(x.data(), n, at_root ? back.data() : nullptr, given, places, STRETTO_F32, root,
+                                        comm, nullptr));
+      if (at_root) {
+        EXPECT_EQ(back, all);
+      }
     }
   });
 }
@@ -205,8 +225,7 @@ TEST(Collectives, AlltoallTransposesBlocks) {
       ASSERT_STRETTO_OK(stretto_alltoall(x.data(), y.data(), n, STRETTO_I32, comm, nullptr));
       ASSERT_STRETTO_OK(stretto_alltoall(STRETTO_IN_PLACE, z.data(), n, STRETTO_I32, comm, nullptr));
       for (int s = 0; s < ranks; ++s)
-        for (std::size_t i = 0; i < n; ++i)
-          ASSERT_EQ(y[static_cast<std::size_t>(s) * n + i], pair_sample(s, rank, i));
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[static_cast<std::size_t>(s) * n + i], pair_sample(s, rank, i));
       EXPECT_EQ(y, z);
     }
   });

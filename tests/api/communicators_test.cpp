@@ -81,8 +81,9 @@ TEST(Communicators, DistinctOnesAreUsedByDistinctThreadsAtTheSameTime) {
           ASSERT_NEAR(y[100], exact, 3.001e-3);
         }
         // Messages belong to their thread.
-        EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 1, STRETTO_F32, which ? STRETTO_BAND : STRETTO_USER, comm, nullptr),
-                  which ? STRETTO_UNSUPPORTED : STRETTO_INVALID_ARGUMENT);
+        EXPECT_EQ(
+            stretto_allreduce(x.data(), y.data(), 1, STRETTO_F32, which ? STRETTO_BAND : STRETTO_USER, comm, nullptr),
+            which ? STRETTO_UNSUPPORTED : STRETTO_INVALID_ARGUMENT);
         EXPECT_NE(std::string(stretto_message()).find(which ? "band" : "user_function"), std::string::npos);
         ASSERT_STRETTO_OK(stretto_comm_free(comm));
       });

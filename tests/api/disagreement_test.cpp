@@ -139,9 +139,11 @@ TEST(Disagreement, CountsAtTheRootOfGathervAndScatterv) {
       const std::size_t counts[] = {2, 3, 4};
       const std::size_t own = rank == 2 ? 5 : counts[rank];
       std::vector<float> x(16, 1.0f), y(16);
-      EXPECT_EQ(stretto_gatherv(x.data(), own, y.data(), counts, nullptr, STRETTO_F32, 0, comm, &o), STRETTO_INCOMPATIBLE);
+      EXPECT_EQ(stretto_gatherv(x.data(), own, y.data(), counts, nullptr, STRETTO_F32, 0, comm, &o),
+                STRETTO_INCOMPATIBLE);
       expect_contains(stretto_message(), "5 on rank 2, 4 for it in counts of root 0");
-      EXPECT_EQ(stretto_scatterv(x.data(), counts, nullptr, y.data(), own, STRETTO_F32, 1, comm, &o), STRETTO_INCOMPATIBLE);
+      EXPECT_EQ(stretto_scatterv(x.data(), counts, nullptr, y.data(), own, STRETTO_F32, 1, comm, &o),
+                STRETTO_INCOMPATIBLE);
       expect_contains(stretto_message(), "5 on rank 2, 4 for it in counts of root 1");
     });
 }
@@ -186,12 +188,15 @@ TEST(Disagreement, InPlaceWhereThereIsNoneIsRefused) {
                              nullptr),
               STRETTO_INVALID_ARGUMENT);
     expect_contains(stretto_message(), "sendbuf is STRETTO_IN_PLACE");
-    EXPECT_EQ(stretto_allreduce(x.data(), x.data(), 4, STRETTO_F32, STRETTO_SUM, comm, nullptr), STRETTO_INVALID_ARGUMENT);
+    EXPECT_EQ(stretto_allreduce(x.data(), x.data(), 4, STRETTO_F32, STRETTO_SUM, comm, nullptr),
+              STRETTO_INVALID_ARGUMENT);
     expect_contains(stretto_message(), "same address");
     const std::size_t counts[] = {2, 2, 2}, displs[] = {0, 1, 4};
-    EXPECT_EQ(stretto_allgatherv(x.data(), y.data(), counts, displs, STRETTO_F32, comm, nullptr), STRETTO_INVALID_ARGUMENT);
+    EXPECT_EQ(stretto_allgatherv(x.data(), y.data(), counts, displs, STRETTO_F32, comm, nullptr),
+              STRETTO_INVALID_ARGUMENT);
     expect_contains(stretto_message(), "ranks 0 and 1 overlap");
-    EXPECT_EQ(stretto_allgatherv(x.data(), y.data(), nullptr, displs, STRETTO_F32, comm, nullptr), STRETTO_INVALID_ARGUMENT);
+    EXPECT_EQ(stretto_allgatherv(x.data(), y.data(), nullptr, displs, STRETTO_F32, comm, nullptr),
+              STRETTO_INVALID_ARGUMENT);
     expect_contains(stretto_message(), "counts is NULL");
   });
 }

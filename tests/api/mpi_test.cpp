@@ -48,9 +48,13 @@ TEST_F(Mpi, CollectivesAgreeWithThoseOfTheMpi) {
       ASSERT_STRETTO_OK(stretto_bcast(b.data(), n, STRETTO_F64, root, comm, nullptr));
       EXPECT_EQ(b, samples<double>(root, n));
       ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, root, comm, nullptr));
-      if (rank == root) { EXPECT_EQ(y, expected); }
+      if (rank == root) {
+        EXPECT_EQ(y, expected);
+      }
       ASSERT_STRETTO_OK(stretto_gather(x.data(), all.data(), n, STRETTO_F64, root, comm, nullptr));
-      if (rank == root) { EXPECT_EQ(all, expected_all); }
+      if (rank == root) {
+        EXPECT_EQ(all, expected_all);
+      }
       ASSERT_STRETTO_OK(stretto_scatter(expected_all.data(), y.data(), n, STRETTO_F64, root, comm, nullptr));
       EXPECT_EQ(y, x);
     }
@@ -92,7 +96,9 @@ TEST_F(Mpi, BoundedSumsKeepTheirPromiseAndAreTheSameBitsEverywhere) {
       double w = 0;
       for (std::size_t i = 0; i < n; ++i) w = std::max(w, std::fabs(double{y[i]} - exact[i]) - half_ulp(y[i]));
       EXPECT_LE(w, report.promised_error);
-      if (ranks > 1) { EXPECT_GT(report.ratio, 1.5); }
+      if (ranks > 1) {
+        EXPECT_GT(report.ratio, 1.5);
+      }
       other = y;
       MPI_Bcast(other.data(), static_cast<int>(n), MPI_FLOAT, 0, MPI_COMM_WORLD);
       EXPECT_EQ(std::memcmp(other.data(), y.data(), n * sizeof(float)), 0);

@@ -32,8 +32,8 @@ std::vector<float> stack(const Shares& shares, stretto_op op, const stretto_opti
     stretto_options o = given;
     o.report = rank == 0 ? report : nullptr;
     std::vector<float> y(n);
-    ASSERT_STRETTO_OK(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), y.data(), n, STRETTO_F32,
-                                              op, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), y.data(), n,
+                                              STRETTO_F32, op, comm, &o));
     if (rank == 0) result = y;
   });
   return result;
@@ -96,7 +96,8 @@ TEST(Multi, ARankWithoutContributionsAddsNothing) {
 
 TEST(Multi, ForTheResultTheWholeStackKeepsTheBound) {
   stretto_report report = STRETTO_REPORT_INIT;
-  const auto y = stack(dealt(3, false), STRETTO_SUM, bounded(1e-3, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT), &report);
+  const auto y =
+      stack(dealt(3, false), STRETTO_SUM, bounded(1e-3, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT), &report);
   EXPECT_LE(report.promised_error, 1e-3);
   EXPECT_NEAR(report.eps, 1e-3 / images, 1e-12);
   expect_within(y, exact(STRETTO_SUM), 1e-3);

@@ -81,13 +81,16 @@ TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {
   for (double bound : {1e-3, 0.1, 1.0 / 3, 1e300, 5e-324})
     for (std::uint64_t K : {1u, 2u, 3u, 7u, 1000u})
       for (stretto_op op : {STRETTO_SUM, STRETTO_DIFFERENCE, STRETTO_MEAN, STRETTO_MIN})
-        for (auto kind : {payload::Kind::fused, payload::Kind::homomorphic, payload::Kind::doc, payload::Kind::cprp2p}) {
+        for (auto kind :
+             {payload::Kind::fused, payload::Kind::homomorphic, payload::Kind::doc, payload::Kind::cprp2p}) {
           Call c = allreduce(1, bound, STRETTO_SCOPE_RESULT);
           c.op = op;
           double eps = -1;
           ASSERT_EQ(eps_of(c, {kind, K, 5}, {}, &eps), Status::ok);
           EXPECT_LE(eps * error_factor(c, {kind, K, 5}), bound);
-          if (bound > 1e-300) { EXPECT_GT(eps * error_factor(c, {kind, K, 5}), 0.999 * bound); }
+          if (bound > 1e-300) {
+            EXPECT_GT(eps * error_factor(c, {kind, K, 5}), 0.999 * bound);
+          }
         }
 }
 

@@ -46,7 +46,9 @@ void on_all_ranks(const Body& body) {
 }
 
 // A small exact value for element i of rank r: sums over ranks stay exact in every type.
-inline int sample(int rank, std::size_t i) { return static_cast<int>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11); }
+inline int sample(int rank, std::size_t i) {
+  return static_cast<int>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11);
+}
 
 template <class T>
 std::vector<T> samples(int rank, std::size_t count) {

@@ -30,8 +30,8 @@ TEST(Requests, ManyInFlightAreWaitedForInAnyOrder) {
       y.emplace_back(1000 * f);
     }
     for (std::size_t f = 0; f < flights; ++f)
-      ASSERT_STRETTO_OK(stretto_iallreduce(x[f].data(), y[f].data(), y[f].size(), STRETTO_F64, STRETTO_SUM, comm, nullptr,
-                                           &requests[f]));
+      ASSERT_STRETTO_OK(stretto_iallreduce(x[f].data(), y[f].data(), y[f].size(), STRETTO_F64, STRETTO_SUM, comm,
+                                           nullptr, &requests[f]));
     // Even ranks wait from the front, odd ones from the back.
     for (std::size_t k = 0; k < flights; ++k) {
       const std::size_t f = rank % 2 ? flights - 1 - k : k;
@@ -99,7 +99,8 @@ TEST(Requests, EveryCollectiveHasItsForm) {
     finish(stretto_ireduce_scatter_block(wide.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, comm, nullptr, &r), r);
     for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(y[i], slice(i));
     std::fill(y.begin(), y.end(), -1);
-    finish(stretto_ireduce_scatter(wide.data(), y.data(), counts.data(), STRETTO_F64, STRETTO_SUM, comm, nullptr, &r), r);
+    finish(stretto_ireduce_scatter(wide.data(), y.data(), counts.data(), STRETTO_F64, STRETTO_SUM, comm, nullptr, &r),
+           r);
     for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(y[i], slice(i));
     finish(stretto_iallgather(x.data(), all.data(), n, STRETTO_F64, comm, nullptr, &r), r);
     EXPECT_EQ(all, expected_all);
@@ -113,10 +114,14 @@ TEST(Requests, EveryCollectiveHasItsForm) {
     EXPECT_EQ(y, x);
     std::fill(all.begin(), all.end(), -1);
     finish(stretto_igather(x.data(), all.data(), n, STRETTO_F64, 0, comm, nullptr, &r), r);
-    if (rank == 0) { EXPECT_EQ(all, expected_all); }
+    if (rank == 0) {
+      EXPECT_EQ(all, expected_all);
+    }
     std::fill(all.begin(), all.end(), -1);
     finish(stretto_igatherv(x.data(), n, all.data(), counts.data(), nullptr, STRETTO_F64, 0, comm, nullptr, &r), r);
-    if (rank == 0) { EXPECT_EQ(all, expected_all); }
+    if (rank == 0) {
+      EXPECT_EQ(all, expected_all);
+    }
     finish(stretto_ibcast(all.data(), all.size(), STRETTO_F64, 0, comm, nullptr, &r), r);
     EXPECT_EQ(all, expected_all);
     finish(stretto_ialltoall(wide.data(), all.data(), n, STRETTO_F64, comm, nullptr, &r), r);
@@ -134,7 +139,8 @@ TEST(Requests, GathervAmongOthersInFlightKeepsTheOrderOfRuns) {
     std::vector<double> y(500), z(500), all(2500);
     stretto_request r[3] = {};
     ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), 500, STRETTO_F64, STRETTO_SUM, comm, nullptr, &r[0]));
-    ASSERT_STRETTO_OK(stretto_igatherv(x.data(), 500, all.data(), counts.data(), nullptr, STRETTO_F64, 3, comm, nullptr, &r[1]));
+    ASSERT_STRETTO_OK(
+        stretto_igatherv(x.data(), 500, all.data(), counts.data(), nullptr, STRETTO_F64, 3, comm, nullptr, &r[1]));
     ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), z.data(), 500, STRETTO_F64, STRETTO_SUM, comm, nullptr, &r[2]));
     for (int k = 0; k < 3; ++k) ASSERT_STRETTO_OK(stretto_wait(r[(k + rank) % 3]));
     expect_sum(y, ranks);
@@ -150,8 +156,8 @@ TEST(Requests, ADisagreementEndsOneAndLeavesTheOthers) {
     const auto x = samples<double>(rank, 400);
     std::vector<double> y(400), z(400);
     stretto_request bad = nullptr, good = nullptr;
-    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), rank == 2 ? 399 : 400, STRETTO_F64, STRETTO_SUM, comm,
-                                         nullptr, &bad));
+    ASSERT_STRETTO_OK(
+        stretto_iallreduce(x.data(), y.data(), rank == 2 ? 399 : 400, STRETTO_F64, STRETTO_SUM, comm, nullptr, &bad));
     ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), z.data(), 400, STRETTO_F64, STRETTO_SUM, comm, nullptr, &good));
     ASSERT_STRETTO_OK(stretto_wait(good));
     expect_sum(z, ranks);

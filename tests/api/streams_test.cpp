@@ -27,7 +27,8 @@ template <class Function>
 Stream combined(Function f, const Stream& a, const Stream& b) {
   Stream s(stretto_combine_bound(STRETTO_F32, n));
   std::size_t written = 0;
-  EXPECT_EQ(f(a.data(), a.size(), b.data(), b.size(), s.data(), s.size(), &written, 0u), STRETTO_OK) << stretto_message();
+  EXPECT_EQ(f(a.data(), a.size(), b.data(), b.size(), s.data(), s.size(), &written, 0u), STRETTO_OK)
+      << stretto_message();
   s.resize(written);
   return s;
 }
@@ -40,7 +41,8 @@ std::vector<float> decoded(const Stream& s, std::size_t count = n, std::uint32_t
 
 template <class Exact>
 void expect_within(const std::vector<float>& y, double promised, const Exact& exact) {
-  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_LE(std::fabs(double{y[i]} - exact(i)), promised + half_ulp(y[i])) << i;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    ASSERT_LE(std::fabs(double{y[i]} - exact(i)), promised + half_ulp(y[i])) << i;
 }
 
 }  // namespace
@@ -74,12 +76,14 @@ TEST(Streams, ArithmeticIsExactInCodeSpace) {
   EXPECT_EQ(sum, combined(stretto_stream_add, b, a));
   expect_within(decoded(sum), 2 * eps, [&](std::size_t i) { return double{x[i]} + z[i]; });
   expect_within(decoded(sum, n, 2), eps, [&](std::size_t i) { return (double{x[i]} + z[i]) / 2; });
-  expect_within(decoded(combined(stretto_stream_subtract, a, b)), 2 * eps, [&](std::size_t i) { return double{x[i]} - z[i]; });
+  expect_within(decoded(combined(stretto_stream_subtract, a, b)), 2 * eps,
+                [&](std::size_t i) { return double{x[i]} - z[i]; });
   expect_within(decoded(combined(stretto_stream_min, a, b)), eps, [&](std::size_t i) { return std::min(x[i], z[i]); });
   expect_within(decoded(combined(stretto_stream_max, a, b)), eps, [&](std::size_t i) { return std::max(x[i], z[i]); });
   Stream fused(stretto_combine_bound(STRETTO_F32, n));
   std::size_t written = 0;
-  ASSERT_STRETTO_OK(stretto_stream_add_values(a.data(), a.size(), z.data(), n, fused.data(), fused.size(), &written, 0));
+  ASSERT_STRETTO_OK(
+      stretto_stream_add_values(a.data(), a.size(), z.data(), n, fused.data(), fused.size(), &written, 0));
   fused.resize(written);
   EXPECT_EQ(fused, sum);
 }
@@ -101,8 +105,8 @@ TEST(Streams, ScaleSliceAndConcatenateCarryCodesOver) {
   slice(3333, n - 3333);
   const Stream tail(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written));
   EXPECT_TRUE(std::equal(y.begin() + 3333, y.end(), decoded(tail, n - 3333).begin()));
-  ASSERT_STRETTO_OK(stretto_stream_concatenate(head.data(), head.size(), tail.data(), tail.size(), out.data(), out.size(),
-                                               &written, 0));
+  ASSERT_STRETTO_OK(stretto_stream_concatenate(head.data(), head.size(), tail.data(), tail.size(), out.data(),
+                                               out.size(), &written, 0));
   EXPECT_EQ(decoded({out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written)}), y);
 }
 
@@ -131,17 +135,21 @@ TEST(Streams, WhatIsWrongIsSaid) {
   Stream out(stretto_combine_bound(STRETTO_F32, n));
   std::vector<float> y(n);
   std::size_t written = 77;
-  EXPECT_EQ(stretto_compress(STRETTO_F32, nullptr, n, eps, out.data(), out.size(), &written, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_compress(STRETTO_F32, nullptr, n, eps, out.data(), out.size(), &written, 0),
+            STRETTO_INVALID_ARGUMENT);
   EXPECT_EQ(written, 0u);
   EXPECT_EQ(std::string(stretto_message()), "values is NULL with count 10000");
   EXPECT_EQ(stretto_compress(STRETTO_U8, x.data(), n, eps, nullptr, 0, &written, 0), STRETTO_UNSUPPORTED);
   EXPECT_EQ(std::string(stretto_message()), "type u8 has no streams");
   EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), 16, &written, 0), STRETTO_BUFFER_TOO_SMALL);
   EXPECT_EQ(written, 0u);
-  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), nullptr, 0), STRETTO_INVALID_ARGUMENT);
-  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), &written, 8), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), nullptr, 0),
+            STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), &written, 8),
+            STRETTO_INVALID_ARGUMENT);
   for (double bad : {0.0, -1.0, double{NAN}, double{INFINITY}})
-    EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, bad, out.data(), out.size(), &written, 0), STRETTO_INVALID_BOUND);
+    EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), n, bad, out.data(), out.size(), &written, 0),
+              STRETTO_INVALID_BOUND);
   EXPECT_EQ(stretto_decompress(s.data(), s.size(), y.data(), n - 1, 1), STRETTO_INVALID_ARGUMENT);
   EXPECT_EQ(stretto_decompress(s.data(), s.size(), y.data(), n, 0), STRETTO_INVALID_ARGUMENT);
   EXPECT_EQ(stretto_decompress(s.data(), s.size() / 2, y.data(), n, 1), STRETTO_CORRUPT_STREAM);
