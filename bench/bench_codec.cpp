@@ -91,13 +91,16 @@ class Bench {
   // Several threads beside one and beside memcpy with as many; a checksum beside none.
   void variants(const std::string& field, std::span<const float> values) {
     const double range = bench::range_of<float>(values);
+    bench::Ours<float> checked;
+    checked.load(values, s_.count);
     f32_.load(values, s_.count);
     for (const std::string& bound : s_.bounds) {
       begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
       for (const int width : s_.threads) several_threads(width);
       codec::Options checksum;
       checksum.checksum = true;
-      against(&f32_, "checksum", checksum, &f32_, "without checksum", plain_, Clock::thread, "_checksum",
+      checked.bound(f32_.eps(), true);
+      against(&checked, "checksum", checksum, &f32_, "without checksum", plain_, Clock::thread, "_checksum",
               {{"checksum", true}});
     }
   }
@@ -174,8 +177,9 @@ class Bench {
   }
 
   void portable() {
+    if (best_isa() == "portable") return;  // not beside itself
     const std::string isa = portable_isa();
-    if (isa.empty() || best_isa() == "portable") return;
+    if (isa.empty()) return;
     codec::Options portable;
     portable.isa = Isa::portable;
     against(&f32_, "portable", portable, &f32_, best_isa(), plain_, Clock::thread, "_portable", {{"isa", isa}});

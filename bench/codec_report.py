@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Writes the tables of the codec and of its ratios in docs/measurements.md from the rows of `make bench-codec bench-ratio`.
+
+usage: codec_report.py [CODEC.jsonl RATIO.jsonl]    default: build/bench/codec.jsonl build/bench/ratio.jsonl
+A table stands between `<!-- table NAME -->` and `<!-- end -->`; what is there is replaced, and nothing else.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "measurements.md"
+OPERATIONS = ("compress", "decompress", "add", "add_values")
+
+
+def read(path):
+    return [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def figure(x):
+    return f"{x:.{1 if x >= 10 else 2}f}"
+
+
+def markdown(header, body):
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *body])
+
+
+def cases(rows):
+    return list(dict.fromkeys(row["case"] for row in rows))
+
+
+def speeds(rows, suffix, peers, wanted=lambda row: True):
+    """A line a case, a column an operation: our GB/s, and our ratio to each of the peers that was measured."""
+    rows = [r for r in rows if r["metric"].removesuffix("_gbps" + suffix) in OPERATIONS and wanted(r)]
+    body = []
+    for case in cases(rows):
+        line = [case]
+        for operation in OPERATIONS:
+            found = [r for r in rows if r["case"] == case and r["metric"] == operation + "_gbps" + suffix]
+            ratios = [f"{r['ratio']:.2f}" for peer in peers for r in found if r["peer"] in peer]
+            line.append(f"{figure(found[0]['value'])} ({', '.join(ratios)})" if found else "-")
+        body.append(line)
+    return markdown(["case", *(operation.replace("_", "\\_") for operation in OPERATIONS)], body)
+
+
+def published(rows):
+    rows = [r for r in rows if r["metric"] == "ratio" and "peer" in r and "_f64" not in r["case"]]
+    body = []
+    for case in cases(rows):
+        best, newest = ([r for r in rows if r["case"] == case and r["peer"].startswith(p)][0] for p in ("best", "newest"))
+        body.append([case, figure(best["value"]), *(f(p) for p in (best, newest)
+                                                   for f in (lambda r: figure(r["peer_value"]), lambda r: f"{r['ratio']:.3f}"))])
+    return markdown(["case", "ours", "best published", "ours / it", "newest of the class", "ours / it"], body)
+
+
+def others(rows):
+    body = [[r["case"], figure(r["value"]), r.get("peer", ""), figure(r["peer_value"]) if "peer" in r else ""]
+            for r in rows if r["unit"] == "x" and not r.get("peer", "").startswith(("best", "newest"))]
+    worst = max(r["value"] for r in rows if r["unit"] == "eps")
+    return markdown(["case", "ours", "beside", "its ratio"], body) + f"\n\nThe largest error seen in all of these is {worst:.4f} of the bound."
+
+
+def tables(codec, ratio):
+    plain = lambda row: "type" not in row  # noqa: E731
+    return {
+        "codec-one-core": speeds(codec, "", [("prototype", "prototype compress"), ("memcpy",)], plain),
+        "codec-f64": speeds(codec, "", [("float32",)], lambda row: "type" in row),
+        "codec-portable": speeds(codec, "_portable", [("avx512",)]),
+        "codec-reference": speeds(codec, "_reference", [("avx512", "portable")]),
+        "codec-threads": speeds(codec, "_threads", [("without threads",), ("memcpy",)], lambda row: row.get("threads") == 2),
+        "codec-checksum": speeds(codec, "_checksum", [("without checksum",)]),
+        "codec-fills": speeds(codec, "_with_fills", [("fills set to 0",)]),
+        "ratio-published": published(ratio),
+        "ratio-others": others(ratio),
+    }
+
+
+def main():
+    paths = sys.argv[1:] or [ROOT / "build" / "bench" / f"{name}.jsonl" for name in ("codec", "ratio")]
+    if len(paths) != 2:
+        sys.exit("usage: codec_report.py [CODEC.jsonl RATIO.jsonl]")
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for name, table in tables(*(read(path) for path in paths)).items():
+        place = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        if len(place.findall(text)) != 1:
+            sys.exit(f"{DOCUMENT} does not have exactly one place for the table {name}")
+        text = place.sub(lambda found: found[1] + table + "\n" + found[2], text)
+    DOCUMENT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
