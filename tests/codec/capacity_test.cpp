@@ -1,0 +1,109 @@
+#include <functional>
+
+#include "inputs.hpp"
+#include "support.hpp"
+
+namespace stretto::codec {
+namespace {
+
+using Call = std::function<Status(MutableBytes, std::size_t*, const Options&)>;
+
+// At every capacity (of the last `near` below the length, and some below those) the call says that the output is too small, or
+// gives the same stream; at its length it succeeds. The buffers have exactly that size.
+void expect_refusals(const Call& call, std::size_t bound, std::size_t near) {
+  Stream whole(bound);
+  std::size_t length = 0;
+  ASSERT_EQ(call(whole, &length, with(Isa::reference)), Status::ok) << message();
+  whole.resize(length);
+  for (const Isa isa : isas())
+    for (std::size_t n = 0; n <= length + 3; n += length - std::min(n, length) > near ? 101 : 1) {
+      Stream out(n);
+      std::size_t written = 0;
+      const Status s = call(out, &written, with(isa));
+      if (n < length) {
+        ASSERT_EQ(s, Status::buffer_too_small) << n << " of " << length << ", " << isa_name(isa);
+        ASSERT_NE(std::string(message()).find(std::to_string(n)), std::string::npos) << message();
+      } else {
+        ASSERT_EQ(s, Status::ok) << n << " of " << length << ", " << isa_name(isa) << ": " << message();
+        out.resize(written);
+        ASSERT_TRUE(out == whole) << n << " of " << length << ", " << isa_name(isa);
+      }
+    }
+}
+
+template <class T>
+void expect_refusals_of_all(const std::vector<T>& x, const std::vector<T>& y, double eps, std::size_t near) {
+  const Type t = type_of<T>();
+  const std::size_t n = x.size(), bound = combine_bound(t, n);
+  const Stream a = compressed(x, eps), b = compressed(y, eps);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return compress(t, x.data(), n, eps, out, w, o); }, compress_bound(t, n), near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, y.data(), n, out, w, o); }, bound, near);
+  for (const Combine op : {Combine::add, Combine::subtract, Combine::min})
+    expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, a, b, out, w, o); }, bound, near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, bound, near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return slice(a, n / 3, n / 2, out, w, o); }, bound, near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); }, combine_bound(t, 2 * n), near);
+}
+
+template <class T>
+class Capacity : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(Capacity, Floats);
+
+TYPED_TEST(Capacity, TooSmallIsRefusedAtEveryByteOfASmallStream) {
+  const auto all = summands<TypeParam>(70, 1e-3, 12, 61);
+  for (std::size_t k = 0; k < 12; ++k) {
+    SCOPED_TRACE(k);
+    expect_refusals_of_all(all[k], all[(k + 4) % 12], 1e-3, 1 << 20);
+  }
+}
+
+TYPED_TEST(Capacity, TooSmallIsRefusedNearTheEndOfFullGroups) {
+  const auto all = summands<TypeParam>(1024, 1e-3, 12, 62);
+  for (std::size_t k = 0; k < 12; ++k) {
+    SCOPED_TRACE(k);
+    expect_refusals_of_all(all[k], all[(k + 4) % 12], 1e-3, 40);
+  }
+}
+
+TYPED_TEST(Capacity, NoStreamExceedsItsBound) {
+  for (const auto& in : inputs<TypeParam>()) {
+    const Stream a = compressed(in.x, in.eps);
+    EXPECT_LE(a.size(), compress_bound(type_of<TypeParam>(), in.x.size()));
+    const std::size_t raw = in.x.size() * sizeof(TypeParam), groups = (in.x.size() + 1023) / 1024;
+    EXPECT_LE(a.size(), raw + 64 + 6 * groups + 8 * ((groups + 63) / 64) + 8) << in.name;
+    const Stream sum = combined(Combine::add, a, a);
+    EXPECT_LE(sum.size(), combine_bound(info_of(a), info_of(a))) << in.name;
+    EXPECT_LE(combine_bound(type_of<TypeParam>(), in.x.size()), ~std::size_t{0} / 2);
+  }
+}
+
+TEST(Capacity, OfIntegersIsRefusedToo) {
+  Random r(1);
+  std::vector<std::int64_t> x(300), y(300);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::int64_t>(r.bits()) >> 5;
+    y[i] = static_cast<std::int64_t>(i) * 7;
+  }
+  expect_refusals_of_all(x, y, 0, 60);
+}
+
+TEST(Capacity, NullAndNonsenseArgumentsAreRefused) {
+  const float x = 1;
+  Stream out(1000);
+  std::size_t written = 0;
+  EXPECT_EQ(compress(Type::f32, nullptr, 1, 1e-3, out, &written), Status::invalid_argument);
+  EXPECT_EQ(compress(Type::f32, &x, 1, 1e-3, out, nullptr), Status::invalid_argument);
+  EXPECT_EQ(compress(static_cast<Type>(9), &x, 1, 1e-3, out, &written), Status::invalid_argument);
+  EXPECT_EQ(compress(Type::f32, &x, ~std::size_t{0}, 1e-3, out, &written), Status::invalid_argument);
+  ASSERT_EQ(compress(Type::f32, &x, 1, 1e-3, out, &written), Status::ok);
+  float y = 0;
+  EXPECT_EQ(decompress(out, nullptr, 1), Status::invalid_argument);
+  EXPECT_EQ(decompress(out, &y, 1, {}, 0), Status::invalid_argument);
+  EXPECT_EQ(inspect(out, nullptr), Status::invalid_argument);
+  EXPECT_EQ(inspect({}, nullptr), Status::invalid_argument);
+  EXPECT_EQ(compress_bound(static_cast<Type>(9), 1), 0u);
+}
+
+}  // namespace
+}  // namespace stretto::codec

@@ -1,0 +1,135 @@
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "inputs.hpp"
+#include "support.hpp"
+
+namespace stretto::codec {
+namespace {
+
+template <class T>
+void expect_same_values(const Stream& s, Isa isa) {
+  for (const std::uint32_t divisor : {1u, 3u}) {
+    const auto wanted = decoded<T>(s, with(Isa::reference), divisor), got = decoded<T>(s, with(isa), divisor);
+    ASSERT_TRUE(wanted.empty() || std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(T)) == 0) << isa_name(isa) << ", divisor " << divisor;
+  }
+}
+
+template <class T>
+class EveryIsa : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(EveryIsa, Floats);
+
+TYPED_TEST(EveryIsa, CompressesToTheBytesOfTheReferenceAndDecodesThemAlike) {
+  for (const Isa isa : isas())
+    for (const auto& in : inputs<TypeParam>())
+      for (const double magnitude : {0.0, 2.0, 1e6}) {
+        SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", " + isa_name(isa));
+        Options fast = with(isa), slow = with(Isa::reference);
+        fast.magnitude = slow.magnitude = magnitude;
+        const Stream s = compressed(in.x, in.eps, slow);
+        ASSERT_TRUE(compressed(in.x, in.eps, fast) == s);
+        expect_same_values<TypeParam>(s, isa);
+      }
+}
+
+TYPED_TEST(EveryIsa, CombinesToTheBytesOfTheReference) {
+  for (const double eps : {1e-4, 1e-7}) {
+    const auto all = summands<TypeParam>(3 * 1024 + 77, eps, 12, 81);
+    std::vector<Stream> streams;
+    for (const auto& x : all) streams.push_back(compressed(x, eps));
+    streams.push_back(combined(Combine::add, streams[0], streams[5], with(Isa::reference)));
+    streams.push_back(combined(Combine::add, streams[12], streams[10], with(Isa::reference)));
+    for (std::size_t a = 0; a < streams.size(); ++a)
+      for (std::size_t b = 0; b < streams.size(); ++b)
+        for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) {
+          const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
+          for (const Isa isa : isas()) {
+            ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s) << a << ", " << b << ", operation " << static_cast<int>(op) << ", " << isa_name(isa);
+            if (op == Combine::add) expect_same_values<TypeParam>(s, isa);
+          }
+        }
+  }
+}
+
+TYPED_TEST(EveryIsa, AddsValuesToTheBytesOfTheReference) {
+  for (const double eps : {1e-4, 1e-7}) {
+    const auto all = summands<TypeParam>(3 * 1024 + 77, eps, 12, 82);
+    for (std::size_t a = 0; a < 12; ++a)
+      for (std::size_t b = 0; b < 12; ++b) {
+        const Stream sa = compressed(all[a], eps), s = with_values(sa, all[b].data(), all[b].size(), with(Isa::reference));
+        for (const Isa isa : isas()) ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) == s) << a << ", " << b << ", " << isa_name(isa);
+      }
+  }
+}
+
+// Long sums pass through every width and every size of base.
+TYPED_TEST(EveryIsa, FollowsLongSumsToTheByte) {
+  for (const std::size_t kind : {0, 1, 2, 11}) {
+    const auto all = summands<TypeParam>(2048, 1e-4, 12, 83);
+    Stream sum = compressed(all[kind], 1e-4);
+    for (int k = 0; k < 24; ++k) {
+      const Stream next = combined(Combine::add, sum, sum, with(Isa::reference));
+      for (const Isa isa : isas()) {
+        ASSERT_TRUE(combined(Combine::add, sum, sum, with(isa)) == next) << kind << " doubled " << k << " times, " << isa_name(isa);
+        expect_same_values<TypeParam>(next, isa);
+      }
+      sum = next;
+    }
+  }
+}
+
+// Every pair of widths that residuals can have, with and without sign, in narrow groups.
+TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
+  Random r(84);
+  std::vector<Stream> streams;
+  for (int order = 0; order < 3; ++order)
+    for (int bits = 1; bits <= 30; ++bits)
+      for (const bool sign : {false, true}) {
+        std::vector<TypeParam> x(1024);
+        double slope = 0, value = 0;
+        for (auto& v : x) {
+          const double e = std::floor(std::ldexp(sign ? r.symmetric() : r.uniform(), bits));
+          slope = order == 2 ? slope + std::ldexp(e, -12) : 0;
+          value = order == 0 ? e : order == 1 ? value + std::ldexp(e, -5) : value + slope;
+          v = static_cast<TypeParam>(std::fmod(value, 0x1p30) * 2);
+        }
+        streams.push_back(compressed(x, 1.002, with(Isa::reference)));
+        for (const Isa isa : isas()) {
+          ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back()) << order << ", " << bits << ", " << isa_name(isa);
+          expect_same_values<TypeParam>(streams.back(), isa);
+        }
+      }
+  for (int round = 0; round < 2000; ++round) {
+    const Stream &a = streams[r.below(streams.size())], &b = streams[r.below(streams.size())];
+    const Combine op = r.below(3) ? Combine::add : Combine::subtract;
+    const Stream s = combined(op, a, b, with(Isa::reference));
+    for (const Isa isa : isas()) ASSERT_TRUE(combined(op, a, b, with(isa)) == s) << round << ", " << isa_name(isa);
+  }
+}
+
+TYPED_TEST(EveryIsa, AgreesOnValuesAnywhere) {
+  const auto& in = inputs<TypeParam>()[5];
+  for (const Isa isa : isas()) {
+    const std::size_t n = in.x.size() - 1;
+    const Stream s = compress_raw(type_of<TypeParam>(), in.x.data() + 1, n, in.eps, with(isa));
+    ASSERT_TRUE(s == compress_raw(type_of<TypeParam>(), in.x.data() + 1, n, in.eps, with(Isa::reference)));
+    std::vector<TypeParam> y(n + 1);
+    ASSERT_EQ(decompress(s, y.data() + 1, n, with(isa)), Status::ok);
+    const auto wanted = decoded<TypeParam>(s, with(Isa::reference));
+    ASSERT_EQ(std::memcmp(wanted.data(), y.data() + 1, n * sizeof(TypeParam)), 0);
+  }
+}
+
+TEST(EveryIsa, IsNamed) {
+  std::string names;
+  for (const Isa isa : isas()) names += std::string(isa_name(isa)) + " ";
+  RecordProperty("isas", names);
+  printf("instruction sets here: %s\n", names.c_str());
+  EXPECT_EQ(isas()[0], Isa::reference);
+  EXPECT_EQ(isas().back(), Isa::best);
+}
+
+}  // namespace
+}  // namespace stretto::codec

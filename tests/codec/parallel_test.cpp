@@ -1,0 +1,73 @@
+#include "exactly.hpp"
+#include "inputs.hpp"
+#include "support.hpp"
+
+namespace stretto::codec {
+namespace {
+
+template <class T>
+void expect_same_in_parallel(std::size_t kind_a, std::size_t kind_b) {
+  const std::size_t n = 2 * 64 * 1024 + 12345;
+  const auto all = summands<T>(n, 1e-3, std::max(kind_a, kind_b) + 1, 71);
+  const auto &x = all[kind_a], &y = all[kind_b];
+  for (const Isa isa : isas()) {
+    const Options serial = with(isa);
+    const Stream a = compressed(x, 1e-3, serial), b = compressed(y, 1e-3, serial), sum = combined(Combine::add, a, b, serial);
+    const auto decoded_sum = decoded<T>(sum, serial);
+    for (const int width : {2, 3, 9}) {
+      const Parallel parallel = threads(width);
+      Options o = serial;
+      o.parallel = &parallel;
+      ASSERT_TRUE(compressed(x, 1e-3, o) == a) << isa_name(isa) << ", " << width;
+      ASSERT_TRUE(combined(Combine::add, a, b, o) == sum) << isa_name(isa) << ", " << width;
+      const auto again = decoded<T>(sum, o);
+      ASSERT_EQ(std::memcmp(again.data(), decoded_sum.data(), n * sizeof(T)), 0) << isa_name(isa) << ", " << width;
+      if (width != 3) continue;
+      for (const Combine op : {Combine::subtract, Combine::max}) ASSERT_TRUE(combined(op, a, b, o) == combined(op, a, b, serial));
+      ASSERT_TRUE(with_values(a, y.data(), n, o) == sum);
+      ASSERT_TRUE(sliced(a, 777, n - 9999, o) == sliced(a, 777, n - 9999, serial));
+      o.checksum = true;
+      Options checked = serial;
+      checked.checksum = true;
+      ASSERT_TRUE(compressed(x, 1e-3, o) == compressed(x, 1e-3, checked));
+    }
+  }
+}
+
+TEST(Parallel, GivesTheBytesOfSerialWork) {
+  expect_same_in_parallel<float>(0, 1);
+  expect_same_in_parallel<float>(5, 8);
+  expect_same_in_parallel<double>(2, 7);
+}
+
+TEST(Parallel, GivesTheBytesOfSerialWorkWhereSumsWiden) { expect_same_in_parallel<float>(10, 0); }
+
+TEST(Parallel, OutputsTooSmallAreRefusedAndTightOnesServe) {
+  const std::size_t n = 3 * 64 * 1024;
+  const auto x = summands<float>(n, 1e-3, 2, 5)[1];
+  const Parallel parallel = threads(3);
+  Options o;
+  o.parallel = &parallel;
+  const Stream a = compressed(x, 1e-3);
+  std::size_t written = 0;
+  Stream out(a.size());
+  ASSERT_EQ(compress(Type::f32, x.data(), n, 1e-3, out, &written, o), Status::ok) << message();
+  EXPECT_TRUE(out == a);
+  out.resize(a.size() - 1);
+  EXPECT_EQ(compress(Type::f32, x.data(), n, 1e-3, out, &written, o), Status::buffer_too_small);
+}
+
+TEST(Parallel, MalformedGroupsAreFoundInEveryPart) {
+  const std::size_t n = 3 * 64 * 1024;
+  const auto x = summands<float>(n, 1e-3, 2, 5)[1];
+  const Parallel parallel = threads(3);
+  Options o;
+  o.parallel = &parallel;
+  Stream a = compressed(x, 1e-3);
+  a[a.size() - 1] = std::byte{0xff};  // a width of the last group
+  std::vector<float> y(n);
+  EXPECT_EQ(decompress(a, y.data(), n, o), Status::corrupt_stream);
+}
+
+}  // namespace
+}  // namespace stretto::codec
