@@ -2,7 +2,6 @@
 #include <png.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
@@ -19,8 +18,8 @@ namespace {
 bool same(Colour a, Colour b) { return a.r == b.r && a.g == b.g && a.b == b.b; }
 
 std::vector<std::byte> bytes_of(const std::string& s) {
-  std::vector<std::byte> out(s.size());
-  std::memcpy(out.data(), s.data(), s.size());
+  std::vector<std::byte> out;
+  for (const char c : s) out.push_back(static_cast<std::byte>(c));
   return out;
 }
 
