@@ -162,44 +162,43 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
   }
   w.p += map;
   if (spec.sums) *kind |= kSumsBit;
-  std::uint8_t* first = w.p;
+  // A value is kept aside until it is known not to be one more of the first: room is asked for what stays only.
+  std::uint8_t first[ExactSum<double>::kMaxBytes], value[ExactSum<double>::kMaxBytes];
   std::size_t first_bytes = 0;
+  int alike = 0;  // places so far, all of the first one's value
   bool uniform = true;
+  const auto put = [&w](const std::uint8_t* p, std::size_t n) {
+    if (static_cast<std::size_t>(w.end - w.p) < n) return w.ok = false;
+    std::memcpy(w.p, p, n);
+    w.p += n;
+    return true;
+  };
   for (int b = 0; b < kBlocks; ++b) {
     for (std::uint32_t left = lanes[b]; left; left &= left - 1) {
       if (source.uniform && first_bytes != 0) break;
-      const int i = kBlock * b + std::countr_zero(left);
-      const std::size_t n = source.write(source.self, i, w.p, static_cast<std::size_t>(w.end - w.p));
-      if (n == 0) {
-        w.ok = false;
-        return;
-      }
+      const std::size_t n = source.write(source.self, kBlock * b + std::countr_zero(left), value, sizeof value);
       if (first_bytes == 0) {
+        std::memcpy(first, value, n);
         first_bytes = n;
-      } else if (uniform && n == first_bytes && std::memcmp(first, w.p, n) == 0) {
-        continue;  // the next one overwrites it
-      } else if (uniform) {
-        // It was uniform so far: repeat the first value for each place passed over.
-        uniform = false;
-        int passed = 0;
-        for (int k = 0; k < b; ++k) passed += std::popcount(lanes[k]);
-        passed += std::popcount(lanes[b] & ((1u << (i % kBlock)) - 1)) - 1;
-        if (static_cast<std::size_t>(w.end - w.p) < n + static_cast<std::size_t>(passed) * first_bytes) {
-          w.ok = false;
-          return;
-        }
-        std::memmove(w.p + static_cast<std::size_t>(passed) * first_bytes, w.p, n);
-        for (int k = 0; k < passed; ++k, w.p += first_bytes) std::memcpy(w.p, first, first_bytes);
       }
-      w.p += n;
+      if (uniform && n == first_bytes && std::memcmp(first, value, n) == 0) {
+        ++alike;
+        continue;
+      }
+      if (uniform) {
+        uniform = false;
+        for (int k = 0; k < alike; ++k)
+          if (!put(first, first_bytes)) return;
+      }
+      if (!put(value, n)) return;
     }
   }
   if (!uniform) return;
   *kind |= kUniformBit;
-  if (!spec.sums && std::memcmp(first, quiet_nan_bytes(first_bytes), first_bytes) == 0) {
+  if (!spec.sums && std::memcmp(first, quiet_nan_bytes(first_bytes), first_bytes) == 0)
     *kind |= kQuietNanBit;
-    w.p = first;
-  }
+  else
+    put(first, first_bytes);
 }
 
 Form write_widths(const std::uint8_t* width, Writer& w) noexcept {

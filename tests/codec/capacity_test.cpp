@@ -1,4 +1,5 @@
 #include <functional>
+#include <limits>
 
 #include "inputs.hpp"
 #include "support.hpp"
@@ -76,6 +77,15 @@ TYPED_TEST(Capacity, NoStreamExceedsItsBound) {
     EXPECT_LE(sum.size(), combine_bound(info_of(a), info_of(a))) << in.name;
     EXPECT_LE(combine_bound(type_of<TypeParam>(), in.x.size()), ~std::size_t{0} / 2);
   }
+}
+
+TYPED_TEST(Capacity, AsksForNoMoreRoomThanTheStreamTakes) {
+  constexpr TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  for (const std::size_t count : {1, 2, 3, 5, 40}) {
+    expect_refusals_of_all(std::vector<TypeParam>(count, nan), std::vector<TypeParam>(count, TypeParam{1e25f}), 1e-3, 1000);
+    expect_refusals_of_all(std::vector<TypeParam>(count, TypeParam{1e25f}), std::vector<TypeParam>(count, nan), 1e-3, 1000);
+  }
+  EXPECT_EQ(compressed(std::vector<TypeParam>(2, nan), 1e-3).size(), 88u);  // a word and a map, shorter than the values
 }
 
 TEST(Capacity, OfIntegersIsRefusedToo) {
