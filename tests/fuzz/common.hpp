@@ -1,0 +1,91 @@
+// What the fuzz targets share: a promise that is broken ends the program, so that libFuzzer keeps the input.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "codec/codec.hpp"
+
+namespace stretto::codec {
+
+using Stream = std::vector<std::byte>;
+
+inline void require(bool condition, const char* promise) {
+  if (condition) return;
+  std::fprintf(stderr, "broken promise: %s (last message: %s)\n", promise, message());
+  std::abort();
+}
+
+// Instruction sets of this machine but the reference.
+inline const std::vector<Isa>& fast_isas() {
+  static const std::vector<Isa> found = [] {
+    std::vector<Isa> v;
+    double lo = 0, hi = 0;
+    for (const Isa isa : {Isa::portable, Isa::avx512}) {
+      Options o;
+      o.isa = isa;
+      if (value_range(Type::f32, nullptr, 0, &lo, &hi, o) != Status::unsupported) v.push_back(isa);
+    }
+    return v;
+  }();
+  return found;
+}
+
+inline Options with(Isa isa) {
+  Options o;
+  o.isa = isa;
+  return o;
+}
+
+// Takes numbers off the front of the fuzzer's bytes; zeros when they are used up.
+class Blob {
+ public:
+  Blob(const std::uint8_t* p, std::size_t n) : p_(p), left_(n) {}
+  template <class T>
+  T take() {
+    T v{};
+    const std::size_t n = std::min(sizeof v, left_);
+    if (n) std::memcpy(&v, p_, n);
+    p_ += n;
+    left_ -= n;
+    return v;
+  }
+  std::size_t left() const { return left_; }
+  // A copy of exactly n bytes, so that reading past them is seen.
+  Stream bytes(std::size_t n) {
+    n = std::min(n, left_);
+    Stream s(n);
+    if (n) std::memcpy(s.data(), p_, n);
+    p_ += n;
+    left_ -= n;
+    return s;
+  }
+
+ private:
+  const std::uint8_t* p_;
+  std::size_t left_;
+};
+
+// Values for compressing: all that is left of the blob, repeated up to a count that it chooses (so that full groups, where the
+// fast kernels work, occur in small inputs), perhaps as a smooth curve through them.
+template <class T>
+std::vector<T> values(Blob& blob) {
+  const std::size_t count = blob.take<std::uint16_t>() % 3000;
+  const auto shape = blob.take<std::uint8_t>();
+  std::vector<T> seed(std::max<std::size_t>(1, blob.left() / sizeof(T)));
+  for (auto& v : seed) v = blob.take<T>();
+  std::vector<T> x(count);
+  T sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(&x[i], &seed[i % seed.size()], sizeof(T));
+    if (shape % 4 == 1) x[i] = sum = sum / 2 + x[i] / 4;
+    if (shape % 4 == 2) x[i] = x[i] + static_cast<T>(i);
+    if (shape % 4 == 3 && i >= seed.size()) x[i] = x[i - 1];
+  }
+  return x;
+}
+
+}  // namespace stretto::codec
