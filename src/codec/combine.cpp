@@ -60,14 +60,17 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
   PartResult r;
   const FloatEnvironment environment;
   const bool sum = op == Combine::add || op == Combine::subtract;
+  ReadableGroup readable_a, readable_b;
   const std::uint8_t* ga = a.group(first);
   const std::uint8_t* gb = b.group(first);
   for (std::uint64_t g = first; g < last; ++g) {
     const int m = writer.layout.group_size(g);
     const std::size_t wa = a.words(g), wb = b.words(g), room = static_cast<std::size_t>(end - p);
     std::size_t words = kDeclined;
-    if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom)
-      words = kernels.add(ga, wa, gb, wb, op == Combine::subtract, p);
+    if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom) {
+      const std::uint8_t *ra = readable_a.at(ga, wa, a.end()), *rb = readable_b.at(gb, wb, b.end());
+      if (ra && rb) words = kernels.add(ra, wa, rb, wb, op == Combine::subtract, p);
+    }
     if (words == kDeclined) {
       GroupView va, vb;
       r.group = g;

@@ -115,6 +115,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       const FloatEnvironment environment;
       T buffer[kGroup];
       std::uint8_t compressed[kKernelRoom];
+      ReadableGroup readable_a;
       const std::uint8_t* ga = first < last ? a.group(first) : nullptr;
       Tally own;  // of x
       Tally sums;
@@ -125,8 +126,10 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         std::size_t words = kDeclined;
         if constexpr (std::is_floating_point_v<T>) {
           const auto& k = float_kernels<T>(kernels);
-          if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom)
-            words = k.add_values(ga, words_a, v, encoder.grid, p, &own);
+          if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom) {
+            if (const std::uint8_t* readable = readable_a.at(ga, words_a, a.end()))
+              words = k.add_values(readable, words_a, v, encoder.grid, p, &own);
+          }
         }
         if (words == kDeclined) {
           const std::size_t n = encoder.encode(v, m, compressed, sizeof compressed, &own);

@@ -19,11 +19,14 @@ struct GroupDecoder {
   std::uint32_t divisor;
   bool stream;
 
-  Status decode(std::uint64_t g, const std::uint8_t* p, T* y) const noexcept {
+  Status decode(std::uint64_t g, const std::uint8_t* p, ReadableGroup& readable, T* y) const noexcept {
     const int m = s.layout.group_size(g);
     if constexpr (std::is_floating_point_v<T>) {
       const auto& k = float_kernels<T>(kernels);
-      if (k.decompress && m == kGroup && k.decompress(p, s.words(g), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+      if (k.decompress && m == kGroup) {
+        const std::uint8_t* at = readable.at(p, s.words(g), s.end());
+        if (at && k.decompress(at, s.words(g), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+      }
     }
     GroupView view;
     if (!view_group(s, g, p, &view)) return Status::corrupt_stream;
@@ -46,13 +49,14 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
     const FloatEnvironment environment;
     if (from == to) return;
     T buffer[kGroup];
+    ReadableGroup readable;
     const std::uint8_t* p = s.group(first_group + from);
     for (std::uint64_t g = first_group + from; g < first_group + to; ++g) {
       const std::uint64_t at = g * kGroup, begin = std::max(at, first),
                           stop = std::min(at + static_cast<std::uint64_t>(s.layout.group_size(g)), end);
       const bool whole = direct && begin == at && stop - begin == static_cast<std::uint64_t>(s.layout.group_size(g));
       T* to_values = whole ? static_cast<T*>(y) + (at - first) : buffer;
-      results[i].status = decoder.decode(g, p, to_values);
+      results[i].status = decoder.decode(g, p, readable, to_values);
       results[i].group = g;
       if (results[i].status != Status::ok) return;
       if (!whole) put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));

@@ -143,6 +143,20 @@ class StreamWriter {
   std::size_t size_;
 };
 
+// Gives kernels their slack: groups near the end of the memory that may be read are copied.
+class ReadableGroup {
+ public:
+  const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {
+    if (static_cast<std::size_t>(end - p) >= 4 * words + kReadSlack) return p;
+    if (4 * words + kReadSlack > sizeof buffer_) return nullptr;
+    std::memcpy(buffer_, p, 4 * words);
+    return buffer_;
+  }
+
+ private:
+  std::uint8_t buffer_[kKernelRoom + kReadSlack];
+};
+
 // The kernels that options ask for; null and a message if they are not to be had.
 const Kernels* chosen_kernels(const Options& options) noexcept;
 

@@ -78,9 +78,10 @@ struct StreamView {
   std::uint64_t chunk_offset(std::uint64_t c) const noexcept {
     return load<std::uint64_t>(base + kHeaderBytes + 8 * c);
   }
+  const std::uint8_t* end() const noexcept { return base + info.bytes; }
   // Pointer to group g, found from its chunk's offset. O(kChunk).
   const std::uint8_t* group(std::uint64_t g) const noexcept {
-    if (g >= layout.groups) return base + info.bytes;
+    if (g >= layout.groups) return end();
     std::uint64_t at = chunk_offset(g / kChunk);
     for (std::uint64_t i = g / kChunk * kChunk; i < g; ++i) at += 4 * std::uint64_t{words(i)};
     return base + at;

@@ -14,7 +14,8 @@ namespace stretto::codec {
 inline constexpr std::size_t kDeclined = ~std::size_t{0} - 1;
 // Bytes that a kernel may write at `out`: a verbatim group of float64 and whole vectors past its end.
 inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
-// Kernels never read outside the group's words or the values.
+// Bytes behind a group's words that a kernel may read (and ignore). Of values it reads just those of the group.
+inline constexpr std::size_t kReadSlack = 64;
 
 template <class T>
 struct FloatKernels {

@@ -3,8 +3,7 @@
 // Codes that the grid promises to be good (Grid::safe_code, at most 8,191) need no check: one fused multiply-add gives the code in
 // the low bits of a float, minima and maxima of those bits tell afterwards whether all values were such, and everything that
 // follows fits 16-bit words. Other groups of finite, larger codes go through 32-bit words with the check in compress_wide.cpp.
-#include "codec/avx512/choose.hpp"
-#include "codec/avx512/group.hpp"
+#include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 
 namespace stretto::codec::avx512 {
@@ -63,72 +62,13 @@ STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std:
           static_cast<std::int32_t>(hi - zero)};
 }
 
-// Residuals of 16-bit codes, block after block. kOrder 1: `code` is the code before the group (in the last word); kOrder
-// 2: `difference` the difference before.
-template <int kOrder>
-struct Residuals16 {
-  __m512i code, difference;
-};
-template <int kOrder>
-STRETTO_INLINE __m512i next(Residuals16<kOrder>& s, __m512i q) noexcept {
-  if constexpr (kOrder == 0) return q;
-  const __m512i d = _mm512_sub_epi16(q, lag16(q, s.code));
-  s.code = q;
-  if constexpr (kOrder == 1) return d;
-  const __m512i e = _mm512_sub_epi16(d, lag16(d, s.difference));
-  s.difference = d;
-  return e;
-}
-
-template <Predictor kPredictor>
-constexpr int order_of() noexcept {
-  return kPredictor == Predictor::second ? 2 : kPredictor == Predictor::first ? 1 : 0;
-}
-
-template <Predictor kPredictor>
-STRETTO_INLINE std::uint8_t* write_block16(__m512i e, std::uint8_t* p, std::uint8_t* width) noexcept {
-  const __m512i planes = planes_of_words(e);
-  _mm512_storeu_si512(p, planes);
-  const unsigned w = kPredictor == Predictor::none_unsigned ? unsigned_width(planes) : signed_width(planes);
-  *width = static_cast<std::uint8_t>(w);
-  return p + 4 * w;
-}
-
-// Base and slope of a fresh group.
-template <Predictor kPredictor>
-STRETTO_INLINE void fresh16(const std::int16_t* q, std::int32_t* base, std::int32_t* slope) noexcept {
-  *slope = kPredictor == Predictor::second ? q[1] - q[0] : 0;
-  *base = kPredictor >= Predictor::first ? q[0] - *slope : 0;
-}
-
-template <Predictor kPredictor>
-STRETTO_INLINE std::size_t encode16(const std::int16_t* q, std::uint8_t* out) noexcept {
-  std::int32_t base = 0, slope = 0;
-  fresh16<kPredictor>(q, &base, &slope);
-  std::uint8_t* p = write_head(kPredictor, base, slope, out);
-  Residuals16<order_of<kPredictor>()> residuals;
-  residuals.code = _mm512_set1_epi16(static_cast<short>(base));
-  residuals.difference = _mm512_set1_epi16(static_cast<short>(slope));
-  alignas(32) std::uint8_t width[kBlocks];
-  for (int b = 0; b < kBlocks; ++b)
-    p = write_block16<kPredictor>(next(residuals, _mm512_load_si512(q + 32 * b)), p, width + b);
-  return finish_group(width, out, p);
-}
-
 STRETTO_INLINE std::uint64_t code_bound(const Quantised& q) noexcept {
   const std::int32_t below = -q.least;
   return static_cast<std::uint64_t>(below > q.most ? below : q.most);
 }
 
-STRETTO_INLINE void note_bound(Tally* tally, std::uint64_t bound) noexcept {
-  if (bound > tally->bound) tally->bound = bound;
-}
-
 STRETTO_INLINE Predictor choose16(const std::int16_t* q, std::int32_t least) noexcept {
-  const int order = choose_order16(q);
-  if (order == 1) return Predictor::first;
-  if (order == 2) return Predictor::second;
-  return least < 0 ? Predictor::none_signed : Predictor::none_unsigned;
+  return predictor_of(choose_order16(q), least < 0);
 }
 
 template <class T>
@@ -138,47 +78,52 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
   if (!found.safe) return compress_wide(x, grid, out, tally);
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));
-  switch (choose16(q, found.least)) {
-    case Predictor::none_unsigned: return encode16<Predictor::none_unsigned>(q, out);
-    case Predictor::none_signed: return encode16<Predictor::none_signed>(q, out);
-    case Predictor::first: return encode16<Predictor::first>(q, out);
-    case Predictor::second: break;
+  return encode(choose16(q, found.least), q, out, [](std::uint8_t* p) { return p; });
+}
+
+// Residuals e of a block plus the block of width wa at pa, written to p; its width.
+template <Predictor kPredictor>
+STRETTO_INLINE unsigned add_block16(__m512i e, const std::uint8_t* pa, unsigned wa, std::uint8_t* p) noexcept {
+  constexpr bool kUnsigned = kPredictor == Predictor::none_unsigned;
+  if (__builtin_expect(wa <= 15, 1)) {
+    __m512i f;
+    if (wa <= 8)
+      f = kUnsigned ? _mm512_cvtepu8_epi16(read_bytes<kUnsigned>(pa, wa)) : _mm512_cvtepi8_epi16(read_bytes<kUnsigned>(pa, wa));
+    else
+      f = read_words<kUnsigned>(pa, wa);
+    const __m512i s = _mm512_add_epi16(e, f);
+    // Residuals of second order may need all 16 bits, their sum one more; unsigned ones at most 13.
+    if (kUnsigned || __builtin_expect(_mm512_cmpneq_epi16_mask(s, _mm512_adds_epi16(e, f)) == 0, 1))
+      return write_block16<kPredictor>(s, p);
   }
-  return encode16<Predictor::second>(q, out);
+  const Pair f = read_pair<kUnsigned>(pa, wa);
+  const __m512i e0 = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(e)), e1 = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(e, 1));
+  return write_block32<kUnsigned>(_mm512_add_epi32(e0, f.v0), _mm512_add_epi32(e1, f.v1), p);
 }
 
 // Codes q as residuals of kPredictor, plus the blocks of group a, whose predictor is the same.
 template <Predictor kPredictor>
 STRETTO_INLINE std::size_t add_encode16(const NarrowGroup& a, const std::int16_t* q, std::int32_t base, std::int32_t slope,
                                         std::uint8_t* out) noexcept {
-  constexpr bool kUnsigned = kPredictor == Predictor::none_unsigned;
   const auto sum = [](std::int32_t u, std::int32_t v) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v)); };
   std::uint8_t* p = write_head(kPredictor, sum(a.base, base), sum(a.slope, slope), out);
   const std::uint8_t* pa = a.planes;
-  Residuals16<order_of<kPredictor>()> residuals;
-  residuals.code = _mm512_set1_epi16(static_cast<short>(base));
-  residuals.difference = _mm512_set1_epi16(static_cast<short>(slope));
-  alignas(32) std::uint8_t width[kBlocks];
-  for (int b = 0; b < kBlocks; ++b) {
-    const __m512i e = next(residuals, _mm512_load_si512(q + 32 * b));
-    const unsigned w = a.width[b];
-    if (__builtin_expect(w <= 15, 1)) {
-      const __m512i f = read_words<kUnsigned>(pa, w);
-      const __m512i s = _mm512_add_epi16(e, f);
-      // Residuals of second order may need all 16 bits, their sum one more; unsigned ones at most 13.
-      if (kUnsigned || __builtin_expect(_mm512_cmpneq_epi16_mask(s, _mm512_adds_epi16(e, f)) == 0, 1)) {
-        p = write_block16<kPredictor>(s, p, width + b);
-        pa += 4 * w;
-        continue;
-      }
+  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
+  WidthReader from_a{a.widths};
+  WidthWriter to{_mm256_setzero_si256()};
+  for (int i = 0; i < kBlocks; i += 8) {
+    std::uint64_t next_a = next8(from_a), written = 0;
+    for (int j = 0; j < 8; ++j, q += 32, next_a >>= 8) {
+      const __m512i e = next(residuals, _mm512_load_si512(q));
+      const unsigned wa = next_a & 0xff;
+      const unsigned w = add_block16<kPredictor>(e, pa, wa, p);
+      written |= std::uint64_t{w} << (8 * j);
+      p += 4 * w;
+      pa += 4 * wa;
     }
-    const Pair f = read_pair<kUnsigned>(pa, w);
-    const __m512i e0 = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(e)), e1 = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(e, 1));
-    width[b] = static_cast<std::uint8_t>(write_block32<kUnsigned>(_mm512_add_epi32(e0, f.v0), _mm512_add_epi32(e1, f.v1), p));
-    p += 4 * width[b];
-    pa += 4 * w;
+    push8(to, written);
   }
-  return finish_group(width, out, p);
+  return finish_group(to.widths, out, p);
 }
 
 template <class T>
@@ -197,8 +142,8 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
   note_bound(tally, code_bound(found));
   std::int32_t base = 0, slope = 0;
   if (group.predictor == own) {
-    if (own == Predictor::first) fresh16<Predictor::first>(q, &base, &slope);
-    if (own == Predictor::second) fresh16<Predictor::second>(q, &base, &slope);
+    if (own == Predictor::first) fresh<Predictor::first>(q, &base, &slope);
+    if (own == Predictor::second) fresh<Predictor::second>(q, &base, &slope);
   } else if (own == Predictor::first) {
     base = q[0];  // raised: the base stays, and there is no slope
   }

@@ -1,11 +1,238 @@
-// Groups with codes beyond 16 bits, or with values that are no codes (AVX-512): every code is checked as the format says.
+// Groups with codes beyond 16 bits, or with values that are no codes (AVX-512): every code is checked as the format says, and
+// exceptions are filled and listed. Codes beyond 32 bits are left to the scalar code.
 #include <cstring>
 
-#include "codec/avx512/choose.hpp"
-#include "codec/avx512/group.hpp"
+#include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/exception_map.hpp"
 
 namespace stretto::codec::avx512 {
-std::size_t compress_wide(const float*, const Grid<float>&, std::uint8_t*, Tally*) noexcept { return kDeclined; }
-std::size_t compress_wide(const double*, const Grid<double>&, std::uint8_t*, Tally*) noexcept { return kDeclined; }
+
+STRETTO_AVX512_BEGIN
+
+namespace {
+
+// 16 codes, and which lanes have none.
+struct Checked {
+  __m512i q;
+  __mmask16 exception;
+  bool too_wide = false;  // a code needs 64 bits
+};
+
+STRETTO_INLINE __mmask16 not_good(__m512 x, __m512 n, __m512 e, const Grid<float>& g) noexcept {
+  const __m512 d = _mm512_sub_ps(x, _mm512_mul_ps(n, _mm512_set1_ps(g.w)));
+  return _mm512_cmp_ps_mask(_mm512_abs_ps(e), _mm512_set1_ps(g.eps_e), _CMP_NLE_UQ) |
+         _mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(g.eps_y), _CMP_NLE_UQ);
+}
+
+// Products below 2^21, and values that are certainly no codes (`hopeless`).
+STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<float>& g) noexcept {
+  const __m512 magic = _mm512_set1_ps(0x1.8p23f), w = _mm512_set1_ps(g.w);
+  __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, _mm512_set1_ps(g.r), magic), magic);
+  n = _mm512_mask_mov_ps(n, hopeless, _mm512_setzero_ps());
+  __m512 e = _mm512_fnmadd_ps(n, w, x);
+  __mmask16 bad = static_cast<__mmask16>(not_good(x, n, e, g) & ~hopeless);
+  if (bad) {
+    const __mmask16 down = _mm512_cmp_ps_mask(e, _mm512_setzero_ps(), _CMP_LT_OQ);
+    const __m512 one = _mm512_set1_ps(1);
+    n = _mm512_mask_add_ps(n, bad, n, _mm512_mask_sub_ps(one, down, _mm512_setzero_ps(), one));
+    e = _mm512_fnmadd_ps(n, w, x);
+    bad &= not_good(x, n, e, g);
+  }
+  const __mmask16 exception = bad | hopeless;
+  return {_mm512_maskz_cvtps_epi32(static_cast<__mmask16>(~exception), n), exception};
+}
+
+// The same in double precision, for 8 values of any size.
+struct Checked8 {
+  __m256i q;
+  __mmask8 exception;
+};
+STRETTO_INLINE __mmask8 not_good(__m256 x, __m512d x64, __m512d n, const Grid<float>& g) noexcept {
+  const __m512d product = _mm512_mul_pd(n, _mm512_set1_pd(g.width));
+  const __m256 e = _mm512_cvtpd_ps(_mm512_sub_pd(x64, product)), d = _mm256_sub_ps(x, _mm512_cvtpd_ps(product));
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  return _mm256_cmp_ps_mask(_mm256_andnot_ps(sign, e), _mm256_set1_ps(g.eps_e), _CMP_NLE_UQ) |
+         _mm256_cmp_ps_mask(_mm256_andnot_ps(sign, d), _mm256_set1_ps(g.eps_y), _CMP_NLE_UQ);
+}
+STRETTO_INLINE Checked8 check_double(__m256 x, const Grid<float>& g) noexcept {
+  const __m512d x64 = _mm512_cvtps_pd(x), zero = _mm512_setzero_pd(), one = _mm512_set1_pd(1);
+  const __m512d small = _mm512_mul_pd(x64, _mm512_set1_pd(static_cast<double>(g.r)));
+  const __mmask8 is_small = _mm512_cmp_pd_mask(_mm512_abs_pd(small), _mm512_set1_pd(0x1p21), _CMP_LT_OQ);
+  const __m512d magic = _mm512_set1_pd(0x1.8p52), R = _mm512_set1_pd(g.R), limit = _mm512_set1_pd(static_cast<double>(kNarrowLimit));
+  __m512d n = _mm512_sub_pd(_mm512_fmadd_pd(x64, R, magic), magic);
+  n = _mm512_mask_roundscale_pd(n, is_small, small, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __mmask8 is_code = is_small | (_mm512_cmp_pd_mask(_mm512_abs_pd(_mm512_mul_pd(x64, R)), _mm512_set1_pd(0x1p32), _CMP_LT_OQ) &
+                                       _mm512_cmp_pd_mask(_mm512_abs_pd(n), limit, _CMP_LE_OQ));
+  n = _mm512_maskz_mov_pd(is_code, n);
+  __mmask8 bad = static_cast<__mmask8>(not_good(x, x64, n, g) & is_code);
+  if (bad) {
+    const __m256 e = _mm512_cvtpd_ps(_mm512_sub_pd(x64, _mm512_mul_pd(n, _mm512_set1_pd(g.width))));
+    const __mmask8 down = _mm256_cmp_ps_mask(e, _mm256_setzero_ps(), _CMP_LT_OQ);
+    n = _mm512_mask_add_pd(n, bad, n, _mm512_mask_sub_pd(one, down, zero, one));
+    bad &= not_good(x, x64, n, g) | _mm512_cmp_pd_mask(_mm512_abs_pd(n), limit, _CMP_GT_OQ);
+  }
+  const auto exception = static_cast<__mmask8>(bad | ~is_code);
+  return {_mm512_maskz_cvtpd_epi32(static_cast<__mmask8>(~exception), n), exception};
+}
+
+STRETTO_INLINE Checked check16(const float* p, const Grid<float>& g) noexcept {
+  const __m512 x = _mm512_loadu_ps(p);
+  const __m512 size = _mm512_abs_ps(_mm512_mul_ps(x, _mm512_set1_ps(g.r)));
+  const __mmask16 small = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p21f - 2), _CMP_LT_OQ);
+  const __mmask16 hopeless = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p33f), _CMP_NLT_UQ);
+  if (static_cast<__mmask16>(small | hopeless) == 0xffff) return check_single(x, hopeless, g);
+  const Checked8 a = check_double(_mm512_castps512_ps256(x), g), b = check_double(_mm512_extractf32x8_ps(x, 1), g);
+  return {_mm512_inserti64x4(_mm512_castsi256_si512(a.q), b.q, 1), static_cast<__mmask16>(a.exception | b.exception << 8)};
+}
+
+STRETTO_INLINE __mmask8 not_good(__m512d x, __m512d n, __m512d e, const Grid<double>& g) noexcept {
+  const __m512d d = _mm512_sub_pd(x, _mm512_mul_pd(n, _mm512_set1_pd(g.w)));
+  return _mm512_cmp_pd_mask(_mm512_abs_pd(e), _mm512_set1_pd(g.eps_e), _CMP_NLE_UQ) |
+         _mm512_cmp_pd_mask(_mm512_abs_pd(d), _mm512_set1_pd(g.eps_y), _CMP_NLE_UQ);
+}
+STRETTO_INLINE Checked8 check8(const double* p, const Grid<double>& g, bool* too_wide) noexcept {
+  const __m512d x = _mm512_loadu_pd(p), r = _mm512_set1_pd(g.r), w = _mm512_set1_pd(g.w), magic = _mm512_set1_pd(0x1.8p52);
+  const __mmask8 is_code = _mm512_cmp_pd_mask(_mm512_abs_pd(_mm512_mul_pd(x, r)), _mm512_set1_pd(0x1p51), _CMP_LT_OQ);
+  __m512d n = _mm512_maskz_sub_pd(is_code, _mm512_fmadd_pd(x, r, magic), magic);
+  __m512d e = _mm512_fnmadd_pd(n, w, x);
+  __mmask8 bad = static_cast<__mmask8>(not_good(x, n, e, g) & is_code);
+  if (bad) {
+    const __mmask8 down = _mm512_cmp_pd_mask(e, _mm512_setzero_pd(), _CMP_LT_OQ);
+    const __m512d one = _mm512_set1_pd(1);
+    n = _mm512_mask_add_pd(n, bad, n, _mm512_mask_sub_pd(one, down, _mm512_setzero_pd(), one));
+    e = _mm512_fnmadd_pd(n, w, x);
+    bad &= not_good(x, n, e, g);
+  }
+  const auto exception = static_cast<__mmask8>(bad | ~is_code);
+  n = _mm512_maskz_mov_pd(static_cast<__mmask8>(~exception), n);
+  *too_wide |= _mm512_cmp_pd_mask(_mm512_abs_pd(n), _mm512_set1_pd(static_cast<double>(kNarrowLimit)), _CMP_GT_OQ) != 0;
+  return {_mm512_cvtpd_epi32(n), exception};
+}
+STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept {
+  bool too_wide = false;
+  const Checked8 a = check8(p, g, &too_wide), b = check8(p + 8, g, &too_wide);
+  return {_mm512_inserti64x4(_mm512_castsi256_si512(a.q), b.q, 1), static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
+}
+
+// Every exception takes the code before it; those before the first code take that.
+void fill(const Lanes lanes, std::int32_t* q) noexcept {
+  int first = 0;
+  while (first < kBlocks && lanes[first] == ~0u) ++first;
+  std::int32_t last = first < kBlocks ? q[32 * first + static_cast<int>(_tzcnt_u32(~lanes[first]))] : 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    std::int32_t* block = q + 32 * b;
+    if (lanes[b] == ~0u) {
+      _mm512_store_si512(block, _mm512_set1_epi32(last));
+      _mm512_store_si512(block + 16, _mm512_set1_epi32(last));
+      continue;
+    }
+    for (std::uint32_t left = lanes[b]; left;) {  // runs of exceptions
+      const int at = static_cast<int>(_tzcnt_u32(left));
+      if (at > 0) last = block[at - 1];
+      const std::uint32_t valid = ~left & (~0u << at);
+      const int end = valid ? static_cast<int>(_tzcnt_u32(valid)) : 32;
+      for (int i = at; i < end; ++i) block[i] = last;
+      left = end == 32 ? 0 : left & (~0u << end);
+    }
+    last = block[31];
+  }
+}
+
+// The values of the exceptions, in order, or one if they are all alike; *kind gets its bits.
+template <class T>
+std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
+  constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;  // values in a register
+  const T* first = nullptr;
+  std::uint8_t* const begin = p;
+  bool alike = true;
+  __m512i pattern = _mm512_setzero_si512();
+  for (int i = 0; i < kGroup; i += kPer) {
+    const std::uint32_t here = lanes[i / 32] >> (i % 32) & ((1u << kPer) - 1);
+    if (here == 0) continue;
+    const __m512i v = _mm512_loadu_si512(x + i);
+    const int count = _mm_popcnt_u32(here);
+    if (!first) {
+      first = x + i + _tzcnt_u32(here);
+      pattern = kWords == 1 ? _mm512_set1_epi32(load<std::int32_t>(reinterpret_cast<const std::uint8_t*>(first)))
+                            : _mm512_set1_epi64(load<std::int64_t>(reinterpret_cast<const std::uint8_t*>(first)));
+    }
+    if constexpr (kWords == 1) {
+      alike = alike && (_mm512_cmpneq_epi32_mask(v, pattern) & here) == 0;
+      _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(static_cast<__mmask16>(here), v));
+    } else {
+      alike = alike && (_mm512_cmpneq_epi64_mask(v, pattern) & here) == 0;
+      _mm512_storeu_si512(p, _mm512_maskz_compress_epi64(static_cast<__mmask8>(here), v));
+    }
+    p += count * static_cast<int>(sizeof(T));
+  }
+  if (!alike) return p;
+  *kind |= kUniformBit;
+  if (std::memcmp(first, quiet_nan_bytes(sizeof(T)), sizeof(T)) != 0) return begin + sizeof(T);
+  *kind |= kQuietNanBit;
+  return begin;
+}
+
+template <class T>
+std::size_t verbatim(const T* x, std::uint8_t* out, Tally* tally) noexcept {
+  store(out, kVerbatimWord);
+  std::memcpy(out + 4, x, kGroup * sizeof(T));
+  tally->exceptions += kGroup;
+  return 1 + kGroup * sizeof(T) / 4;
+}
+
+template <class T>
+std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int32_t q[kGroup];
+  Lanes lanes;
+  __m512i bits = _mm512_setzero_si512(), most = bits;
+  std::uint32_t exceptions = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    const Checked c0 = check16(x + 32 * b, grid), c1 = check16(x + 32 * b + 16, grid);
+    if (c0.too_wide || c1.too_wide) return kDeclined;
+    _mm512_store_si512(q + 32 * b, c0.q);
+    _mm512_store_si512(q + 32 * b + 16, c1.q);
+    lanes[b] = c0.exception | static_cast<std::uint32_t>(c1.exception) << 16;
+    exceptions += static_cast<std::uint32_t>(_mm_popcnt_u32(lanes[b]));
+    bits = _mm512_or_si512(bits, _mm512_or_si512(c0.q, c1.q));
+    most = _mm512_max_epu32(most, _mm512_max_epu32(_mm512_abs_epi32(c0.q), _mm512_abs_epi32(c1.q)));
+  }
+  const std::uint32_t bound = _mm512_reduce_max_epu32(most);
+  const bool negative = _mm512_movepi32_mask(bits) != 0;
+  // With more values of float64 the group might outgrow the room; the scalar code does it.
+  if (sizeof(T) == 8 && exceptions > kGroup / 2) return kDeclined;
+  if (exceptions) fill(lanes, q);
+  const auto between = [&](std::uint8_t* p) {
+    if (!exceptions) return p;
+    std::uint8_t* kind = p;
+    p += write_exception_map(lanes, kGroup, p, 256);
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return write_exceptions(x, lanes, p, kind);
+  };
+  std::size_t words = 0;
+  if (bound <= 8191) {
+    alignas(64) std::int16_t narrow[kGroup];
+    for (int i = 0; i < kGroup; i += 16)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(narrow + i), _mm512_cvtepi32_epi16(_mm512_load_si512(q + i)));
+    words = encode(predictor_of(choose_order16(narrow), negative), narrow, out, between);
+  } else {
+    words = encode(predictor_of(choose_order32(q), negative), q, out, between);
+  }
+  if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
+  note_bound(tally, bound);
+  tally->exceptions += exceptions;
+  return words;
+}
+
+}  // namespace
+
+std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  return compress_checked(x, grid, out, tally);
+}
+std::size_t compress_wide(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  return compress_checked(x, grid, out, tally);
+}
+
+STRETTO_AVX512_END
+
 }  // namespace stretto::codec::avx512

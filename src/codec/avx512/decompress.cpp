@@ -167,11 +167,16 @@ template <Product kProduct, bool kMean, bool kStream, class T>
 STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept {
   const std::uint8_t* p = g.planes;
   const auto blocks = [&](auto next) {
-    for (int b = 0; b < kBlocks; ++b) {
-      const Pair q = next(p, g.width[b]);
-      put_codes<kProduct, kMean, kStream>(q.v0, s, y + 32 * b);
-      put_codes<kProduct, kMean, kStream>(q.v1, s, y + 32 * b + 16);
-      p += 4 * g.width[b];
+    WidthReader widths{g.widths};
+    for (int i = 0; i < kBlocks; i += 8) {
+      std::uint64_t w8 = next8(widths);
+      for (int j = 0; j < 8; ++j, w8 >>= 8, y += 32) {
+        const unsigned w = w8 & 0xff;
+        const Pair q = next(p, w);
+        put_codes<kProduct, kMean, kStream>(q.v0, s, y);
+        put_codes<kProduct, kMean, kStream>(q.v1, s, y + 16);
+        p += 4 * w;
+      }
     }
   };
   __m512i code = _mm512_set1_epi32(g.base), difference = _mm512_set1_epi32(g.slope);
@@ -218,7 +223,7 @@ bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup
   g->base = static_cast<std::int32_t>(view->base);
   g->slope = static_cast<std::int32_t>(view->slope);
   g->planes = view->planes;
-  std::memcpy(g->width, view->width, kBlocks);
+  g->widths = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(view->width));
   return true;
 }
 

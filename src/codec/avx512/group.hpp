@@ -9,8 +9,10 @@ struct NarrowGroup {
   Predictor predictor;
   std::int32_t base, slope;
   const std::uint8_t* planes;
-  alignas(32) std::uint8_t width[kBlocks];
+  __m256i widths;
 };
+
+constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
 STRETTO_AVX512_BEGIN
 
@@ -20,7 +22,7 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   if (words == 0) {
     g->predictor = Predictor::none_unsigned;
     g->planes = p;
-    _mm256_store_si256(reinterpret_cast<__m256i*>(g->width), _mm256_setzero_si256());
+    g->widths = _mm256_setzero_si256();
     return true;
   }
   const auto word = load<std::uint32_t>(p);
@@ -44,9 +46,9 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
     at += 4;
   }
   const std::uint8_t* widths = nullptr;
-  if (!read_widths(form, p, end, g->width, &widths)) return false;
+  if (!read_widths(form, p, end, &g->widths, &widths)) return false;
   g->planes = at;
-  const int planes = planes_in(g->width, g->predictor == Predictor::none_unsigned ? 31 : 32);
+  const int planes = planes_in(g->widths, g->predictor == Predictor::none_unsigned ? 31 : 32);
   return planes >= 0 && widths - at == 4 * planes;
 }
 
@@ -71,9 +73,9 @@ STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, 
 }
 
 // Writes the widths behind the planes, which end at p, and completes word 0. Words of the group.
-STRETTO_INLINE std::size_t finish_group(const std::uint8_t* width, std::uint8_t* out, std::uint8_t* p) noexcept {
+STRETTO_INLINE std::size_t finish_group(__m256i widths, std::uint8_t* out, std::uint8_t* p) noexcept {
   Form form{};
-  p += write_widths(width, p, &form);
+  p += write_widths(widths, p, &form);
   const auto word = load<std::uint32_t>(out);
   if (form == Form::zero && word == static_cast<std::uint32_t>(Predictor::none_unsigned)) return 0;
   store(out, word | static_cast<std::uint32_t>(form) << 4);

@@ -16,14 +16,20 @@ struct PlaneTables {
   // 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high halves): to quadwords.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];      // transposed quadwords to plane words
-  alignas(64) std::uint8_t bytes_to_planes[32];
+  alignas(64) std::uint8_t bytes_to_planes[64];  // for two blocks, half a register each
+  alignas(64) std::uint8_t planes_below[64];     // as `planes`, one plane later, for two blocks
   alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
   // Plane words of a block of width w to reversed quadwords; planes that are not there repeat the last one, the sign.
   alignas(64) std::uint8_t spread[17][64];
+  // The first 32 bytes of these for w <= 8, for the low and the high half of a register that holds two blocks.
+  alignas(64) std::uint8_t spread_low[9][32], spread_high[9][32];
+  // Which of those bytes count: all but for w = 0 (signed), those of planes below w (unsigned).
+  std::uint64_t present_signed[17], present_unsigned[17];
 
   constexpr PlaneTables() noexcept
-      : gather16(), gather_low(), gather_high(), planes(), bytes_to_planes(), interleave(), low16(), high16(), spread() {
+      : gather16(), gather_low(), gather_high(), planes(), bytes_to_planes(), planes_below(), interleave(), low16(), high16(), spread(),
+        spread_low(), spread_high(), present_signed(), present_unsigned() {
     for (int g = 0; g < 8; ++g) {
       for (int k = 0; k < 8; ++k) {
         const int byte = g / 4, v = 8 * (g % 4) + 7 - k;
@@ -35,7 +41,8 @@ struct PlaneTables {
     for (int h = 0; h < 2; ++h)
       for (int i = 0; i < 8; ++i)
         for (int j = 0; j < 4; ++j) planes[32 * h + 4 * i + j] = static_cast<std::uint8_t>(32 * h + 8 * j + i);
-    for (int i = 0; i < 32; ++i) bytes_to_planes[i] = static_cast<std::uint8_t>(8 * (i / 8) + 7 - i % 8);
+    for (int i = 0; i < 64; ++i) bytes_to_planes[i] = static_cast<std::uint8_t>(8 * (i / 8) + 7 - i % 8);
+    for (int i = 0; i < 64; ++i) planes_below[i] = i % 32 < 4 ? 0 : planes[i - 4];
     for (int v = 0; v < 32; ++v) {
       interleave[2 * v] = static_cast<std::uint8_t>(v);
       interleave[2 * v + 1] = static_cast<std::uint8_t>(32 + v);
@@ -46,13 +53,21 @@ struct PlaneTables {
         high16[4 * v + b] = static_cast<std::uint8_t>((b / 2) * 64 + (b & 1) * 32 + 16 + v);
       }
     }
-    for (int w = 0; w <= 16; ++w)
+    for (int w = 0; w <= 16; ++w) {
+      present_signed[w] = w > 0 ? ~std::uint64_t{0} : 0;
       for (int h = 0; h < 2; ++h)
         for (int i = 0; i < 8; ++i)
           for (int j = 0; j < 4; ++j) {
             const int plane = 8 * h + i, last = w > 0 ? w - 1 : 0;
-            spread[w][32 * h + 8 * j + 7 - i] = static_cast<std::uint8_t>(4 * (plane < last ? plane : last) + j);
+            const int at = 32 * h + 8 * j + 7 - i;
+            spread[w][at] = static_cast<std::uint8_t>(4 * (plane < last ? plane : last) + j);
+            if (w <= 8 && h == 0) {
+              spread_low[w][at] = spread[w][at];
+              spread_high[w][at] = static_cast<std::uint8_t>(spread[w][at] + 32);
+            }
+            if (plane < w) present_unsigned[w] |= std::uint64_t{1} << at;
           }
+    }
   }
 };
 inline constexpr PlaneTables kTables{};
@@ -60,6 +75,12 @@ inline constexpr PlaneTables kTables{};
 STRETTO_AVX512_BEGIN
 
 #define STRETTO_INLINE static inline __attribute__((always_inline))
+
+// Keeps a constant in a register: without this the compiler loads it anew in each turn of a loop.
+STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
+  asm("" : "+v"(v));
+  return v;
+}
 
 STRETTO_INLINE __m512i identity() noexcept { return _mm512_set1_epi64(static_cast<long long>(0x8040201008040201ull)); }
 STRETTO_INLINE __m512i transpose(__m512i x) noexcept { return _mm512_gf2p8affine_epi64_epi8(identity(), x, 0); }
@@ -129,23 +150,47 @@ STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) n
   return 32 - _lzcnt_u32(differ);
 }
 
-// Residuals of a block of width w at p; never reads beyond its 4 w bytes. Bytes for w <= 8, words for w <= 16, else two
-// registers of 32-bit words. Signed unless kUnsigned.
+// Residuals of a block of width w at p. Bytes for w <= 8 (32 bytes are read), words for w <= 16 (64 bytes), else two
+// registers of 32-bit words (128 bytes). Signed unless kUnsigned.
 template <bool kUnsigned>
 STRETTO_INLINE __m256i read_bytes(const std::uint8_t* p, unsigned w) noexcept {
-  const __m256i t = _mm256_maskz_loadu_epi32(static_cast<__mmask8>(_bzhi_u32(0xff, w)), p);
-  const auto* index = reinterpret_cast<const __m256i*>(kTables.spread[kUnsigned ? 16 : w]);
-  return transpose(_mm256_permutexvar_epi8(_mm256_load_si256(index), t));
+  const __m256i t = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  const __m256i index = _mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.spread[kUnsigned ? 16 : w]));
+  const auto present = static_cast<__mmask32>((kUnsigned ? kTables.present_unsigned : kTables.present_signed)[w]);
+  return transpose(_mm256_maskz_permutexvar_epi8(present, index, t));
 }
 template <bool kUnsigned>
 STRETTO_INLINE __m512i read_words_split(const std::uint8_t* p, unsigned w) noexcept {  // 32 low bytes, 32 high bytes
-  const __m512i t = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(_bzhi_u32(0xffff, w)), p);
-  return transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[kUnsigned ? 16 : w]), t));
+  const __m512i t = _mm512_loadu_si512(p), index = _mm512_load_si512(kTables.spread[kUnsigned ? 16 : w]);
+  const __mmask64 present = (kUnsigned ? kTables.present_unsigned : kTables.present_signed)[w];
+  return transpose(_mm512_maskz_permutexvar_epi8(present, index, t));
 }
 template <bool kUnsigned>
 STRETTO_INLINE __m512i read_words(const std::uint8_t* p, unsigned w) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), read_words_split<kUnsigned>(p, w));
 }
+// Two blocks in bytes, in the halves of a register. Widths come times four: that is a block's length, and an eighth of the stride
+// of the tables.
+template <bool kUnsigned, bool kZeros>
+STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
+  const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
+                                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + w0)), 1);
+  if constexpr (kUnsigned || kZeros) {
+    const auto& present = kUnsigned ? kTables.present_unsigned : kTables.present_signed;
+    const auto* low = kUnsigned ? kTables.spread_low[8] : kTables.spread_low[0] + 8 * w0;
+    const auto* high = kUnsigned ? kTables.spread_high[8] : kTables.spread_high[0] + 8 * w1;
+    const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(low))),
+                                             _mm256_load_si256(reinterpret_cast<const __m256i*>(high)), 1);
+    const __mmask64 mask = (present[w0 / 4] & 0xffffffff) | present[w1 / 4] << 32;
+    return transpose(_mm512_maskz_permutexvar_epi8(mask, index, t));
+  } else {
+    const __m512i index = _mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.spread_low[0] + 8 * w0))),
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.spread_high[0] + 8 * w1)), 1);
+    return transpose(_mm512_permutexvar_epi8(index, t));
+  }
+}
+
 struct Pair {
   __m512i v0, v1;
 };
@@ -163,8 +208,7 @@ STRETTO_INLINE Pair read_pair(const std::uint8_t* p, unsigned w) noexcept {
 }
 
 // The widths of a group, written at p in the form that the format prescribes. Bytes written; *form says which.
-STRETTO_INLINE std::size_t write_widths(const std::uint8_t* width, std::uint8_t* p, Form* form) noexcept {
-  const __m256i w = _mm256_load_si256(reinterpret_cast<const __m256i*>(width));
+STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) noexcept {
   const std::uint32_t mask = _mm256_test_epi8_mask(w, w);
   if (mask == 0) {
     *form = Form::zero;
@@ -189,12 +233,31 @@ STRETTO_INLINE std::size_t write_widths(const std::uint8_t* width, std::uint8_t*
   return packed + 4;
 }
 
+// The widths of a group eight at a time, without a detour through memory: loads from what was just stored would wait for the
+// addresses of all stores between, and those depend on the widths before.
+struct WidthReader {
+  __m256i widths;
+};
+STRETTO_INLINE std::uint64_t next8(WidthReader& r) noexcept {
+  const auto w = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(r.widths)));
+  r.widths = _mm256_permute4x64_epi64(r.widths, 0x39);
+  return w;
+}
+// The other way round; complete after four times eight.
+struct WidthWriter {
+  __m256i widths;
+};
+STRETTO_INLINE void push8(WidthWriter& w, std::uint64_t eight) noexcept {
+  const __m256i v = _mm256_set1_epi64x(static_cast<long long>(eight));
+  w.widths = _mm256_permute4x64_epi64(_mm256_blend_epi32(w.widths, v, 3), 0x39);
+}
+
 // The widths of a group from its end; *begin is where they begin. False if malformed (sum of widths aside).
-STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std::uint8_t* end, std::uint8_t* width,
+STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std::uint8_t* end, __m256i* widths,
                                 const std::uint8_t** begin) noexcept {
   std::uint32_t mask = ~0u;
   if (form == Form::zero) {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(width), _mm256_setzero_si256());
+    *widths = _mm256_setzero_si256();
     *begin = end;
     return true;
   }
@@ -217,14 +280,13 @@ STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std:
     w = _mm256_and_si256(_mm256_or_si256(words, _mm256_slli_epi16(words, 4)), _mm256_set1_epi8(15));
   }
   if (masked) w = _mm256_maskz_expand_epi8(mask, w);
-  _mm256_store_si256(reinterpret_cast<__m256i*>(width), w);
+  *widths = w;
   *begin = end;
   return true;
 }
 
 // Sum of the 32 widths, or -1 if one exceeds `most`.
-STRETTO_INLINE int planes_in(const std::uint8_t* width, int most) noexcept {
-  const __m256i w = _mm256_load_si256(reinterpret_cast<const __m256i*>(width));
+STRETTO_INLINE int planes_in(__m256i w, int most) noexcept {
   if (_mm256_cmpgt_epu8_mask(w, _mm256_set1_epi8(static_cast<char>(most)))) return -1;
   const __m256i s = _mm256_sad_epu8(w, _mm256_setzero_si256());
   const __m128i t = _mm_add_epi64(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));

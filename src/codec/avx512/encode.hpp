@@ -1,0 +1,130 @@
+// Groups of codes, in 16-bit or 32-bit words, to streams (AVX-512).
+#pragma once
+
+#include "codec/arithmetic.hpp"
+#include "codec/avx512/choose.hpp"
+#include "codec/avx512/group.hpp"
+
+namespace stretto::codec::avx512 {
+
+STRETTO_AVX512_BEGIN
+
+// Residuals of codes, block after block: `code` is the code before the group (in the last word at least), `difference` the
+// difference before it.
+template <int kOrder>
+struct Residuals16 {
+  __m512i code, difference;
+};
+template <int kOrder>
+STRETTO_INLINE __m512i next(Residuals16<kOrder>& s, __m512i q) noexcept {
+  if constexpr (kOrder == 0) return q;
+  const __m512i d = _mm512_sub_epi16(q, lag16(q, s.code));
+  s.code = q;
+  if constexpr (kOrder == 1) return d;
+  const __m512i e = _mm512_sub_epi16(d, lag16(d, s.difference));
+  s.difference = d;
+  return e;
+}
+
+template <int kOrder>
+struct Residuals32 {
+  __m512i code, difference;
+};
+template <int kOrder>
+STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
+  if constexpr (kOrder == 0) return q;
+  const Pair d{_mm512_sub_epi32(q.v0, lag32(q.v0, s.code)), _mm512_sub_epi32(q.v1, lag32(q.v1, q.v0))};
+  s.code = q.v1;
+  if constexpr (kOrder == 1) return d;
+  const Pair e{_mm512_sub_epi32(d.v0, lag32(d.v0, s.difference)), _mm512_sub_epi32(d.v1, lag32(d.v1, d.v0))};
+  s.difference = d.v1;
+  return e;
+}
+
+template <Predictor kPredictor>
+STRETTO_INLINE unsigned write_block16(__m512i e, std::uint8_t* p) noexcept {
+  const __m512i planes = planes_of_words(e);
+  _mm512_storeu_si512(p, planes);
+  return kPredictor == Predictor::none_unsigned ? unsigned_width(planes) : signed_width(planes);
+}
+
+// Base and slope of a fresh group.
+template <Predictor kPredictor, class Code>
+STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope) noexcept {
+  const auto minus = [](std::int32_t a, std::int32_t b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)); };
+  *slope = kPredictor == Predictor::second ? minus(q[1], q[0]) : 0;
+  *base = kPredictor >= Predictor::first ? minus(q[0], *slope) : 0;
+}
+
+// Planes of 1,024 codes; where they end.
+template <Predictor kPredictor>
+STRETTO_INLINE std::uint8_t* write_planes(const std::int16_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
+                                          __m256i* widths) noexcept {
+  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
+  WidthWriter out{_mm256_setzero_si256()};
+  for (int i = 0; i < kBlocks; i += 8) {
+    std::uint64_t written = 0;
+    for (int j = 0; j < 8; ++j, q += 32) {
+      const unsigned w = write_block16<kPredictor>(next(residuals, _mm512_load_si512(q)), p);
+      written |= std::uint64_t{w} << (8 * j);
+      p += 4 * w;
+    }
+    push8(out, written);
+  }
+  *widths = out.widths;
+  return p;
+}
+template <Predictor kPredictor>
+STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
+                                          __m256i* widths) noexcept {
+  Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
+  WidthWriter out{_mm256_setzero_si256()};
+  for (int i = 0; i < kBlocks; i += 8) {
+    std::uint64_t written = 0;
+    for (int j = 0; j < 8; ++j, q += 32) {
+      const Pair e = next(residuals, Pair{_mm512_load_si512(q), _mm512_load_si512(q + 16)});
+      const unsigned w = write_block32<kPredictor == Predictor::none_unsigned>(e.v0, e.v1, p);
+      written |= std::uint64_t{w} << (8 * j);
+      p += 4 * w;
+    }
+    push8(out, written);
+  }
+  *widths = out.widths;
+  return p;
+}
+
+// A group of codes. between(p) writes what stands between slope and planes and returns where that ends.
+template <Predictor kPredictor, class Code, class Between>
+STRETTO_INLINE std::size_t encode(const Code* q, std::uint8_t* out, Between between) noexcept {
+  std::int32_t base = 0, slope = 0;
+  fresh<kPredictor>(q, &base, &slope);
+  std::uint8_t* p = between(write_head(kPredictor, base, slope, out));
+  __m256i widths;
+  p = write_planes<kPredictor>(q, base, slope, p, &widths);
+  return finish_group(widths, out, p);
+}
+
+template <class Code, class Between>
+STRETTO_INLINE std::size_t encode(Predictor predictor, const Code* q, std::uint8_t* out, Between between) noexcept {
+  switch (predictor) {
+    case Predictor::none_unsigned: return encode<Predictor::none_unsigned>(q, out, between);
+    case Predictor::none_signed: return encode<Predictor::none_signed>(q, out, between);
+    case Predictor::first: return encode<Predictor::first>(q, out, between);
+    case Predictor::second: break;
+  }
+  return encode<Predictor::second>(q, out, between);
+}
+
+STRETTO_INLINE Predictor predictor_of(int order, bool negative) noexcept {
+  if (order == 1) return Predictor::first;
+  if (order == 2) return Predictor::second;
+  return negative ? Predictor::none_signed : Predictor::none_unsigned;
+}
+
+STRETTO_INLINE void note_bound(Tally* tally, std::uint64_t bound) noexcept {
+  if (bound > tally->bound) tally->bound = bound;
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512
