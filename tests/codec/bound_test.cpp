@@ -41,7 +41,8 @@ TYPED_TEST(Bound, HoldsWhateverMagnitudeIsStated) {
   for (const Isa isa : isas())
     for (const auto& in : inputs<TypeParam>())
       for (const double magnitude : {1e-3, 1.0, 1e4, 1e30}) {
-        SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", magnitude " + std::to_string(magnitude) + ", " + isa_name(isa));
+        SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", magnitude " + std::to_string(magnitude) + ", " +
+                     isa_name(isa));
         Options o = with(isa);
         o.magnitude = magnitude;
         expect_bound(in.x, in.eps, o);

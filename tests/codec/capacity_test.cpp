@@ -37,13 +37,21 @@ void expect_refusals_of_all(const std::vector<T>& x, const std::vector<T>& y, do
   const Type t = type_of<T>();
   const std::size_t n = x.size(), bound = combine_bound(t, n);
   const Stream a = compressed(x, eps), b = compressed(y, eps);
-  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return compress(t, x.data(), n, eps, out, w, o); }, compress_bound(t, n), near);
-  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, y.data(), n, out, w, o); }, bound, near);
+  expect_refusals(
+      [&](MutableBytes out, std::size_t* w, const Options& o) { return compress(t, x.data(), n, eps, out, w, o); },
+      compress_bound(t, n), near);
+  expect_refusals(
+      [&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, y.data(), n, out, w, o); }, bound,
+      near);
   for (const Combine op : {Combine::add, Combine::subtract, Combine::min})
-    expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, a, b, out, w, o); }, bound, near);
-  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, bound, near);
-  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return slice(a, n / 3, n / 2, out, w, o); }, bound, near);
-  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); }, combine_bound(t, 2 * n), near);
+    expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, a, b, out, w, o); },
+                    bound, near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, bound,
+                  near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return slice(a, n / 3, n / 2, out, w, o); },
+                  bound, near);
+  expect_refusals([&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); },
+                  combine_bound(t, 2 * n), near);
 }
 
 template <class T>
@@ -82,8 +90,10 @@ TYPED_TEST(Capacity, NoStreamExceedsItsBound) {
 TYPED_TEST(Capacity, AsksForNoMoreRoomThanTheStreamTakes) {
   constexpr TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
   for (const std::size_t count : {1, 2, 3, 5, 40}) {
-    expect_refusals_of_all(std::vector<TypeParam>(count, nan), std::vector<TypeParam>(count, TypeParam{1e25f}), 1e-3, 1000);
-    expect_refusals_of_all(std::vector<TypeParam>(count, TypeParam{1e25f}), std::vector<TypeParam>(count, nan), 1e-3, 1000);
+    expect_refusals_of_all(std::vector<TypeParam>(count, nan), std::vector<TypeParam>(count, TypeParam{1e25f}), 1e-3,
+                           1000);
+    expect_refusals_of_all(std::vector<TypeParam>(count, TypeParam{1e25f}), std::vector<TypeParam>(count, nan), 1e-3,
+                           1000);
   }
   EXPECT_EQ(compressed(std::vector<TypeParam>(2, nan), 1e-3).size(), 88u);  // a word and a map, shorter than the values
 }

@@ -15,7 +15,8 @@ std::vector<Stream> samples(bool checksum) {
   x[78] = -INFINITY;
   all.push_back(compressed(x, 1e-2, o));
   all.push_back(combined(Combine::add, all[0], all[1], o));
-  all.push_back(combined(Combine::add, compressed(std::vector<float>(70, 1500.0f), 5e-7), compressed(std::vector<float>(70, 1500.0f), 5e-7), o));
+  all.push_back(combined(Combine::add, compressed(std::vector<float>(70, 1500.0f), 5e-7),
+                         compressed(std::vector<float>(70, 1500.0f), 5e-7), o));
   Random r(3);
   for (auto& v : x) v = static_cast<float>(1e30 * r.symmetric());
   all.push_back(compressed(x, 1e-2, o));
@@ -38,7 +39,8 @@ bool read_all(const Stream& s) {
     EXPECT_TRUE(!valid || st == Status::ok || st == Status::overflow) << message();
     Stream out(combine_bound(info.type, info.count));
     std::size_t written = 0;
-    for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) (void)combine(op, s, s, out, &written, with(isa));
+    for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max})
+      (void)combine(op, s, s, out, &written, with(isa));
     (void)scale(s, -3, out, &written, with(isa));
     (void)slice(s, info.count / 3, info.count / 2, out, &written, with(isa));
     (void)add_values(s, y.data(), info.count, out, &written, with(isa));

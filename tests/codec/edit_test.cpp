@@ -30,7 +30,8 @@ TYPED_TEST(Edit, ASliceDecodesToThatPartBitForBit) {
     if (k % 2) a = combined(Combine::add, a, compressed(fields[k - 1], 1e-4));
     const auto y = decoded<TypeParam>(a);
     for (int round = 0; round < 30; ++round) {
-      const std::size_t first = round % 5 == 0 ? 1024 * r.below(3) : r.below(y.size() + 1), n = r.below(y.size() - first + 1);
+      const std::size_t first = round % 5 == 0 ? 1024 * r.below(3) : r.below(y.size() + 1),
+                        n = r.below(y.size() - first + 1);
       const Stream s = sliced(a, first, n);
       ASSERT_EQ(validate(s), Status::ok) << message();
       expect_same(part(y, first, n), decoded<TypeParam>(s));
@@ -58,7 +59,9 @@ TYPED_TEST(Edit, SlicesJoinedAgainDecodeToTheWhole) {
 TYPED_TEST(Edit, StreamsJoinedAtGroupsAreTheStreamOfTheWhole) {
   for (const auto& x : summands<TypeParam>(5 * 1024 + 300, 1e-4, 12, 53))
     for (const std::size_t cut : {0, 1024, 4096})
-      EXPECT_TRUE(joined(compressed(part(x, 0, cut), 1e-4), compressed(part(x, cut, x.size() - cut), 1e-4)) == compressed(x, 1e-4)) << cut;
+      EXPECT_TRUE(joined(compressed(part(x, 0, cut), 1e-4), compressed(part(x, cut, x.size() - cut), 1e-4)) ==
+                  compressed(x, 1e-4))
+          << cut;
 }
 
 TYPED_TEST(Edit, StreamsOfDifferentKindsJoin) {
@@ -98,7 +101,8 @@ TEST(Edit, JoiningDifferentTypesGridsOrContributionsIsRefused) {
 TEST(Edit, IntegersSliceAndJoin) {
   Random r(14);
   std::vector<std::int64_t> x(3000);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i < 1500 ? static_cast<std::int64_t>(i) : static_cast<std::int64_t>(r.bits());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = i < 1500 ? static_cast<std::int64_t>(i) : static_cast<std::int64_t>(r.bits());
   const Stream a = compressed(x, 0);
   EXPECT_EQ(decoded<std::int64_t>(sliced(a, 700, 1900)), part(x, 700, 1900));
   EXPECT_EQ(decoded<std::int64_t>(joined(sliced(a, 0, 1700), sliced(a, 1700, 1300))), x);

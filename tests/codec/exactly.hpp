@@ -43,7 +43,8 @@ class Exact {
     const auto u = negative ? 0 - static_cast<std::uint64_t>(m) : static_cast<std::uint64_t>(m);
     const int at = (e + 1280) / 32, by = (e + 1280) % 32;
     const std::uint64_t low = (u & 0xffffffff) << by, high = (u >> 32) << by;
-    const std::int64_t parts[3] = {static_cast<std::int64_t>(low & 0xffffffff), static_cast<std::int64_t>((low >> 32) + (high & 0xffffffff)),
+    const std::int64_t parts[3] = {static_cast<std::int64_t>(low & 0xffffffff),
+                                   static_cast<std::int64_t>((low >> 32) + (high & 0xffffffff)),
                                    static_cast<std::int64_t>(high >> 32)};
     for (int i = 0; i < 3; ++i) limb_[static_cast<std::size_t>(at + i)] += negative ? -parts[i] : parts[i];
   }

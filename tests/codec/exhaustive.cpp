@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "codec/codec.hpp"
 #include "exactly.hpp"
@@ -88,8 +88,8 @@ bool run(const Pass& pass, int threads) {
   std::vector<std::thread> workers;
   for (int i = 0; i < threads; ++i) workers.emplace_back(work);
   for (auto& w : workers) w.join();
-  fmt::print("{} {:>10} patterns {}, bound {}: {} verbatim\n", failed ? "FAILED" : "ok    ", n, pass.scrambled ? "scrambled" : "in order ", pass.eps,
-             exceptions.load());
+  fmt::print("{} {:>10} patterns {}, bound {}: {} verbatim\n", failed ? "FAILED" : "ok    ", n,
+             pass.scrambled ? "scrambled" : "in order ", pass.eps, exceptions.load());
   std::fflush(stdout);
   return !failed;
 }
@@ -103,7 +103,8 @@ int main(int argc, char** argv) {
   std::uint64_t stride = 1;
   int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Isa isa = Isa::best;
-  const std::map<std::string, Isa> names{{"best", Isa::best}, {"reference", Isa::reference}, {"portable", Isa::portable}, {"avx512", Isa::avx512}};
+  const std::map<std::string, Isa> names{
+      {"best", Isa::best}, {"reference", Isa::reference}, {"portable", Isa::portable}, {"avx512", Isa::avx512}};
   app.add_option("--stride", stride, "take every N-th pattern")->check(CLI::Range(std::uint64_t{1}, kPatterns));
   app.add_option("--threads", threads, "threads, one a core if not given")->check(CLI::Range(1, 1024));
   app.add_option("--isa", isa, "instruction set")->transform(CLI::CheckedTransformer(names));

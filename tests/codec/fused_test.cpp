@@ -16,7 +16,8 @@ TYPED_TEST(Fused, AddValuesGivesTheBytesOfCompressAndAdd) {
     for (std::size_t a = 0; a < 12; ++a) {
       const Stream sa = compressed(all[a], 1e-4);
       for (std::size_t b = 0; b < 12; ++b)
-        ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) == combined(Combine::add, sa, compressed(all[b], 1e-4), with(Isa::reference)))
+        ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) ==
+                    combined(Combine::add, sa, compressed(all[b], 1e-4), with(Isa::reference)))
             << a << " and " << b << ", " << isa_name(isa);
       const Stream next = with_values(sum, all[a].data(), all[a].size(), with(isa));
       ASSERT_TRUE(next == combined(Combine::add, sum, sa)) << a << " to a sum, " << isa_name(isa);
@@ -43,7 +44,8 @@ TEST(Fused, AddValuesOfHalvesAndIntegersEqualsTwoSteps) {
   }
   for (const Type t : {Type::f16, Type::bf16}) {
     const Stream a = compress_raw(t, h.data(), h.size(), 1e-3);
-    EXPECT_TRUE(with_values(a, g.data(), g.size()) == combined(Combine::add, a, compress_raw(t, g.data(), g.size(), 1e-3)));
+    EXPECT_TRUE(with_values(a, g.data(), g.size()) ==
+                combined(Combine::add, a, compress_raw(t, g.data(), g.size(), 1e-3)));
   }
   std::vector<std::int32_t> x(1700), y(1700);
   for (std::size_t i = 0; i < x.size(); ++i) {

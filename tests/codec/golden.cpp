@@ -20,7 +20,8 @@ std::uint32_t divisor_of(const std::string& name) {
 Stream golden_values(const std::string& name, const Stream& s) {
   const Info info = info_of(s);
   Stream y(size_of(info.type) * info.count);
-  EXPECT_EQ(decompress(s, y.data(), info.count, with(Isa::reference), divisor_of(name)), Status::ok) << name << ": " << message();
+  EXPECT_EQ(decompress(s, y.data(), info.count, with(Isa::reference), divisor_of(name)), Status::ok)
+      << name << ": " << message();
   return y;
 }
 

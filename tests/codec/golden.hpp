@@ -24,7 +24,8 @@ std::uint32_t divisor_of(const std::string& name);
 Stream golden_values(const std::string& name, const Stream& s);
 
 // The values whose stream docs/format.md shows byte by byte, and their bound.
-inline constexpr float kExample[] = {10, 11, 12, 13, 14, 1e20f, 1e20f, 17, 18, 19, 20, 22, 24, 26, 28, 30, 32, 31, 30, 29, 28, 27, 26, 25};
+inline constexpr float kExample[] = {10, 11, 12, 13, 14, 1e20f, 1e20f, 17, 18, 19, 20, 22,
+                                     24, 26, 28, 30, 32, 31,    30,    29, 28, 27, 26, 25};
 inline constexpr double kExampleEps = 0.25;
 
 }  // namespace stretto::codec

@@ -19,7 +19,9 @@ template <class T>
 void add_floats(const std::string& suffix, std::map<std::string, Stream>* out) {
   auto& all = *out;
   constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-  const auto put = [&](const std::string& name, const std::vector<T>& x, double eps) { return all[name + suffix] = compressed(x, eps, kReference); };
+  const auto put = [&](const std::string& name, const std::vector<T>& x, double eps) {
+    return all[name + suffix] = compressed(x, eps, kReference);
+  };
   const auto add = [](const Stream& a, const Stream& b) { return combined(Combine::add, a, b, kReference); };
   Random r(1);
 
@@ -63,7 +65,8 @@ void add_floats(const std::string& suffix, std::map<std::string, Stream>* out) {
     std::memcpy(&v, &u, sizeof v);
   }
   put("any_bits", x, 1e-3);
-  put("denormals", values<T>(60, [](double i) { return std::numeric_limits<T>::denorm_min() * i * 3; }), static_cast<double>(std::numeric_limits<T>::denorm_min()) * 2);
+  put("denormals", values<T>(60, [](double i) { return std::numeric_limits<T>::denorm_min() * i * 3; }),
+      static_cast<double>(std::numeric_limits<T>::denorm_min()) * 2);
   const Stream wide = put("large_codes", std::vector<T>(90, T(1500)), 5e-7);
 
   all["sum_narrow" + suffix] = add(base, scaled(base, 3, kReference));
@@ -85,8 +88,9 @@ void add_floats(const std::string& suffix, std::map<std::string, Stream>* out) {
 
   if (sizeof(T) == 4) return;
   // The rest does not depend on the type.
-  for (const char* name : {"zeros", "signed", "tail_of_three", "widths_masked_nibbles", "widths_masked_bytes", "widths_in_bytes", "exceptions_long_run",
-                           "constant", "maximum", "minimum", "joined", "checksum", "difference", "slice", "sum_of_exceptions", "exceptions_runs"})
+  for (const char* name : {"zeros", "signed", "tail_of_three", "widths_masked_nibbles", "widths_masked_bytes",
+                           "widths_in_bytes", "exceptions_long_run", "constant", "maximum", "minimum", "joined",
+                           "checksum", "difference", "slice", "sum_of_exceptions", "exceptions_runs"})
     all.erase(name + suffix);
 }
 
@@ -135,9 +139,11 @@ void add_accepted(std::map<std::string, Stream>* all) {
   (*all)["wide_differences_float64"] = compressed(ramp, 0.1, kReference);
   Stream sum = compressed(std::vector<double>(3, 4e13), 0.1, kReference);
   for (int i = 0; i < 8; ++i) sum = combined(Combine::add, sum, sum, kReference);
-  (*all)["codes_beyond_53_bits_float64"] = combined(Combine::add, sum, compressed(std::vector<double>{0.2, 0.4, 0.6}, 0.1, kReference), kReference);
+  (*all)["codes_beyond_53_bits_float64"] =
+      combined(Combine::add, sum, compressed(std::vector<double>{0.2, 0.4, 0.6}, 0.1, kReference), kReference);
   (*all)["zeros_of_two_chunks_float32"] = compressed(std::vector<float>(70000), 0.5, kReference);
-  (*all)["worked_example_float32"] = compressed(std::vector<float>(std::begin(kExample), std::end(kExample)), kExampleEps, kReference);
+  (*all)["worked_example_float32"] =
+      compressed(std::vector<float>(std::begin(kExample), std::end(kExample)), kExampleEps, kReference);
 }
 
 }  // namespace stretto::codec

@@ -9,7 +9,8 @@
 namespace {
 
 void write(const std::filesystem::path& file, const stretto::codec::Stream& bytes) {
-  std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace
@@ -20,7 +21,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: golden_generate DIR\n");
     return 1;
   }
-  const std::filesystem::path accept = std::filesystem::path(argv[1]) / "accept", refuse = std::filesystem::path(argv[1]) / "refuse";
+  const std::filesystem::path accept = std::filesystem::path(argv[1]) / "accept",
+                              refuse = std::filesystem::path(argv[1]) / "refuse";
   std::filesystem::create_directories(accept);
   std::filesystem::create_directories(refuse);
   const Golden g = golden();

@@ -89,14 +89,18 @@ TEST(Golden, StreamsCoverEveryPartOfTheFormat) {
       seen.insert("predictor " + std::to_string(word & 3) + (group.wide ? " wide" : ""));
       if ((word & 3) >= 2 && !group.wide) seen.insert(word & kShortBaseBit ? "short base" : "long base");
       if (!group.exceptions) continue;
-      const std::size_t kind = 4 + ((word & 3) >= 2 && !(word & kShortBaseBit) ? (group.wide ? 8 : 4) : 0) + ((word & 3) == 3 ? (group.wide ? 8 : 4) : 0);
+      const std::size_t kind = 4 + ((word & 3) >= 2 && !(word & kShortBaseBit) ? (group.wide ? 8 : 4) : 0) +
+                               ((word & 3) == 3 ? (group.wide ? 8 : 4) : 0);
       seen.insert("kind " + std::to_string(p[kind]));
     }
   }
-  for (const char* part : {"type float32", "type float64", "type int32", "type int64", "type float16", "type bfloat16", "checksum", "chunks", "zero group",
-                           "form 0", "form 1", "form 2", "form 3", "form 4", "form 7", "predictor 0", "predictor 1", "predictor 2", "predictor 3",
-                           "predictor 1 wide", "predictor 2 wide", "short base", "long base", "kind 0", "kind 1", "kind 2", "kind 4", "kind 5", "kind 6",
-                           "kind 7", "kind 13"})
+  for (const char* part :
+       {"type float32", "type float64",     "type int32",       "type int64",  "type float16", "type bfloat16",
+        "checksum",     "chunks",           "zero group",       "form 0",      "form 1",       "form 2",
+        "form 3",       "form 4",           "form 7",           "predictor 0", "predictor 1",  "predictor 2",
+        "predictor 3",  "predictor 1 wide", "predictor 2 wide", "short base",  "long base",    "kind 0",
+        "kind 1",       "kind 2",           "kind 4",           "kind 5",      "kind 6",       "kind 7",
+        "kind 13"})
     EXPECT_TRUE(seen.contains(part)) << part;
 }
 

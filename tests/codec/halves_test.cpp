@@ -63,12 +63,16 @@ TEST_P(Halves, SumsOfHalvesAreSumsOfTheirValues) {
   std::vector<std::uint16_t> x(1500), y(1500), z(1500);
   Random r(5);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const auto pick = [&] { return t == Type::f16 ? round_f16(static_cast<float>(r.symmetric())) : round_bf16(static_cast<float>(r.symmetric())); };
+    const auto pick = [&] {
+      return t == Type::f16 ? round_f16(static_cast<float>(r.symmetric()))
+                            : round_bf16(static_cast<float>(r.symmetric()));
+    };
     x[i] = pick();
     y[i] = pick();
   }
   const double eps = 1e-4;
-  const Stream sum = combined(Combine::add, compress_raw(t, x.data(), x.size(), eps), compress_raw(t, y.data(), y.size(), eps));
+  const Stream sum =
+      combined(Combine::add, compress_raw(t, x.data(), x.size(), eps), compress_raw(t, y.data(), y.size(), eps));
   ASSERT_EQ(decompress(sum, z.data(), z.size()), Status::ok) << message();
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double exact = value(t, x[i]) + value(t, y[i]);
@@ -76,7 +80,8 @@ TEST_P(Halves, SumsOfHalvesAreSumsOfTheirValues) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Halves, testing::Values(Type::f16, Type::bf16), [](const auto& i) { return name(i.param); });
+INSTANTIATE_TEST_SUITE_P(Types, Halves, testing::Values(Type::f16, Type::bf16),
+                         [](const auto& i) { return name(i.param); });
 
 TEST(Halves, WideningIsExactAndRoundingIsToNearestEven) {
   for (const auto h : every_half()) {

@@ -31,7 +31,8 @@ TYPED_TEST(Integers, AreLossless) {
   }
   for (const Isa isa : isas())
     for (const auto& x : fields)
-      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{33}, std::size_t{1024}, x.size()}) {
+      for (const std::size_t count :
+           {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{33}, std::size_t{1024}, x.size()}) {
         const std::vector<T> part(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(count));
         const Stream s = compressed(part, 0, with(isa));
         ASSERT_EQ(validate(s), Status::ok) << message();

@@ -12,7 +12,8 @@ template <class T>
 void expect_same_values(const Stream& s, Isa isa) {
   for (const std::uint32_t divisor : {1u, 3u}) {
     const auto wanted = decoded<T>(s, with(Isa::reference), divisor), got = decoded<T>(s, with(isa), divisor);
-    ASSERT_TRUE(wanted.empty() || std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(T)) == 0) << isa_name(isa) << ", divisor " << divisor;
+    ASSERT_TRUE(wanted.empty() || std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(T)) == 0)
+        << isa_name(isa) << ", divisor " << divisor;
   }
 }
 
@@ -46,7 +47,8 @@ TYPED_TEST(EveryIsa, CombinesToTheBytesOfTheReference) {
         for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) {
           const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
           for (const Isa isa : isas()) {
-            ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s) << a << ", " << b << ", operation " << static_cast<int>(op) << ", " << isa_name(isa);
+            ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s)
+                << a << ", " << b << ", operation " << static_cast<int>(op) << ", " << isa_name(isa);
             if (op == Combine::add) expect_same_values<TypeParam>(s, isa);
           }
         }
@@ -58,8 +60,11 @@ TYPED_TEST(EveryIsa, AddsValuesToTheBytesOfTheReference) {
     const auto all = summands<TypeParam>(3 * 1024 + 77, eps, 12, 82);
     for (std::size_t a = 0; a < 12; ++a)
       for (std::size_t b = 0; b < 12; ++b) {
-        const Stream sa = compressed(all[a], eps), s = with_values(sa, all[b].data(), all[b].size(), with(Isa::reference));
-        for (const Isa isa : isas()) ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) == s) << a << ", " << b << ", " << isa_name(isa);
+        const Stream sa = compressed(all[a], eps),
+                     s = with_values(sa, all[b].data(), all[b].size(), with(Isa::reference));
+        for (const Isa isa : isas())
+          ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) == s)
+              << a << ", " << b << ", " << isa_name(isa);
       }
   }
 }
@@ -72,7 +77,8 @@ TYPED_TEST(EveryIsa, FollowsLongSumsToTheByte) {
     for (int k = 0; k < 24; ++k) {
       const Stream next = combined(Combine::add, sum, sum, with(Isa::reference));
       for (const Isa isa : isas()) {
-        ASSERT_TRUE(combined(Combine::add, sum, sum, with(isa)) == next) << kind << " doubled " << k << " times, " << isa_name(isa);
+        ASSERT_TRUE(combined(Combine::add, sum, sum, with(isa)) == next)
+            << kind << " doubled " << k << " times, " << isa_name(isa);
         expect_same_values<TypeParam>(next, isa);
       }
       sum = next;
@@ -97,7 +103,8 @@ TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
         }
         streams.push_back(compressed(x, 1.002, with(Isa::reference)));
         for (const Isa isa : isas()) {
-          ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back()) << order << ", " << bits << ", " << isa_name(isa);
+          ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back())
+              << order << ", " << bits << ", " << isa_name(isa);
           expect_same_values<TypeParam>(streams.back(), isa);
         }
       }

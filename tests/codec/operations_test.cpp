@@ -53,7 +53,8 @@ TYPED_TEST(Operations, AStreamLessItselfIsZeroWhereItIsFinite) {
   for (const auto& x : summands<TypeParam>(2000, 1e-4, 12, 32)) {
     const Stream a = compressed(x, 1e-4);
     const auto y = decoded<TypeParam>(combined(Combine::subtract, a, a));
-    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_TRUE(std::isfinite(x[i]) ? same_bits(y[i], TypeParam{0}) : std::isnan(y[i])) << i;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_TRUE(std::isfinite(x[i]) ? same_bits(y[i], TypeParam{0}) : std::isnan(y[i])) << i;
   }
 }
 
@@ -105,7 +106,8 @@ TYPED_TEST(Operations, ScalingByKIsTheSumOfKCopies) {
       sum = combined(Combine::add, sum, a);
       ASSERT_TRUE(scaled(a, k) == sum) << k;
       const auto minus = decoded<TypeParam>(scaled(a, -k)), plus = decoded<TypeParam>(sum);
-      for (std::size_t i = 0; i < plus.size(); ++i) ASSERT_TRUE(std::isnan(plus[i]) ? std::isnan(minus[i]) : minus[i] == -plus[i]) << i;
+      for (std::size_t i = 0; i < plus.size(); ++i)
+        ASSERT_TRUE(std::isnan(plus[i]) ? std::isnan(minus[i]) : minus[i] == -plus[i]) << i;
     }
   }
 }
@@ -171,7 +173,8 @@ TEST(Operations, OnIntegersAreExact) {
     y[i] = static_cast<std::int64_t>(i * i) - 40000;
   }
   const Stream a = compressed(x, 0), b = compressed(y, 0);
-  const auto d = decoded<std::int64_t>(combined(Combine::subtract, a, b)), lo = decoded<std::int64_t>(combined(Combine::min, a, b)),
+  const auto d = decoded<std::int64_t>(combined(Combine::subtract, a, b)),
+             lo = decoded<std::int64_t>(combined(Combine::min, a, b)),
              hi = decoded<std::int64_t>(combined(Combine::max, a, b)), k = decoded<std::int64_t>(scaled(b, -3)),
              mean = decoded<std::int64_t>(b, {}, 7);
   for (std::size_t i = 0; i < x.size(); ++i) {

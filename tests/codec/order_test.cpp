@@ -26,7 +26,8 @@ void expect_one_sum(const std::vector<std::vector<T>>& fields, double eps, std::
   ASSERT_EQ(validate(chain), Status::ok) << message();
   Random r(seed);
   for (int round = 0; round < 12; ++round)
-    for (const Isa isa : isas()) ASSERT_TRUE(random_tree(parts, r, with(isa)) == chain) << "round " << round << ", " << isa_name(isa);
+    for (const Isa isa : isas())
+      ASSERT_TRUE(random_tree(parts, r, with(isa)) == chain) << "round " << round << ", " << isa_name(isa);
 }
 
 template <class T>
@@ -46,7 +47,8 @@ TYPED_TEST(Order, OfEachPairAndTripleOfKindsDoesNotMatter) {
   for (std::size_t a = 0; a < 12; ++a)
     for (std::size_t b = a; b < 12; ++b) {
       SCOPED_TRACE(std::to_string(a) + " and " + std::to_string(b));
-      const Stream sa = compressed(all[a], 1e-3), sb = compressed(all[b], 1e-3), sc = compressed(all[(a + b) % 12], 1e-3);
+      const Stream sa = compressed(all[a], 1e-3), sb = compressed(all[b], 1e-3),
+                   sc = compressed(all[(a + b) % 12], 1e-3);
       const Stream ab = combined(Combine::add, sa, sb);
       ASSERT_TRUE(ab == combined(Combine::add, sb, sa));
       ASSERT_TRUE(combined(Combine::add, ab, sc) == combined(Combine::add, sa, combined(Combine::add, sb, sc)));
@@ -54,7 +56,8 @@ TYPED_TEST(Order, OfEachPairAndTripleOfKindsDoesNotMatter) {
 }
 
 TYPED_TEST(Order, OfRaggedLastGroupsDoesNotMatter) {
-  for (const std::size_t count : {1, 2, 31, 33, 700}) expect_one_sum(summands<TypeParam>(count, 1e-4, 9, count), 1e-4, count);
+  for (const std::size_t count : {1, 2, 31, 33, 700})
+    expect_one_sum(summands<TypeParam>(count, 1e-4, 9, count), 1e-4, count);
 }
 
 TEST(Order, OfFusedAdditionsDoesNotMatter) {
@@ -66,7 +69,8 @@ TEST(Order, OfFusedAdditionsDoesNotMatter) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[r.below(i)]);
     Stream sum = compressed(fields[order[0]], 1e-4);
-    for (std::size_t i = 1; i < order.size(); ++i) sum = with_values(sum, fields[order[i]].data(), fields[order[i]].size());
+    for (std::size_t i = 1; i < order.size(); ++i)
+      sum = with_values(sum, fields[order[i]].data(), fields[order[i]].size());
     if (round == 0) first = sum;
     ASSERT_TRUE(sum == first) << round;
   }
@@ -86,7 +90,8 @@ TEST(Order, OfOperandsOfMinimumAndMaximumDoesNotMatter) {
   for (const Combine op : {Combine::min, Combine::max})
     for (std::size_t a = 0; a < 12; ++a)
       for (std::size_t b = 0; b < 12; ++b) {
-        const Stream sa = compressed(all[a], 1e-3), sb = compressed(all[b], 1e-3), sc = compressed(all[(a + 2 * b) % 12], 1e-3);
+        const Stream sa = compressed(all[a], 1e-3), sb = compressed(all[b], 1e-3),
+                     sc = compressed(all[(a + 2 * b) % 12], 1e-3);
         const Stream ab = combined(op, sa, sb);
         ASSERT_TRUE(ab == combined(op, sb, sa)) << a << " and " << b;
         ASSERT_TRUE(combined(op, ab, sc) == combined(op, sa, combined(op, sb, sc))) << a << " and " << b;

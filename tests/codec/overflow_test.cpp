@@ -44,7 +44,8 @@ TEST(Overflow, ScalingWidens) {
   const std::vector<float> x(1100, 1500.0f);
   for (const int k : {2, 1000, -1000}) {
     const Stream s = scaled(compressed(x, 5e-7), k);
-    for (const float v : decoded<float>(s)) ASSERT_NEAR(v, 1500.0 * k, info_of(s).promised() + std::fabs(1500.0 * k) * 0x1p-24);
+    for (const float v : decoded<float>(s))
+      ASSERT_NEAR(v, 1500.0 * k, info_of(s).promised() + std::fabs(1500.0 * k) * 0x1p-24);
   }
 }
 
@@ -73,13 +74,15 @@ TEST(Overflow, BeyondSixtyFourBitsIsRefusedByName) {
   EXPECT_EQ(scale(a, 2, out, &written), Status::overflow);
   EXPECT_NE(std::string(message()).find("4611686018427387904"), std::string::npos) << message();
   const std::vector<std::int64_t> least(3, std::numeric_limits<std::int64_t>::min());
-  EXPECT_EQ(combine(Combine::add, compressed(least, 0), compressed(std::vector<std::int64_t>(3, 1), 0), out, &written), Status::overflow);
+  EXPECT_EQ(combine(Combine::add, compressed(least, 0), compressed(std::vector<std::int64_t>(3, 1), 0), out, &written),
+            Status::overflow);
 }
 
 TEST(Overflow, UpToSixtyThreeBitsIsExact) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::int64_t> x(70, most - 5), y(70, 5);
-  EXPECT_EQ(decoded<std::int64_t>(combined(Combine::add, compressed(x, 0), compressed(y, 0))), std::vector<std::int64_t>(70, most));
+  EXPECT_EQ(decoded<std::int64_t>(combined(Combine::add, compressed(x, 0), compressed(y, 0))),
+            std::vector<std::int64_t>(70, most));
 }
 
 TEST(Overflow, ASumOutsideInt32IsRefusedWhenDecoded) {

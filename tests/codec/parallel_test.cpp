@@ -12,7 +12,8 @@ void expect_same_in_parallel(std::size_t kind_a, std::size_t kind_b) {
   const auto &x = all[kind_a], &y = all[kind_b];
   for (const Isa isa : isas()) {
     const Options serial = with(isa);
-    const Stream a = compressed(x, 1e-3, serial), b = compressed(y, 1e-3, serial), sum = combined(Combine::add, a, b, serial);
+    const Stream a = compressed(x, 1e-3, serial), b = compressed(y, 1e-3, serial),
+                 sum = combined(Combine::add, a, b, serial);
     const auto decoded_sum = decoded<T>(sum, serial);
     for (const int width : {2, 3, 9}) {
       const Parallel parallel = threads(width);
@@ -23,7 +24,8 @@ void expect_same_in_parallel(std::size_t kind_a, std::size_t kind_b) {
       const auto again = decoded<T>(sum, o);
       ASSERT_EQ(std::memcmp(again.data(), decoded_sum.data(), n * sizeof(T)), 0) << isa_name(isa) << ", " << width;
       if (width != 3) continue;
-      for (const Combine op : {Combine::subtract, Combine::max}) ASSERT_TRUE(combined(op, a, b, o) == combined(op, a, b, serial));
+      for (const Combine op : {Combine::subtract, Combine::max})
+        ASSERT_TRUE(combined(op, a, b, o) == combined(op, a, b, serial));
       ASSERT_TRUE(with_values(a, y.data(), n, o) == sum);
       ASSERT_TRUE(sliced(a, 777, n - 9999, o) == sliced(a, 777, n - 9999, serial));
       o.checksum = true;

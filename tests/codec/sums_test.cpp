@@ -41,7 +41,8 @@ void expect_sum(const std::vector<std::vector<T>>& fields, double eps, const std
     difference.add(static_cast<double>(y[i]), true);
     Exact size = difference.sign() < 0 ? -difference : difference;
     allowed += -size;
-    if (allowed.sign() < 0 && broken++ == 0) ADD_FAILURE() << "place " << i << " of " << fields.size() << " fields: " << y[i];
+    if (allowed.sign() < 0 && broken++ == 0)
+      ADD_FAILURE() << "place " << i << " of " << fields.size() << " fields: " << y[i];
   }
   EXPECT_EQ(broken, 0u);
 }
@@ -87,7 +88,8 @@ TEST(Sums, OfCodesBeyondFiftyThreeBitsKeepThePromise) {
   for (auto& f : fields)
     for (auto& v : f)
       for (double error = 0; !(error > 0.99 * eps && error < 0.9979 * eps);) {
-        const double code = &f == &fields.back() ? static_cast<double>(r.below(1 << 20)) : 0x1p49 + static_cast<double>(r.below(1 << 20));
+        const double code = &f == &fields.back() ? static_cast<double>(r.below(1 << 20))
+                                                 : 0x1p49 + static_cast<double>(r.below(1 << 20));
         v = code * width - 0.995 * eps;
         error = std::fma(code, width, -v);
         if (std::fabs(v - code * width) >= eps) error = 0;  // its decoded value would be too far off
@@ -110,7 +112,8 @@ TYPED_TEST(IntegerSums, AreExact) {
     Stream sum;
     for (std::size_t k = 0; k < p; ++k) {
       for (std::size_t i = 0; i < x.size(); ++i) {
-        x[i] = static_cast<TypeParam>(static_cast<std::int64_t>(r.bits()) >> (sizeof(TypeParam) == 4 ? 40 + k % 9 : 8 + k % 40));
+        x[i] = static_cast<TypeParam>(static_cast<std::int64_t>(r.bits()) >>
+                                      (sizeof(TypeParam) == 4 ? 40 + k % 9 : 8 + k % 40));
         total[i] += x[i];
       }
       sum = k == 0 ? compressed(x, 0) : combined(Combine::add, sum, compressed(x, 0));

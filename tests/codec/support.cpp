@@ -40,7 +40,8 @@ const std::vector<Isa>& isas() {
 }
 
 Stream compress_raw(Type t, const void* x, std::size_t n, double eps, const Options& options) {
-  return made(compress_bound(t, n), [&](MutableBytes out, std::size_t* written) { return compress(t, x, n, eps, out, written, options); });
+  return made(compress_bound(t, n),
+              [&](MutableBytes out, std::size_t* written) { return compress(t, x, n, eps, out, written, options); });
 }
 
 Stream combined(Combine op, const Stream& a, const Stream& b, const Options& options) {
@@ -50,16 +51,19 @@ Stream combined(Combine op, const Stream& a, const Stream& b, const Options& opt
 
 Stream with_values(const Stream& a, const void* x, std::size_t n, const Options& options) {
   const std::size_t bound = combine_bound(info_of(a).type, n);
-  return made(bound, [&](MutableBytes out, std::size_t* written) { return add_values(a, x, n, out, written, options); });
+  return made(bound,
+              [&](MutableBytes out, std::size_t* written) { return add_values(a, x, n, out, written, options); });
 }
 
 Stream scaled(const Stream& a, std::int32_t k, const Options& options) {
   const Info info = info_of(a);
-  return made(combine_bound(info.type, info.count), [&](MutableBytes out, std::size_t* written) { return scale(a, k, out, written, options); });
+  return made(combine_bound(info.type, info.count),
+              [&](MutableBytes out, std::size_t* written) { return scale(a, k, out, written, options); });
 }
 
 Stream sliced(const Stream& a, std::uint64_t first, std::size_t n, const Options& options) {
-  return made(combine_bound(info_of(a).type, n), [&](MutableBytes out, std::size_t* written) { return slice(a, first, n, out, written, options); });
+  return made(combine_bound(info_of(a).type, n),
+              [&](MutableBytes out, std::size_t* written) { return slice(a, first, n, out, written, options); });
 }
 
 Stream joined(const Stream& a, const Stream& b, const Options& options) {

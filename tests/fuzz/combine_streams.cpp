@@ -40,7 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool made = agreed(room, call, &r);
     require(!made || !valid || validate(r) == Status::ok, "valid streams combine to valid ones");
     if (op == Combine::subtract || !valid) continue;
-    require(agreed(room, [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, b, a, out, w, o); }, &swapped) == made, "order does not matter for the status");
+    require(agreed(
+                room, [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, b, a, out, w, o); },
+                &swapped) == made,
+            "order does not matter for the status");
     if (!made) continue;
     if (op == Combine::add) {
       require(r == swapped, "the order of two summands does not matter");
@@ -49,13 +52,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // Of two exact sums that round to the same value, minimum and maximum keep the first, so only the values are the same.
     Stream y(ia.count * size_of(ia.type)), z(y.size());
     const Status first = decompress(r, y.data(), ia.count), second = decompress(swapped, z.data(), ia.count);
-    require(first == second && (first != Status::ok || y == z), "the order of two streams does not matter for minimum and maximum");
+    require(first == second && (first != Status::ok || y == z),
+            "the order of two streams does not matter for minimum and maximum");
   }
-  agreed(room, [&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, &r);
-  agreed(room, [&](MutableBytes out, std::size_t* w, const Options& o) { return slice(a, ia.count / 3, ia.count / 2, out, w, o); }, &r);
-  agreed(room, [&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); }, &r);
+  agreed(
+      room, [&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, &r);
+  agreed(
+      room,
+      [&](MutableBytes out, std::size_t* w, const Options& o) {
+        return slice(a, ia.count / 3, ia.count / 2, out, w, o);
+      },
+      &r);
+  agreed(
+      room, [&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); }, &r);
   Stream x(ia.count * size_of(ia.type));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = b[i % b.size()];
-  agreed(room, [&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, x.data(), ia.count, out, w, o); }, &r);
+  agreed(
+      room,
+      [&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, x.data(), ia.count, out, w, o); },
+      &r);
   return 0;
 }

@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!valid || wanted == Status::ok || wanted == Status::overflow, "what validate accepts decodes");
     for (const Isa isa : fast_isas()) {
       Stream z(info.count * value);
-      require(decompress(s, z.data(), info.count, with(isa), divisor) == wanted, "the same status on every instruction set");
+      require(decompress(s, z.data(), info.count, with(isa), divisor) == wanted,
+              "the same status on every instruction set");
       require(wanted != Status::ok || y == z, "the same values on every instruction set");
     }
     const std::uint64_t first = info.count / 3;
@@ -27,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Stream part(n * value);
     const Status sliced = decompress_slice(s, first, n, part.data(), {}, divisor);
     require(wanted != Status::ok || sliced == Status::ok, "a part of what decodes does");
-    require(wanted != Status::ok || n == 0 || std::memcmp(part.data(), y.data() + first * value, n * value) == 0, "a part decodes to that part");
+    require(wanted != Status::ok || n == 0 || std::memcmp(part.data(), y.data() + first * value, n * value) == 0,
+            "a part decodes to that part");
   }
   return 0;
 }

@@ -20,23 +20,27 @@ void round_trip(Type t, Blob& blob) {
   o.magnitude = std::isfinite(magnitude) ? magnitude : 0;
   Stream s(compress_bound(t, x.size()));
   std::size_t written = 0;
-  require(compress(t, x.data(), x.size(), eps, s, &written, o) == Status::ok, "compress succeeds within compress_bound");
+  require(compress(t, x.data(), x.size(), eps, s, &written, o) == Status::ok,
+          "compress succeeds within compress_bound");
   s.resize(written);
   s.shrink_to_fit();
   require(validate(s) == Status::ok, "compress writes valid streams");
   std::vector<T> y(x.size());
   require(decompress(s, y.data(), y.size(), o) == Status::ok, "what was compressed decompresses");
   for (std::size_t i = 0; i < x.size(); ++i)
-    require(same_bits(x[i], y[i]) || (std::isfinite(x[i]) && std::isfinite(y[i]) && within(x[i], y[i], eps)), "the bound holds");
+    require(same_bits(x[i], y[i]) || (std::isfinite(x[i]) && std::isfinite(y[i]) && within(x[i], y[i], eps)),
+            "the bound holds");
   for (const Isa isa : fast_isas()) {
     o.isa = isa;
     Stream again(compress_bound(t, x.size()));
-    require(compress(t, x.data(), x.size(), eps, again, &written, o) == Status::ok, "compress succeeds on every instruction set");
+    require(compress(t, x.data(), x.size(), eps, again, &written, o) == Status::ok,
+            "compress succeeds on every instruction set");
     again.resize(written);
     require(again == s, "one stream on every instruction set");
     std::vector<T> z(x.size());
     require(decompress(s, z.data(), z.size(), o) == Status::ok, "decompress succeeds on every instruction set");
-    require(x.empty() || std::memcmp(y.data(), z.data(), y.size() * sizeof(T)) == 0, "the same values on every instruction set");
+    require(x.empty() || std::memcmp(y.data(), z.data(), y.size() * sizeof(T)) == 0,
+            "the same values on every instruction set");
   }
 }
 

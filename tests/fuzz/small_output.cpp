@@ -18,7 +18,8 @@ void at_any_size(std::size_t bound, std::size_t choice, F f) {
   std::vector<Isa> all = fast_isas();
   all.push_back(Isa::reference);
   for (const Isa isa : all)
-    for (const std::size_t room : {choice % (length + 1), length - std::min(length, choice % 37), length, length + choice % 5000}) {
+    for (const std::size_t room :
+         {choice % (length + 1), length - std::min(length, choice % 37), length, length + choice % 5000}) {
       Stream out(room);
       std::size_t written = 0;
       const Status s = f(MutableBytes(out), &written, with(isa));
@@ -39,16 +40,34 @@ void small_output(Type t, Blob& blob) {
   const std::size_t n = x.size(), bound = combine_bound(t, n);
   Stream a(compress_bound(t, n)), b(compress_bound(t, n));
   std::size_t wa = 0, wb = 0;
-  require(compress(t, x.data(), n, eps, a, &wa) == Status::ok && compress(t, y.data(), n, eps, b, &wb) == Status::ok, "compress succeeds");
+  require(compress(t, x.data(), n, eps, a, &wa) == Status::ok && compress(t, y.data(), n, eps, b, &wb) == Status::ok,
+          "compress succeeds");
   a.resize(wa);
   b.resize(wb);
   switch (choice % 6) {
-    case 0: return at_any_size(compress_bound(t, n), choice, [&](MutableBytes out, std::size_t* w, const Options& o) { return compress(t, x.data(), n, eps, out, w, o); });
-    case 1: return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, y.data(), n, out, w, o); });
-    case 2: return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(Combine::subtract, a, b, out, w, o); });
-    case 3: return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(Combine::max, a, b, out, w, o); });
-    case 4: return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); });
-    case 5: return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) { return slice(a, n / 3, n / 2, out, w, o); });
+    case 0:
+      return at_any_size(compress_bound(t, n), choice, [&](MutableBytes out, std::size_t* w, const Options& o) {
+        return compress(t, x.data(), n, eps, out, w, o);
+      });
+    case 1:
+      return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) {
+        return add_values(a, y.data(), n, out, w, o);
+      });
+    case 2:
+      return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) {
+        return combine(Combine::subtract, a, b, out, w, o);
+      });
+    case 3:
+      return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) {
+        return combine(Combine::max, a, b, out, w, o);
+      });
+    case 4:
+      return at_any_size(bound, choice,
+                         [&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); });
+    case 5:
+      return at_any_size(bound, choice, [&](MutableBytes out, std::size_t* w, const Options& o) {
+        return slice(a, n / 3, n / 2, out, w, o);
+      });
   }
 }
 
