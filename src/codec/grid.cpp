@@ -51,7 +51,8 @@ Grid<float> make_grid<float>(double eps, double width) noexcept {
   // The grid may have been chosen by somebody else: judge the hair that there is. 22 significant bits are part of the proof.
   const double h = 1 - width / eps / 2;
   if (h > 0x1p-14 && eps < 0x1p126 && round_down(width, 22) == width)
-    g.safe_code = std::floor(std::min(8191.0, (std::min(h, 0.25) - 0x1p-14) * 0x1p22));
+    g.safe_code32 = std::floor(std::min(0x1p21 - 1, (std::min(h, 0.25) - 0x1p-14) * 0x1p22));
+  g.safe_code = std::min(8191.0, g.safe_code32);
   return g;
 }
 
@@ -65,7 +66,8 @@ Grid<double> make_grid<double>(double eps, double width) noexcept {
   g.eps_e = eps * (1 - 0x1p-16);
   const double h = 1 - width / eps / 2;
   if (h > 0x1p-14 && width > 0x1p-960 && width < 0x1p960)
-    g.safe_code = std::floor(std::min(double{0x7fffffff}, (std::min(h, 0.25) - 0x1p-14) * 0x1p51));
+    g.safe_code32 = std::floor(std::min(double{0x7fffffff}, (std::min(h, 0.25) - 0x1p-14) * 0x1p51));
+  g.safe_code = g.safe_code32;
   return g;
 }
 

@@ -98,10 +98,6 @@ STRETTO_INLINE std::uint8_t* add_same(const NarrowGroup& a, const NarrowGroup& b
   return p;
 }
 
-STRETTO_INLINE bool has_zeros(__m256i w) noexcept {
-  return _mm256_testn_epi8_mask(w, w) != 0;
-}
-
 template <bool kNegate>
 STRETTO_INLINE std::uint8_t* add_equal_orders(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
   const bool ua = a.predictor == Predictor::none_unsigned, ub = b.predictor == Predictor::none_unsigned;

@@ -65,22 +65,42 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   return least_cost(c0, c1, c2);
 }
 
+// The ORs of the sixteen words of a, b, c, d, each in a word of its own.
+STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {
+  const __m512i v = merge64(merge32(a, b), merge32(c, d));  // words a b c d in each lane
+  const __m256i w = _mm256_or_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+  return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
+}
+
 // Codes of 32 bits.
 static inline int choose_order32(const std::int32_t* q) noexcept {
-  int c0 = 0, unsigned_c0 = 0, c1 = 0, c2 = 0;
+  __m512i m[20];
   __m512i any_negative = _mm512_setzero_si512();
-  const auto bits = [](__m512i v) { return 32 - static_cast<int>(_lzcnt_u32(static_cast<unsigned>(_mm512_reduce_or_epi32(magnitude32(v))))); };
-  for (int start = 112; start <= 912; start += 160) {
-    const __m512i q0 = _mm512_loadu_si512(q + start), q1 = _mm512_loadu_si512(q + start - 1), q2 = _mm512_loadu_si512(q + start - 2);
+  m[18] = m[19] = any_negative;
+  for (int k = 0; k < 6; ++k) {
+    const std::int32_t* p = q + 112 + 160 * k;
+    const __m512i q0 = _mm512_loadu_si512(p), q1 = _mm512_loadu_si512(p - 1), q2 = _mm512_loadu_si512(p - 2);
     const __m512i d = _mm512_sub_epi32(q0, q1);
     any_negative = _mm512_or_si512(any_negative, q0);
-    const int b0 = bits(q0), b1 = bits(d), b2 = bits(_mm512_sub_epi32(d, _mm512_sub_epi32(q1, q2)));
-    unsigned_c0 += b0;
-    c0 += b0 + (b0 > 0);
-    c1 += b1 + (b1 > 0);
-    c2 += b2 + (b2 > 0);
+    m[k] = magnitude32(q0);
+    m[6 + k] = magnitude32(d);
+    m[12 + k] = magnitude32(_mm512_sub_epi32(d, _mm512_sub_epi32(q1, q2)));
   }
-  return least_cost(_mm512_movepi32_mask(any_negative) ? c0 : unsigned_c0, c1, c2);
+  // Word i of `bits`, then of `rest`: the bit length for m[i].
+  __m512i bits = _mm512_castsi128_si512(or_each(m[0], m[1], m[2], m[3]));
+  bits = _mm512_inserti32x4(bits, or_each(m[4], m[5], m[6], m[7]), 1);
+  bits = _mm512_inserti32x4(bits, or_each(m[8], m[9], m[10], m[11]), 2);
+  bits = _mm512_inserti32x4(bits, or_each(m[12], m[13], m[14], m[15]), 3);
+  __m512i rest = _mm512_zextsi128_si512(or_each(m[16], m[17], m[18], m[19]));
+  const __m512i top = _mm512_set1_epi32(32), one = _mm512_set1_epi32(1);
+  const auto plus = static_cast<__mmask16>(_mm512_movepi32_mask(any_negative) ? 0xffff : 0xffc0);
+  const __mmask16 some = _mm512_test_epi32_mask(bits, bits), some_rest = _mm512_test_epi32_mask(rest, rest);
+  bits = _mm512_sub_epi32(top, _mm512_lzcnt_epi32(bits));
+  rest = _mm512_sub_epi32(top, _mm512_lzcnt_epi32(rest));
+  bits = _mm512_mask_add_epi32(bits, some & plus, bits, one);
+  rest = _mm512_mask_add_epi32(rest, some_rest, rest, one);
+  return least_cost(_mm512_mask_reduce_add_epi32(0x003f, bits), _mm512_mask_reduce_add_epi32(0x0fc0, bits),
+                    _mm512_mask_reduce_add_epi32(0xf000, bits) + _mm512_reduce_add_epi32(rest));
 }
 
 STRETTO_AVX512_END

@@ -5,67 +5,13 @@
 // follows fits 16-bit words. Other groups of finite, larger codes go through 32-bit words with the check in compress_wide.cpp.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/avx512/quantise.hpp"
 
 namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
 namespace {
-
-// What quantising a group into 16-bit words found.
-struct Quantised {
-  bool safe;
-  std::int32_t least, most;
-};
-
-// Even words of a (low halves of 32-bit words), then those of b.
-STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
-  alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
-                                                          32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
-  return _mm512_permutex2var_epi16(a, _mm512_load_si512(kEven), b);
-}
-STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
-  alignas(64) static constexpr std::uint32_t kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
-  return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
-}
-
-STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
-  const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
-  __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
-  for (int b = 0; b < kBlocks; ++b) {
-    const __m512i s0 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b), r, magic));
-    const __m512i s1 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b + 16), r, magic));
-    least = _mm512_min_epu32(least, _mm512_min_epu32(s0, s1));
-    most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
-    _mm512_store_si512(q + 32 * b, pack16(s0, s1));
-  }
-  // Infinities, NaN and large values of either sign lie outside as unsigned integers.
-  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code);
-  const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
-          static_cast<std::int32_t>(hi - zero)};
-}
-
-STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std::int16_t* q) noexcept {
-  const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
-  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
-  for (int b = 0; b < kBlocks; ++b) {
-    __m512i s[4];
-    for (int k = 0; k < 4; ++k) s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 32 * b + 8 * k), r, magic));
-    least = _mm512_min_epu64(least, _mm512_min_epu64(_mm512_min_epu64(s[0], s[1]), _mm512_min_epu64(s[2], s[3])));
-    most = _mm512_max_epu64(most, _mm512_max_epu64(_mm512_max_epu64(s[0], s[1]), _mm512_max_epu64(s[2], s[3])));
-    _mm512_store_si512(q + 32 * b, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
-  }
-  const std::uint64_t zero = 0x4338000000000000, bound = g.safe_code > 8191 ? 8191 : static_cast<std::uint64_t>(g.safe_code);
-  const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
-          static_cast<std::int32_t>(hi - zero)};
-}
-
-STRETTO_INLINE std::uint64_t code_bound(const Quantised& q) noexcept {
-  const std::int32_t below = -q.least;
-  return static_cast<std::uint64_t>(below > q.most ? below : q.most);
-}
 
 STRETTO_INLINE Predictor choose16(const std::int16_t* q, std::int32_t least) noexcept {
   return predictor_of(choose_order16(q), least < 0);
@@ -79,6 +25,10 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));
   return encode(choose16(q, found.least), q, out, [](std::uint8_t* p) { return p; });
+}
+
+STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
 }
 
 // Residuals e of a block plus the block of width wa at pa, written to p; its width.
@@ -105,8 +55,7 @@ STRETTO_INLINE unsigned add_block16(__m512i e, const std::uint8_t* pa, unsigned 
 template <Predictor kPredictor>
 STRETTO_INLINE std::size_t add_encode16(const NarrowGroup& a, const std::int16_t* q, std::int32_t base, std::int32_t slope,
                                         std::uint8_t* out) noexcept {
-  const auto sum = [](std::int32_t u, std::int32_t v) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v)); };
-  std::uint8_t* p = write_head(kPredictor, sum(a.base, base), sum(a.slope, slope), out);
+  std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
   const std::uint8_t* pa = a.planes;
   Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
   WidthReader from_a{a.widths};
@@ -126,6 +75,60 @@ STRETTO_INLINE std::size_t add_encode16(const NarrowGroup& a, const std::int16_t
   return finish_group(to.widths, out, p);
 }
 
+// The same for codes of 32 bits.
+template <Predictor kPredictor>
+STRETTO_INLINE std::size_t add_encode32(const NarrowGroup& a, const std::int32_t* q, std::int32_t base, std::int32_t slope,
+                                        std::uint8_t* out) noexcept {
+  constexpr bool kUnsigned = kPredictor == Predictor::none_unsigned;
+  std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
+  const std::uint8_t* pa = a.planes;
+  Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
+  WidthReader from_a{a.widths};
+  WidthWriter to{_mm256_setzero_si256()};
+  for (int i = 0; i < kBlocks; i += 8) {
+    std::uint64_t next_a = next8(from_a), written = 0;
+    for (int j = 0; j < 8; ++j, q += 32, next_a >>= 8) {
+      const Pair e = next(residuals, Pair{_mm512_load_si512(q), _mm512_load_si512(q + 16)});
+      const unsigned wa = next_a & 0xff;
+      const Pair f = read_pair<kUnsigned>(pa, wa);
+      const unsigned w = write_block32<kUnsigned>(_mm512_add_epi32(e.v0, f.v0), _mm512_add_epi32(e.v1, f.v1), p);
+      written |= std::uint64_t{w} << (8 * j);
+      p += 4 * w;
+      pa += 4 * wa;
+    }
+    push8(to, written);
+  }
+  return finish_group(to.widths, out, p);
+}
+
+// Base and slope with which codes of predictor `own` enter a sum whose predictor is `result`, not lower. Raised ones keep their base and
+// have no slope (docs/format.md, Sums).
+template <class Code>
+STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std::int32_t* base, std::int32_t* slope) noexcept {
+  *base = *slope = 0;
+  if (own == Predictor::first) *base = q[0];
+  if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
+}
+
+template <class T>
+STRETTO_INLINE std::size_t add_values32(const NarrowGroup& group, const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int32_t q[kGroup];
+  const Quantised found = quantise32(x, grid, q);
+  if (!found.safe) return kDeclined;
+  const Predictor own = predictor_of(choose_order32(q), found.least < 0);
+  if (group.predictor < own) return kDeclined;
+  note_bound(tally, code_bound(found));
+  std::int32_t base = 0, slope = 0;
+  entering(own, group.predictor, q, &base, &slope);
+  switch (group.predictor) {
+    case Predictor::none_unsigned: return add_encode32<Predictor::none_unsigned>(group, q, 0, 0, out);
+    case Predictor::none_signed: return add_encode32<Predictor::none_signed>(group, q, 0, 0, out);
+    case Predictor::first: return add_encode32<Predictor::first>(group, q, base, slope, out);
+    case Predictor::second: break;
+  }
+  return add_encode32<Predictor::second>(group, q, base, slope, out);
+}
+
 template <class T>
 STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                                       std::uint8_t* out, Tally* tally) noexcept {
@@ -134,6 +137,10 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
   alignas(64) std::int16_t q[kGroup];
   const Quantised found = quantise16(x, grid, q);
   const Predictor own = found.safe ? choose16(q, found.least) : Predictor::none_unsigned;
+  if (!found.safe) {
+    const std::size_t n = add_values32(group, x, grid, out, tally);
+    if (n != kDeclined) return n;
+  }
   if (!found.safe || group.predictor < own) {  // in two steps
     std::uint8_t compressed[kKernelRoom];
     const std::size_t n = compress(x, grid, compressed, tally);
@@ -141,12 +148,7 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
   }
   note_bound(tally, code_bound(found));
   std::int32_t base = 0, slope = 0;
-  if (group.predictor == own) {
-    if (own == Predictor::first) fresh<Predictor::first>(q, &base, &slope);
-    if (own == Predictor::second) fresh<Predictor::second>(q, &base, &slope);
-  } else if (own == Predictor::first) {
-    base = q[0];  // raised: the base stays, and there is no slope
-  }
+  entering(own, group.predictor, q, &base, &slope);
   switch (group.predictor) {
     case Predictor::none_unsigned: return add_encode16<Predictor::none_unsigned>(group, q, 0, 0, out);
     case Predictor::none_signed: return add_encode16<Predictor::none_signed>(group, q, 0, 0, out);

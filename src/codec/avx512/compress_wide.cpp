@@ -4,6 +4,7 @@
 
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/avx512/quantise.hpp"
 #include "codec/exception_map.hpp"
 
 namespace stretto::codec::avx512 {
@@ -182,8 +183,18 @@ std::size_t verbatim(const T* x, std::uint8_t* out, Tally* tally) noexcept {
 }
 
 template <class T>
+std::size_t compress_unchecked(const Quantised& found, const T* x, const std::int32_t* q, std::uint8_t* out, Tally* tally) noexcept {
+  const std::size_t words = encode(predictor_of(choose_order32(q), found.least < 0), q, out, [](std::uint8_t* p) { return p; });
+  if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
+  note_bound(tally, code_bound(found));
+  return words;
+}
+
+template <class T>
 std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
+  const Quantised found = quantise32(x, grid, q);
+  if (found.safe) return compress_unchecked(found, x, q, out, tally);
   Lanes lanes;
   __m512i bits = _mm512_setzero_si512(), most = bits;
   std::uint32_t exceptions = 0;

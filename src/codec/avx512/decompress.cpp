@@ -3,6 +3,7 @@
 // Differences up to 8 bits wide are summed four at a time by byte dot products (VPDPBUSD), up to 16 bits two at a time by word dot
 // products (VPDPWSSD), with a prefix sum over the eight or sixteen partial sums between; wider ones in 32-bit words.
 #include <cstring>
+#include <type_traits>
 
 #include "codec/avx512/group.hpp"
 #include "codec/avx512/kernels.hpp"
@@ -74,7 +75,10 @@ STRETTO_INLINE __m512i prefix16(__m512i v) noexcept {
   v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 12));
   return _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 8));
 }
-STRETTO_INLINE __m512i last16(__m512i v) noexcept { return _mm512_permutexvar_epi32(_mm512_set1_epi32(15), v); }
+STRETTO_INLINE __m512i last16(__m512i v) noexcept {
+  v = _mm512_shuffle_i32x4(v, v, 0xff);
+  return _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
+}
 // Word 7 of v everywhere.
 STRETTO_INLINE __m512i last8(__m256i v) noexcept {
   return _mm512_permutexvar_epi32(_mm512_set1_epi32(7), _mm512_castsi256_si512(v));
@@ -152,6 +156,65 @@ STRETTO_INLINE Pair second_block(const std::uint8_t* p, unsigned w, __m512i* dif
   return {q0, q1};
 }
 
+// Two blocks of at most 8 bits at once: sixteen quads.
+struct Four {
+  __m512i v[4];
+};
+STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
+
+struct FirstBlocks {
+  __m512i code;
+  __m512i ones, shares, quad[4];
+};
+STRETTO_INLINE FirstBlocks first_state(__m512i code) noexcept {
+  const __m512i low = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+  const auto quad = [&](int k) { return pinned(_mm512_add_epi32(low, _mm512_set1_epi32(4 * k))); };
+  return {code, weights(0x01010101), pinned(_mm512_set4_epi32(0x01010101, 0x00010101, 0x00000101, 0x00000001)),
+          {quad(0), quad(1), quad(2), quad(3)}};
+}
+STRETTO_INLINE Four two(FirstBlocks& s, __m512i e) noexcept {
+  const __m512i total = _mm512_dpbusd_epi32(_mm512_setzero_si512(), s.ones, e);
+  const __m512i upto = prefix16(total);
+  const __m512i before = _mm512_add_epi32(_mm512_sub_epi32(upto, total), s.code);
+  s.code = _mm512_add_epi32(s.code, last16(upto));
+  Four q;
+  for (int k = 0; k < 4; ++k)
+    q.v[k] = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(s.quad[k], before), s.shares, _mm512_permutexvar_epi32(s.quad[k], e));
+  return q;
+}
+
+struct SecondBlocks {
+  __m512i difference, code;
+  __m512i ones, weight[4], turn;
+};
+STRETTO_INLINE SecondBlocks second_state(__m512i difference, __m512i code) noexcept {
+  return {difference, code, weights(0x01010101), {weights(0x00000001), weights(0x00000102), weights(0x00010203), weights(0x01020304)},
+          pinned(_mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0))};
+}
+STRETTO_INLINE Four two(SecondBlocks& s, __m512i e) noexcept {
+  const __m512i total = _mm512_dpbusd_epi32(_mm512_setzero_si512(), s.ones, e);
+  const __m512i upto = prefix16(total);
+  const __m512i d = _mm512_add_epi32(_mm512_sub_epi32(upto, total), s.difference);
+  const __m512i rise = _mm512_dpbusd_epi32(_mm512_slli_epi32(d, 2), s.weight[3], e);
+  const __m512i risen = prefix16(rise);
+  const __m512i c = _mm512_add_epi32(_mm512_sub_epi32(risen, rise), s.code);
+  s.difference = _mm512_add_epi32(s.difference, last16(upto));
+  s.code = _mm512_add_epi32(s.code, last16(risen));
+  // The m-th codes of all quads at once, quad 4 k + l in word 4 l + k, so that two unpackings bring them into order.
+  const __m512i et = _mm512_permutexvar_epi32(s.turn, e), dt = _mm512_permutexvar_epi32(s.turn, d);
+  __m512i at = _mm512_add_epi32(_mm512_permutexvar_epi32(s.turn, c), dt);
+  const __m512i q0 = _mm512_dpbusd_epi32(at, s.weight[0], et);
+  at = _mm512_add_epi32(at, dt);
+  const __m512i q1 = _mm512_dpbusd_epi32(at, s.weight[1], et);
+  at = _mm512_add_epi32(at, dt);
+  const __m512i q2 = _mm512_dpbusd_epi32(at, s.weight[2], et);
+  const __m512i q3 = _mm512_dpbusd_epi32(_mm512_add_epi32(at, dt), s.weight[3], et);
+  const __m512i low01 = _mm512_unpacklo_epi32(q0, q1), low23 = _mm512_unpacklo_epi32(q2, q3);
+  const __m512i high01 = _mm512_unpackhi_epi32(q0, q1), high23 = _mm512_unpackhi_epi32(q2, q3);
+  return {{_mm512_unpacklo_epi64(low01, low23), _mm512_unpackhi_epi64(low01, low23), _mm512_unpacklo_epi64(high01, high23),
+           _mm512_unpackhi_epi64(high01, high23)}};
+}
+
 template <bool kUnsigned>
 STRETTO_INLINE Pair plain_block(const std::uint8_t* p, unsigned w) noexcept {
   if (__builtin_expect(w <= 8, 1)) {
@@ -163,32 +226,66 @@ STRETTO_INLINE Pair plain_block(const std::uint8_t* p, unsigned w) noexcept {
   return read_pair<kUnsigned>(p, w);
 }
 
+// What each predictor does with one block of any width, and with two of at most 8 bits.
+template <bool kUnsigned>
+struct PlainBlocks {};
+template <bool kUnsigned>
+STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned w) noexcept {
+  return plain_block<kUnsigned>(p, w);
+}
+STRETTO_INLINE Pair one(FirstBlocks& s, const std::uint8_t* p, unsigned w) noexcept { return first_block(p, w, &s.code); }
+STRETTO_INLINE Pair one(SecondBlocks& s, const std::uint8_t* p, unsigned w) noexcept {
+  return second_block(p, w, &s.difference, &s.code);
+}
+
+template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
+STRETTO_INLINE void decode_pairs(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
+  constexpr bool kPairs = !std::is_same_v<Blocks, PlainBlocks<true>> && !std::is_same_v<Blocks, PlainBlocks<false>>;
+  const std::uint8_t* p = g.planes;
+  WidthReader widths{g.widths};
+  for (int i = 0; i < kBlocks; i += 8) {
+    std::uint64_t w8 = next8(widths);
+    for (int j = 0; j < 8;) {
+      const unsigned w0 = w8 & 0xff, w1 = w8 >> 8 & 0xff;
+      if constexpr (kPairs) {
+        if (j % 2 == 0 && __builtin_expect(w0 <= 8 && w1 <= 8, 1)) {
+          const Four q = two(blocks, read_bytes2<false, kZeros>(p, 4 * w0, 4 * w1));
+          for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
+          p += 4 * (w0 + w1);
+          y += 64;
+          w8 >>= 16;
+          j += 2;
+          continue;
+        }
+      }
+      const Pair q = one(blocks, p, w0);
+      put_codes<kProduct, kMean, kStream>(q.v0, s, y);
+      put_codes<kProduct, kMean, kStream>(q.v1, s, y + 16);
+      p += 4 * w0;
+      y += 32;
+      w8 >>= 8;
+      ++j;
+    }
+  }
+}
+
+template <Product kProduct, bool kMean, bool kStream, class T, class Blocks>
+STRETTO_INLINE void decode_blocks(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
+  if (has_zeros(g.widths))
+    decode_pairs<kProduct, kMean, kStream, true>(g, s, blocks, y);
+  else
+    decode_pairs<kProduct, kMean, kStream, false>(g, s, blocks, y);
+}
+
 template <Product kProduct, bool kMean, bool kStream, class T>
 STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept {
-  const std::uint8_t* p = g.planes;
-  const auto blocks = [&](auto next) {
-    WidthReader widths{g.widths};
-    for (int i = 0; i < kBlocks; i += 8) {
-      std::uint64_t w8 = next8(widths);
-      for (int j = 0; j < 8; ++j, w8 >>= 8, y += 32) {
-        const unsigned w = w8 & 0xff;
-        const Pair q = next(p, w);
-        put_codes<kProduct, kMean, kStream>(q.v0, s, y);
-        put_codes<kProduct, kMean, kStream>(q.v1, s, y + 16);
-        p += 4 * w;
-      }
-    }
-  };
-  __m512i code = _mm512_set1_epi32(g.base), difference = _mm512_set1_epi32(g.slope);
+  const __m512i base = _mm512_set1_epi32(g.base);
   switch (g.predictor) {
-    case Predictor::none_unsigned:
-      return blocks([](const std::uint8_t* at, unsigned w) { return plain_block<true>(at, w); });
-    case Predictor::none_signed:
-      return blocks([](const std::uint8_t* at, unsigned w) { return plain_block<false>(at, w); });
-    case Predictor::first:
-      return blocks([&](const std::uint8_t* at, unsigned w) { return first_block(at, w, &code); });
+    case Predictor::none_unsigned: return decode_blocks<kProduct, kMean, kStream>(g, s, PlainBlocks<true>{}, y);
+    case Predictor::none_signed: return decode_blocks<kProduct, kMean, kStream>(g, s, PlainBlocks<false>{}, y);
+    case Predictor::first: return decode_blocks<kProduct, kMean, kStream>(g, s, first_state(base), y);
     case Predictor::second:
-      return blocks([&](const std::uint8_t* at, unsigned w) { return second_block(at, w, &difference, &code); });
+      return decode_blocks<kProduct, kMean, kStream>(g, s, second_state(_mm512_set1_epi32(g.slope), base), y);
   }
 }
 

@@ -134,8 +134,14 @@ STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
 // Writes a block of 32-bit residuals (128 bytes may be touched); its width.
 template <bool kUnsigned>
 STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) noexcept {
-  const __m512i low = low_planes(e0, e1), high = high_planes(e0, e1);
+  const __m512i low = low_planes(e0, e1);
   _mm512_storeu_si512(p, low);
+  // Most blocks fit 16 bits.
+  const __m512i half = _mm512_set1_epi32(kUnsigned ? 0 : 0x8000);
+  const __m512i beyond = _mm512_or_si512(_mm512_add_epi32(e0, half), _mm512_add_epi32(e1, half));
+  if (__builtin_expect(_mm512_test_epi32_mask(beyond, _mm512_set1_epi32(static_cast<int>(0xffff0000))) == 0, 1))
+    return kUnsigned ? unsigned_width(low) : signed_width(low);
+  const __m512i high = high_planes(e0, e1);
   _mm512_storeu_si512(p + 64, high);
   std::uint32_t differ = 0;
   if constexpr (kUnsigned) {
@@ -283,6 +289,10 @@ STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std:
   *widths = w;
   *begin = end;
   return true;
+}
+
+STRETTO_INLINE bool has_zeros(__m256i w) noexcept {
+  return _mm256_testn_epi8_mask(w, w) != 0;
 }
 
 // Sum of the 32 widths, or -1 if one exceeds `most`.

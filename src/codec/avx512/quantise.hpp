@@ -1,0 +1,98 @@
+// Values to codes that need no check (AVX-512): one fused multiply-add puts the code into the low bits of a float, and the least and
+// greatest of these tell afterwards whether all values were such.
+#pragma once
+
+#include "codec/avx512/target.hpp"
+#include "codec/format.hpp"
+#include "codec/grid.hpp"
+
+namespace stretto::codec::avx512 {
+
+STRETTO_AVX512_BEGIN
+
+// What quantising a group without checks found: whether all codes were safe (Grid), and their range.
+struct Quantised {
+  bool safe;
+  std::int32_t least, most;
+};
+
+// Even words of a (low halves of 32-bit words), then those of b.
+STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
+  alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                                          32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+  return _mm512_permutex2var_epi16(a, _mm512_load_si512(kEven), b);
+}
+STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
+  alignas(64) static constexpr std::uint32_t kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+  return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
+}
+
+STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
+  const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
+  __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
+  for (int b = 0; b < kBlocks; ++b) {
+    const __m512i s0 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b), r, magic));
+    const __m512i s1 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b + 16), r, magic));
+    least = _mm512_min_epu32(least, _mm512_min_epu32(s0, s1));
+    most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
+    _mm512_store_si512(q + 32 * b, pack16(s0, s1));
+  }
+  // Infinities, NaN and large values of either sign lie outside as unsigned integers.
+  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code);
+  const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
+          static_cast<std::int32_t>(hi - zero)};
+}
+
+STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std::int16_t* q) noexcept {
+  const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
+  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
+  for (int b = 0; b < kBlocks; ++b) {
+    __m512i s[4];
+    for (int k = 0; k < 4; ++k) s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 32 * b + 8 * k), r, magic));
+    least = _mm512_min_epu64(least, _mm512_min_epu64(_mm512_min_epu64(s[0], s[1]), _mm512_min_epu64(s[2], s[3])));
+    most = _mm512_max_epu64(most, _mm512_max_epu64(_mm512_max_epu64(s[0], s[1]), _mm512_max_epu64(s[2], s[3])));
+    _mm512_store_si512(q + 32 * b, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
+  }
+  const std::uint64_t zero = 0x4338000000000000, bound = g.safe_code > 8191 ? 8191 : static_cast<std::uint64_t>(g.safe_code);
+  const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
+          static_cast<std::int32_t>(hi - zero)};
+}
+
+STRETTO_INLINE Quantised quantise32(const float* x, const Grid<float>& g, std::int32_t* q) noexcept {
+  const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
+  const __m512i origin = _mm512_castps_si512(magic);
+  __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
+  for (int i = 0; i < kGroup; i += 16) {
+    const __m512i s = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + i), r, magic));
+    least = _mm512_min_epu32(least, s);
+    most = _mm512_max_epu32(most, s);
+    _mm512_store_si512(q + i, _mm512_sub_epi32(s, origin));
+  }
+  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code32);
+  const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero), static_cast<std::int32_t>(hi - zero)};
+}
+STRETTO_INLINE Quantised quantise32(const double* x, const Grid<double>& g, std::int32_t* q) noexcept {
+  const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
+  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
+  for (int i = 0; i < kGroup; i += 8) {
+    const __m512i s = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + i), r, magic));
+    least = _mm512_min_epu64(least, s);
+    most = _mm512_max_epu64(most, s);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(q + i), _mm512_cvtepi64_epi32(s));
+  }
+  const std::uint64_t zero = 0x4338000000000000, bound = static_cast<std::uint64_t>(g.safe_code32);
+  const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero), static_cast<std::int32_t>(hi - zero)};
+}
+
+STRETTO_INLINE std::uint64_t code_bound(const Quantised& q) noexcept {
+  const std::int64_t below = -std::int64_t{q.least}, above = q.most;
+  return static_cast<std::uint64_t>(below > above ? below : above);
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512
