@@ -33,7 +33,10 @@ Measured measure(std::span<const T> x, double eps) {
   const auto out = std::make_unique_for_overwrite<std::byte[]>(room);
   const auto y = std::make_unique_for_overwrite<T[]>(x.size());
   std::size_t written = 0;
-  bench::require(codec::compress(type, x.data(), x.size(), eps, {out.get(), room}, &written), "compress");
+  codec::Options options;  // the magnitude of real values, as a bound relative to the range knows it
+  for (const T v : x)
+    if (std::fabs(v) < 1e19) options.magnitude = std::max(options.magnitude, static_cast<double>(std::fabs(v)));
+  bench::require(codec::compress(type, x.data(), x.size(), eps, {out.get(), room}, &written, options), "compress");
   bench::require(codec::decompress({out.get(), written}, y.get(), x.size()), "decompress");
   codec::Info info;
   bench::require(codec::inspect({out.get(), written}, &info), "inspect");

@@ -1,7 +1,9 @@
 // One data set in the codec at one bound: what is timed on our side, and the check that the results are right.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <string>
@@ -21,6 +23,9 @@ class Ours {
   // Data of `count` values: `values` tiled, and the same from a third of it on, so that the two summands differ.
   void load(std::span<const T> values, std::size_t count) {
     count_ = count;
+    magnitude_ = 0;  // of real values: fills are not what the grid is for
+    for (const T v : values)
+      if (std::fabs(v) < 1e19) magnitude_ = std::max(magnitude_, static_cast<double>(std::fabs(v)));
     for (Buffer* b : {&x_, &other_, &y_}) b->reserve(bytes());
     tile(values, 0, {x_.as<T>(), count});
     tile(values, values.size() / 3 + 17, {other_.as<T>(), count});
@@ -30,6 +35,7 @@ class Ours {
   void bound(double eps, bool checksum = false) {
     codec::Options o;
     o.checksum = checksum;
+    o.magnitude = magnitude_;  // as a bound relative to the range knows it
     eps_ = eps;
     for (Buffer* b : {&a_, &b_, &out_}) b->reserve(codec::compress_bound(kType, count_));
     require(codec::compress(kType, x(), count_, eps, a_.bytes(), &a_bytes_, o), "compress");
@@ -87,7 +93,8 @@ class Ours {
   codec::Bytes a_stream() const { return a_.bytes().first(a_bytes_); }
   codec::Bytes b_stream() const { return b_.bytes().first(b_bytes_); }
 
-  void compress(const codec::Options& o) {
+  void compress(codec::Options o) {
+    o.magnitude = magnitude_;
     require(codec::compress(kType, x(), count_, eps_, out_.bytes(), &written_, o), "compress");
   }
   void add(const codec::Options& o) {
@@ -101,7 +108,7 @@ class Ours {
 
   Buffer x_, other_, y_, a_, b_, out_;
   std::size_t count_ = 0, a_bytes_ = 0, b_bytes_ = 0, written_ = 0;
-  double eps_ = 0;
+  double eps_ = 0, magnitude_ = 0;
 };
 
 }  // namespace stretto::bench

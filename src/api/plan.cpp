@@ -1,5 +1,6 @@
 #include "api/plan.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -99,6 +100,8 @@ Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Sc
     e.payload.type = payload_type(call.type);
     e.payload.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
     e.payload.eps = plan->eps;
+    if (o.bound_kind == STRETTO_BOUND_RELATIVE && plan->eps > 0)
+      e.payload.magnitude = std::max(std::fabs(agreed.lo), std::fabs(agreed.hi));
     e.options.segment_bytes = choice.segment;
     e.options.timeout = timeout_of(o);
     schedule::Request request;

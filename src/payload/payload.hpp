@@ -36,6 +36,7 @@ struct Spec {
   double eps = 0;         // absolute bound for each contribution; ignored by raw and by integers (lossless)
   UserFunction user{};    // op == user
   bool checksum = false;  // streams carry and verify a CRC-32C
+  double magnitude = 0;   // largest |value| of any contribution, if known (codec::Options); the same on every rank
 };
 
 // Checks a spec before anything moves: the operation on the type (when `reduces`), a bound that is finite and positive.

@@ -49,6 +49,7 @@ void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Para
   pool_ = pool;
   options_ = {};
   options_.checksum = spec.checksum;
+  options_.magnitude = spec.magnitude;
   options_.parallel = parallel;
   seconds_ = {};
 }
