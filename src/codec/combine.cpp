@@ -54,6 +54,12 @@ Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcep
   return Status::ok;
 }
 
+std::size_t add_filled(const Kernels& kernels, Type type, const std::uint8_t* a, std::size_t words_a, const std::uint8_t* b,
+                       std::size_t words_b, bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+  const auto kernel = type == Type::f64 ? kernels.f64.add_filled : kernels.f32.add_filled;
+  return kernel && !is_integer(type) ? kernel(a, words_a, b, words_b, negate_b, out, tally) : kDeclined;
+}
+
 PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, const ResultSpec& spec, const Kernels& kernels,
                         StreamWriter& writer, std::uint64_t first, std::uint64_t last, std::uint8_t* p,
                         std::uint8_t* end) noexcept {
@@ -69,7 +75,11 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
     std::size_t words = kDeclined;
     if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom) {
       const std::uint8_t *ra = readable_a.at(ga, wa, a.end()), *rb = readable_b.at(gb, wb, b.end());
-      if (ra && rb) words = kernels.add(ra, wa, rb, wb, op == Combine::subtract, p);
+      if (ra && rb) {
+        words = kernels.add(ra, wa, rb, wb, op == Combine::subtract, p);
+        if (words == kDeclined && (a.info.exceptions || b.info.exceptions))
+          words = add_filled(kernels, spec.type, ra, wa, rb, wb, op == Combine::subtract, p, &r.tally);
+      }
     }
     if (words == kDeclined) {
       GroupView va, vb;

@@ -117,8 +117,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       std::uint8_t compressed[kKernelRoom];
       ReadableGroup readable_a;
       const std::uint8_t* ga = first < last ? a.group(first) : nullptr;
-      Tally own;  // of x
-      Tally sums;
+      Tally own, sums, fast;  // of x; of the sums; as kernels report
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
@@ -128,7 +127,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           const auto& k = float_kernels<T>(kernels);
           if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom) {
             if (const std::uint8_t* readable = readable_a.at(ga, words_a, a.end()))
-              words = k.add_values(readable, words_a, v, encoder.grid, p, &own);
+              words = k.add_values(readable, words_a, v, encoder.grid, p, &fast);
           }
         }
         if (words == kDeclined) {
@@ -153,8 +152,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         ga += 4 * words_a;
       }
       r.end = p;
-      r.tally.bound = own.bound;
-      r.tally.exceptions = sums.exceptions;
+      r.tally.bound = std::max(own.bound, fast.bound);
+      r.tally.exceptions = sums.exceptions + fast.exceptions;
       return r;
     };
     const auto reserve = [&](std::uint64_t first, std::uint64_t last) {

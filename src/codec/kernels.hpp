@@ -20,7 +20,7 @@ inline constexpr std::size_t kReadSlack = 64;
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
-  // a's group plus compressed x.
+  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                             std::uint8_t* out, Tally* tally) = nullptr;
   // False: declined. code_bound is the stream's (a lie gives wrong values, not wrong accesses).
@@ -29,6 +29,9 @@ struct FloatKernels {
                      std::uint32_t divisor, bool stream, T* y) = nullptr;
   // Smallest and largest finite value of n; lo > hi if there is none.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
+  // Sums of narrow groups with the same exceptions, uniform in each: fields with a fill value. Declines others.
+  std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                            bool negate_b, std::uint8_t* out, Tally* tally) = nullptr;
 };
 
 struct Kernels {

@@ -1,6 +1,10 @@
 // Sums and differences of narrow groups (AVX-512): residuals add, block by block, in bytes or words where the widths allow it.
+#include <cstring>
+
 #include "codec/avx512/group.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/exception_map.hpp"
+#include "codec/exceptions.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -173,15 +177,12 @@ std::uint8_t* raise_and_add(const NarrowGroup& low, const NarrowGroup& high, int
                      : add_raised<false, 2>(low, high, negate_low, negate_high, p, widths);
 }
 
-}  // namespace
-
-std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
-                std::uint8_t* out) noexcept {
-  NarrowGroup ga, gb;
-  if (!read_group(a, a_words, &ga) || !read_group(b, b_words, &gb)) return kDeclined;
+// Two groups, with what between(p) writes between slope and planes.
+template <class Between>
+STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out, Between between) noexcept {
   Predictor predictor = ga.predictor > gb.predictor ? ga.predictor : gb.predictor;
   if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
-  std::uint8_t* p = write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out);
+  std::uint8_t* p = between(write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out));
   __m256i widths;
   const int oa = order_of(ga.predictor), ob = order_of(gb.predictor);
   if (oa == ob)
@@ -191,6 +192,46 @@ std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   else
     p = raise_and_add(gb, ga, oa - ob, negate_b, false, p, &widths);
   return finish_group(widths, out, p);
+}
+
+template <class T>
+std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
+                       std::uint8_t* out, Tally* tally) noexcept {
+  constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
+  NarrowGroup ga, gb;
+  GroupView va, vb;
+  bool filled_a = false, filled_b = false;
+  if (!open_group(a, a_words, type, &ga, &va, &filled_a) || !open_group(b, b_words, type, &gb, &vb, &filled_b)) return kDeclined;
+  if (!filled_a || !filled_b || !va.uniform || !vb.uniform || std::memcmp(va.lanes, vb.lanes, sizeof va.lanes) != 0) return kDeclined;
+  ExactSum<T> sum;
+  ExceptionReader<T>(va).add_to(sum, false);
+  ExceptionReader<T>(vb).add_to(sum, negate_b);
+  tally->exceptions += static_cast<std::uint64_t>(va.exception_count);
+  return add_groups(ga, gb, negate_b, out, [&](std::uint8_t* p) {
+    std::uint8_t* kind = p;
+    p += write_exception_map(va.lanes, kGroup, p, kKernelRoom / 2);
+    *kind |= kSumsBit | kUniformBit;
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return p + sum.write(p);
+  });
+}
+
+}  // namespace
+
+std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
+                std::uint8_t* out) noexcept {
+  NarrowGroup ga, gb;
+  if (!read_group(a, a_words, &ga) || !read_group(b, b_words, &gb)) return kDeclined;
+  return add_groups(ga, gb, negate_b, out, [](std::uint8_t* p) { return p; });
+}
+
+std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+  return add_filled<float>(a, a_words, b, b_words, negate_b, out, tally);
+}
+std::size_t add_filled_f64(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+  return add_filled<double>(a, a_words, b, b_words, negate_b, out, tally);
 }
 
 STRETTO_AVX512_END

@@ -129,11 +129,31 @@ STRETTO_INLINE std::size_t add_values32(const NarrowGroup& group, const T* x, co
   return add_encode32<Predictor::second>(group, q, base, slope, out);
 }
 
+// Compresses x, then adds; `plain`: group a has no exceptions.
+template <class T>
+std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally,
+                         bool plain) noexcept {
+  std::uint8_t compressed[kKernelRoom];
+  Tally own;
+  const std::size_t n = compress(x, grid, compressed, &own);
+  if (n == kDeclined) return kDeclined;
+  std::size_t sum = kDeclined;
+  if (plain && own.exceptions == 0) sum = add(a, words, compressed, n, false, out);
+  if (!plain && own.exceptions != 0) {
+    if constexpr (sizeof(T) == 4)
+      sum = add_filled_f32(a, words, compressed, n, false, out, tally);
+    else
+      sum = add_filled_f64(a, words, compressed, n, false, out, tally);
+  }
+  if (sum != kDeclined) note_bound(tally, own.bound);
+  return sum;
+}
+
 template <class T>
 STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                                       std::uint8_t* out, Tally* tally) noexcept {
   NarrowGroup group;
-  if (!read_group(a, words, &group)) return kDeclined;
+  if (!read_group(a, words, &group)) return add_in_steps(a, words, x, grid, out, tally, false);
   alignas(64) std::int16_t q[kGroup];
   const Quantised found = quantise16(x, grid, q);
   const Predictor own = found.safe ? choose16(q, found.least) : Predictor::none_unsigned;
@@ -141,11 +161,7 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
     const std::size_t n = add_values32(group, x, grid, out, tally);
     if (n != kDeclined) return n;
   }
-  if (!found.safe || group.predictor < own) {  // in two steps
-    std::uint8_t compressed[kKernelRoom];
-    const std::size_t n = compress(x, grid, compressed, tally);
-    return n == kDeclined ? kDeclined : add(a, words, compressed, n, false, out);
-  }
+  if (!found.safe || group.predictor < own) return add_in_steps(a, words, x, grid, out, tally, true);
   note_bound(tally, code_bound(found));
   std::int32_t base = 0, slope = 0;
   entering(own, group.predictor, q, &base, &slope);

@@ -310,20 +310,6 @@ void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, T* y) noex
   decode<Product::through_double, false, kStream>(g, s, y);
 }
 
-// Reads any narrow group; exceptions, if it has some, are parsed into `view`.
-bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view, bool* exceptions) noexcept {
-  *exceptions = false;
-  if (read_group(p, words, g)) return true;
-  if (!parse_group(p, words, kGroup, type, view) || view->wide || view->verbatim) return false;
-  *exceptions = view->exceptions;
-  g->predictor = view->predictor;
-  g->base = static_cast<std::int32_t>(view->base);
-  g->slope = static_cast<std::int32_t>(view->slope);
-  g->planes = view->planes;
-  g->widths = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(view->width));
-  return true;
-}
-
 template <class T>
 bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale& s, bool single, std::uint32_t divisor,
                 bool stream, T* y) noexcept {

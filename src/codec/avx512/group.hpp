@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codec/avx512/planes.hpp"
+#include "codec/group.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -50,6 +51,20 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   g->planes = at;
   const int planes = planes_in(g->widths, g->predictor == Predictor::none_unsigned ? 31 : 32);
   return planes >= 0 && widths - at == 4 * planes;
+}
+
+// Reads any narrow group; exceptions, if it has some, are parsed into `view`.
+static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view, bool* exceptions) noexcept {
+  *exceptions = false;
+  if (read_group(p, words, g)) return true;
+  if (!parse_group(p, words, kGroup, type, view) || view->wide || view->verbatim) return false;
+  *exceptions = view->exceptions;
+  g->predictor = view->predictor;
+  g->base = static_cast<std::int32_t>(view->base);
+  g->slope = static_cast<std::int32_t>(view->slope);
+  g->planes = view->planes;
+  g->widths = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(view->width));
+  return true;
 }
 
 // Writes word 0, base and slope; where the planes begin.

@@ -24,6 +24,11 @@ bool decompress_f64(const std::uint8_t* p, std::size_t words, const Grid<double>
 std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
                 std::uint8_t* out) noexcept;
 
+std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept;
+std::size_t add_filled_f64(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept;
+
 void range_f32(const float* x, std::size_t n, float* lo, float* hi) noexcept;
 void range_f64(const double* x, std::size_t n, double* lo, double* hi) noexcept;
 
