@@ -26,11 +26,49 @@ STRETTO_INLINE unsigned largest(__m256i w) noexcept {
   return static_cast<unsigned>(_mm_cvtsi128_si32(m)) & 0xff;
 }
 
-// The same for groups with widths of at most 7 alone: two blocks at a time, in bytes.
+// Groups whose residuals are of one order, two blocks at a time. kUa, kUb: they are unsigned; the result is if both are and nothing is
+// negated. kZeros: some widths are 0. Widths are kept times four, which is a block's length.
 template <bool kUa, bool kUb, bool kNegate, bool kZeros>
-STRETTO_INLINE std::uint8_t* add_bytes(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
-  constexpr bool kU = kUa && kUb && !kNegate;
-  WidthReader four_a{_mm256_slli_epi16(a.widths, 2)}, four_b{_mm256_slli_epi16(b.widths, 2)};  // times four: bytes
+struct Sums {
+  static constexpr bool kU = kUa && kUb && !kNegate;
+  // Widths below these, or-ed together, leave room for the sum in 8 and in 16 bits; fewer if an unsigned and a signed number meet.
+  static constexpr std::size_t kBytes = 4 * (kUa == kUb ? 8 : 4), kWords = 4 * (kUa == kUb ? 16 : 8);
+};
+
+template <bool kNegate>
+STRETTO_INLINE __m512i plus8(__m512i a, __m512i b) noexcept {
+  return kNegate ? _mm512_sub_epi8(a, b) : _mm512_add_epi8(a, b);
+}
+template <bool kNegate>
+STRETTO_INLINE __m512i plus16(__m512i a, __m512i b) noexcept {
+  return kNegate ? _mm512_sub_epi16(a, b) : _mm512_add_epi16(a, b);
+}
+template <bool kNegate>
+STRETTO_INLINE __m512i plus32(__m512i a, __m512i b) noexcept {
+  return kNegate ? _mm512_sub_epi32(a, b) : _mm512_add_epi32(a, b);
+}
+
+// One block in words; its length.
+template <bool kUa, bool kUb, bool kNegate, bool kZeros>
+STRETTO_INLINE std::size_t add_words(const std::uint8_t* pa, std::size_t a, const std::uint8_t* pb, std::size_t b, std::uint8_t* p) noexcept {
+  const __m512i planes = planes_of_words(plus16<kNegate>(read_words4<kUa, kZeros>(pa, a), read_words4<kUb, kZeros>(pb, b)));
+  _mm512_storeu_si512(p, planes);
+  return 4 * std::size_t{Sums<kUa, kUb, kNegate, kZeros>::kU ? unsigned_width(planes) : signed_width(planes)};
+}
+// One block of any widths.
+template <bool kUa, bool kUb, bool kNegate>
+STRETTO_INLINE std::size_t add_pairs(const std::uint8_t* pa, std::size_t a, const std::uint8_t* pb, std::size_t b, std::uint8_t* p) noexcept {
+  const Pair ea = read_pair<kUa>(pa, static_cast<unsigned>(a / 4)), eb = read_pair<kUb>(pb, static_cast<unsigned>(b / 4));
+  return 4 * std::size_t{write_block32<kUa && kUb && !kNegate>(plus32<kNegate>(ea.v0, eb.v0), plus32<kNegate>(ea.v1, eb.v1), p)};
+}
+
+// How the blocks of a group are added: chosen once for all of them, since branches that depend on widths are seldom foreseen.
+enum class Mode { bytes, words, any };
+
+template <Mode kMode, bool kUa, bool kUb, bool kNegate, bool kZeros>
+STRETTO_INLINE std::uint8_t* add_in(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
+  using S = Sums<kUa, kUb, kNegate, kZeros>;
+  WidthReader from_a{_mm256_slli_epi16(a.widths, 2)}, from_b{_mm256_slli_epi16(b.widths, 2)};
   WidthWriter out{_mm256_setzero_si256()};
   const __m512i gather = pinned(_mm512_load_si512(kTables.bytes_to_planes)), order = pinned(_mm512_load_si512(kTables.planes)),
                 order_below = pinned(_mm512_load_si512(kTables.planes_below));
@@ -38,68 +76,48 @@ STRETTO_INLINE std::uint8_t* add_bytes(const NarrowGroup& a, const NarrowGroup& 
   asm("" : "+k"(not_first));
   const std::uint8_t *pa = a.planes, *pb = b.planes;
   for (int i = 0; i < kBlocks; i += 8) {
-    std::uint64_t wa = next8(four_a), wb = next8(four_b), written = 0;
+    std::uint64_t wa = next8(from_a), wb = next8(from_b), written = 0;
     for (int j = 0; j < 64; j += 16, wa >>= 16, wb >>= 16) {
-    const std::size_t a0 = wa & 0xff, a1 = wa >> 8 & 0xff, b0 = wb & 0xff, b1 = wb >> 8 & 0xff;
-    const __m512i ea = read_bytes2<kUa, kZeros>(pa, a0, a1), eb = read_bytes2<kUb, kZeros>(pb, b0, b1);
-    pa += a0 + a1;
-    pb += b0 + b1;
-    const __m512i sum = kNegate ? _mm512_sub_epi8(ea, eb) : _mm512_add_epi8(ea, eb);
-    const __m512i t = transpose(_mm512_permutexvar_epi8(gather, sum));
-    const __m512i planes = _mm512_permutexvar_epi8(order, t);
-    std::uint32_t differ = 0;
-    if constexpr (kU)
-      differ = _mm512_test_epi32_mask(planes, planes);
-    else
-      differ = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi8(not_first, order_below, t));
-    const std::size_t w0 = 32 - _lzcnt_u32(differ & 0xff), w1 = 32 - _lzcnt_u32(differ >> 8);
-    written |= (w0 | w1 << 8) << j;
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(planes));
-    p += 4 * w0;
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_extracti64x4_epi64(planes, 1));
-    p += 4 * w1;
+      const std::size_t a0 = wa & 0xff, a1 = wa >> 8 & 0xff, b0 = wb & 0xff, b1 = wb >> 8 & 0xff;
+      std::size_t n0 = 0, n1 = 0;  // lengths of the sums
+      if constexpr (kMode == Mode::bytes) {
+        const __m512i sum = plus8<kNegate>(read_bytes2<kUa, kZeros>(pa, a0, a1), read_bytes2<kUb, kZeros>(pb, b0, b1));
+        const __m512i t = transpose(_mm512_permutexvar_epi8(gather, sum));
+        const __m512i planes = _mm512_permutexvar_epi8(order, t);
+        std::uint32_t differ = 0;
+        if constexpr (S::kU)
+          differ = _mm512_test_epi32_mask(planes, planes);
+        else
+          differ = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi8(not_first, order_below, t));
+        n0 = 4 * std::size_t{32 - _lzcnt_u32(differ & 0xff)};
+        n1 = 4 * std::size_t{32 - _lzcnt_u32(differ >> 8)};
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(planes));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + n0), _mm512_extracti64x4_epi64(planes, 1));
+      } else if (kMode == Mode::words || (a0 | a1 | b0 | b1) < S::kWords) {
+        n0 = add_words<kUa, kUb, kNegate, kZeros>(pa, a0, pb, b0, p);
+        n1 = add_words<kUa, kUb, kNegate, kZeros>(pa + a0, a1, pb + b0, b1, p + n0);
+      } else {
+        n0 = add_pairs<kUa, kUb, kNegate>(pa, a0, pb, b0, p);
+        n1 = add_pairs<kUa, kUb, kNegate>(pa + a0, a1, pb + b0, b1, p + n0);
+      }
+      written |= (n0 | n1 << 8) << j;
+      pa += a0 + a1;
+      pb += b0 + b1;
+      p += n0 + n1;
     }
     push8(out, written);
   }
-  *widths = out.widths;
+  *widths = _mm256_srli_epi16(out.widths, 2);  // lengths are multiples of four: nothing crosses a byte
   return p;
 }
 
-// Groups whose residuals are of one order. kUa, kUb: they are unsigned; the result is if both are and nothing is negated. kZeros:
-// some widths are 0.
 template <bool kUa, bool kUb, bool kNegate, bool kZeros>
 STRETTO_INLINE std::uint8_t* add_same(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
-  constexpr bool kU = kUa && kUb && !kNegate;
-  // Largest widths whose sums fit 8 and 16 bits; one less if an unsigned and a signed number meet.
-  constexpr unsigned kBytes = kUa == kUb ? 7 : 6, kWords = kUa == kUb ? 15 : 14;
-  if (largest(a.widths) <= kBytes && largest(b.widths) <= kBytes) return add_bytes<kUa, kUb, kNegate, kZeros>(a, b, p, widths);
-  const std::uint8_t *pa = a.planes, *pb = b.planes;
-  WidthReader from_a{a.widths}, from_b{b.widths};
-  WidthWriter out{_mm256_setzero_si256()};
-  for (int i = 0; i < kBlocks; i += 8) {
-    std::uint64_t next_a = next8(from_a), next_b = next8(from_b), written = 0;
-    for (int j = 0; j < 64; j += 8, next_a >>= 8, next_b >>= 8) {
-    const unsigned wa = next_a & 0xff, wb = next_b & 0xff;
-    unsigned w = 0;
-    if (wa <= kWords && wb <= kWords) {
-      const __m512i ea = read_words<kUa>(pa, wa), eb = read_words<kUb>(pb, wb);
-      const __m512i planes = planes_of_words(kNegate ? _mm512_sub_epi16(ea, eb) : _mm512_add_epi16(ea, eb));
-      _mm512_storeu_si512(p, planes);
-      w = kU ? unsigned_width(planes) : signed_width(planes);
-    } else {
-      const Pair ea = read_pair<kUa>(pa, wa), eb = read_pair<kUb>(pb, wb);
-      w = write_block32<kU>(kNegate ? _mm512_sub_epi32(ea.v0, eb.v0) : _mm512_add_epi32(ea.v0, eb.v0),
-                            kNegate ? _mm512_sub_epi32(ea.v1, eb.v1) : _mm512_add_epi32(ea.v1, eb.v1), p);
-    }
-    written |= std::uint64_t{w} << j;
-    p += 4 * w;
-    pa += 4 * wa;
-    pb += 4 * wb;
-    }
-    push8(out, written);
-  }
-  *widths = out.widths;
-  return p;
+  using S = Sums<kUa, kUb, kNegate, kZeros>;
+  const std::size_t most = 4 * largest(_mm256_or_si256(a.widths, b.widths));  // or-ed: below a power of two if all are
+  if (most < S::kBytes) return add_in<Mode::bytes, kUa, kUb, kNegate, kZeros>(a, b, p, widths);
+  if (most < S::kWords) return add_in<Mode::words, kUa, kUb, kNegate, kZeros>(a, b, p, widths);
+  return add_in<Mode::any, kUa, kUb, kNegate, kZeros>(a, b, p, widths);
 }
 
 template <bool kNegate>

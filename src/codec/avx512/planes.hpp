@@ -197,6 +197,17 @@ STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::s
   }
 }
 
+// One block in words.
+template <bool kUnsigned, bool kZeros>
+STRETTO_INLINE __m512i read_words4(const std::uint8_t* p, std::size_t w) noexcept {
+  if constexpr (kUnsigned || kZeros) {
+    return read_words<kUnsigned>(p, static_cast<unsigned>(w / 4));
+  } else {
+    const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[0] + 16 * w), _mm512_loadu_si512(p)));
+    return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), t);
+  }
+}
+
 struct Pair {
   __m512i v0, v1;
 };
