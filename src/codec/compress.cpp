@@ -210,6 +210,7 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
   if (!(options.magnitude >= 0)) return fail(Status::invalid_argument, "compress: magnitude is {}", options.magnitude);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
+  const FloatEnvironment environment;  // for the grid, too
   Info info;
   info.type = t;
   info.eps = is_integer(t) ? 0 : eps;
@@ -231,6 +232,7 @@ Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, s
     return fail(Status::incompatible, "add_values: a stream of {} values and {} values", view.info.count, count);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
+  const FloatEnvironment environment;  // for the grid, too
   return with_stored_type(view.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     return add_values_as<T>(view, x, out, written, *kernels, options);
@@ -243,6 +245,7 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   if (!x && count) return fail(Status::invalid_argument, "value_range: x is null with count {}", count);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
+  const FloatEnvironment environment;
   constexpr double inf = std::numeric_limits<double>::infinity();
   struct alignas(64) Range {
     double lo = inf, hi = -inf;
@@ -250,6 +253,7 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   const std::uint64_t groups = groups_of(count);
   const int parts = parts_of(groups, options.parallel);
   auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
+    const FloatEnvironment here;
     const std::uint64_t begin = first * kGroup, end = std::min<std::uint64_t>(last * kGroup, count);
     Range& r = ranges[i];
     with_stored_type(t, [&](auto* tag) {

@@ -82,6 +82,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
     return fail(Status::invalid_argument, "decompress: values {} to {} of a stream of {}", first, first + n, s.info.count);
+  const FloatEnvironment environment;  // for the grid, too
   return with_stored_type(s.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     return decode_range<T>(s, first, n, y, *kernels, options, divisor);

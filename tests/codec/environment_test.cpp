@@ -1,0 +1,84 @@
+// The caller's rounding mode and treatment of denormals do not show in any result, and are left as they were.
+#include <cfenv>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "support.hpp"
+
+namespace stretto::codec {
+namespace {
+
+template <class T>
+struct Results {
+  Stream stream, sum;
+  std::vector<T> values;
+  double lo = 0, hi = 0;
+  bool operator==(const Results&) const = default;
+};
+
+template <class T>
+Results<T> results(const std::vector<T>& x, double eps, const Options& options) {
+  Results<T> r;
+  r.stream = compressed(x, eps, options);
+  r.sum = with_values(r.stream, x.data(), x.size(), options);
+  r.values = decoded<T>(r.sum, options);
+  EXPECT_EQ(value_range(type_of<T>(), x.data(), x.size(), &r.lo, &r.hi, options), Status::ok);
+  return r;
+}
+
+template <class T>
+class Environment : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<T>(3 * std::sin(static_cast<double>(i) * 1e-3) + 0.013 * static_cast<double>(i % 17));
+    }
+    tiny[7] = std::numeric_limits<T>::denorm_min() * 1000;
+    tiny[8] = -tiny[7];
+  }
+  std::vector<T> x = std::vector<T>(20000), tiny = std::vector<T>(3000);
+};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(Environment, Floats);
+
+TYPED_TEST(Environment, RoundingModesDoNotShowInAnyResult) {
+  for (const Isa isa : isas())
+    for (const double eps : {1e-3, 3e-5, 1.2345e-2, 1e-40}) {
+      const auto expected = results(this->x, eps, with(isa));
+      for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        std::fesetround(mode);
+        const auto seen = results(this->x, eps, with(isa));
+        const int after = std::fegetround();
+        std::fesetround(FE_TONEAREST);
+        EXPECT_EQ(after, mode);
+        EXPECT_TRUE(seen == expected) << "eps " << eps << ", mode " << mode << ", " << isa_name(isa);
+      }
+    }
+}
+
+#if defined(__x86_64__)
+TYPED_TEST(Environment, FlushingDenormalsDoesNotShowInAnyResult) {
+  constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
+  for (const Isa isa : isas()) {
+    const double eps = static_cast<double>(std::numeric_limits<TypeParam>::min());
+    const auto expected = results(this->tiny, eps, with(isa));
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | flush_to_zero | denormals_are_zero);
+    const auto seen = results(this->tiny, eps, with(isa));
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    EXPECT_EQ(after & (flush_to_zero | denormals_are_zero), flush_to_zero | denormals_are_zero);
+    EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum) << isa_name(isa);
+    EXPECT_TRUE(seen.lo == expected.lo && seen.hi == expected.hi)
+        << isa_name(isa) << ": " << seen.lo << " to " << seen.hi;
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace stretto::codec
