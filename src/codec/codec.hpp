@@ -70,7 +70,8 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept;
 // neither operand is itself longer than this. Sums hold verbatim values exactly, so it exceeds compress_bound.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
-// A closer bound for these two streams: at most combine_bound, usually little more than the sum of their sizes.
+// Room that does for these two streams nearly always, little more than the sum of their sizes: not a bound. Where blocks of
+// zeros meet a predictor that does not suit them, or codes widen, a sum may need more and ends in `buffer_too_small`.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
 // Smallest and largest finite element, in one pass: lo = +infinity and hi = -infinity if there is none, so that several

@@ -130,7 +130,8 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
   return spec_.kind == Kind::cprp2p ? make_raw(dst) : Status::ok;
 }
 
-// Room for a sum without exceptions does nearly always; exact sums of many values off the grid may take many times that.
+// Room for a sum without exceptions does nearly always; exact sums of many values off the grid, or a summand that the other's
+// predictor does not suit, may take many times that.
 Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count) noexcept {
   codec::Info a, local;
   if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
@@ -153,11 +154,14 @@ Status Worker::add_stream(Value& value, const Stream& other) noexcept {
   codec::Info a, b;
   if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
   if (const Status s = codec::inspect(other.bytes(), &b); s != Status::ok) return s;
-  Stream made;
-  if (const Status s = pool_->take(codec::combine_bound(a, b), &made.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds_.combine);
-  const Status s =
-      codec::combine(combine_, value.stream.bytes(), other.bytes(), room(made.buffer), &made.size, options_);
+  Stream made;
+  Status s = Status::buffer_too_small;
+  for (const std::size_t bytes : {codec::combine_bound(a, b), codec::combine_bound(type_, a.count)}) {
+    if (s != Status::buffer_too_small) break;
+    if (const Status taken = pool_->take(bytes, &made.buffer); taken != Status::ok) return taken;
+    s = codec::combine(combine_, value.stream.bytes(), other.bytes(), room(made.buffer), &made.size, options_);
+  }
   if (s == Status::ok) value.stream = std::move(made);
   return s;
 }

@@ -119,6 +119,33 @@ TEST(Worker, SharesValuesThatNobodyWritesAndCopiesOthers) {
   EXPECT_EQ(more, x);
 }
 
+// Lone spikes are raised by the parabola's second differences into the blocks of zeros next to them.
+TEST(Worker, ASumThatOutgrowsBothSummandsFindsRoom) {
+  constexpr std::size_t many = 65536;
+  std::vector<float> spikes(many), parabolas(many), out(many);
+  for (std::size_t i = 0; i < many; ++i) {
+    const auto k = static_cast<float>(i % 1024);
+    spikes[i] = i % 64 == 31 ? 1000.0F : 0.0F;
+    parabolas[i] = k * k * 1e-3F;
+  }
+  for (const Kind kind : {Kind::homomorphic, Kind::fused}) {
+    Bench b(kind);
+    const auto cell = [&](const std::vector<float>& x) {
+      Cell c = b.cell(x, out);
+      c.count = many;
+      EXPECT_EQ(b.worker.pack(c), Status::ok);
+      return c;
+    };
+    Cell c = cell(spikes);
+    const Stream arrived = cell(parabolas).value.stream;
+    const std::size_t both = c.value.stream.size + arrived.size;
+    ASSERT_EQ(b.worker.meet(c, arrived, false), Status::ok) << message();
+    EXPECT_GT(c.value.stream.size, both);
+    ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
+    for (std::size_t i = 0; i < many; ++i) ASSERT_NEAR(out[i], spikes[i] + parabolas[i], 2 * eps + 1e-4);
+  }
+}
+
 TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
   const auto x = wave(0);
   for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
