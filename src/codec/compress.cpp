@@ -16,6 +16,10 @@ std::size_t largest_group(Type t, int m) noexcept {
   return 4 + 16 + 32 + static_cast<std::size_t>(kBlocks) * kBlock / 8 * (value == 4 ? 34 : 64);
 }
 
+std::size_t last_group_room(Type t, const Layout& layout) noexcept {
+  return largest_group(t, is_integer(t) ? kGroup : layout.group_size(layout.groups - 1));
+}
+
 template <class T>
 struct GroupEncoder {
   const Kernels& kernels;
@@ -86,8 +90,10 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = p;
     return r;
   };
+  // No more than compress_bound has: where a part's room is missing, all the work is done in one.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
-    return (last - first) * largest_group(t, kGroup);
+    const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
+    return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
   };
   const PartResult r = writer.write(options.parallel, encode, reserve);
   if (r.status != Status::ok) return report(r, "compress", out.size());
@@ -197,8 +203,7 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept {
   if (size_of(t) == 0 || count > kMaxCount) return 0;
   const Layout layout(count);
   if (layout.groups == 0) return layout.body;
-  return layout.body + (layout.groups - 1) * largest_group(t, kGroup) +
-         largest_group(t, is_integer(t) ? kGroup : layout.group_size(layout.groups - 1));
+  return layout.body + (layout.groups - 1) * largest_group(t, kGroup) + last_group_room(t, layout);
 }
 
 Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,

@@ -44,6 +44,33 @@ TEST(Parallel, GivesTheBytesOfSerialWork) {
 
 TEST(Parallel, GivesTheBytesOfSerialWorkWhereSumsWiden) { expect_same_in_parallel<float>(10, 0); }
 
+// Where room is scarce all is done in one part, and gives the same bytes: so it must be seen that it is not.
+TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
+  const std::size_t n = 2 * 64 * 1024 + 12345;
+  const auto all = summands<float>(n, 1e-3, 2, 5);
+  int runs = 0;
+  Parallel parallel;
+  parallel.width = 3;
+  parallel.self = &runs;
+  parallel.run = [](void* self, int parts, void (*task)(void*, int), void* arg) {
+    ++*static_cast<int*>(self);
+    for (int i = parts; i-- > 0;) task(arg, i);
+  };
+  Options o;
+  o.parallel = &parallel;
+  const Stream a = compressed(all[0], 1e-3), b = compressed(all[1], 1e-3);
+  EXPECT_TRUE(compressed(all[0], 1e-3, o) == a);
+  EXPECT_EQ(runs, 1);
+  Stream sum(combine_bound(Type::f32, n));
+  std::size_t written = 0;
+  ASSERT_EQ(combine(Combine::add, a, b, sum, &written, o), Status::ok) << message();
+  sum.resize(written);
+  EXPECT_TRUE(sum == combined(Combine::add, a, b));
+  EXPECT_EQ(runs, 2);
+  EXPECT_TRUE(with_values(a, all[1].data(), n, o) == sum);
+  EXPECT_EQ(runs, 3);
+}
+
 TEST(Parallel, OutputsTooSmallAreRefusedAndTightOnesServe) {
   const std::size_t n = 3 * 64 * 1024;
   const auto x = summands<float>(n, 1e-3, 2, 5)[1];
