@@ -167,8 +167,8 @@ typedef struct stretto_report {
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
- * bound_kind, bound, scope, schedule, payload, segment and check; a difference gives STRETTO_INCOMPATIBLE on every
- * rank. */
+ * bound_kind, bound, scope, schedule, payload and segment; a difference gives STRETTO_INCOMPATIBLE on every rank. They
+ * also pass the same check: where they do not, they wait for different exchanges until the timeout. */
 typedef struct stretto_options {
   size_t size;              /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind; /* NONE: exact */
@@ -414,8 +414,8 @@ STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* va
                                                double* hi);
 
 /* Compress `count` values with absolute bound eps > 0 (integers: lossless, eps is ignored) to out of `capacity`
- * bytes; stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic, or is x bit
- * for bit (NaN, Inf, values that the grid cannot carry). count == 0 gives a header. STRETTO_INVALID_BOUND for an eps
+ * bytes; stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic (F16 and BF16:
+ * before y is rounded to them), or is x bit for bit (NaN, Inf, values that the grid cannot carry). count == 0 gives a header. STRETTO_INVALID_BOUND for an eps
  * that is not finite and positive. */
 STRETTO_API stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
                                             size_t capacity, size_t* written, unsigned flags);
@@ -425,7 +425,8 @@ STRETTO_API stretto_status stretto_compress(stretto_type type, const void* value
 STRETTO_API stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count,
                                               uint32_t divisor);
 
-/* Decode values [first, first + n) only; cost grows with n, not with the stream. */
+/* Decode values [first, first + n) only, from the groups of 1,024 that they lie in. The index (2 bytes a group) is checked
+ * as a whole, and so is the checksum of a stream that has one. */
 STRETTO_API stretto_status stretto_decompress_slice(const void* stream, size_t bytes, uint64_t first, size_t n,
                                                     void* values, uint32_t divisor);
 

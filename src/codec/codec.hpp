@@ -63,7 +63,8 @@ struct Info {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-// Largest stream that compress() writes for `count` values: raw size plus header and index.
+// Largest stream that compress() writes for `count` values: for floats raw size plus header, index and a word a group;
+// integers, which have no verbatim groups, may grow by some percent.
 std::size_t compress_bound(Type t, std::size_t count) noexcept;
 
 // Largest stream that a binary operation (add, subtract, min, max) on streams of this type and count writes, when
@@ -93,7 +94,7 @@ Status validate(Bytes in) noexcept;
 // Decode all values to y (count elements of the stream's type). `divisor` > 1 decodes the mean: value / divisor.
 Status decompress(Bytes in, void* y, std::size_t count, const Options& = {}, std::uint32_t divisor = 1) noexcept;
 
-// Decode values [first, first + n) only; touches only the groups they lie in.
+// Decode values [first, first + n) only: no groups but those they lie in. Index and checksum are checked as a whole.
 Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& = {},
                         std::uint32_t divisor = 1) noexcept;
 
