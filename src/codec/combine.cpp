@@ -72,6 +72,9 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
   for (std::uint64_t g = first; g < last; ++g) {
     const int m = writer.layout.group_size(g);
     const std::size_t wa = a.words(g), wb = b.words(g), room = static_cast<std::size_t>(end - p);
+    prefetch_read(ga, 4 * wa);
+    prefetch_read(gb, 4 * wb);
+    prefetch_write(p, 4 * wa);
     std::size_t words = kDeclined;
     if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom) {
       const std::uint8_t *ra = readable_a.at(ga, wa, a.end()), *rb = readable_b.at(gb, wb, b.end());
