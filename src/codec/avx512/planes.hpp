@@ -175,6 +175,12 @@ template <bool kUnsigned>
 STRETTO_INLINE __m512i read_words(const std::uint8_t* p, unsigned w) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), read_words_split<kUnsigned>(p, w));
 }
+// Row `bytes / N` of a table of rows of N bytes.
+template <std::size_t M, std::size_t N>
+STRETTO_INLINE const std::uint8_t* row_at(const std::uint8_t (&table)[M][N], std::size_t bytes) noexcept {
+  return reinterpret_cast<const std::uint8_t*>(&table) + bytes;
+}
+
 // Two blocks in bytes, in the halves of a register. Widths come times four: that is a block's length, and an eighth of the stride
 // of the tables.
 template <bool kUnsigned, bool kZeros>
@@ -183,16 +189,16 @@ STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::s
                                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + w0)), 1);
   if constexpr (kUnsigned || kZeros) {
     const auto& present = kUnsigned ? kTables.present_unsigned : kTables.present_signed;
-    const auto* low = kUnsigned ? kTables.spread_low[8] : kTables.spread_low[0] + 8 * w0;
-    const auto* high = kUnsigned ? kTables.spread_high[8] : kTables.spread_high[0] + 8 * w1;
+    const auto* low = kUnsigned ? kTables.spread_low[8] : row_at(kTables.spread_low, 8 * w0);
+    const auto* high = kUnsigned ? kTables.spread_high[8] : row_at(kTables.spread_high, 8 * w1);
     const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(low))),
                                              _mm256_load_si256(reinterpret_cast<const __m256i*>(high)), 1);
     const __mmask64 mask = (present[w0 / 4] & 0xffffffff) | present[w1 / 4] << 32;
     return transpose(_mm512_maskz_permutexvar_epi8(mask, index, t));
   } else {
     const __m512i index = _mm512_inserti64x4(
-        _mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.spread_low[0] + 8 * w0))),
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.spread_high[0] + 8 * w1)), 1);
+        _mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(row_at(kTables.spread_low, 8 * w0)))),
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(row_at(kTables.spread_high, 8 * w1))), 1);
     return transpose(_mm512_permutexvar_epi8(index, t));
   }
 }
@@ -203,7 +209,7 @@ STRETTO_INLINE __m512i read_words4(const std::uint8_t* p, std::size_t w) noexcep
   if constexpr (kUnsigned || kZeros) {
     return read_words<kUnsigned>(p, static_cast<unsigned>(w / 4));
   } else {
-    const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[0] + 16 * w), _mm512_loadu_si512(p)));
+    const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(row_at(kTables.spread, 16 * w)), _mm512_loadu_si512(p)));
     return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), t);
   }
 }
