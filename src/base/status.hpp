@@ -43,7 +43,9 @@ Status fail(Status s, std::string_view text) noexcept;
 
 template <class... Args>
 Status fail(Status s, fmt::format_string<Args...> f, Args&&... args) {
-  return fail(s, std::string_view(fmt::format(f, std::forward<Args>(args)...)));
+  char text[512];  // no more is kept; formatting into it does not allocate
+  const auto all = fmt::format_to_n(text, sizeof text, f, std::forward<Args>(args)...);
+  return fail(s, std::string_view(text, all.size < sizeof text ? all.size : sizeof text));
 }
 
 }  // namespace stretto
