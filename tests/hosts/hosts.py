@@ -103,10 +103,11 @@ class Hosts:
         """The command that launches from the first host, for Open MPI or MPICH."""
         if ranks > self.count * self.slots:
             raise ValueError(f"{ranks} ranks do not fit on {self.count} hosts of {self.slots} slots")
-        mpirun = shutil.which(str(mpirun))
-        if mpirun is None:
-            raise FileNotFoundError("no such launcher of MPI programs")
-        mpirun = os.path.abspath(mpirun)
+        found = shutil.which(str(mpirun))
+        if found is None:
+            where = "" if os.path.dirname(str(mpirun)) else " on the PATH"
+            raise FileNotFoundError(f"no launcher of MPI programs `{mpirun}`{where}; name one with --mpirun or $MPIRUN")
+        mpirun = os.path.abspath(found)
         # Neither MPI can know that the hosts share cores, so both are told that a waiting rank gives way.
         version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
         if "HYDRA" in version:
