@@ -238,7 +238,9 @@ STRETTO_API int stretto_comm_rank(stretto_comm comm);
  * a communicator in the same order. Send and receive buffers do not overlap unless STRETTO_IN_PLACE is given.
  * On failure the content of receive buffers is unspecified; send buffers are never written. Results of allreduce with a
  * bound are the same bits on every rank; with PAYLOAD_HOMOMORPHIC and FUSED, those of all reductions are also the same
- * for every schedule, segment and order of ranks. Up to 32 KiB travel raw unless a payload is forced. */
+ * for every schedule, segment and order of ranks. That is for equal options and inputs: the grid of a relative bound
+ * also depends on the largest magnitude of the inputs, so an absolute bound of the same eps may give other bits, each
+ * result within its bound. Up to 32 KiB travel raw unless a payload is forced. */
 
 /* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
  * Buffers: `count` elements each; in place: the contribution is in recvbuf.
