@@ -10,7 +10,7 @@ namespace stretto::stacking {
 namespace {
 
 constexpr int page_width = 1200;  // an image is enlarged up to this, and thinned beyond it
-constexpr int left = 124, right = 190, above = 44, below = 62, between_panels = 8;
+constexpr int left = 124, right = 190, above = 64, below = 62, between_panels = 8;
 constexpr int bar_gap = 22, bar_width = 20, tick = 6;
 constexpr Colour missing{168, 190, 168};
 
@@ -71,7 +71,7 @@ void draw_axes(Canvas& c, const Axes& axes, int h, int w, int shown_h, int shown
     const std::string s = fmt::format("{:g}", k * step_y);
     c.text(x0 - tick - 6 - Canvas::text_width(s), y - Canvas::text_height() / 2, s);
   }
-  c.text(4, y0 - Canvas::text_height() - 12, axes.vertical, faint);
+  c.text(4, y0 - Canvas::text_height() - 12, axes.vertical, faint);  // below the title, above its numbers
   c.text(x0 + (shown_w - Canvas::text_width(axes.horizontal)) / 2, y0 + shown_h + tick + 26, axes.horizontal, faint);
 }
 
@@ -100,7 +100,7 @@ Canvas draw(const std::vector<Panel>& panels, int h, int w, const Axes& axes) {
   Canvas c(left + shown_w + right, each * static_cast<int>(panels.size()));
   int y0 = above;
   for (const Panel& p : panels) {
-    c.text(left, y0 - Canvas::text_height() - 12, p.title);
+    c.text(left, y0 - 2 * Canvas::text_height() - 20, p.title);
     draw_image(c, p, h, w, z, left, y0);
     c.frame(left, y0, shown_w, shown_h, ink);
     draw_axes(c, axes, h, w, shown_h, shown_w, left, y0);
