@@ -182,6 +182,19 @@ TEST(Bounds, ARangeOfZeroIsExact) {
   });
 }
 
+TEST(Bounds, NoFiniteValueOnAnyRankIsExact) {
+  on_all_ranks([](stretto_comm comm, int, int) {
+    const std::vector<float> x(n, INFINITY);
+    std::vector<float> y(n);
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = bounded(1e-2, STRETTO_BOUND_RELATIVE);
+    o.report = &report;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(y, x);
+    EXPECT_STREQ(report.payload, "raw");
+  });
+}
+
 TEST(Bounds, SmallVectorsTravelRawAndExact) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     stretto_report report = STRETTO_REPORT_INIT;

@@ -122,6 +122,16 @@ TEST(Streams, RangeIsThatOfTheFiniteValues) {
   EXPECT_EQ(hi, hi_is);
 }
 
+TEST(Streams, RangeOfNoFiniteValueIsEmpty) {
+  const std::vector<float> x{NAN, INFINITY, -INFINITY};
+  for (const std::size_t count : {std::size_t{0}, x.size()}) {
+    double lo = 9, hi = 9;
+    ASSERT_STRETTO_OK(stretto_value_range(STRETTO_F32, x.data(), count, &lo, &hi));
+    EXPECT_EQ(lo, INFINITY);
+    EXPECT_EQ(hi, -INFINITY);
+  }
+}
+
 TEST(Streams, EmptyIsLegal) {
   const Stream s = compressed({});
   EXPECT_GT(s.size(), 0u);
