@@ -100,6 +100,13 @@ struct Schedule {
   std::vector<Step> steps;
 };
 
+// Who is close to whom, for algorithms of several floors: ranks of the same group exchange cheaply. Groups are numbered from 0
+// in the order of their lowest rank and may be of unequal size.
+struct Groups {
+  std::vector<std::int32_t> group_of;              // by rank
+  std::vector<std::vector<std::int32_t>> members;  // ranks of a group, ascending
+};
+
 // What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees.
 struct Request {
   Collective collective{};
@@ -108,6 +115,7 @@ struct Request {
   std::int32_t root = 0;
   std::int32_t blocks = 0;  // 0: what the algorithm needs
   std::int32_t radix = 2;
+  const Groups* groups = nullptr;  // borrowed while building; null: every rank is alone
 };
 
 }  // namespace stretto::schedule

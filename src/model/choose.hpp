@@ -1,0 +1,65 @@
+// Which schedule, payload and segment a collective should run with: the cheapest that the model predicts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/profile.hpp"
+#include "payload/payload.hpp"
+#include "schedule/schedule.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto::model {
+
+// All that a choice depends on, the same on every rank.
+struct Question {
+  schedule::Collective collective{};
+  std::uint64_t bytes = 0;         // of the whole vector (all blocks)
+  std::uint32_t element = 4;       // bytes; 8: the codec's float64 figures
+  int root = 0;
+  bool keeps_order = false;        // the operation does not commute
+  bool compress = false;           // a bound allows streams
+  bool code_space = false;         // and every contribution must be summed in code space (no raw sums inside a node)
+  bool native = false;             // the MPI's own collective can serve
+  double ratio = 1;                // expected of a compressed contribution
+  std::string schedule;            // forced; empty: any
+  int payload = -1;                // forced payload::Kind; -1: any
+  std::uint64_t segment = 0;       // forced; 0: any
+};
+
+struct Candidate {
+  bool native = false;             // the MPI's own; the rest is void then
+  std::string schedule;
+  payload::Kind payload = payload::Kind::raw;
+  bool raw_inside = false;         // hierarchical: raw in the node, `payload` between
+  std::uint64_t segment = 0;       // bytes; 0: uncut
+  int blocks = 0;                  // pieces of a pipelined schedule; 0: what it needs
+  int radix = 0;                   // of k-nomial trees; 0: the default
+  double seconds = 0;              // predicted
+};
+
+class Chooser {
+ public:
+  Chooser(Profile profile, topology::Topology topology);
+  ~Chooser();
+  Chooser(Chooser&&) noexcept;
+  Chooser& operator=(Chooser&&) noexcept;
+
+  // The cheapest candidate. Cached by question (bytes and ratio on a logarithmic grid of at least 8 a factor of 2), so that a repeated
+  // question takes well under 2 microseconds. unsupported where what is forced does not fit together.
+  Status choose(const Question& question, Candidate* best);
+
+  // All candidates, the cheapest first.
+  Status table(const Question& question, std::vector<Candidate>* all) const;
+
+  const Profile& profile() const noexcept;
+  const topology::Topology& topology() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stretto::model

@@ -1,0 +1,81 @@
+// What is known of a machine: the figures that predictions are made from, and their JSON file (docs/profile.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "schedule/schedule.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto::model {
+
+inline constexpr int kProfileVersion = 1;
+
+// Time of a message of n bytes, from <= n < from of the next: alpha + n beta (seconds, seconds a byte).
+struct Span {
+  double from = 0;
+  double alpha = 0;
+  double beta = 0;
+};
+using Link = std::vector<Span>;  // ascending; the first from 0; empty: not measured
+
+// Of the codec on one core, at one compression ratio: seconds a call and seconds a byte of raw values.
+struct CodecCost {
+  double ratio = 1;
+  double call = 0;
+  double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
+};
+
+// The MPI's own collective as it was measured: seconds against bytes of the whole vector.
+struct Native {
+  schedule::Collective collective{};
+  int ranks = 0, hosts = 0;
+  std::vector<std::pair<double, double>> points;  // bytes, seconds; ascending bytes
+};
+
+// Of a device that holds the values, where there is one.
+struct Device {
+  double launch = 0;   // seconds a kernel
+  double staging = 0;  // seconds a byte between host and device
+};
+
+struct Profile {
+  std::string name;    // "built-in", a shipped one, or the host's name
+  std::string source;  // where the figures come from
+  std::string mpi;     // "Open MPI 5.0.11"
+  int cores = 1;       // of a host
+  int ranks = 1, hosts = 1;  // that it was measured with
+  std::array<Link, topology::kDistances> links;  // by Distance
+  bool full_duplex = true;  // a rank sends and receives at the same time
+  int nics = 1;             // of a host: that many ranks of it send at full rate at the same time; 0: every rank
+  double gamma = 0;         // seconds a byte of result of raw + raw
+  double copy = 0;          // seconds a byte copied
+  double step = 0;          // seconds that our engine takes for a step, beside its bytes
+  double agreement = 0;     // seconds a round of the exchange before a collective
+  std::vector<CodecCost> f32, f64;  // ascending ratio; linear in 1 / ratio between
+  std::vector<Native> natives;
+  Device device;
+};
+
+// Text to profile and back. invalid_argument names what is wrong and where; a version that is not ours is named with ours.
+Status parse(const std::string& json, Profile* profile) noexcept;
+std::string to_json(const Profile& profile);
+
+// From a file.
+Status load(const std::string& path, Profile* profile) noexcept;
+
+// What the library uses: STRETTO_PROFILE (a file, or a shipped name) where it is set; else the file of this host and MPI in
+// the user's configuration directory ($XDG_CONFIG_HOME/stretto or ~/.config/stretto); else the built-in. Only a profile that
+// the user named and that cannot be read is an error.
+Status find(const std::string& host, const std::string& mpi, Profile* profile) noexcept;
+std::string user_path(const std::string& host, const std::string& mpi);  // where `stretto tune` writes
+
+// Sane figures without any measurement; and those shipped, by name (see profiles/).
+const Profile& built_in();
+std::vector<std::string> shipped();
+Status shipped(const std::string& name, Profile* profile) noexcept;
+
+}  // namespace stretto::model

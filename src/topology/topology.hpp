@@ -1,0 +1,66 @@
+// Where the ranks of a communicator are: hosts, and inside a host sockets, last-level caches and cores.
+//
+// A Topology is data, the same on every rank: it is gathered once, or made up to ask what another machine would do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace stretto::topology {
+
+// The closest thing that two ranks share; the kinds of link that a machine profile knows.
+enum class Distance : std::uint8_t {
+  cache,    // the last level of cache
+  socket,   // the socket, not the cache
+  node,     // the host, across sockets
+  network,  // hosts joined by a network
+};
+constexpr std::size_t kDistances = 4;
+
+const char* name(Distance d) noexcept;  // "cache", "socket", "node", "network"
+
+// Of one rank. host is a number unique in the job; socket, cache and core are unique within the host. -1: not known (a process
+// that is bound to no single cache, socket or core); two ranks of a host share what is -1 on either.
+struct Place {
+  std::int32_t host = 0;
+  std::int32_t socket = -1;
+  std::int32_t cache = -1;
+  std::int32_t core = -1;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+class Topology {
+ public:
+  Topology() = default;
+  explicit Topology(std::vector<Place> places, int cores_per_host = 0);  // cores_per_host 0: not known
+
+  // `ranks` ranks, `per_host` (>= 1) in a row on each host; the last host may have fewer.
+  static Topology regular(int ranks, int per_host);
+
+  int ranks() const noexcept { return static_cast<int>(places_.size()); }
+  int hosts() const noexcept { return static_cast<int>(hosts_.size()); }
+  int cores_per_host() const noexcept { return cores_; }
+  const Place& place(int rank) const noexcept { return places_[static_cast<std::size_t>(rank)]; }
+  Distance distance(int a, int b) const noexcept;
+
+  // Ranks of the i-th host, ascending; hosts in the order of their lowest rank.
+  std::span<const std::int32_t> ranks_of(int host) const noexcept;
+  int host_of(int rank) const noexcept;  // index as in ranks_of
+  bool uniform() const noexcept;         // as many ranks on every host
+
+ private:
+  std::vector<Place> places_;
+  std::vector<std::vector<std::int32_t>> hosts_;
+  std::vector<std::int32_t> host_of_;
+  int cores_ = 0;
+};
+
+// Where the calling process runs, by hwloc and its binding; host is left 0 (who gathers numbers the hosts). *cores: of this
+// host that the process may use.
+Status locate(Place* here, int* cores) noexcept;
+
+}  // namespace stretto::topology
