@@ -24,7 +24,7 @@ constexpr std::size_t kDistances = 4;
 const char* name(Distance d) noexcept;  // "cache", "socket", "node", "network"
 
 // Of one rank. host is a number unique in the job; socket, cache and core are unique within the host. -1: not known (a process
-// that is bound to no single cache, socket or core); two ranks of a host share what is -1 on either.
+// that is not bound within a single cache, socket or core); two ranks of a host share what is -1 on either.
 struct Place {
   std::int32_t host = 0;
   std::int32_t socket = -1;
@@ -32,6 +32,8 @@ struct Place {
   std::int32_t core = -1;
   friend bool operator==(const Place&, const Place&) = default;
 };
+
+Distance distance(const Place& a, const Place& b) noexcept;
 
 class Topology {
  public:
@@ -59,8 +61,10 @@ class Topology {
   int cores_ = 0;
 };
 
-// Where the calling process runs, by hwloc and its binding; host is left 0 (who gathers numbers the hosts). *cores: of this
-// host that the process may use.
+// Where the calling process runs, by hwloc and its binding; host is left 0 (who gathers numbers the hosts). Numbers agree
+// between the processes of a host, in different containers too: each is the lowest hardware thread of what it names. *cores:
+// of this host that its processes may use, bound or not; a hardware thread counts as one, since that is what the cores of
+// a virtual machine are. internal when hwloc cannot describe the machine.
 Status locate(Place* here, int* cores) noexcept;
 
 }  // namespace stretto::topology

@@ -1,0 +1,60 @@
+// A process is in the socket, cache or core that holds all that it is bound to. A process that may run anywhere on a machine of
+// one socket is in that socket. What a container may not use is described as well, so that all containers of a host number it alike.
+#include "topology/locate.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+namespace stretto::topology {
+namespace {
+
+struct Destroy {
+  void operator()(hwloc_topology_t t) const noexcept { hwloc_topology_destroy(t); }
+};
+struct Free {
+  void operator()(hwloc_bitmap_t b) const noexcept { hwloc_bitmap_free(b); }
+};
+using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
+using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
+
+std::int32_t number(hwloc_obj_t object) noexcept { return hwloc_bitmap_first(object->complete_cpuset); }
+
+}  // namespace
+
+Place place_of(hwloc_topology_t machine, hwloc_const_cpuset_t bound) noexcept {
+  Place place;
+  const Set set(hwloc_bitmap_dup(bound != nullptr ? bound : hwloc_topology_get_allowed_cpuset(machine)));
+  if (set == nullptr) return place;
+  hwloc_bitmap_and(set.get(), set.get(), hwloc_topology_get_topology_cpuset(machine));
+  if (hwloc_bitmap_iszero(set.get())) return place;
+  // From the smallest object that holds the whole set outwards; the last data cache that we pass is the last level.
+  for (hwloc_obj_t o = hwloc_get_obj_covering_cpuset(machine, set.get()); o != nullptr; o = o->parent) {
+    if (o->type == HWLOC_OBJ_CORE) place.core = number(o);
+    if (hwloc_obj_type_is_dcache(o->type)) place.cache = number(o);
+    if (o->type == HWLOC_OBJ_PACKAGE) place.socket = number(o);
+  }
+  return place;
+}
+
+int cores_of(hwloc_topology_t machine) noexcept {
+  return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(machine));
+}
+
+Status locate(Place* here, int* cores) noexcept {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return fail(Status::out_of_memory, "no memory to describe this machine");
+  const Machine machine(raw);
+  if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0) {
+    return fail(Status::internal, "hwloc cannot describe this machine: {}", std::strerror(errno));
+  }
+  const Set bound(hwloc_bitmap_alloc());
+  if (bound == nullptr) return fail(Status::out_of_memory, "no memory to describe this machine");
+  const bool known = hwloc_get_cpubind(raw, bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
+  *here = place_of(raw, known ? bound.get() : nullptr);
+  *cores = cores_of(raw);
+  return Status::ok;
+}
+
+}  // namespace stretto::topology

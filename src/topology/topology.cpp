@@ -1,0 +1,61 @@
+#include "topology/topology.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace stretto::topology {
+namespace {
+
+bool apart(std::int32_t a, std::int32_t b) noexcept { return a >= 0 && b >= 0 && a != b; }
+
+}  // namespace
+
+const char* name(Distance d) noexcept {
+  switch (d) {
+    case Distance::cache: return "cache";
+    case Distance::socket: return "socket";
+    case Distance::node: return "node";
+    case Distance::network: return "network";
+  }
+  return "?";
+}
+
+Distance distance(const Place& a, const Place& b) noexcept {
+  if (a.host != b.host) return Distance::network;
+  if (apart(a.socket, b.socket)) return Distance::node;
+  if (apart(a.cache, b.cache)) return Distance::socket;
+  return Distance::cache;
+}
+
+Topology::Topology(std::vector<Place> places, int cores_per_host) : places_(std::move(places)), cores_(cores_per_host) {
+  std::unordered_map<std::int32_t, std::int32_t> index;
+  host_of_.reserve(places_.size());
+  for (std::size_t r = 0; r < places_.size(); ++r) {
+    const auto [at, is_new] = index.try_emplace(places_[r].host, static_cast<std::int32_t>(hosts_.size()));
+    if (is_new) hosts_.emplace_back();
+    hosts_[static_cast<std::size_t>(at->second)].push_back(static_cast<std::int32_t>(r));
+    host_of_.push_back(at->second);
+  }
+}
+
+Topology Topology::regular(int ranks, int per_host) {
+  std::vector<Place> places(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) places[static_cast<std::size_t>(r)].host = r / per_host;
+  return Topology(std::move(places));
+}
+
+Distance Topology::distance(int a, int b) const noexcept { return topology::distance(place(a), place(b)); }
+
+std::span<const std::int32_t> Topology::ranks_of(int host) const noexcept {
+  return hosts_[static_cast<std::size_t>(host)];
+}
+
+int Topology::host_of(int rank) const noexcept { return host_of_[static_cast<std::size_t>(rank)]; }
+
+bool Topology::uniform() const noexcept {
+  return std::all_of(hosts_.begin(), hosts_.end(),
+                     [&](const auto& ranks) { return ranks.size() == hosts_.front().size(); });
+}
+
+}  // namespace stretto::topology
