@@ -17,7 +17,7 @@ USES = {
     "carrier": set(),
     "payload": {"codec"},
     "node": {"topology", "carrier"},
-    "model": {"schedule", "topology"},
+    "model": {"schedule", "topology", "payload", "codec"},
     "engine": {"schedule", "payload", "carrier", "codec"},
     "api": {"engine", "node", "model", "schedule", "payload", "carrier", "codec", "topology"},
     "mpi": {"api"},

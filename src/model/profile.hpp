@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -19,6 +20,7 @@ struct Span {
   double from = 0;
   double alpha = 0;
   double beta = 0;
+  double cpu = 0;  // seconds a byte that the transfer keeps a core busy, at the sender and at the receiver alike
 };
 using Link = std::vector<Span>;  // ascending; the first from 0; empty: not measured
 

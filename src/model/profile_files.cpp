@@ -1,0 +1,74 @@
+// Where profiles lie: the user's configuration directory, and what STRETTO_PROFILE names.
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "model/profile.hpp"
+
+namespace stretto::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Letters, digits, '-' and '.' stay; any run of others becomes one '_'. So "Open MPI 5.0.11" is Open_MPI_5.0.11.
+std::string as_file_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+    if (plain) name += c;
+    else if (!name.empty() && name.back() != '_') name += '_';
+  }
+  return name;
+}
+
+std::string configuration_directory() {
+  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg != nullptr && *xdg == '/')
+    return (fs::path(xdg) / "stretto").string();
+  const char* home = std::getenv("HOME");
+  return (fs::path(home != nullptr && *home != '\0' ? home : "/") / ".config" / "stretto").string();
+}
+
+bool is_shipped(const std::string& name) {
+  for (const std::string& s : shipped())
+    if (s == name) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string user_path(const std::string& host, const std::string& mpi) {
+  return (fs::path(configuration_directory()) / (as_file_name(host) + "_" + as_file_name(mpi) + ".json")).string();
+}
+
+Status load(const std::string& path, Profile* profile) noexcept try {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return fail(Status::invalid_argument, "profile {} is a directory", path);
+  std::ifstream in(path);
+  if (!in) return fail(Status::invalid_argument, "profile {} cannot be read: {}", path, std::strerror(errno));
+  std::ostringstream text;
+  text << in.rdbuf();
+  const Status s = parse(text.str(), profile);
+  if (s == Status::ok) return s;
+  const std::string why = message();
+  return fail(s, "profile {}: {}", path, why);
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
+}
+
+Status find(const std::string& host, const std::string& mpi, Profile* profile) noexcept try {
+  if (const char* named = std::getenv("STRETTO_PROFILE"); named != nullptr && *named != '\0')
+    return is_shipped(named) ? shipped(named, profile) : load(named, profile);
+  std::error_code error;
+  const std::string path = user_path(host, mpi);
+  if (fs::exists(path, error) && load(path, profile) == Status::ok) return Status::ok;
+  *profile = built_in();
+  return Status::ok;
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
+}
+
+}  // namespace stretto::model

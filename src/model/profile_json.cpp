@@ -1,0 +1,217 @@
+// A profile as JSON: docs/profile.md, in code.
+#include <cmath>
+#include <initializer_list>
+
+#include <nlohmann/json.hpp>
+
+#include "model/profile.hpp"
+#include "schedule/names.hpp"
+
+namespace stretto::model {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// What is wrong, and where: "links.network[1].beta is negative". Caught by parse().
+struct Wrong {
+  std::string what;
+};
+
+// A value and the way to it.
+class Node {
+ public:
+  Node(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
+
+  [[noreturn]] void wrong(const std::string& why) const { throw Wrong{(path_.empty() ? "the profile" : path_) + why}; }
+
+  bool has(const char* key) const { return value_.is_object() && value_.contains(key) && !value_[key].is_null(); }
+  Node at(const char* key) const {
+    if (!value_.is_object()) wrong(" is no object");
+    const std::string path = path_.empty() ? key : path_ + "." + key;
+    if (!value_.contains(key)) throw Wrong{path + " is missing"};
+    return {value_[key], path};
+  }
+  std::vector<Node> items() const {
+    if (!value_.is_array()) wrong(" is no array");
+    std::vector<Node> all;
+    for (std::size_t i = 0; i < value_.size(); ++i) all.emplace_back(value_[i], fmt::format("{}[{}]", path_, i));
+    return all;
+  }
+
+  double number() const {
+    if (!value_.is_number()) wrong(" is no number");
+    const double x = value_.get<double>();
+    if (!std::isfinite(x) || x < 0) wrong(fmt::format(" is {}; a finite number, not negative, is wanted", x));
+    return x;
+  }
+  int integer(int least) const {
+    if (!value_.is_number_integer()) wrong(" is no integer");
+    const auto x = value_.get<std::int64_t>();
+    if (x < least || x > 1 << 30) wrong(fmt::format(" is {}; it must be at least {}", x, least));
+    return static_cast<int>(x);
+  }
+  std::string text() const {
+    if (!value_.is_string()) wrong(" is no string");
+    return value_.get<std::string>();
+  }
+  bool boolean() const {
+    if (!value_.is_boolean()) wrong(" is neither true nor false");
+    return value_.get<bool>();
+  }
+
+  double number(const char* key, double otherwise) const { return has(key) ? at(key).number() : otherwise; }
+  int integer(const char* key, int least, int otherwise) const {
+    return has(key) ? at(key).integer(least) : otherwise;
+  }
+  std::string text(const char* key) const { return has(key) ? at(key).text() : std::string(); }
+
+ private:
+  const json& value_;
+  std::string path_;
+};
+
+Link read_link(const Node& node) {
+  Link link;
+  for (const Node& n : node.items()) {
+    const Span s{n.number("from", 0), n.at("alpha").number(), n.at("beta").number(), n.number("cpu", 0)};
+    if (link.empty() ? s.from != 0 : s.from <= link.back().from)
+      n.at("from").wrong(link.empty() ? " of the first range is not 0" : " does not ascend");
+    link.push_back(s);
+  }
+  return link;
+}
+
+std::vector<CodecCost> read_costs(const Node& node) {
+  std::vector<CodecCost> costs;
+  for (const Node& n : node.items()) {
+    const CodecCost c{n.at("ratio").number(),      n.number("call", 0),      n.at("compress").number(),
+                      n.at("decompress").number(), n.at("add").number(), n.at("fused").number()};
+    if (c.ratio < 1) n.at("ratio").wrong(fmt::format(" is {}, below 1", c.ratio));
+    if (!costs.empty() && c.ratio <= costs.back().ratio) n.at("ratio").wrong(" does not ascend");
+    costs.push_back(c);
+  }
+  return costs;
+}
+
+Native read_native(const Node& node) {
+  Native native;
+  const std::string name = node.at("collective").text();
+  const auto collective = schedule::find_collective(name);
+  if (!collective) node.at("collective").wrong(" '" + name + "' is none");
+  native.collective = *collective;
+  native.ranks = node.at("ranks").integer(1);
+  native.hosts = node.integer("hosts", 1, 1);
+  for (const Node& point : node.at("points").items()) {
+    const auto pair = point.items();
+    if (pair.size() != 2) point.wrong(" is no pair of bytes and seconds");
+    const double bytes = pair[0].number();
+    if (!native.points.empty() && bytes <= native.points.back().first) pair[0].wrong(" does not ascend");
+    native.points.emplace_back(bytes, pair[1].number());
+  }
+  return native;
+}
+
+Profile read(const Node& root) {
+  const int version = root.at("version").integer(0);
+  if (version != kProfileVersion) {
+    throw Wrong{fmt::format("the profile has version {}; this build reads version {}: measure anew (stretto tune)",
+                            version, kProfileVersion)};
+  }
+  Profile p;
+  p.name = root.text("name");
+  p.source = root.text("source");
+  p.mpi = root.text("mpi");
+  p.cores = root.integer("cores", 1, 1);
+  p.ranks = root.integer("ranks", 1, 1);
+  p.hosts = root.integer("hosts", 1, 1);
+  if (root.has("links")) {
+    const Node links = root.at("links");
+    for (std::size_t d = 0; d < topology::kDistances; ++d) {
+      const char* name = topology::name(static_cast<topology::Distance>(d));
+      if (links.has(name)) p.links[d] = read_link(links.at(name));
+    }
+  }
+  if (root.has("full_duplex")) p.full_duplex = root.at("full_duplex").boolean();
+  p.nics = root.integer("nics", 0, 1);
+  p.gamma = root.number("gamma", 0);
+  p.copy = root.number("copy", 0);
+  p.step = root.number("step", 0);
+  p.agreement = root.number("agreement", 0);
+  if (root.has("codec")) {
+    const Node codec = root.at("codec");
+    if (codec.has("f32")) p.f32 = read_costs(codec.at("f32"));
+    if (codec.has("f64")) p.f64 = read_costs(codec.at("f64"));
+  }
+  if (root.has("natives"))
+    for (const Node& n : root.at("natives").items()) p.natives.push_back(read_native(n));
+  if (root.has("device")) {
+    p.device.launch = root.at("device").number("launch", 0);
+    p.device.staging = root.at("device").number("staging", 0);
+  }
+  return p;
+}
+
+ordered_json write_costs(const std::vector<CodecCost>& costs) {
+  ordered_json all = ordered_json::array();
+  for (const CodecCost& c : costs) {
+    all.push_back({{"ratio", c.ratio},
+                   {"call", c.call},
+                   {"compress", c.compress},
+                   {"decompress", c.decompress},
+                   {"add", c.add},
+                   {"fused", c.fused}});
+  }
+  return all;
+}
+
+}  // namespace
+
+Status parse(const std::string& text, Profile* profile) noexcept try {
+  const json root = json::parse(text);
+  *profile = read(Node(root, ""));
+  return Status::ok;
+} catch (const Wrong& w) {
+  return fail(Status::invalid_argument, "{}", w.what);
+} catch (const json::exception& e) {
+  return fail(Status::invalid_argument, "this is no JSON: {}", e.what());
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "the profile cannot be read: {}", e.what());
+}
+
+std::string to_json(const Profile& p) {
+  ordered_json root;
+  root["version"] = kProfileVersion;
+  root["name"] = p.name;
+  root["source"] = p.source;
+  root["mpi"] = p.mpi;
+  root["cores"] = p.cores;
+  root["ranks"] = p.ranks;
+  root["hosts"] = p.hosts;
+  ordered_json links = ordered_json::object();
+  for (std::size_t d = 0; d < topology::kDistances; ++d) {
+    if (p.links[d].empty()) continue;
+    ordered_json& link = links[topology::name(static_cast<topology::Distance>(d))];
+    for (const Span& s : p.links[d])
+      link.push_back({{"from", s.from}, {"alpha", s.alpha}, {"beta", s.beta}, {"cpu", s.cpu}});
+  }
+  root["links"] = links;
+  root["full_duplex"] = p.full_duplex;
+  root["nics"] = p.nics;
+  root["gamma"] = p.gamma;
+  root["copy"] = p.copy;
+  root["step"] = p.step;
+  root["agreement"] = p.agreement;
+  root["codec"] = {{"f32", write_costs(p.f32)}, {"f64", write_costs(p.f64)}};
+  root["natives"] = ordered_json::array();
+  for (const Native& n : p.natives) {
+    root["natives"].push_back({{"collective", schedule::name(n.collective)},
+                               {"ranks", n.ranks},
+                               {"hosts", n.hosts},
+                               {"points", n.points}});
+  }
+  root["device"] = {{"launch", p.device.launch}, {"staging", p.device.staging}};
+  return root.dump(2) + "\n";
+}
+
+}  // namespace stretto::model

@@ -1,0 +1,16 @@
+// Profiles that are part of the library, as JSON.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace stretto::model {
+
+struct Shipped {
+  std::string_view name;
+  std::string_view json;
+};
+
+std::span<const Shipped> shipped_texts() noexcept;
+
+}  // namespace stretto::model

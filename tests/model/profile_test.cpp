@@ -1,0 +1,171 @@
+#include "model/profile.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace stretto::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A directory of its own, and variables of the environment as a test wants them; both undone at the end.
+class Surroundings {
+ public:
+  Surroundings() : directory_(fs::temp_directory_path() / ("stretto_profile_test_" + std::to_string(::getpid()))) {
+    fs::create_directories(directory_);
+  }
+  ~Surroundings() {
+    for (const auto& [name, value] : saved_)
+      value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
+    fs::remove_all(directory_);
+  }
+  void set(const char* name, const std::string& value) {
+    const char* old = std::getenv(name);
+    saved_.emplace_back(name, old != nullptr ? old : "");
+    value.empty() ? ::unsetenv(name) : ::setenv(name, value.c_str(), 1);
+  }
+  std::string write(const std::string& path, const std::string& text) const {
+    const fs::path file = fs::path(path).is_absolute() ? fs::path(path) : directory_ / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+    return file.string();
+  }
+  std::string directory() const { return directory_.string(); }
+
+ private:
+  fs::path directory_;
+  std::vector<std::pair<std::string, std::string>> saved_;
+};
+
+TEST(Profile, WhatIsWrittenIsReadBack) {
+  Profile p;
+  p.name = "a \"host\"";
+  p.source = "measured";
+  p.mpi = "Open MPI 5.0.11";
+  p.cores = 48;
+  p.ranks = 6;
+  p.hosts = 3;
+  p.links[static_cast<std::size_t>(topology::Distance::socket)] = {{0, 1e-7, 2e-11, 1e-11}, {4096, 1.5e-6, 1e-11, 0}};
+  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-6, 8e-11, 0}};
+  p.full_duplex = false;
+  p.nics = 0;
+  p.gamma = 1.0 / 3;
+  p.copy = 2e-11;
+  p.step = 3e-7;
+  p.agreement = 4e-6;
+  p.f32 = {{2, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}, {8, 2e-7, 5e-11, 6e-11, 7e-11, 8e-11}};
+  p.f64 = {{4, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}};
+  p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}}};
+  p.device = {5e-6, 4e-11};
+  const std::string text = to_json(p);
+  Profile q;
+  ASSERT_EQ(parse(text, &q), Status::ok) << message();
+  EXPECT_EQ(to_json(q), text);
+  EXPECT_EQ(q.gamma, p.gamma);
+  EXPECT_EQ(q.links[1].size(), 2u);
+  EXPECT_EQ(q.natives[0].points, p.natives[0].points);
+  EXPECT_EQ(q.natives[0].collective, schedule::Collective::reduce_scatter);
+}
+
+TEST(Profile, WhatIsMissingHasADefaultAndUnknownKeysAreNotes) {
+  Profile p;
+  ASSERT_EQ(parse(R"({"version": 1, "regime": "near", "device": null})", &p), Status::ok) << message();
+  EXPECT_EQ(p.cores, 1);
+  EXPECT_EQ(p.nics, 1);
+  EXPECT_TRUE(p.full_duplex);
+  EXPECT_TRUE(p.links[0].empty());
+}
+
+struct Bad {
+  const char* json;
+  const char* says;
+};
+
+class BadProfile : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadProfile, IsRefusedWithTheWayToWhatIsWrong) {
+  Profile p;
+  EXPECT_EQ(parse(GetParam().json, &p), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find(GetParam().says), std::string::npos) << message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadProfile,
+    testing::Values(Bad{"{", "no JSON"}, Bad{"[]", "is no object"}, Bad{"{}", "version is missing"},
+                    Bad{R"({"version": 7})", "has version 7; this build reads version 1"},
+                    Bad{R"({"version": 1, "cores": 0})", "cores is 0"},
+                    Bad{R"({"version": 1, "cores": 1.5})", "cores is no integer"},
+                    Bad{R"({"version": 1, "gamma": -1})", "gamma is -1"},
+                    Bad{R"({"version": 1, "links": {"network": [{"alpha": 1}]}})", "links.network[0].beta is missing"},
+                    Bad{R"({"version": 1, "links": {"cache": [{"from": 4, "alpha": 1, "beta": 1}]}})",
+                        "links.cache[0].from of the first range is not 0"},
+                    Bad{R"({"version": 1, "links": {"cache": [{"alpha": 1, "beta": 1}, {"alpha": 1, "beta": 1, "from": 0}]}})",
+                        "links.cache[1].from does not ascend"},
+                    Bad{R"({"version": 1, "codec": {"f32": [{"ratio": 0.5, "compress": 1, "decompress": 1, "add": 1, "fused": 1}]}})",
+                        "codec.f32[0].ratio is 0.5"},
+                    Bad{R"({"version": 1, "natives": [{"collective": "sum", "ranks": 2, "points": []}]})",
+                        "natives[0].collective 'sum' is none"},
+                    Bad{R"({"version": 1, "natives": [{"collective": "reduce", "ranks": 2, "points": [[8]]}]})",
+                        "natives[0].points[0] is no pair"}));
+
+TEST(Profile, AllThatAreShippedAreReadAndCarryTheirNameAndSource) {
+  const auto names = shipped();
+  EXPECT_NE(std::find(names.begin(), names.end(), "built-in"), names.end());
+  for (const std::string& name : names) {
+    Profile p;
+    ASSERT_EQ(shipped(name, &p), Status::ok) << name << ": " << message();
+    EXPECT_EQ(p.name, name);
+    EXPECT_FALSE(p.source.empty()) << name;
+    EXPECT_FALSE(p.links[static_cast<std::size_t>(topology::Distance::network)].empty()) << name;
+    EXPECT_FALSE(p.f32.empty()) << name;
+    EXPECT_GT(p.gamma, 0) << name;
+  }
+  Profile p;
+  EXPECT_EQ(shipped("deep-thought", &p), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find("built-in"), std::string::npos);
+}
+
+TEST(Profile, OfAUserIsFoundByHostAndMpiAndElseTheBuiltIn) {
+  Surroundings around;
+  around.set("STRETTO_PROFILE", "");
+  around.set("XDG_CONFIG_HOME", around.directory());
+  const std::string path = user_path("node/17", "Open MPI 5.0.11");
+  EXPECT_EQ(path, around.directory() + "/stretto/node_17_Open_MPI_5.0.11.json");
+  Profile p;
+  ASSERT_EQ(find("node/17", "Open MPI 5.0.11", &p), Status::ok);
+  EXPECT_EQ(p.name, "built-in");
+  around.write(path, R"({"version": 1, "name": "mine"})");
+  ASSERT_EQ(find("node/17", "Open MPI 5.0.11", &p), Status::ok);
+  EXPECT_EQ(p.name, "mine");
+  around.write(path, "{}");  // nobody named it, so that it cannot be read is no error
+  ASSERT_EQ(find("node/17", "Open MPI 5.0.11", &p), Status::ok);
+  EXPECT_EQ(p.name, "built-in");
+}
+
+TEST(Profile, ThatIsNamedIsTakenOrAnError) {
+  Surroundings around;
+  Profile p;
+  around.set("STRETTO_PROFILE", "built-in");
+  EXPECT_EQ(find("h", "m", &p), Status::ok);
+  EXPECT_EQ(p.name, "built-in");
+  around.set("STRETTO_PROFILE", around.write("a.json", R"({"version": 1, "name": "a"})"));
+  EXPECT_EQ(find("h", "m", &p), Status::ok);
+  EXPECT_EQ(p.name, "a");
+  const std::string old = around.write("old.json", R"({"version": 0})");
+  around.set("STRETTO_PROFILE", old);
+  EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find(old), std::string::npos);
+  around.set("STRETTO_PROFILE", around.directory() + "/none.json");
+  EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find("none.json"), std::string::npos);
+}
+
+
+}  // namespace
+}  // namespace stretto::model
