@@ -148,7 +148,7 @@ typedef enum stretto_payload {
 /* What ran, on this rank. Filled when the collective completes; on failure only `size` keeps its meaning. */
 typedef struct stretto_report {
   size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
-  char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring" */
+  char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring"; "native": the MPI's own collective, whose bytes are not known */
   char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p" */
   uint64_t contributions;           /* K: inputs that went into each element of the result */
   uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule */
@@ -174,10 +174,12 @@ typedef struct stretto_options {
   stretto_bound bound_kind; /* NONE: exact */
   double bound;             /* > 0 and finite, else STRETTO_INVALID_BOUND; ignored when bound_kind is NONE */
   stretto_scope scope;
-  const char* schedule;    /* NULL: chosen. Otherwise a name of docs/algorithms.md, e.g. "ring"; copied */
+  const char* schedule;    /* NULL: chosen. Otherwise a name of docs/algorithms.md, e.g. "ring"; or "native", the MPI's own
+                              collective: STRETTO_UNSUPPORTED where there is no MPI below or it has none; copied */
   stretto_payload payload; /* AUTO: chosen */
   size_t segment;          /* bytes of values that travel as one message, 0: chosen */
-  double timeout;          /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never */
+  double timeout;          /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never. Inside a
+                              blocking collective of the MPI's own it has no effect */
   int check;               /* 1: agree on the arguments first (see below); 0: trust them */
   stretto_user_function user_function; /* for STRETTO_USER */
   void* user_context;                  /* borrowed until completion */
@@ -198,6 +200,11 @@ typedef struct stretto_options {
  * and the message names the field, both values and a rank for each. check = 0 saves it where nothing else needs it
  * (relative bounds, gatherv, scatterv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
  * and a rank's own argument error is its own. */
+
+/* Over an MPI, what needs no stream may be left to the MPI's own collective: a call without a bound, or with one that a
+ * small vector would not gain from (exact is within any bound). It serves the predefined operations and MEAN, not USER
+ * and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
+ * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the

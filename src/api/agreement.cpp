@@ -36,7 +36,9 @@ const char* field_name(Field f) noexcept {
 std::string field_value(Field f, std::uint64_t v) {
   const auto i = static_cast<int>(v);
   switch (f) {
-    case Field::collective: return collective_name(static_cast<Collective>(i));
+    case Field::collective:
+      return fmt::format("{}{}", v & nonblocking_form ? "i" : "",
+                         collective_name(static_cast<Collective>(v & ~nonblocking_form)));
     case Field::type: return type_name(static_cast<stretto_type>(i));
     case Field::op: return op_name(static_cast<stretto_op>(i));
     case Field::commutes:

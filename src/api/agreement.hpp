@@ -33,6 +33,9 @@ enum class Field : std::uint8_t {
 };
 inline constexpr int fields = 13;
 
+// In the value of Field::collective: it was started as a request. An MPI's blocking and nonblocking collectives do not meet.
+inline constexpr std::uint64_t nonblocking_form = 0x100;
+
 // An argument as all ranks gave it.
 struct Span {
   std::uint64_t lo = 0, hi = 0;

@@ -74,13 +74,13 @@ Status check_bound(const Call& c) {
   return Status::ok;
 }
 
-Status check_options(const Call& c) {
+Status check_options(const Call& c, const Native* native) {
   const stretto_options& o = c.settings.options;
   if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
   if (o.report && o.report->size < sizeof o.report->size)
     return fail(Status::invalid_argument, "report.size is {}; use STRETTO_REPORT_INIT", o.report->size);
   if (c.settings.schedule.empty()) return Status::ok;
-  return check_schedule(c);
+  return check_schedule(c, native);
 }
 
 // One buffer: not null unless empty, and in place only where the collective has it.
@@ -216,12 +216,12 @@ std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
 
 }  // namespace
 
-Status check_arguments(const Call& call, int rank, int ranks) noexcept {
+Status check_arguments(const Call& call, int rank, int ranks, const Native* native) noexcept {
   try {
-    if (call.collective == Collective::barrier) return check_options(call);
+    if (call.collective == Collective::barrier) return check_options(call, native);
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
-    if (s == Status::ok) s = check_options(call);
+    if (s == Status::ok) s = check_options(call, native);
     if (s == Status::ok) s = check_buffers(call, rank, ranks);
     if (s == Status::ok) s = check_overlap(call, rank);
     return s;
@@ -271,7 +271,7 @@ Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept 
   const stretto_options& o = c.settings.options;
   Signature s;
   for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
-  s.set(Field::collective, static_cast<std::uint64_t>(c.collective), rank);
+  s.set(Field::collective, static_cast<std::uint64_t>(c.collective) | (c.nonblocking ? nonblocking_form : 0), rank);
   s.contributions = c.collective == Collective::allreduce_multi ? c.inputs.size() : 1;
   if (own == Status::ok && o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(c.type) &&
       c.collective != Collective::barrier)

@@ -5,13 +5,15 @@
 
 #include "api/agreement.hpp"
 #include "api/collective.hpp"
+#include "api/native.hpp"
 #include "base/status.hpp"
 #include "engine/binding.hpp"
 
 namespace stretto::api {
 
 // Everything that this rank alone can know to be wrong. Dereferences nothing but the arrays already copied into `call`.
-Status check_arguments(const Call& call, int rank, int ranks) noexcept;
+// `native` is null where the communicator has no collectives of its own.
+Status check_arguments(const Call& call, int rank, int ranks, const Native* native) noexcept;
 
 // The engine's view of the buffers. Precondition: check_arguments() is ok, and counts are complete on every rank.
 engine::Arguments engine_arguments(const Call& call, int rank) noexcept;

@@ -1,6 +1,7 @@
 #include "api/choice.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <initializer_list>
 
 #include "api/types.hpp"
@@ -51,6 +52,19 @@ std::string_view by_size(schedule::Collective collective, std::size_t bytes) {
   return schedule::default_algorithm(collective).name;
 }
 
+// What is known of a call before counts are: gatherv and scatterv are looked at again when every rank knows them.
+Status check_native(const Call& call, const Native* native) {
+  const stretto_options& o = call.settings.options;
+  if (!native) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", native_name);
+  if (o.payload > STRETTO_PAYLOAD_RAW)
+    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native_name,
+                payload_name(o.payload));
+  if (native->serves(call)) return Status::ok;
+  return fail(Status::unsupported, "the MPI has no {} of {} elements of {}{}{} of its own",
+              collective_name(call.collective), call.count, type_name(call.type),
+              reduces(call.collective) ? " by " : "", reduces(call.collective) ? op_name(call.op) : "");
+}
+
 bool same(const schedule::Request& a, const schedule::Request& b) noexcept {
   return a.collective == b.collective && a.ranks == b.ranks && a.rank == b.rank && a.root == b.root &&
          a.blocks == b.blocks && a.radix == b.radix;
@@ -60,6 +74,7 @@ bool same(const schedule::Request& a, const schedule::Request& b) noexcept {
 
 int schedule_index(const char* name) noexcept {
   const auto& all = schedule::algorithms();
+  if (std::strcmp(name, native_name) == 0) return static_cast<int>(all.size()) + 1;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].name == name) return static_cast<int>(i) + 1;
   return -1;
@@ -68,10 +83,12 @@ int schedule_index(const char* name) noexcept {
 const char* schedule_name(int index) noexcept {
   const auto& all = schedule::algorithms();
   if (index == 0) return "chosen";
+  if (index == static_cast<int>(all.size()) + 1) return native_name;
   return index > 0 && static_cast<std::size_t>(index) <= all.size() ? all[index - 1].name.data() : "?";
 }
 
-Status check_schedule(const Call& call) {
+Status check_schedule(const Call& call, const Native* native) {
+  if (call.settings.schedule == native_name) return check_native(call, native);
   const auto collective = schedule_collective(call.collective);
   const std::string& name = call.settings.schedule;
   const schedule::Algorithm* a = schedule::find(collective, name);
@@ -86,7 +103,7 @@ Status check_schedule(const Call& call) {
   return Status::ok;
 }
 
-Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress) {
+Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress, const Native* native) {
   const stretto_options& o = call.settings.options;
   const auto collective = schedule_collective(call.collective);
   Choice c;
@@ -103,6 +120,9 @@ Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress) {
     c.schedule = schedule::default_algorithm(collective, true).name;
   else
     c.schedule = by_size(collective, bytes);
+
+  c.native = call.settings.schedule == native_name ||
+             (call.settings.schedule.empty() && c.payload == STRETTO_PAYLOAD_RAW && native && native->serves(call));
 
   const schedule::Algorithm* a = schedule::find(collective, c.schedule);
   if (a && a->uses_blocks && ranks > 1)

@@ -9,19 +9,25 @@
 #include <vector>
 
 #include "api/collective.hpp"
+#include "api/native.hpp"
 #include "base/status.hpp"
 #include "schedule/schedule.hpp"
 
 namespace stretto::api {
 
+// The name that stands for the communicator's own collective where a schedule is forced or reported.
+inline constexpr const char* native_name = "native";
+
 // Names of schedules as small numbers for the agreement: 0 is "chosen", -1 a name that is none.
 int schedule_index(const char* name) noexcept;
 const char* schedule_name(int index) noexcept;
 
-// A forced schedule must exist, offer the collective, and keep the order of an operation that does not commute.
-Status check_schedule(const Call& call);
+// A forced schedule must exist, offer the collective, and keep the order of an operation that does not commute; `native` (null:
+// there are none) must serve the call, exact.
+Status check_schedule(const Call& call, const Native* native);
 
 struct Choice {
+  bool native = false;  // the communicator's own collective; the rest is void then
   std::string schedule;
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::size_t segment = 0;  // bytes
@@ -29,8 +35,8 @@ struct Choice {
 };
 
 // `bytes` is the length of the whole vector (of all blocks); `compress` whether a bound allows streams (and more than
-// raw is wanted: false when the bound is exact).
-Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress);
+// raw is wanted: false when the bound is exact); `native` null: no collectives of its own. Counts must be complete.
+Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress, const Native* native);
 
 // Schedules already built by a communicator.
 class Schedules {

@@ -45,6 +45,9 @@ struct Settings {
   std::string schedule;  // empty: chosen
 };
 
+// Seconds until a wait is given up; <= 0: never.
+inline double timeout_of(const stretto_options& o) noexcept { return o.timeout == 0 ? 300 : o.timeout; }
+
 struct Call {
   Collective collective{};
   const void* send = nullptr;  // the only buffer of bcast, at root
@@ -57,6 +60,7 @@ struct Call {
   stretto_op op = STRETTO_SUM;
   int root = 0;
   std::vector<const void*> inputs;  // allreduce_multi
+  bool nonblocking = false;         // started as a request
   Settings settings;
 };
 

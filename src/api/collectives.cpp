@@ -2,6 +2,7 @@
 #include <new>
 
 #include "api/operation.hpp"
+#include "api/straight.hpp"
 #include "api/types.hpp"
 
 using namespace stretto;
@@ -27,6 +28,7 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const Buil
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
   Call call;
   const Status own = put_together(comm, options, build, &call);
+  if (Status s = own; own == Status::ok && api::go_straight(*comm, call, &s)) return to_c(s);
   api::Operation operation(*comm);
   operation.start(std::move(call), own);
   return to_c(operation.wait());
@@ -41,6 +43,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   auto* r = new (std::nothrow) stretto_request_s(*comm);
   if (!r) return to_c(fail(Status::out_of_memory, "no memory for a request"));
   Call call;
+  call.nonblocking = true;
   const Status own = put_together(comm, options, build, &call);
   r->operation.start(std::move(call), own);
   ++comm->requests;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/choice.hpp"
+#include "api/native.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 #include "engine/engine.hpp"
@@ -18,9 +19,10 @@
 namespace stretto::api {
 class Operation;
 
-// The two carriers of one rank.
+// The two carriers of one rank, and the collectives that the system below has of its own.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data;
+  std::unique_ptr<Native> native;  // null: there are none
 };
 }  // namespace stretto::api
 

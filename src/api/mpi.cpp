@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api/communicator.hpp"
+#include "api/native_mpi.hpp"
 #include "api/types.hpp"
 #include "carrier/mpi.hpp"
 
@@ -23,12 +24,14 @@ Status usable(MPI_Comm parent) {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-Status create(MPI_Comm duplicate, std::unique_ptr<stretto_comm_s>* made) {
+// *native owns the duplicate as soon as it is made.
+Status create(MPI_Comm duplicate, std::unique_ptr<api::Native>* native, std::unique_ptr<stretto_comm_s>* made) {
   try {
     api::Carriers c;
     Status s = carrier::make_mpi_carrier(duplicate, {}, &c.agreement);
     const Status t = carrier::make_mpi_carrier(duplicate, {}, &c.data);  // collective: also when the first failed
     if (s == Status::ok) s = t;
+    *native = api::make_mpi_native(duplicate);
     if (s == Status::ok) *made = std::make_unique<stretto_comm_s>(std::move(c));
     return s;
   } catch (...) {
@@ -55,11 +58,16 @@ extern "C" stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* com
   if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return to_c(fail(Status::mpi_error, "MPI_Comm_dup failed"));
   MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
   std::unique_ptr<stretto_comm_s> made;
-  Status s = create(duplicate, &made);
+  std::unique_ptr<api::Native> native;
+  Status s = create(duplicate, &native, &made);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = agree(duplicate, s);
-  if (s == Status::ok) *comm = made.release();
+  const bool owned = native != nullptr;  // which frees the duplicate
+  if (s == Status::ok) {
+    made->carriers.native = std::move(native);
+    *comm = made.release();
+  }
   made.reset();
-  MPI_Comm_free(&duplicate);
+  if (!owned) MPI_Comm_free(&duplicate);
   return to_c(s);
 }

@@ -6,6 +6,7 @@
 
 #include "api/arguments.hpp"
 #include "api/payloads.hpp"
+#include "api/report.hpp"
 #include "api/types.hpp"
 
 namespace stretto::api {
@@ -48,7 +49,7 @@ Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, vo
   return engine.start(c, request);
 }
 
-bool exact_range_needed(const Call& c) noexcept {
+bool range_needed(const Call& c) noexcept {
   return c.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && c.collective != Collective::barrier;
 }
 
@@ -67,10 +68,11 @@ void Operation::start(Call&& call, Status own) noexcept {
     finish(fail(Status::timeout, "the communicator is unusable since a wait was given up: {}", comm_.broken_by));
     return;
   }
-  if (own == Status::ok) own = check_arguments(call_, comm_.rank, comm_.size);
+  if (own == Status::ok) own = check_arguments(call_, comm_.rank, comm_.size, comm_.carriers.native.get());
   const stretto_options& o = call_.settings.options;
-  const bool exchanges = o.check || exact_range_needed(call_) || counts_at_root(call_.collective) ||
-                         call_.collective == Collective::allreduce_multi;
+  const bool exchanges = o.check || counts_at_root(call_.collective) ||
+                         call_.collective == Collective::allreduce_multi ||
+                         (range_needed(call_) && !(own == Status::ok && native_anyhow(call_, comm_)));
   if (!exchanges && own != Status::ok) {
     finish(own);
     return;
@@ -104,8 +106,8 @@ Status Operation::begin_agreement() noexcept {
     spec.type = payload::Type::u64;
     spec.op = payload::Op::user;
     spec.user = {merge_words, nullptr, true};
-    const double t = call_.settings.options.timeout;
-    return exchange(comm_, comm_.agreement, &own_, &merged_, signature_words, spec, t == 0 ? 300 : t, &request_);
+    return exchange(comm_, comm_.agreement, &own_, &merged_, signature_words, spec, timeout_of(call_.settings.options),
+                    &request_);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the agreement"));
   }
@@ -134,9 +136,8 @@ Status Operation::begin_counting() noexcept {
     payload::Spec spec;
     spec.type = payload::Type::u64;
     spec.op = payload::Op::max;
-    const double t = call_.settings.options.timeout;
-    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec, t == 0 ? 300 : t,
-                    &request_);
+    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec,
+                    timeout_of(call_.settings.options), &request_);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to exchange counts"));
   }
@@ -159,29 +160,49 @@ Status Operation::end_counting() noexcept {
 
 Status Operation::begin_data() noexcept {
   const Agreed agreed{merged_.lo, merged_.hi, merged_.contributions};
-  if (Status s = make_plan(call_, agreed, comm_.rank, comm_.size, comm_.schedules, &plan_); s != Status::ok) return s;
+  if (Status s = make_plan(call_, agreed, comm_, &plan_); s != Status::ok) return s;
+  if (plan_.native) return begin_native();
   if (call_.op == STRETTO_USER && reduces(call_.collective))
     plan_.call.payload.user = {call_user, &call_, call_.settings.options.user_commutes != 0};
   return comm_.data.start(plan_.call, &request_);
 }
 
 void Operation::advance(bool may_start_data) noexcept {
-  if (request_.active()) {
-    bool done = false;
-    const Status s = request_.test(&done, phase_ == Phase::running ? &ran_ : nullptr);
-    if (done) ended(s);
-  }
+  poll();
   if (phase_ != Phase::agreed || !may_start_data) return;
   if (comm_.broken) {
     finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by));
     return;
   }
   const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
+  phase_ = counting ? Phase::counting : Phase::running;
   const Status s = counting ? begin_counting() : begin_data();
-  if (s != Status::ok)
-    finish(s);
-  else
-    phase_ = counting ? Phase::counting : Phase::running;
+  if (s != Status::ok) finish(s);
+}
+
+// Blocking forms meet blocking ones only, on every rank, so this one may not turn into a request that goes along with others:
+// it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
+Status Operation::begin_native() noexcept {
+  if (call_.nonblocking) return comm_.carriers.native->start(call_, &pending_);
+  phase_ = Phase::draining;
+  poll();
+  return Status::ok;
+}
+
+void Operation::poll() noexcept {
+  bool done = false;
+  Status s = Status::ok;
+  if (request_.active()) {
+    s = request_.test(&done, phase_ == Phase::running ? &ran_ : nullptr);
+  } else if (pending_) {
+    s = pending_->test(&done);
+    if (done) pending_.reset();
+  } else if (phase_ == Phase::draining && comm_.live.front() == this) {
+    done = true;
+    phase_ = Phase::running;
+    s = comm_.carriers.native->run(call_);
+  }
+  if (done) ended(s);
 }
 
 void Operation::ended(Status s) noexcept {
@@ -207,6 +228,7 @@ void Operation::step() noexcept {
     case Phase::running: finish(Status::ok); return;
     case Phase::idle:
     case Phase::agreed:
+    case Phase::draining:
     case Phase::done: return;
   }
 }
@@ -233,6 +255,7 @@ Status Operation::status() const noexcept {
 
 Status Operation::wait() noexcept {
   constexpr int patience = 1000;
+  const Clock::time_point came = Clock::now();
   for (int idle = 0; !done(); ++idle) {
     const bool alone = comm_.live.size() == 1;
     if (alone && request_.active()) {
@@ -243,6 +266,12 @@ Status Operation::wait() noexcept {
     }
     comm_.progress();
     if (done()) break;
+    const double limit = timeout_of(call_.settings.options);
+    if (pending_ && limit > 0 && std::chrono::duration<double>(Clock::now() - came).count() > limit) {
+      ended(fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s", collective_name(call_.collective),
+                 limit));
+      break;
+    }
     if (idle < patience)
       std::this_thread::yield();
     else
@@ -255,15 +284,10 @@ void Operation::report() noexcept {
   stretto_report* out = call_.settings.options.report;
   if (!out) return;
   stretto_report r = STRETTO_REPORT_INIT;
-  const auto copy = [](char* to, const char* from) {
-    const std::size_t n = std::min(std::strlen(from), std::size_t{STRETTO_NAME_MAX} - 1);
-    std::memcpy(to, from, n);
-    to[n] = 0;
-  };
   const bool once =
       !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW && plan_.payload != STRETTO_PAYLOAD_CPRP2P;
-  copy(r.algorithm, ran_.algorithm.empty() ? "agreement" : ran_.algorithm.c_str());
-  copy(r.payload, once ? "compress_once" : payload_name(plan_.payload));
+  set_name(r.algorithm, plan_.native ? native_name : ran_.algorithm.empty() ? "agreement" : ran_.algorithm.c_str());
+  set_name(r.payload, once ? "compress_once" : payload_name(plan_.payload));
   r.contributions = plan_.contributions;
   r.raw_bytes = ran_.raw_bytes;
   r.bytes_sent = ran_.bytes_sent;
@@ -274,10 +298,7 @@ void Operation::report() noexcept {
     r.codec_seconds = ran_.compress_seconds + ran_.decompress_seconds + ran_.combine_seconds;
   r.agree_seconds = agree_seconds_;
   r.seconds = seconds();
-  r.size = std::min(out->size, sizeof r);
-  const std::size_t size = out->size;
-  std::memcpy(out, &r, r.size);
-  out->size = size;
+  deliver(r, out);
 }
 
 }  // namespace stretto::api

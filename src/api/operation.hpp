@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ class Operation {
   Status status() const noexcept;
 
  private:
-  enum class Phase : std::uint8_t { idle, agreeing, agreed, counting, running, done };
+  // draining: a native collective that blocks waits for what was started before it.
+  enum class Phase : std::uint8_t { idle, agreeing, agreed, counting, draining, running, done };
   using Clock = std::chrono::steady_clock;
 
   Status begin_agreement() noexcept;
@@ -47,6 +49,8 @@ class Operation {
   Status begin_counting() noexcept;
   Status end_counting() noexcept;
   Status begin_data() noexcept;
+  Status begin_native() noexcept;
+  void poll() noexcept;           // what this phase waits for
   void step() noexcept;           // the engine request of this phase has ended well
   void ended(Status s) noexcept;  // it has ended
   void finish(Status s) noexcept;
@@ -60,6 +64,7 @@ class Operation {
   std::vector<std::uint64_t> own_counts_, all_counts_;
   Plan plan_;
   engine::Request request_;
+  std::unique_ptr<Native::Pending> pending_;  // a native collective on its way
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;

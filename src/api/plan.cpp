@@ -15,6 +15,7 @@ namespace {
 
 // Bytes of the whole vector, the same on every rank.
 std::size_t vector_bytes(const Call& c, int ranks) noexcept {
+  if (c.collective == Collective::barrier) return 0;
   std::size_t n = c.count;
   if (!c.counts.empty())
     n = std::accumulate(c.counts.begin(), c.counts.end(), std::size_t{0});
@@ -30,7 +31,11 @@ bool meets_in_code_space(payload::Kind k) noexcept {
   return k == payload::Kind::homomorphic || k == payload::Kind::fused;
 }
 
-double timeout_of(const stretto_options& o) noexcept { return o.timeout == 0 ? 300 : o.timeout; }
+// Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless.
+bool may_compress(const Call& c) noexcept {
+  const stretto_options& o = c.settings.options;
+  return c.collective != Collective::barrier && (o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW);
+}
 
 }  // namespace
 
@@ -71,12 +76,21 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
   return Status::ok;
 }
 
-Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules,
-                 Plan* plan) noexcept {
+bool native_anyhow(const Call& call, stretto_comm_s& comm) noexcept {
   try {
+    return choose(call, vector_bytes(call, comm.size), comm.size, may_compress(call), comm.carriers.native.get())
+        .native;
+  } catch (...) {
+    return false;
+  }
+}
+
+Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept {
+  try {
+    const int rank = comm.rank, ranks = comm.size;
+    const Native* native = comm.carriers.native.get();
     const stretto_options& o = call.settings.options;
     const bool multi = call.collective == Collective::allreduce_multi;
-    const bool barrier = call.collective == Collective::barrier;
     plan->contributions =
         reduces(call.collective) ? (multi ? agreed.contributions : static_cast<std::uint64_t>(ranks)) : 1;
     if (multi && plan->contributions == 0)
@@ -84,16 +98,23 @@ Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Sc
     if (plan->contributions > 0x7fffffffu)
       return fail(Status::unsupported, "{} contributions; at most 2147483647", plan->contributions);
 
-    const bool streams = !barrier && (o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW);
-    const std::size_t bytes = barrier ? 0 : vector_bytes(call, ranks);
-    Choice choice = choose(call, bytes, ranks, streams);
+    const bool streams = may_compress(call);
+    const std::size_t bytes = vector_bytes(call, ranks);
+    Choice choice = choose(call, bytes, ranks, streams, native);
     Terms terms{payload_kind(choice.payload), plan->contributions, ranks};
     if (Status s = eps_of(call, terms, agreed, &plan->eps); s != Status::ok) return s;
     if (terms.kind != payload::Kind::raw && is_floating(call.type) && plan->eps == 0) {
-      choice = choose(call, bytes, ranks, false);  // only exact values will do
+      choice = choose(call, bytes, ranks, false, native);  // only exact values will do
       terms.kind = payload::Kind::raw;
     }
     plan->payload = payload_of(terms.kind);
+    plan->native = choice.native;
+    if (plan->native) {
+      plan->eps = 0;
+      return native->serves(call)
+                 ? Status::ok
+                 : fail(Status::unsupported, "the MPI has no {} of these counts", collective_name(call.collective));
+    }
 
     engine::Call& e = plan->call;
     e.payload.kind = terms.kind;
@@ -110,7 +131,7 @@ Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Sc
     request.rank = rank;
     request.root = rooted(call.collective) ? call.root : 0;
     request.blocks = choice.blocks;
-    e.schedule = schedules.get(choice.schedule, request);
+    e.schedule = comm.schedules.get(choice.schedule, request);
     if (!e.schedule) return fail(Status::internal, "schedule {} cannot be built", choice.schedule);
     if (Status s = engine::bind(*e.schedule, e.payload.type, engine_arguments(call, rank), &e.blocks); s != Status::ok)
       return s;

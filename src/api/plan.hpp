@@ -6,6 +6,7 @@
 
 #include "api/choice.hpp"
 #include "api/collective.hpp"
+#include "api/communicator.hpp"
 #include "base/status.hpp"
 #include "engine/engine.hpp"
 
@@ -18,6 +19,7 @@ struct Agreed {
 };
 
 struct Plan {
+  bool native = false;  // the communicator's own collective: `call` is void then
   engine::Call call;
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K
@@ -40,7 +42,10 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
 // recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
-Status make_plan(const Call& call, const Agreed& agreed, int rank, int ranks, Schedules& schedules,
-                 Plan* plan) noexcept;
+Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept;
+
+// Without an exchange: whether the communicator's own collective is what all ranks choose for `call`, whatever the values are. Its
+// counts are complete.
+bool native_anyhow(const Call& call, stretto_comm_s& comm) noexcept;
 
 }  // namespace stretto::api

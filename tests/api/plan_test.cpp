@@ -33,12 +33,12 @@ constexpr std::size_t kib = 1024;
 
 TEST(Plan, SmallVectorsTakeFewRoundsAndLargeOnesFewBytes) {
   const Call c = allreduce(1, 1e-3);
-  EXPECT_EQ(choose(c, 32 * kib, 5, true).schedule, "recursive_doubling");
-  EXPECT_EQ(choose(c, 32 * kib, 5, true).payload, STRETTO_PAYLOAD_RAW);
-  EXPECT_EQ(choose(c, 33 * kib, 5, true).schedule, "rabenseifner");
-  EXPECT_EQ(choose(c, 33 * kib, 5, true).payload, STRETTO_PAYLOAD_FUSED);
-  EXPECT_EQ(choose(c, 1025 * kib, 5, true).schedule, "ring");
-  EXPECT_EQ(choose(c, 1025 * kib, 5, false).payload, STRETTO_PAYLOAD_RAW);
+  EXPECT_EQ(choose(c, 32 * kib, 5, true, nullptr).schedule, "recursive_doubling");
+  EXPECT_EQ(choose(c, 32 * kib, 5, true, nullptr).payload, STRETTO_PAYLOAD_RAW);
+  EXPECT_EQ(choose(c, 33 * kib, 5, true, nullptr).schedule, "rabenseifner");
+  EXPECT_EQ(choose(c, 33 * kib, 5, true, nullptr).payload, STRETTO_PAYLOAD_FUSED);
+  EXPECT_EQ(choose(c, 1025 * kib, 5, true, nullptr).schedule, "ring");
+  EXPECT_EQ(choose(c, 1025 * kib, 5, false, nullptr).payload, STRETTO_PAYLOAD_RAW);
 }
 
 TEST(Plan, EveryCollectiveHasAChoiceAtEverySize) {
@@ -47,7 +47,7 @@ TEST(Plan, EveryCollectiveHasAChoiceAtEverySize) {
       for (int ranks : {1, 2, 7}) {
         Call c;
         c.collective = static_cast<Collective>(i);
-        const Choice choice = choose(c, bytes, ranks, false);
+        const Choice choice = choose(c, bytes, ranks, false, nullptr);
         EXPECT_NE(schedule::find(schedule_collective(c.collective), choice.schedule), nullptr) << choice.schedule;
         EXPECT_GT(choice.segment, 0u);
       }
@@ -59,7 +59,7 @@ TEST(Plan, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
       Call c;
       c.collective = collective;
       c.op = STRETTO_USER;
-      const auto* a = schedule::find(schedule_collective(collective), choose(c, bytes, 7, false).schedule);
+      const auto* a = schedule::find(schedule_collective(collective), choose(c, bytes, 7, false, nullptr).schedule);
       ASSERT_NE(a, nullptr);
       EXPECT_TRUE(a->keeps_order) << a->name;
     }
@@ -68,13 +68,13 @@ TEST(Plan, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
 TEST(Plan, AForcedScheduleMustExistAndKeepOrder) {
   Call c = allreduce(1);
   c.settings.schedule = "nonsense";
-  EXPECT_EQ(check_schedule(c), Status::unsupported);
+  EXPECT_EQ(check_schedule(c, nullptr), Status::unsupported);
   c.settings.schedule = "ring";
-  EXPECT_EQ(check_schedule(c), Status::ok);
+  EXPECT_EQ(check_schedule(c, nullptr), Status::ok);
   c.op = STRETTO_USER;
-  EXPECT_EQ(check_schedule(c), Status::unsupported);
+  EXPECT_EQ(check_schedule(c, nullptr), Status::unsupported);
   c.settings.options.user_commutes = 1;
-  EXPECT_EQ(check_schedule(c), Status::ok);
+  EXPECT_EQ(check_schedule(c, nullptr), Status::ok);
 }
 
 TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {

@@ -1,0 +1,309 @@
+#include "api/native_mpi.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "api/payloads.hpp"
+#include "api/types.hpp"
+#include "payload/arithmetic.hpp"
+
+namespace stretto::api {
+namespace {
+
+bool fits(std::size_t n) noexcept { return n <= static_cast<std::size_t>(INT_MAX); }
+int to_int(std::size_t n) noexcept { return static_cast<int>(n); }
+
+// 16-bit floats are bits to an MPI: it moves them and does not combine them.
+MPI_Datatype mpi_type(stretto_type t) noexcept {
+  switch (t) {
+    case STRETTO_F32: return MPI_FLOAT;
+    case STRETTO_F64: return MPI_DOUBLE;
+    case STRETTO_I32: return MPI_INT32_T;
+    case STRETTO_I64: return MPI_INT64_T;
+    case STRETTO_F16:
+    case STRETTO_BF16:
+    case STRETTO_U16: return MPI_UINT16_T;
+    case STRETTO_I8: return MPI_INT8_T;
+    case STRETTO_U8: return MPI_UINT8_T;
+    case STRETTO_I16: return MPI_INT16_T;
+    case STRETTO_U32: return MPI_UINT32_T;
+    case STRETTO_U64: return MPI_UINT64_T;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+// A mean is a sum that is divided at the end. MPI_OP_NULL: no operation of an MPI.
+MPI_Op mpi_op(stretto_op op) noexcept {
+  switch (op) {
+    case STRETTO_SUM:
+    case STRETTO_MEAN: return MPI_SUM;
+    case STRETTO_PROD: return MPI_PROD;
+    case STRETTO_MIN: return MPI_MIN;
+    case STRETTO_MAX: return MPI_MAX;
+    case STRETTO_LAND: return MPI_LAND;
+    case STRETTO_LOR: return MPI_LOR;
+    case STRETTO_LXOR: return MPI_LXOR;
+    case STRETTO_BAND: return MPI_BAND;
+    case STRETTO_BOR: return MPI_BOR;
+    case STRETTO_BXOR: return MPI_BXOR;
+    case STRETTO_DIFFERENCE:
+    case STRETTO_USER: return MPI_OP_NULL;
+  }
+  return MPI_OP_NULL;
+}
+
+// What MPI wants as arrays of int. Displacements that no int holds are this rank's own matter: its blocks then lie end to end
+// in `staging` while the collective lasts.
+struct Vectors {
+  std::vector<int> counts, displs;
+  std::vector<std::byte> staging;
+};
+
+// A call as MPI takes it. Owns what must live while it runs.
+struct Prepared {
+  Collective collective{};
+  const void* send = nullptr;
+  void* recv = nullptr;
+  int count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  int root = 0;
+  Vectors vectors;
+  // At the end: blocks that were staged go to their places, and a sum becomes a mean.
+  std::vector<std::size_t> scattered;  // displacements of the blocks in recv; empty: nothing was staged
+  std::size_t element = 1;
+  void* unstaged = nullptr;
+  void* divided = nullptr;
+  std::size_t divided_count = 0;
+  stretto_type divided_type = STRETTO_F32;
+};
+
+void move_blocks(std::byte* staged, std::byte* apart, const Prepared& p, bool gather) noexcept {
+  for (std::size_t r = 0; r < p.vectors.counts.size(); ++r) {
+    const std::size_t bytes = static_cast<std::size_t>(p.vectors.counts[r]) * p.element;
+    std::byte* place = apart + p.scattered[r] * p.element;
+    if (bytes > 0) std::memcpy(gather ? staged : place, gather ? place : staged, bytes);
+    staged += bytes;
+  }
+}
+
+class MpiNative final : public Native {
+ public:
+  explicit MpiNative(MPI_Comm comm) : comm_(comm) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+  }
+  ~MpiNative() override {
+    int over = 0;
+    MPI_Finalized(&over);
+    if (!over) MPI_Comm_free(&comm_);
+  }
+  MpiNative(const MpiNative&) = delete;
+  MpiNative& operator=(const MpiNative&) = delete;
+
+  bool serves(const Call& c) const noexcept override {
+    if (c.collective == Collective::barrier) return true;
+    if (c.collective == Collective::allreduce_multi) return false;
+    if (reduces(c.collective) && (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16))
+      return false;
+    // Blocks of several counts together: an end-to-end displacement of each is an int, too.
+    if (!c.counts.empty()) {
+      std::size_t sum = 0;
+      for (const std::size_t n : c.counts) {
+        if (!fits(n) || !fits(sum + n)) return false;
+        sum += n;
+      }
+      return true;
+    }
+    return fits(c.count);
+  }
+
+  Status run(const Call& c) noexcept override {
+    try {
+      Prepared p;
+      prepare(c, &p);
+      return ended(invoke(p, nullptr), p);
+    } catch (...) {
+      return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
+    }
+  }
+
+  Status start(const Call& c, std::unique_ptr<Pending>* pending) noexcept override {
+    try {
+      auto made = std::make_unique<MpiPending>(*this);
+      prepare(c, &made->prepared);
+      const Status s = status_of(invoke(made->prepared, &made->request));
+      if (s == Status::ok) *pending = std::move(made);
+      return s;
+    } catch (...) {
+      return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
+    }
+  }
+
+ private:
+  struct MpiPending final : Pending {
+    explicit MpiPending(const MpiNative& n) noexcept : native(n) {}
+    ~MpiPending() override {
+      // MPI cannot withdraw a collective: what it may still touch of ours stays.
+      if (request != MPI_REQUEST_NULL) new (std::nothrow) Prepared(std::move(prepared));
+    }
+    MpiPending(const MpiPending&) = delete;
+    MpiPending& operator=(const MpiPending&) = delete;
+
+    Status test(bool* done) noexcept override {
+      int flag = 0;
+      const int code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+      *done = flag != 0 || code != MPI_SUCCESS;
+      if (!*done) return Status::ok;
+      request = MPI_REQUEST_NULL;
+      return native.ended(code, prepared);
+    }
+
+    const MpiNative& native;
+    Prepared prepared;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  static Status status_of(int code) noexcept {
+    if (code == MPI_SUCCESS) return Status::ok;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI error {}", code);
+    return fail(Status::mpi_error, "{}", std::string_view(text, static_cast<std::size_t>(length)));
+  }
+
+  // Whether this rank gives, or gets, blocks by counts.
+  bool by_counts(const Call& c) const noexcept {
+    switch (c.collective) {
+      case Collective::reduce_scatter:
+      case Collective::allgatherv: return true;
+      case Collective::scatterv:
+      case Collective::gatherv: return rank_ == c.root;
+      case Collective::allreduce:
+      case Collective::allreduce_multi:
+      case Collective::reduce:
+      case Collective::reduce_scatter_block:
+      case Collective::allgather:
+      case Collective::bcast:
+      case Collective::scatter:
+      case Collective::gather:
+      case Collective::alltoall:
+      case Collective::barrier: return false;
+    }
+    return false;
+  }
+
+  void prepare(const Call& c, Prepared* p) const {
+    p->collective = c.collective;
+    if (c.collective == Collective::barrier) return;
+    const bool bcast = c.collective == Collective::bcast;
+    p->send = c.send == STRETTO_IN_PLACE ? MPI_IN_PLACE : c.send;
+    p->recv = bcast && rank_ == c.root ? const_cast<void*>(c.send) : c.recv == STRETTO_IN_PLACE ? MPI_IN_PLACE : c.recv;
+    p->count = to_int(c.count);
+    p->type = mpi_type(c.type);
+    p->root = c.root;
+    if (reduces(c.collective)) p->op = mpi_op(c.op);
+    if (by_counts(c)) prepare_vectors(c, p);
+    if (c.op == STRETTO_MEAN && reduces(c.collective) && (c.collective != Collective::reduce || rank_ == c.root)) {
+      p->divided = c.recv;
+      p->divided_count = c.count;
+      p->divided_type = c.type;
+    }
+  }
+
+  void prepare_vectors(const Call& c, Prepared* p) const {
+    Vectors& v = p->vectors;
+    v.counts.resize(c.counts.size());
+    v.displs.resize(c.counts.size());
+    std::transform(c.counts.begin(), c.counts.end(), v.counts.begin(), to_int);
+    if (c.displs.empty() || std::all_of(c.displs.begin(), c.displs.end(), fits)) {
+      if (c.displs.empty())
+        std::exclusive_scan(v.counts.begin(), v.counts.end(), v.displs.begin(), 0);
+      else
+        std::transform(c.displs.begin(), c.displs.end(), v.displs.begin(), to_int);
+      return;
+    }
+    std::exclusive_scan(v.counts.begin(), v.counts.end(), v.displs.begin(), 0);
+    p->element = stretto_type_size(c.type);
+    p->scattered = c.displs;
+    const std::size_t all = static_cast<std::size_t>(v.displs.back()) + static_cast<std::size_t>(v.counts.back());
+    v.staging.resize(all * p->element);
+    auto* staged = v.staging.data();
+    if (c.collective == Collective::scatterv) {
+      move_blocks(staged, static_cast<std::byte*>(const_cast<void*>(c.send)), *p, true);
+      p->send = staged;
+    } else {
+      // In place, this rank's block is among those that are staged.
+      if (c.send == STRETTO_IN_PLACE) move_blocks(staged, static_cast<std::byte*>(c.recv), *p, true);
+      p->unstaged = c.recv;
+      p->recv = staged;
+    }
+  }
+
+  // Blocking when `request` is null.
+  int invoke(const Prepared& p, MPI_Request* request) const noexcept {
+    const void* s = p.send;
+    void* r = p.recv;
+    const int n = p.count, root = p.root;
+    const int *counts = p.vectors.counts.data(), *displs = p.vectors.displs.data();
+    MPI_Datatype t = p.type;
+    switch (p.collective) {
+      case Collective::allreduce:
+        return request ? MPI_Iallreduce(s, r, n, t, p.op, comm_, request) : MPI_Allreduce(s, r, n, t, p.op, comm_);
+      case Collective::reduce:
+        return request ? MPI_Ireduce(s, r, n, t, p.op, root, comm_, request)
+                       : MPI_Reduce(s, r, n, t, p.op, root, comm_);
+      case Collective::reduce_scatter_block:
+        return request ? MPI_Ireduce_scatter_block(s, r, n, t, p.op, comm_, request)
+                       : MPI_Reduce_scatter_block(s, r, n, t, p.op, comm_);
+      case Collective::reduce_scatter:
+        return request ? MPI_Ireduce_scatter(s, r, counts, t, p.op, comm_, request)
+                       : MPI_Reduce_scatter(s, r, counts, t, p.op, comm_);
+      case Collective::allgather:
+        return request ? MPI_Iallgather(s, n, t, r, n, t, comm_, request) : MPI_Allgather(s, n, t, r, n, t, comm_);
+      case Collective::allgatherv:
+        return request ? MPI_Iallgatherv(s, n, t, r, counts, displs, t, comm_, request)
+                       : MPI_Allgatherv(s, n, t, r, counts, displs, t, comm_);
+      case Collective::bcast:
+        return request ? MPI_Ibcast(r, n, t, root, comm_, request) : MPI_Bcast(r, n, t, root, comm_);
+      case Collective::scatter:
+        return request ? MPI_Iscatter(s, n, t, r, n, t, root, comm_, request)
+                       : MPI_Scatter(s, n, t, r, n, t, root, comm_);
+      case Collective::scatterv:
+        return request ? MPI_Iscatterv(s, counts, displs, t, r, n, t, root, comm_, request)
+                       : MPI_Scatterv(s, counts, displs, t, r, n, t, root, comm_);
+      case Collective::gather:
+        return request ? MPI_Igather(s, n, t, r, n, t, root, comm_, request)
+                       : MPI_Gather(s, n, t, r, n, t, root, comm_);
+      case Collective::gatherv:
+        return request ? MPI_Igatherv(s, n, t, r, counts, displs, t, root, comm_, request)
+                       : MPI_Gatherv(s, n, t, r, counts, displs, t, root, comm_);
+      case Collective::alltoall:
+        return request ? MPI_Ialltoall(s, n, t, r, n, t, comm_, request) : MPI_Alltoall(s, n, t, r, n, t, comm_);
+      case Collective::barrier: return request ? MPI_Ibarrier(comm_, request) : MPI_Barrier(comm_);
+      case Collective::allreduce_multi: break;
+    }
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+  }
+
+  Status ended(int code, Prepared& p) const noexcept {
+    if (const Status s = status_of(code); s != Status::ok) return s;
+    if (p.unstaged) move_blocks(p.vectors.staging.data(), static_cast<std::byte*>(p.unstaged), p, false);
+    if (!p.divided) return Status::ok;
+    return payload::divide_values(payload_type(p.divided_type), p.divided, p.divided_count,
+                                  static_cast<std::uint32_t>(size_));
+  }
+
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Native> make_mpi_native(MPI_Comm comm) { return std::make_unique<MpiNative>(comm); }
+
+}  // namespace stretto::api

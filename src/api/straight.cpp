@@ -1,0 +1,42 @@
+#include "api/straight.hpp"
+
+#include <chrono>
+
+#include "api/arguments.hpp"
+#include "api/plan.hpp"
+#include "api/report.hpp"
+
+namespace stretto::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Status run_and_tell(Native& native, const Call& call, int ranks) noexcept {
+  stretto_report* out = call.settings.options.report;
+  if (!out) return native.run(call);
+  const Clock::time_point begun = Clock::now();
+  const Status s = native.run(call);
+  if (s != Status::ok) return s;
+  stretto_report r = STRETTO_REPORT_INIT;
+  set_name(r.algorithm, native_name);
+  set_name(r.payload, "raw");
+  r.contributions = reduces(call.collective) ? static_cast<std::uint64_t>(ranks) : 1;
+  r.ratio = 1;
+  r.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  deliver(r, out);
+  return s;
+}
+
+}  // namespace
+
+bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept {
+  Native* native = comm.carriers.native.get();
+  if (!native || call.settings.options.check || call.nonblocking || comm.broken || !comm.live.empty()) return false;
+  if (counts_at_root(call.collective) || !native->serves(call)) return false;
+  if (check_arguments(call, comm.rank, comm.size, native) != Status::ok) return false;
+  if (!native_anyhow(call, comm)) return false;
+  *ended = run_and_tell(*native, call, comm.size);
+  return true;
+}
+
+}  // namespace stretto::api
