@@ -16,28 +16,28 @@ namespace stretto::model {
 // All that a choice depends on, the same on every rank.
 struct Question {
   schedule::Collective collective{};
-  std::uint64_t bytes = 0;         // of the whole vector (all blocks)
-  std::uint32_t element = 4;       // bytes; 8: the codec's float64 figures
+  std::uint64_t bytes = 0;    // of the whole vector (all blocks)
+  std::uint32_t element = 4;  // bytes; 8: the codec's float64 figures
   int root = 0;
-  bool keeps_order = false;        // the operation does not commute
-  bool compress = false;           // a bound allows streams
-  bool code_space = false;         // and every contribution must be summed in code space (no raw sums inside a node)
-  bool native = false;             // the MPI's own collective can serve
-  double ratio = 1;                // expected of a compressed contribution
-  std::string schedule;            // forced; empty: any
-  int payload = -1;                // forced payload::Kind; -1: any
-  std::uint64_t segment = 0;       // forced; 0: any
+  bool keeps_order = false;   // the operation does not commute
+  bool compress = false;      // a bound allows streams
+  bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
+  bool native = false;        // the MPI's own collective can serve
+  double ratio = 1;           // expected of a compressed contribution
+  std::string schedule;       // forced; empty: any
+  int payload = -1;           // forced payload::Kind; -1: any
+  std::uint64_t segment = 0;  // forced; 0: any
 };
 
 struct Candidate {
-  bool native = false;             // the MPI's own; the rest is void then
+  bool native = false;  // the MPI's own; the rest is void then
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
-  bool raw_inside = false;         // hierarchical: raw in the node, `payload` between
-  std::uint64_t segment = 0;       // bytes; 0: uncut
-  int blocks = 0;                  // pieces of a pipelined schedule; 0: what it needs
-  int radix = 0;                   // of k-nomial trees; 0: the default
-  double seconds = 0;              // predicted
+  bool raw_inside = false;    // hierarchical: raw in the node, `payload` between
+  std::uint64_t segment = 0;  // bytes; 0: uncut
+  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
+  int radix = 0;              // of k-nomial trees; 0: the default
+  double seconds = 0;         // predicted
 };
 
 class Chooser {

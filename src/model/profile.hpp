@@ -45,18 +45,18 @@ struct Device {
 };
 
 struct Profile {
-  std::string name;    // "built-in", a shipped one, or the host's name
-  std::string source;  // where the figures come from
-  std::string mpi;     // "Open MPI 5.0.11"
-  int cores = 1;       // of a host
-  int ranks = 1, hosts = 1;  // that it was measured with
+  std::string name;                              // "built-in", a shipped one, or the host's name
+  std::string source;                            // where the figures come from
+  std::string mpi;                               // "Open MPI 5.0.11"
+  int cores = 1;                                 // of a host
+  int ranks = 1, hosts = 1;                      // that it was measured with
   std::array<Link, topology::kDistances> links;  // by Distance
-  bool full_duplex = true;  // a rank sends and receives at the same time
-  int nics = 1;             // of a host: that many ranks of it send at full rate at the same time; 0: every rank
-  double gamma = 0;         // seconds a byte of result of raw + raw
-  double copy = 0;          // seconds a byte copied
-  double step = 0;          // seconds that our engine takes for a step, beside its bytes
-  double agreement = 0;     // seconds a round of the exchange before a collective
+  bool full_duplex = true;                       // a rank sends and receives at the same time
+  int nics = 1;          // of a host: that many ranks of it send at full rate at the same time; 0: every rank
+  double gamma = 0;      // seconds a byte of result of raw + raw
+  double copy = 0;       // seconds a byte copied
+  double step = 0;       // seconds that our engine takes for a step, beside its bytes
+  double agreement = 0;  // seconds a round of the exchange before a collective
   std::vector<CodecCost> f32, f64;  // ascending ratio; linear in 1 / ratio between
   std::vector<Native> natives;
   Device device;

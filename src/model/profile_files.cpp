@@ -19,8 +19,10 @@ std::string as_file_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
-    if (plain) name += c;
-    else if (!name.empty() && name.back() != '_') name += '_';
+    if (plain)
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
   }
   return name;
 }

@@ -61,9 +61,7 @@ class Node {
   }
 
   double number(const char* key, double otherwise) const { return has(key) ? at(key).number() : otherwise; }
-  int integer(const char* key, int least, int otherwise) const {
-    return has(key) ? at(key).integer(least) : otherwise;
-  }
+  int integer(const char* key, int least, int otherwise) const { return has(key) ? at(key).integer(least) : otherwise; }
   std::string text(const char* key) const { return has(key) ? at(key).text() : std::string(); }
 
  private:
@@ -85,7 +83,7 @@ Link read_link(const Node& node) {
 std::vector<CodecCost> read_costs(const Node& node) {
   std::vector<CodecCost> costs;
   for (const Node& n : node.items()) {
-    const CodecCost c{n.at("ratio").number(),      n.number("call", 0),      n.at("compress").number(),
+    const CodecCost c{n.at("ratio").number(),      n.number("call", 0),  n.at("compress").number(),
                       n.at("decompress").number(), n.at("add").number(), n.at("fused").number()};
     if (c.ratio < 1) n.at("ratio").wrong(fmt::format(" is {}, below 1", c.ratio));
     if (!costs.empty() && c.ratio <= costs.back().ratio) n.at("ratio").wrong(" does not ascend");
@@ -205,10 +203,8 @@ std::string to_json(const Profile& p) {
   root["codec"] = {{"f32", write_costs(p.f32)}, {"f64", write_costs(p.f64)}};
   root["natives"] = ordered_json::array();
   for (const Native& n : p.natives) {
-    root["natives"].push_back({{"collective", schedule::name(n.collective)},
-                               {"ranks", n.ranks},
-                               {"hosts", n.hosts},
-                               {"points", n.points}});
+    root["natives"].push_back(
+        {{"collective", schedule::name(n.collective)}, {"ranks", n.ranks}, {"hosts", n.hosts}, {"points", n.points}});
   }
   root["device"] = {{"launch", p.device.launch}, {"staging", p.device.staging}};
   return root.dump(2) + "\n";

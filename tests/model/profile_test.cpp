@@ -97,22 +97,23 @@ TEST_P(BadProfile, IsRefusedWithTheWayToWhatIsWrong) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadProfile,
-    testing::Values(Bad{"{", "no JSON"}, Bad{"[]", "is no object"}, Bad{"{}", "version is missing"},
-                    Bad{R"({"version": 7})", "has version 7; this build reads version 1"},
-                    Bad{R"({"version": 1, "cores": 0})", "cores is 0"},
-                    Bad{R"({"version": 1, "cores": 1.5})", "cores is no integer"},
-                    Bad{R"({"version": 1, "gamma": -1})", "gamma is -1"},
-                    Bad{R"({"version": 1, "links": {"network": [{"alpha": 1}]}})", "links.network[0].beta is missing"},
-                    Bad{R"({"version": 1, "links": {"cache": [{"from": 4, "alpha": 1, "beta": 1}]}})",
-                        "links.cache[0].from of the first range is not 0"},
-                    Bad{R"({"version": 1, "links": {"cache": [{"alpha": 1, "beta": 1}, {"alpha": 1, "beta": 1, "from": 0}]}})",
-                        "links.cache[1].from does not ascend"},
-                    Bad{R"({"version": 1, "codec": {"f32": [{"ratio": 0.5, "compress": 1, "decompress": 1, "add": 1, "fused": 1}]}})",
-                        "codec.f32[0].ratio is 0.5"},
-                    Bad{R"({"version": 1, "natives": [{"collective": "sum", "ranks": 2, "points": []}]})",
-                        "natives[0].collective 'sum' is none"},
-                    Bad{R"({"version": 1, "natives": [{"collective": "reduce", "ranks": 2, "points": [[8]]}]})",
-                        "natives[0].points[0] is no pair"}));
+    testing::Values(
+        Bad{"{", "no JSON"}, Bad{"[]", "is no object"}, Bad{"{}", "version is missing"},
+        Bad{R"({"version": 7})", "has version 7; this build reads version 1"},
+        Bad{R"({"version": 1, "cores": 0})", "cores is 0"},
+        Bad{R"({"version": 1, "cores": 1.5})", "cores is no integer"},
+        Bad{R"({"version": 1, "gamma": -1})", "gamma is -1"},
+        Bad{R"({"version": 1, "links": {"network": [{"alpha": 1}]}})", "links.network[0].beta is missing"},
+        Bad{R"({"version": 1, "links": {"cache": [{"from": 4, "alpha": 1, "beta": 1}]}})",
+            "links.cache[0].from of the first range is not 0"},
+        Bad{R"({"version": 1, "links": {"cache": [{"alpha": 1, "beta": 1}, {"alpha": 1, "beta": 1, "from": 0}]}})",
+            "links.cache[1].from does not ascend"},
+        Bad{R"({"version": 1, "codec": {"f32": [{"ratio": 0.5, "compress": 1, "decompress": 1, "add": 1, "fused": 1}]}})",
+            "codec.f32[0].ratio is 0.5"},
+        Bad{R"({"version": 1, "natives": [{"collective": "sum", "ranks": 2, "points": []}]})",
+            "natives[0].collective 'sum' is none"},
+        Bad{R"({"version": 1, "natives": [{"collective": "reduce", "ranks": 2, "points": [[8]]}]})",
+            "natives[0].points[0] is no pair"}));
 
 TEST(Profile, AllThatAreShippedAreReadAndCarryTheirNameAndSource) {
   const auto names = shipped();
@@ -165,7 +166,6 @@ TEST(Profile, ThatIsNamedIsTakenOrAnError) {
   EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
   EXPECT_NE(std::string(message()).find("none.json"), std::string::npos);
 }
-
 
 }  // namespace
 }  // namespace stretto::model

@@ -1,0 +1,116 @@
+#include "model/candidates.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "schedule/names.hpp"
+
+namespace stretto::model {
+namespace {
+
+using payload::Kind;
+
+constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
+constexpr std::uint64_t segments[] = {64 * KiB, 256 * KiB, MiB, 4 * MiB};
+constexpr std::uint64_t pieces[] = {64 * KiB, 256 * KiB, MiB};  // of pipelined schedules
+constexpr int most_pieces = 64;
+
+bool is_forced(const Question& q, Kind k) noexcept { return q.payload == static_cast<int>(k); }
+
+std::vector<Kind> payloads_for(const Question& q) {
+  std::vector<Kind> kinds;
+  const auto may = [&](Kind k) { return q.payload < 0 || is_forced(q, k); };
+  if (!q.code_space && may(Kind::raw)) kinds.push_back(Kind::raw);
+  if (!q.compress) return kinds;
+  if (!schedule::reduces(q.collective)) {
+    if (q.payload < 0)
+      kinds.push_back(Kind::fused);
+    else if (!is_forced(q, Kind::raw))
+      kinds.push_back(static_cast<Kind>(q.payload));
+    return kinds;
+  }
+  for (const Kind k : {Kind::fused, Kind::homomorphic})
+    if (may(k)) kinds.push_back(k);
+  if (!q.code_space && may(Kind::doc)) kinds.push_back(Kind::doc);
+  if (!q.code_space && is_forced(q, Kind::cprp2p)) kinds.push_back(Kind::cprp2p);
+  return kinds;
+}
+
+std::vector<std::uint64_t> segments_for(const Question& q, double block) {
+  if (q.segment > 0) return {q.segment};
+  std::vector<std::uint64_t> all{0};
+  for (const std::uint64_t s : segments)
+    if (static_cast<double>(s) < block) all.push_back(s);
+  return all;
+}
+
+std::vector<int> blocks_for(const Question& q, int ranks) {
+  std::vector<int> all;
+  for (const std::uint64_t piece : pieces) {
+    const auto n = static_cast<int>(std::clamp<std::uint64_t>(q.bytes / piece, 1, most_pieces));
+    if (ranks > 1 && std::find(all.begin(), all.end(), n) == all.end()) all.push_back(n);
+  }
+  if (all.empty()) all.push_back(1);
+  return all;
+}
+
+}  // namespace
+
+bool two_floors(const schedule::Algorithm& a) noexcept { return a.name.starts_with("hierarchical"); }
+
+bool native_may_serve(const Question& q) noexcept {
+  return q.native && !q.code_space && q.schedule.empty() && q.segment == 0 &&
+         (q.payload < 0 || is_forced(q, Kind::raw));
+}
+
+std::vector<Option> options_for(const Question& q, const topology::Topology& topology, std::string* why) {
+  std::vector<Option> all;
+  const int p = topology.ranks();
+  const std::vector<Kind> kinds = payloads_for(q);
+  if (kinds.empty()) {
+    *why =
+        fmt::format("payload {} does not fit: {}", q.payload < 0 ? "raw" : payload::name(static_cast<Kind>(q.payload)),
+                    q.code_space ? "contributions are to be summed in code space" : "there is no bound");
+    return all;
+  }
+  const bool floors = topology.hosts() > 1 && topology.hosts() < p;
+  bool known = q.schedule.empty();
+  for (const schedule::Algorithm& a : schedule::algorithms()) {
+    if (a.collective != q.collective || (!q.schedule.empty() && a.name != q.schedule)) continue;
+    known = true;
+    if (q.keeps_order && !a.keeps_order) continue;
+    if (two_floors(a) && !floors && q.schedule.empty()) continue;
+    const std::vector<int> blocks = a.uses_blocks ? blocks_for(q, p) : std::vector<int>{0};
+    const std::vector<int> radices = a.uses_radix ? std::vector<int>{4, 8} : std::vector<int>{0};
+    for (const int b : blocks) {
+      for (const int k : radices) {
+        if (k > 4 && p <= 4) continue;
+        Option option{&a, b, k, {}};
+        const double block = static_cast<double>(q.bytes) / std::max(b, 1);  // at most, where the schedule cuts further
+        for (const Kind kind : kinds) {
+          for (const std::uint64_t segment : segments_for(q, block)) {
+            Candidate c;
+            c.schedule = a.name;
+            c.payload = kind;
+            c.segment = segment;
+            c.blocks = b;
+            c.radix = k;
+            option.ways.push_back(c);
+            if (!two_floors(a) || !floors || kind == Kind::raw || q.code_space) continue;
+            c.raw_inside = true;
+            option.ways.push_back(c);
+          }
+        }
+        all.push_back(std::move(option));
+      }
+    }
+  }
+  if (!known)
+    *why = fmt::format("{} has no schedule '{}'", schedule::name(q.collective), q.schedule);
+  else if (all.empty())
+    *why = fmt::format("{} has no schedule{} that keeps the order of the operands", schedule::name(q.collective),
+                       q.schedule.empty() ? "" : " '" + q.schedule + "'");
+  return all;
+}
+
+}  // namespace stretto::model

@@ -1,0 +1,30 @@
+// All that a question may be answered with.
+#pragma once
+
+#include <vector>
+
+#include "model/choose.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::model {
+
+// A schedule to predict, and the ways to run it.
+struct Option {
+  const schedule::Algorithm* algorithm = nullptr;
+  int blocks = 0;
+  int radix = 0;
+  std::vector<Candidate> ways;  // payload, raw_inside, segment; `seconds` is open
+};
+
+// Algorithms that fit the question and the topology, each with the numbers of pieces and arities worth a look, the payloads
+// that the question allows, and segments shorter than a block. Payloads of collectives that combine nothing all do the same;
+// they stand for one, fused. Empty where what is forced does not fit together; `why` says what then.
+std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
+
+// Whether the MPI's own collective may serve, by what is asked for and forced.
+bool native_may_serve(const Question& question) noexcept;
+
+// Whether an algorithm is composed over hosts.
+bool two_floors(const schedule::Algorithm& algorithm) noexcept;
+
+}  // namespace stretto::model

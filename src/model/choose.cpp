@@ -1,0 +1,208 @@
+#include "model/choose.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "model/candidates.hpp"
+#include "model/clock.hpp"
+#include "model/native.hpp"
+#include "schedule/names.hpp"
+
+namespace stretto::model {
+namespace {
+
+// Cells of the cache: eight a factor of two. A cell is answered for its middle, so that an answer does not depend on what was
+// asked before.
+constexpr double cells = 8;
+constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
+
+int cell_of(std::uint64_t bytes) noexcept {
+  if (bytes < exact_below) return -static_cast<int>(bytes) - 1;
+  return static_cast<int>(std::lround(cells * std::log2(static_cast<double>(bytes))));
+}
+std::uint64_t middle_of(int cell) noexcept {
+  if (cell < 0) return static_cast<std::uint64_t>(-cell - 1);
+  return static_cast<std::uint64_t>(std::llround(std::exp2(cell / cells)));
+}
+int ratio_cell_of(double ratio) noexcept {
+  return ratio <= 1 ? 0 : static_cast<int>(std::lround(cells * std::log2(std::min(ratio, 1e6))));
+}
+
+struct Key {
+  int bytes, ratio, root, payload;
+  std::uint64_t segment;
+  std::uint32_t element;
+  std::uint8_t collective, flags;
+  std::string schedule;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct Hash {
+  std::size_t operator()(const Key& k) const noexcept {
+    std::size_t h = std::hash<std::string>{}(k.schedule);
+    const auto mix = [&h](std::uint64_t x) { h = (h ^ x) * 0x9E3779B97F4A7C15u + (h >> 29); };
+    mix(static_cast<std::uint32_t>(k.bytes));
+    mix(static_cast<std::uint32_t>(k.ratio));
+    mix(static_cast<std::uint32_t>(k.root));
+    mix(static_cast<std::uint32_t>(k.payload));
+    mix(k.segment);
+    mix(k.element);
+    mix(std::uint64_t{k.collective} << 8 | k.flags);
+    return h;
+  }
+};
+
+Key key_of(const Question& q) {
+  const auto bit = [](bool on, int i) { return static_cast<std::uint8_t>(on ? 1 << i : 0); };
+  return {
+      cell_of(q.bytes),
+      q.compress ? ratio_cell_of(q.ratio) : 0,
+      schedule::rooted(q.collective) ? q.root : 0,
+      q.payload,
+      q.segment,
+      q.element,
+      static_cast<std::uint8_t>(q.collective),
+      static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3)),
+      q.schedule};
+}
+
+constexpr std::size_t most_answers = 4096;       // kept; then all are forgotten
+constexpr std::size_t most_programs = 128;       // the same
+constexpr std::size_t steps_a_choice = 300'000;  // a schedule with more to walk is no candidate
+
+// Ranks that are walked one by one where they do not fold; more are taken for a job of as many hosts, all as full as the fullest.
+constexpr int most_irregular = 96;
+
+topology::Topology stand_in(const topology::Topology& t) {
+  if (t.ranks() <= most_irregular) return t;
+  std::size_t most = 1;
+  bool in_a_row = t.uniform();
+  for (int h = 0; h < t.hosts(); ++h) {
+    const auto ranks = t.ranks_of(h);
+    most = std::max(most, ranks.size());
+    in_a_row = in_a_row && ranks.back() - ranks.front() + 1 == static_cast<std::int32_t>(ranks.size());
+  }
+  if (in_a_row) return t;
+  return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
+}
+
+}  // namespace
+
+struct Chooser::Impl {
+  Profile profile;
+  topology::Topology topology;
+  topology::Topology walked;  // the topology, or what stands for it
+  std::unordered_map<Key, Candidate, Hash> answers;
+  using ProgramsKey = std::tuple<const schedule::Algorithm*, int, int, int>;  // root, blocks, radix
+  mutable std::map<ProgramsKey, std::unique_ptr<Programs>> programs;          // null: too many steps
+
+  const Programs* programs_for(const Option& option, int root) const {
+    const ProgramsKey key{option.algorithm, root, option.blocks, option.radix};
+    if (const auto found = programs.find(key); found != programs.end()) return found->second.get();
+    if (programs.size() >= most_programs) programs.clear();
+    schedule::Request request;
+    request.collective = option.algorithm->collective;
+    request.ranks = walked.ranks();
+    request.root = std::min(root, walked.ranks() - 1);
+    request.blocks = option.blocks;
+    request.radix = option.radix > 0 ? option.radix : 2;
+    Folding folding;
+    folding.cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
+    folding.most = steps_a_choice;
+    auto made = std::make_unique<Programs>();
+    if (make_programs(*option.algorithm, request, walked, folding, made.get()) != Status::ok) made.reset();
+    return programs.emplace(key, std::move(made)).first->second.get();
+  }
+
+  Status table(const Question& q, std::vector<Candidate>* all) const;
+};
+
+Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) const {
+  all->clear();
+  std::string why;
+  const std::vector<Option> options = options_for(q, topology, &why);
+  const Machine machine = machine_of(profile, q.element, q.ratio);
+  const int root = schedule::rooted(q.collective) ? q.root : 0;
+  const auto bytes = static_cast<double>(q.bytes);
+  const double grain =
+      schedule::reduces(q.collective) || q.collective == schedule::Collective::broadcast ? 1024.0 * q.element : 0;
+  // An MPI without a measurement is taken to run the best of our flat schedules on raw values, and to take no time for a step.
+  const bool native = native_may_serve(q);
+  double native_seconds = INFINITY;
+  std::optional<double> measured;
+  if (native) measured = measured_native(profile, q.collective, topology.ranks(), topology.hosts(), bytes);
+  Machine stepless = machine;
+  stepless.step = 0;
+
+  for (const Option& option : options) {
+    const Programs* programs = programs_for(option, root);
+    if (programs == nullptr) continue;
+    // Collectives with blocks of their own cut nothing at grains; in those with ours, folded programs have even blocks.
+    const bool even = programs->period < programs->ranks || q.collective == schedule::Collective::reduce_scatter;
+    // Of an alltoall every rank holds the blocks of one row.
+    const double whole = q.collective == schedule::Collective::alltoall ? bytes * walked.ranks() : bytes;
+    Run run{whole, 0, even ? 0 : grain, true};
+    const double block = programs->blocks > 0 ? whole / programs->blocks : 0;
+    for (Candidate c : option.ways) {
+      if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
+      run.segment = static_cast<double>(c.segment);
+      c.seconds = predict(*programs, system_of(c.payload, c.raw_inside), machine, run).seconds;
+      if (native && !measured && c.payload == payload::Kind::raw && !two_floors(*option.algorithm))
+        native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
+      all->push_back(std::move(c));
+    }
+  }
+  if (native && (measured || std::isfinite(native_seconds))) {
+    Candidate c;
+    c.native = true;
+    c.seconds = measured ? *measured : native_seconds;
+    all->push_back(c);
+  }
+  if (all->empty()) {
+    if (why.empty())
+      why = fmt::format("no schedule of {} can be walked for {} ranks", name(q.collective), topology.ranks());
+    return fail(Status::unsupported, "{}", why);
+  }
+  std::stable_sort(all->begin(), all->end(), [](const Candidate& a, const Candidate& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.native && !b.native;
+  });
+  return Status::ok;
+}
+
+Chooser::Chooser(Profile profile, topology::Topology topology) : impl_(std::make_unique<Impl>()) {
+  impl_->profile = std::move(profile);
+  impl_->walked = stand_in(topology);
+  impl_->topology = std::move(topology);
+}
+Chooser::~Chooser() = default;
+Chooser::Chooser(Chooser&&) noexcept = default;
+Chooser& Chooser::operator=(Chooser&&) noexcept = default;
+
+Status Chooser::choose(const Question& question, Candidate* best) {
+  Key key = key_of(question);
+  if (const auto found = impl_->answers.find(key); found != impl_->answers.end()) {
+    *best = found->second;
+    return Status::ok;
+  }
+  Question q = question;
+  q.bytes = middle_of(key.bytes);
+  if (q.compress) q.ratio = std::exp2(key.ratio / cells);
+  std::vector<Candidate> all;
+  if (const Status s = impl_->table(q, &all); s != Status::ok) return s;
+  if (impl_->answers.size() >= most_answers) impl_->answers.clear();
+  *best = all.front();
+  impl_->answers.emplace(std::move(key), *best);
+  return Status::ok;
+}
+
+Status Chooser::table(const Question& question, std::vector<Candidate>* all) const {
+  return impl_->table(question, all);
+}
+
+const Profile& Chooser::profile() const noexcept { return impl_->profile; }
+const topology::Topology& Chooser::topology() const noexcept { return impl_->topology; }
+
+}  // namespace stretto::model

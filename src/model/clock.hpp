@@ -1,0 +1,33 @@
+// Walks the schedules of all ranks with a clock: what a collective takes on a machine, as a system runs it.
+#pragma once
+
+#include "model/machine.hpp"
+#include "model/programs.hpp"
+#include "model/system.hpp"
+
+namespace stretto::model {
+
+struct Run {
+  double bytes = 0;     // of the whole vector
+  double segment = 0;   // bytes; 0: blocks are not cut
+  double grain = 0;     // bytes that cuts between blocks fall on; 0: blocks of equal length, whatever it is
+  bool overlap = true;  // as our engine: all that does not wait for another goes on at the same time
+};
+
+struct Prediction {
+  double seconds = 0;
+  double wire = 0;  // bytes sent by the busiest rank
+  double work = 0;  // seconds of a core's work (codec, sums) on the busiest rank, without what transfers keep it busy
+};
+
+// Two ways to run a schedule.
+//   overlap     dataflow: a step starts when what it reads is there. A rank's core is one resource, as are its sending and its
+//               receiving (one for both without full duplex), the network cards of its host and the uplinks of the fabric.
+//               Segments flow: a step is known by when its first and its last segment are done, so that a walk costs the
+//               same for any number of them. Results are decoded while there is nothing else to do.
+//   otherwise   a rank exchanges or computes, never both: round by round (level of the schedule), first what must be made
+//               before sending, then the messages, each latency + bytes, those of one rank one after another in each direction,
+//               then the work on what arrived. The closed forms of the literature are of this kind.
+Prediction predict(const Programs& programs, const System& system, const Machine& machine, const Run& run);
+
+}  // namespace stretto::model

@@ -1,0 +1,198 @@
+#include "model/forms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stretto::model {
+
+using schedule::Collective;
+using schedule::Kind;
+
+Extents::Extents(double bytes, std::int32_t blocks, double grain)
+    : even_(blocks > 0 ? bytes / blocks : 0),
+      grain_(grain),
+      bytes_(bytes),
+      units_(grain > 0 ? std::ceil(bytes / grain) : 0),
+      blocks_(std::max(blocks, 1)) {}
+
+// As engine::first_of cuts: whole grains, as many more to each of the first blocks as are left over.
+double Extents::of(std::int32_t block) const noexcept {
+  if (grain_ <= 0) return even_;
+  const auto first = [&](std::int32_t b) {
+    const double each = std::floor(units_ / blocks_), rest = units_ - each * blocks_;
+    return std::min(bytes_, (each * b + std::min<double>(b, rest)) * grain_);
+  };
+  return first(block + 1) - first(block);
+}
+
+double Cut::pieces(double bytes) const noexcept {
+  return segment <= 0 || bytes <= segment ? 1 : std::ceil(bytes / segment);
+}
+
+Forms::Forms(const Programs& programs, const Program& program, const System& system, const Machine& machine,
+             const Extents& extents, const Cut& cut)
+    : program_(program),
+      system_(system),
+      machine_(machine),
+      extents_(extents),
+      cut_(cut),
+      from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside &&
+                    (programs.collective == Collective::allreduce || programs.collective == Collective::allgather)),
+      forms_(program.slots.size()) {
+  for (std::size_t i = 0; i < forms_.size(); ++i) forms_[i].raw = program.slots[i].held;
+}
+
+double Forms::size(std::int32_t slot) const noexcept {
+  return extents_.of(program_.slots[static_cast<std::size_t>(slot)].block);
+}
+
+bool Forms::raw_travels(const Act& act) const noexcept {
+  return system_.travel == Travel::raw || (system_.raw_inside && act.distance != topology::Distance::network);
+}
+
+double Forms::bytes(const Act& act) const noexcept {
+  double all = 0;
+  const std::int32_t first = act.kind == Kind::send ? act.src : act.dst;
+  for (std::int32_t i = 0; i < act.blocks; ++i) all += size(first + i);
+  return all;
+}
+
+double Forms::pieces(const Act& act) const noexcept { return cut_.pieces(bytes(act)); }
+
+bool Forms::keeps_buffer(const Act& act) const noexcept {
+  if (act.blocks == 0 || !raw_travels(act)) return false;
+  return program_.slots[static_cast<std::size_t>(act.src)].buffer != schedule::Buffer::in;
+}
+
+double Forms::to_stream(Form& f, double n) const {
+  if (f.stream) return 0;
+  f.stream = true;
+  return cost(machine_.compress, n);
+}
+
+double Forms::to_raw(Form& f, double n) const {
+  if (f.raw) return 0;
+  f.raw = f.decoded = f.home = true;
+  return cost(machine_.decompress, n);
+}
+
+double Forms::up_front() {
+  if (!system_.up_front) return 0;
+  double work = 0;
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    if (!program_.slots[i].held) continue;
+    const double n = size(static_cast<std::int32_t>(i));
+    if (n <= 0) continue;
+    if (system_.meet == Meet::quantised) {
+      forms_[i].codes = true;
+      work += cost(machine_.quantise, n);
+    } else {
+      work += to_stream(forms_[i], n);
+    }
+  }
+  return work;
+}
+
+double Forms::pack(const Act& act, double* wire) {
+  *wire = 0;
+  double work = 0;
+  for (std::int32_t i = 0; i < act.blocks; ++i) {
+    Form& f = forms_[static_cast<std::size_t>(act.src + i)];
+    const double n = size(act.src + i);
+    if (n <= 0) continue;
+    if (raw_travels(act)) {
+      work += to_raw(f, n);
+      *wire += n;
+    } else {
+      work += system_.travel == Travel::every_hop ? cost(machine_.compress, n) : to_stream(f, n);
+      *wire += n / machine_.ratio;
+    }
+  }
+  return work;
+}
+
+// dst = dst + src, each in the forms that it has.
+double Forms::meet(Form& dst, const Form& src, double n) const {
+  double work = 0;
+  const bool raw_only = dst.raw && src.raw && !dst.stream && !src.stream;
+  if (raw_only || system_.meet == Meet::raw) {
+    Form other = src;
+    work = to_raw(dst, n) + to_raw(other, n) + cost(machine_.combine, n);
+    dst = {};
+    dst.raw = dst.home = true;
+    return work;
+  }
+  const int streams = (dst.stream ? 1 : 0) + (src.stream ? 1 : 0);
+  const bool has_codes = dst.stream ? src.codes : dst.codes;
+  switch (system_.meet) {
+    case Meet::raw: break;
+    case Meet::streams: work = (2 - streams) * cost(machine_.compress, n) + cost(machine_.add, n); break;
+    case Meet::quantised:
+      if (streams == 2)
+        work = cost(machine_.add, n);
+      else
+        work = (has_codes ? 0 : cost(machine_.quantise, n)) + cost(machine_.add_codes, n);
+      break;
+    case Meet::fused: work = cost(streams == 2 ? machine_.add : machine_.fused, n); break;
+  }
+  dst = {};
+  dst.stream = true;
+  return work;
+}
+
+double Forms::take(const Act& act) {
+  double work = 0;
+  for (std::int32_t i = 0; i < act.blocks; ++i) {
+    Form& f = forms_[static_cast<std::size_t>(act.dst + i)];
+    const double n = size(act.dst + i);
+    if (n <= 0) continue;
+    Form arrived;
+    if (raw_travels(act)) {
+      arrived.raw = arrived.home = true;
+    } else if (system_.travel == Travel::every_hop) {
+      arrived.raw = arrived.decoded = arrived.home = true;
+      work += cost(machine_.decompress, n);
+    } else {
+      arrived.stream = true;
+    }
+    if (act.kind == Kind::recv_combine)
+      work += meet(f, arrived, n);
+    else
+      f = arrived;
+  }
+  return work;
+}
+
+double Forms::local(const Act& act) {
+  double work = 0;
+  for (std::int32_t i = 0; i < act.blocks; ++i) {
+    Form& dst = forms_[static_cast<std::size_t>(act.dst + i)];
+    const Form& src = forms_[static_cast<std::size_t>(act.src + i)];
+    const double n = size(act.dst + i);
+    if (n <= 0) continue;
+    if (act.kind == Kind::combine) {
+      work += meet(dst, src, n);
+    } else {
+      dst = src;  // shared, not copied, until somebody writes
+      dst.home = false;
+    }
+  }
+  return work;
+}
+
+double Forms::deliver(std::int32_t slot) {
+  Form& f = forms_[static_cast<std::size_t>(slot)];
+  const double n = size(slot);
+  if (n <= 0) return 0;
+  double work = 0;
+  if (f.stream || (from_streams_ && !f.decoded)) {
+    if (f.raw && !from_streams_) return f.home ? 0 : cost(machine_.copy, n);
+    if (f.decoded) return 0;
+    work = to_stream(f, n) + cost(machine_.decompress, n) + system_.sums_after * cost(machine_.add, n);
+    f.raw = f.decoded = f.home = true;
+    return work;
+  }
+  return f.home ? 0 : cost(machine_.copy, n);
+}
+
+}  // namespace stretto::model

@@ -1,0 +1,73 @@
+// In which forms each block that a rank touches is at hand (values, codes, stream), and the work to bring it into another:
+// what src/payload does, without data, by the rules of a System.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/machine.hpp"
+#include "model/programs.hpp"
+#include "model/system.hpp"
+
+namespace stretto::model {
+
+// Bytes of each block.
+class Extents {
+ public:
+  // `bytes` cut into `blocks` nearly even ones, on multiples of `grain` bytes; 0: exactly even.
+  Extents(double bytes, std::int32_t blocks, double grain);
+  double of(std::int32_t block) const noexcept;
+
+ private:
+  double even_ = 0, grain_ = 0, bytes_ = 0;
+  double units_ = 0;
+  std::int32_t blocks_ = 1;
+};
+
+struct Cut {
+  double segment = 0;  // bytes; 0: blocks are not cut
+  // Pieces that a block travels and is coded in.
+  double pieces(double bytes) const noexcept;
+};
+
+class Forms {
+ public:
+  Forms(const Programs& programs, const Program& program, const System& system, const Machine& machine,
+        const Extents& extents, const Cut& cut);
+
+  // Seconds of work; the forms change.
+  double up_front();                          // of what is done before the first message
+  double pack(const Act& act, double* wire);  // before a send; *wire: bytes that travel
+  double take(const Act& act);                // after a receive
+  double local(const Act& act);               // a copy or combine
+  double deliver(std::int32_t slot);          // of a result, to the caller
+
+  double bytes(const Act& act) const noexcept;   // raw, of the blocks of a message; 0 for signals
+  double pieces(const Act& act) const noexcept;  // messages that it is cut into
+  double pieces_of(std::int32_t slot) const noexcept { return cut_.pieces(size(slot)); }
+  bool keeps_buffer(const Act& act) const noexcept;  // a send whose source must not change until it has arrived
+
+ private:
+  struct Form {
+    bool raw = false, codes = false, stream = false;
+    bool decoded = false;  // raw was made from stream
+    bool home = false;     // raw lies where results belong
+  };
+
+  bool raw_travels(const Act& act) const noexcept;
+  double size(std::int32_t slot) const noexcept;
+  double cost(const Rate& rate, double bytes) const noexcept { return rate.of(bytes, cut_.pieces(bytes)); }
+  double to_stream(Form& f, double bytes) const;
+  double to_raw(Form& f, double bytes) const;
+  double meet(Form& dst, const Form& src, double bytes) const;
+
+  const Program& program_;
+  const System& system_;
+  const Machine& machine_;
+  const Extents& extents_;
+  const Cut& cut_;
+  bool from_streams_ = false;
+  std::vector<Form> forms_;
+};
+
+}  // namespace stretto::model

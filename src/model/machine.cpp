@@ -1,0 +1,64 @@
+#include "model/machine.hpp"
+
+#include <algorithm>
+
+namespace stretto::model {
+namespace {
+
+CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
+  if (costs.empty()) return {};
+  if (ratio <= costs.front().ratio) return costs.front();
+  if (ratio >= costs.back().ratio) return costs.back();
+  std::size_t i = 1;
+  while (costs[i].ratio < ratio) ++i;
+  const CodecCost &a = costs[i - 1], &b = costs[i];
+  const double t = (1 / a.ratio - 1 / ratio) / (1 / a.ratio - 1 / b.ratio);
+  const auto mix = [t](double x, double y) { return x + t * (y - x); };
+  return {ratio,
+          mix(a.call, b.call),
+          mix(a.compress, b.compress),
+          mix(a.decompress, b.decompress),
+          mix(a.add, b.add),
+          mix(a.fused, b.fused)};
+}
+
+// The farther one first: what is not known of a close link is at least as good as that.
+const Link& nearest(const Profile& profile, std::size_t distance) {
+  static const Link none{Span{}};
+  for (std::size_t d = distance; d < topology::kDistances; ++d)
+    if (!profile.links[d].empty()) return profile.links[d];
+  for (std::size_t d = distance; d-- > 0;)
+    if (!profile.links[d].empty()) return profile.links[d];
+  return none;
+}
+
+}  // namespace
+
+const Span& Machine::span(topology::Distance d, double bytes) const noexcept {
+  const Link& link = links[static_cast<std::size_t>(d)];
+  std::size_t i = link.size() - 1;
+  while (i > 0 && link[i].from > bytes) --i;
+  return link[i];
+}
+
+Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) {
+  Machine m;
+  for (std::size_t d = 0; d < topology::kDistances; ++d) m.links[d] = nearest(profile, d);
+  m.full_duplex = profile.full_duplex;
+  m.nics = profile.nics;
+  m.cores = profile.cores;
+  m.ratio = std::max(ratio, 1.0);
+  m.step = profile.step;
+  m.combine = {profile.device.launch, profile.gamma};
+  m.copy = {profile.device.launch, profile.copy};
+  const CodecCost c = at_ratio(element == 8 && !profile.f64.empty() ? profile.f64 : profile.f32, ratio);
+  m.compress = {c.call, c.compress};
+  m.decompress = {c.call, c.decompress};
+  m.add = {c.call, c.add};
+  m.fused = {c.call, c.fused};
+  m.quantise = {c.call, profile.copy};
+  m.add_codes = m.add;
+  return m;
+}
+
+}  // namespace stretto::model

@@ -1,0 +1,46 @@
+// A profile at one type of element and one compression ratio: what a walk asks for, step by step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "model/profile.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto::model {
+
+// Time of a piece of work on n bytes of raw values: call + n byte.
+struct Rate {
+  double call = 0;
+  double byte = 0;
+  double of(double bytes, double calls = 1) const noexcept { return calls * call + bytes * byte; }
+};
+
+// How hosts are joined, beyond a card of their own: a tree whose switches of `hosts` hosts have an uplink of their hosts' whole
+// rate divided by `oversubscription`. hosts 0: nothing between hosts is shared.
+struct Fabric {
+  int hosts = 0;
+  double oversubscription = 1;
+};
+
+struct Machine {
+  std::array<Link, topology::kDistances> links;  // each with at least one range
+  bool full_duplex = true;
+  int nics = 1;
+  int cores = 1;
+  double ratio = 1;
+  double step = 0;
+  Rate combine, copy;                     // raw + raw
+  Rate compress, decompress, add, fused;  // stream + stream, raw + stream
+  Rate quantise, add_codes;               // values to codes; codes + stream
+  Fabric fabric;
+
+  const Span& span(topology::Distance d, double bytes) const noexcept;
+};
+
+// Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest that was.
+// Quantising alone, and adding codes to a stream, are not in profiles: a kernel that reads and writes each value once (copy),
+// and the addition of streams.
+Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
+
+}  // namespace stretto::model

@@ -1,0 +1,15 @@
+// What the MPI's own collective takes.
+#pragma once
+
+#include <optional>
+
+#include "model/choose.hpp"
+
+namespace stretto::model {
+
+// From the points of the profile that were measured with as many ranks and hosts, interpolated on logarithmic scales; beyond the
+// ends, in proportion to bytes above and constant below. Nothing where there are none.
+std::optional<double> measured_native(const Profile& profile, schedule::Collective collective, int ranks, int hosts,
+                                      double bytes) noexcept;
+
+}  // namespace stretto::model

@@ -1,0 +1,55 @@
+#include "model/network.hpp"
+
+#include <algorithm>
+
+namespace stretto::model {
+
+Network::Network(const Programs& programs, const Machine& machine, bool latency_occupies)
+    : programs_(programs),
+      machine_(machine),
+      latency_occupies_(latency_occupies),
+      out_(programs.all.size()),
+      in_(programs.all.size()),
+      host_out_(static_cast<std::size_t>(programs.hosts)),
+      host_in_(static_cast<std::size_t>(programs.hosts)),
+      leaf_up_(static_cast<std::size_t>(programs.leaves)),
+      leaf_down_(static_cast<std::size_t>(programs.leaves)) {}
+
+Network::Shared& Network::receiving(std::int32_t rank) noexcept {
+  return (machine_.full_duplex ? in_ : out_)[static_cast<std::size_t>(rank)];
+}
+
+Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double bytes, double pieces, Flow ready,
+                   double posted, double* busy) {
+  const Span& span = machine_.span(send.distance, bytes / pieces);
+  const double occupied = bytes * span.beta;
+  const double hold = occupied + (latency_occupies_ ? span.alpha : 0);
+  Shared& out = out_[static_cast<std::size_t>(from)];
+  Shared& in = receiving(to);
+  const double start = std::max({ready.head, posted, out.free, in.free});
+  Flow there{start + span.alpha + occupied / pieces, 0};
+  there.tail = std::max(start + span.alpha + occupied, ready.tail + span.alpha + occupied / pieces);
+  out.take(start, hold);
+  if (&in != &out) in.take(start, hold);
+  *busy = bytes * span.cpu;
+  if (send.distance != topology::Distance::network) return there;
+
+  const auto host_from = static_cast<std::size_t>(programs_.all[static_cast<std::size_t>(from)].host);
+  const auto host_to = static_cast<std::size_t>(programs_.all[static_cast<std::size_t>(to)].host);
+  const auto share = [&](Shared& shared, double seconds) {
+    there.tail = std::max(there.tail, shared.take(start, seconds) + span.alpha);
+  };
+  if (machine_.nics > 0) {
+    share(host_out_[host_from], occupied / machine_.nics);
+    share(machine_.full_duplex ? host_in_[host_to] : host_out_[host_to], occupied / machine_.nics);
+  }
+  const Fabric& fabric = machine_.fabric;
+  if (send.far && fabric.hosts > 0) {
+    const double uplink = occupied * fabric.oversubscription / (fabric.hosts * std::max(machine_.nics, 1));
+    share(leaf_up_[static_cast<std::size_t>(programs_.leaf[host_from])], uplink);
+    share(leaf_down_[static_cast<std::size_t>(programs_.leaf[host_to])], uplink);
+  }
+  return there;
+}
+
+}  // namespace stretto::model

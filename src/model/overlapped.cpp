@@ -1,0 +1,275 @@
+// With overlap: each step starts when what it reads is there and what it needs is free.
+#include <algorithm>
+#include <deque>
+
+#include "model/forms.hpp"
+#include "model/network.hpp"
+#include "model/walks.hpp"
+
+namespace stretto::model {
+namespace {
+
+using schedule::Kind;
+
+class Overlapped {
+ public:
+  Overlapped(const Programs& programs, const System& system, const Machine& machine, const Run& run)
+      : machine_(machine),
+        cut_{run.segment},
+        extents_(run.bytes, programs.blocks, run.grain),
+        network_(programs, machine, false) {
+    ranks_.reserve(programs.all.size());
+    for (const Program& p : programs.all) {
+      ranks_.push_back({p, Forms(programs, p, system, machine, extents_, cut_)});
+      Rank& r = ranks_.back();
+      r.slots.resize(p.slots.size());
+      r.ready.resize(p.acts.size());
+      const double first = r.forms.up_front();
+      if (first > 0) {
+        const Flow made = compute(r, {}, first, 1);
+        for (Held& h : r.slots) h.at = {made.tail, made.tail};
+      }
+    }
+  }
+
+  Prediction walk() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) active_.push_back(static_cast<std::int32_t>(r));
+    while (!active_.empty()) {
+      const std::int32_t r = active_.front();
+      active_.pop_front();
+      ranks_[static_cast<std::size_t>(r)].queued = false;
+      advance(r);
+    }
+    Prediction all;
+    for (Rank& r : ranks_) {
+      all.seconds = std::max(all.seconds, end_of(r));
+      all.wire = std::max(all.wire, r.wire);
+      all.work = std::max(all.work, r.work);
+    }
+    return all;
+  }
+
+ private:
+  struct Held {                             // a slot
+    Flow at;                                // when what is in it is there
+    double reading = 0;                     // until when it must not be written
+    std::int32_t writers = 0, readers = 0;  // messages that are not over
+  };
+  struct Posted {  // one side of a message that waits for the other
+    bool there = false;
+    Flow ready;
+    double wire = 0;
+  };
+  struct Rank {
+    const Program& program;
+    Forms forms;
+    std::vector<Held> slots{};
+    std::vector<Posted> ready{};  // by act
+    std::size_t next = 0;         // act to issue
+    std::int32_t open = 0;        // messages that are issued and not over
+    std::int32_t open_here = 0;   // of these, on `level`, the last one issued on
+    std::uint32_t level = 0;
+    double core = 0;    // until when work is queued there
+    double last = 0;    // end of all so far
+    double others = 0;  // end of what is on levels before `level`
+    double load = 0;    // time of the core, results not counted
+    double wire = 0, work = 0;
+    bool queued = true;
+  };
+
+  // Work of `seconds`, in pieces, on what flows in.
+  Flow compute(Rank& r, Flow in, double seconds, double pieces) const {
+    const double w = seconds * r.program.share;
+    if (w <= 0) {
+      r.last = std::max(r.last, in.tail);
+      return in;
+    }
+    const double piece = w / pieces;
+    Flow out;
+    out.head = std::max(in.head, r.core) + piece;
+    r.core = std::max(in.head, r.core) + w;
+    out.tail = std::max(in.tail + piece, r.core);
+    r.work += seconds;
+    r.load += w;
+    r.last = std::max(r.last, out.tail);
+    return out;
+  }
+
+  // When what an act touches is there; false where a message that is not over stands before it.
+  bool may_start(const Rank& r, const Act& a, Flow* at) const {
+    *at = {};
+    if (a.blocks == 0) {  // a signal waits for all on other levels
+      if (r.open > (a.level == r.level ? r.open_here : 0)) return false;
+      const double t = a.level == r.level ? r.others : r.last;
+      *at = {t, t};
+      return true;
+    }
+    const auto see = [at](double head, double tail) {
+      at->head = std::max(at->head, head);
+      at->tail = std::max(at->tail, tail);
+    };
+    for (std::int32_t i = 0; i < a.blocks; ++i) {
+      if (a.src >= 0) {
+        const Held& h = r.slots[static_cast<std::size_t>(a.src + i)];
+        if (h.writers > 0) return false;
+        see(h.at.head, h.at.tail);
+      }
+      if (a.dst >= 0) {
+        const Held& h = r.slots[static_cast<std::size_t>(a.dst + i)];
+        if (h.writers > 0 || h.readers > 0) return false;
+        see(h.reading, h.reading);
+        if (a.kind == Kind::combine) see(h.at.head, h.at.tail);
+      }
+    }
+    return true;
+  }
+
+  void set(Rank& r, std::int32_t first, std::int32_t count, Flow at) const {
+    for (std::int32_t i = 0; i < count; ++i) r.slots[static_cast<std::size_t>(first + i)].at = at;
+  }
+
+  void advance(std::int32_t self) {
+    Rank& r = ranks_[static_cast<std::size_t>(self)];
+    while (r.next < r.program.acts.size()) {
+      const Act& a = r.program.acts[r.next];
+      Flow at;
+      if (!may_start(r, a, &at)) return;
+      const auto index = static_cast<std::int32_t>(r.next++);
+      if (a.level != r.level) {
+        r.level = a.level;
+        r.open_here = 0;
+        r.others = r.last;
+      }
+      if (a.peer < 0) {
+        const double pieces = r.forms.pieces(a);
+        const double seconds = r.forms.local(a);
+        const Flow made = a.kind == Kind::copy ? at : compute(r, at, seconds + pieces * machine_.step, pieces);
+        set(r, a.dst, a.blocks, made);
+      } else if (a.blocks == 0 || r.forms.bytes(a) > 0) {
+        issue(r, self, index, at);
+      }
+    }
+  }
+
+  void issue(Rank& r, std::int32_t self, std::int32_t index, Flow at) {
+    const Act& a = r.program.acts[static_cast<std::size_t>(index)];
+    Posted& own = r.ready[static_cast<std::size_t>(index)];
+    if (a.kind == Kind::send) {
+      const double pieces = r.forms.pieces(a);
+      const double seconds = r.forms.pack(a, &own.wire);
+      at = compute(r, at, seconds + pieces * machine_.step, pieces);
+      if (seconds > 0) set(r, a.src, a.blocks, at);
+      r.wire += own.wire;
+    }
+    own.there = true;
+    own.ready = at;
+    ++r.open;
+    ++r.open_here;
+    for (std::int32_t i = 0; i < a.blocks; ++i) {
+      if (a.kind == Kind::send)
+        r.slots[static_cast<std::size_t>(a.src + i)].readers += r.forms.keeps_buffer(a) ? 1 : 0;
+      else
+        ++r.slots[static_cast<std::size_t>(a.dst + i)].writers;
+    }
+    const Posted& other = ranks_[static_cast<std::size_t>(a.peer)].ready[static_cast<std::size_t>(a.partner)];
+    if (!other.there) return;
+    if (a.kind == Kind::send)
+      pass(self, index, a.peer, a.partner);
+    else
+      pass(a.peer, a.partner, self, index);
+  }
+
+  void over(Rank& r, const Act& a, std::int32_t self) {
+    --r.open;
+    if (a.level == r.level) --r.open_here;
+    if (r.queued) return;
+    r.queued = true;
+    active_.push_back(self);
+  }
+
+  void pass(std::int32_t from, std::int32_t send, std::int32_t to, std::int32_t receive) {
+    Rank& s = ranks_[static_cast<std::size_t>(from)];
+    Rank& d = ranks_[static_cast<std::size_t>(to)];
+    const Act& sent = s.program.acts[static_cast<std::size_t>(send)];
+    const Act& got = d.program.acts[static_cast<std::size_t>(receive)];
+    const Posted& out = s.ready[static_cast<std::size_t>(send)];
+    const double pieces = s.forms.pieces(sent);
+    double busy = 0;
+    Flow there = network_.pass(sent, from, to, out.wire, pieces, out.ready,
+                               d.ready[static_cast<std::size_t>(receive)].ready.head, &busy);
+    // Cores that move the bytes are a part of the way, not one more.
+    if (busy > 0) {
+      const double begun = there.head;
+      for (Rank* r : {&s, &d}) {
+        const double moving = busy * r->program.share;
+        r->core = std::max(r->core, begun - moving / pieces) + moving;
+        r->load += moving;
+        there.tail = std::max(there.tail, r->core);
+      }
+    }
+    s.last = std::max(s.last, there.tail);
+    if (sent.level != s.level) s.others = std::max(s.others, there.tail);
+    for (std::int32_t i = 0; i < sent.blocks && s.forms.keeps_buffer(sent); ++i) {
+      Held& h = s.slots[static_cast<std::size_t>(sent.src + i)];
+      --h.readers;
+      h.reading = std::max(h.reading, there.tail);
+    }
+    Flow in = there;
+    if (got.kind == Kind::recv_combine) {
+      for (std::int32_t i = 0; i < got.blocks; ++i) {
+        const Held& h = d.slots[static_cast<std::size_t>(got.dst + i)];
+        in.head = std::max(in.head, h.at.head);
+        in.tail = std::max(in.tail, h.at.tail);
+      }
+    }
+    const Flow made = compute(d, in, d.forms.take(got) + pieces * machine_.step, pieces);
+    if (got.level != d.level) d.others = std::max(d.others, made.tail);
+    for (std::int32_t i = 0; i < got.blocks; ++i) {
+      Held& h = d.slots[static_cast<std::size_t>(got.dst + i)];
+      --h.writers;
+      h.at = made;
+    }
+    over(s, sent, from);
+    over(d, got, to);
+  }
+
+  // Results are decoded while the core has nothing else to do: each when it is there, one after another, and all of the
+  // core's work in no less than its sum.
+  double end_of(Rank& r) {
+    struct Result {
+      Flow at;
+      double seconds, pieces;
+    };
+    std::vector<Result> results;
+    double sum = 0;
+    for (std::size_t s = 0; s < r.slots.size(); ++s) {
+      if (!r.program.slots[s].expected) continue;
+      const double seconds = r.forms.deliver(static_cast<std::int32_t>(s));
+      r.work += seconds;
+      if (seconds <= 0) continue;
+      sum += seconds * r.program.share;
+      results.push_back({r.slots[s].at, seconds * r.program.share, r.forms.pieces_of(static_cast<std::int32_t>(s))});
+    }
+    std::sort(results.begin(), results.end(), [](const Result& a, const Result& b) { return a.at.head < b.at.head; });
+    double decoded = 0;
+    for (const Result& result : results)
+      decoded =
+          std::max(std::max(decoded, result.at.head) + result.seconds, result.at.tail + result.seconds / result.pieces);
+    return std::max({r.last, decoded, results.empty() ? 0 : r.load + sum});
+  }
+
+  const Machine& machine_;
+  const Cut cut_;
+  const Extents extents_;
+  Network network_;
+  std::vector<Rank> ranks_;
+  std::deque<std::int32_t> active_;
+};
+
+}  // namespace
+
+Prediction walk_overlapped(const Programs& programs, const System& system, const Machine& machine, const Run& run) {
+  return Overlapped(programs, system, machine, run).walk();
+}
+
+}  // namespace stretto::model

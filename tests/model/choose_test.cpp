@@ -1,0 +1,194 @@
+#include "model/choose.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "schedule/names.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::model {
+namespace {
+
+using payload::Kind;
+using schedule::Collective;
+
+// A network of 1 GB/s and 10 us, a codec of 10 GB/s, sums of 5 GB/s.
+Profile profile() {
+  Profile p;
+  p.name = "test";
+  p.cores = 8;
+  p.links[static_cast<std::size_t>(topology::Distance::cache)] = {{0, 5e-7, 1e-10, 0}};
+  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-5, 1e-9, 0}};
+  p.gamma = 2e-10;
+  p.copy = 1e-10;
+  p.step = 5e-7;
+  p.f32 = {{1, 1e-6, 1e-10, 1e-10, 1e-10, 1.5e-10}, {64, 1e-6, 1e-10, 1e-10, 1e-10, 1.5e-10}};
+  return p;
+}
+
+Question allreduce(std::uint64_t bytes, double ratio = 0) {
+  Question q;
+  q.collective = Collective::allreduce;
+  q.bytes = bytes;
+  q.compress = ratio > 0;
+  q.ratio = ratio > 0 ? ratio : 1;
+  return q;
+}
+
+Candidate best(Chooser& chooser, const Question& q) {
+  Candidate c;
+  EXPECT_EQ(chooser.choose(q, &c), Status::ok) << message();
+  return c;
+}
+
+TEST(Choose, TakesFewRoundsForShortVectorsAndFewBytesForLongOnes) {
+  Chooser chooser(profile(), topology::Topology::regular(16, 1));
+  EXPECT_EQ(best(chooser, allreduce(8)).schedule, "recursive_doubling");
+  const Candidate big = best(chooser, allreduce(256 << 20));
+  EXPECT_NE(big.schedule, "recursive_doubling");
+  EXPECT_NE(big.schedule, "binomial");
+  EXPECT_EQ(big.payload, Kind::raw);
+}
+
+TEST(Choose, CompressesLongVectorsAndNotShortOnes) {
+  Chooser chooser(profile(), topology::Topology::regular(7, 1));
+  EXPECT_EQ(best(chooser, allreduce(64, 8)).payload, Kind::raw);
+  EXPECT_NE(best(chooser, allreduce(64 << 20, 8)).payload, Kind::raw);
+}
+
+TEST(Choose, DoesNotCompressWhereTheNetworkIsFasterThanTheCodec) {
+  Profile fast = profile();
+  for (Link& l : fast.links) l = {{0, 1e-6, 1e-12, 0}};
+  Chooser chooser(fast, topology::Topology::regular(7, 1));
+  EXPECT_EQ(best(chooser, allreduce(64 << 20, 8)).payload, Kind::raw);
+}
+
+TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {
+  Chooser chooser(profile(), topology::Topology::regular(6, 2));
+  const Question q = allreduce(1 << 20, 8);
+  std::vector<Candidate> all;
+  ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
+  ASSERT_GT(all.size(), 10u);
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; }));
+  for (const Candidate& c : all) {
+    EXPECT_TRUE(std::isfinite(c.seconds)) << c.schedule;
+    EXPECT_GT(c.seconds, 0) << c.schedule;
+  }
+  const Candidate c = best(chooser, q);
+  EXPECT_EQ(c.schedule, all[0].schedule);
+  EXPECT_EQ(c.seconds, all[0].seconds);
+}
+
+TEST(Choose, AnswersDependOnTheQuestionAndNotOnWhatWasAskedBefore) {
+  Chooser one(profile(), topology::Topology::regular(5, 1)), other(profile(), topology::Topology::regular(5, 1));
+  for (std::uint64_t bytes = 1000; bytes < 1100; ++bytes) (void)best(one, allreduce(bytes));
+  for (std::uint64_t bytes = 1099; bytes >= 1000; --bytes) {
+    const Candidate a = best(one, allreduce(bytes)), b = best(other, allreduce(bytes));
+    EXPECT_EQ(a.schedule, b.schedule) << bytes;
+    EXPECT_EQ(a.seconds, b.seconds) << bytes;
+  }
+}
+
+TEST(Choose, NativeIsTakenWhereItWasMeasuredToBeFaster) {
+  Profile p = profile();
+  p.natives = {{Collective::allreduce, 4, 4, {{8, 1e-9}, {1 << 20, 1e-6}, {1 << 26, 10.0}}}};
+  Chooser chooser(p, topology::Topology::regular(4, 1));
+  Question q = allreduce(4096);
+  EXPECT_FALSE(best(chooser, q).native);  // it may not serve
+  q.native = true;
+  EXPECT_TRUE(best(chooser, q).native);
+  q.bytes = 1 << 26;
+  EXPECT_FALSE(best(chooser, q).native);  // slower there
+}
+
+TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
+  Chooser chooser(profile(), topology::Topology::regular(4, 1));
+  for (const auto& a : schedule::algorithms()) {
+    Question q;
+    q.collective = a.collective;
+    q.native = true;
+    for (const std::uint64_t bytes : {0u, 8u, 5000u, 3u << 20}) {
+      q.bytes = a.collective == Collective::barrier ? 0 : bytes;
+      EXPECT_TRUE(best(chooser, q).native) << schedule::name(a.collective) << " " << bytes;
+    }
+  }
+}
+
+TEST(Choose, ForcedPartsAreKept) {
+  Chooser chooser(profile(), topology::Topology::regular(4, 1));
+  Question q = allreduce(1 << 20, 8);
+  q.native = true;
+  q.schedule = "ring";
+  EXPECT_EQ(best(chooser, q).schedule, "ring");
+  q.payload = static_cast<int>(Kind::doc);
+  EXPECT_EQ(best(chooser, q).payload, Kind::doc);
+  q.segment = 12345;
+  EXPECT_EQ(best(chooser, q).segment, 12345u);
+}
+
+TEST(Choose, CodeSpaceNeverSumsRawValues) {
+  Chooser chooser(profile(), topology::Topology::regular(6, 3));
+  for (const std::uint64_t bytes : {4u, 4096u, 1u << 24}) {
+    Question q = allreduce(bytes, 8);
+    q.code_space = q.native = true;
+    std::vector<Candidate> all;
+    ASSERT_EQ(chooser.table(q, &all), Status::ok);
+    for (const Candidate& c : all) {
+      EXPECT_FALSE(c.native || c.raw_inside) << c.schedule;
+      EXPECT_TRUE(c.payload == Kind::fused || c.payload == Kind::homomorphic) << c.schedule;
+    }
+  }
+}
+
+TEST(Choose, OrderIsKeptWhereItIsWanted) {
+  Chooser chooser(profile(), topology::Topology::regular(6, 3));
+  for (const Collective collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter}) {
+    Question q;
+    q.collective = collective;
+    q.bytes = 1 << 20;
+    q.keeps_order = true;
+    std::vector<Candidate> all;
+    ASSERT_EQ(chooser.table(q, &all), Status::ok);
+    for (const Candidate& c : all) EXPECT_TRUE(schedule::find(collective, c.schedule)->keeps_order) << c.schedule;
+  }
+}
+
+TEST(Choose, WhatDoesNotFitTogetherIsUnsupportedAndNamed) {
+  Chooser chooser(profile(), topology::Topology::regular(4, 1));
+  Candidate c;
+  Question q = allreduce(1 << 20);
+  q.schedule = "carousel";
+  EXPECT_EQ(chooser.choose(q, &c), Status::unsupported);
+  EXPECT_NE(std::string(message()).find("carousel"), std::string::npos);
+  q = allreduce(1 << 20);
+  q.schedule = "ring";
+  q.keeps_order = true;
+  EXPECT_EQ(chooser.choose(q, &c), Status::unsupported);
+  q = allreduce(1 << 20);
+  q.payload = static_cast<int>(Kind::fused);  // without a bound
+  EXPECT_EQ(chooser.choose(q, &c), Status::unsupported);
+  EXPECT_NE(std::string(message()).find("fused"), std::string::npos);
+}
+
+TEST(Choose, EveryCollectiveHasAnAnswerForAnyTopology) {
+  std::vector<topology::Place> uneven;
+  for (const int host : {0, 2, 1, 1, 0, 2, 2}) uneven.push_back({host, -1, -1, -1});
+  for (const topology::Topology& t :
+       {topology::Topology::regular(1, 1), topology::Topology::regular(13, 4), topology::Topology(uneven),
+        topology::Topology::regular(130, 3), topology::Topology::regular(1024, 4)}) {
+    Chooser chooser(profile(), t);
+    for (const auto& a : schedule::algorithms()) {
+      Question q;
+      q.collective = a.collective;
+      q.root = t.ranks() - 1;
+      q.bytes = a.collective == Collective::barrier ? 0 : 100'000;
+      (void)best(chooser, q);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto::model

@@ -1,0 +1,133 @@
+// The formulas of the literature, against the walk: uniform links, no overlap, powers of two and others.
+#include <bit>
+#include <cmath>
+
+#include "world.hpp"
+
+namespace stretto::model {
+namespace {
+
+using schedule::Collective;
+
+constexpr double alpha = 1.7e-6;
+constexpr double beta = 3.1e-10;
+constexpr double gamma_ = 4.3e-11;
+constexpr double bytes = 7'207'200;  // divides by every p below
+constexpr double ratio = 4.5;        // decoding a block takes no longer than its transfer
+
+// Costs as rates, so that a block of half the length costs half; primes, so that nothing cancels by chance.
+Machine machine() {
+  Machine m = uniform(alpha, beta);
+  m.ratio = ratio;
+  m.combine = {0, gamma_};
+  m.compress = {0, 5.9e-11};
+  m.decompress = {0, 6.1e-11};
+  m.add = {0, 6.7e-11};
+  m.fused = {0, 7.1e-11};
+  m.quantise = {0, 7.3e-11};
+  m.add_codes = {0, 7.9e-11};
+  return m;
+}
+
+class ClosedForm : public testing::TestWithParam<int> {
+ protected:
+  // What the walk takes, and costs of the block that p ranks cut the vector into, or of the whole vector.
+  double walk(Collective collective, std::string_view algorithm, const System& system) const {
+    const auto where = topology::Topology::regular(GetParam(), 1);
+    return predict(programs_of(collective, algorithm, where), system, machine(), {bytes, 0, 0, false}).seconds;
+  }
+  double known(Collective collective, std::string_view name) const {
+    const Known* k = find_system(name);
+    const std::string_view schedule = collective == Collective::allreduce        ? k->allreduce
+                                      : collective == Collective::reduce_scatter ? k->reduce_scatter
+                                                                                 : k->allgather;
+    return walk(collective, schedule, k->system);
+  }
+  void same(double walked, double formula) const { EXPECT_NEAR(walked, formula, 1e-11 * formula); }
+
+  double p = GetParam();
+  double n = bytes;
+  double block = bytes / p;
+  double wire = block / ratio * beta;  // of a compressed block
+  double c = block * 5.9e-11, d = block * 6.1e-11, h = block * 6.7e-11, f = block * 7.1e-11;
+  double q = block * 7.3e-11, hq = block * 7.9e-11, g = block * gamma_;
+  double floor_log = std::floor(std::log2(p));
+  double full = std::exp2(floor_log);  // largest power of two
+  bool power = full == p;
+};
+
+TEST_P(ClosedForm, RingOfRawValues) {
+  same(walk(Collective::allgather, "ring", {}), (p - 1) * alpha + (p - 1) / p * n * beta);
+  same(walk(Collective::reduce_scatter, "ring", {}), (p - 1) * alpha + (p - 1) / p * n * (beta + gamma_));
+  same(walk(Collective::allreduce, "ring", {}),
+       2 * (p - 1) * alpha + 2 * (p - 1) / p * n * beta + (p - 1) / p * n * gamma_);
+}
+
+TEST_P(ClosedForm, RecursiveDoubling) {
+  const double fold = power ? 0 : (alpha + n * beta + n * gamma_) + (alpha + n * beta);
+  same(walk(Collective::allreduce, "recursive_doubling", {}), floor_log * (alpha + n * beta + n * gamma_) + fold);
+}
+
+TEST_P(ClosedForm, Rabenseifner) {
+  const double fold = power ? 0 : (alpha + n * beta + n * gamma_) + (alpha + n * beta);
+  const double part = (full - 1) / full * n;
+  same(walk(Collective::allreduce, "rabenseifner", {}),
+       2 * floor_log * alpha + part * (beta + gamma_) + part * beta + fold);
+}
+
+TEST_P(ClosedForm, Cprp2pAllgather) { same(known(Collective::allgather, "cprp2p"), (p - 1) * (alpha + wire + d + c)); }
+
+TEST_P(ClosedForm, CCollAllgather) {
+  if (p > 1) same(known(Collective::allgather, "c-coll"), (p - 1) * (alpha + wire + d) + c);
+}
+
+TEST_P(ClosedForm, DecompressOperateCompressReduceScatter) {
+  same(known(Collective::reduce_scatter, "c-coll"), (p - 1) * (c + d + g + alpha + wire));
+}
+
+TEST_P(ClosedForm, HzcclReduceScatter) {
+  if (p > 1) same(known(Collective::reduce_scatter, "hzccl"), (p - 1) * (h + alpha + wire) + p * c + d);
+}
+
+TEST_P(ClosedForm, HomCompFusedReduceScatter) {
+  if (p > 1) same(known(Collective::reduce_scatter, "homcomp-f"), (p - 1) * (f + alpha + wire) + c + d);
+}
+
+TEST_P(ClosedForm, HomCompQuantisedFirstReduceScatter) {
+  if (p > 1) same(known(Collective::reduce_scatter, "homcomp"), (p - 1) * (hq + alpha + wire) + p * q + c + d);
+}
+
+TEST_P(ClosedForm, HomCompQuantisedOneAheadReduceScatter) {
+  if (p > 1) same(known(Collective::reduce_scatter, "homcomp-ahead"), (p - 1) * (hq + q + alpha + wire) + c + d);
+}
+
+TEST_P(ClosedForm, HomCompFusedAllreduce) {
+  if (p > 1) same(known(Collective::allreduce, "homcomp-f"), (p - 1) * (f + d + 2 * wire + 2 * alpha) + c);
+}
+
+// The formula counts p - 1 decodings: that of the block which a rank completes itself goes on beside the first transfer of the
+// allgather, as long as it takes no longer.
+TEST_P(ClosedForm, HomCompFusedAllreduceOnAFastNetworkWaitsForItsOwnBlock) {
+  if (p == 1) return;
+  Machine fast = machine();
+  for (Link& l : fast.links) l = {Span{0, 0, beta / 10, 0}};
+  const auto where = topology::Topology::regular(GetParam(), 1);
+  const double walked = predict(programs_of(Collective::allreduce, "ring", where), find_system("homcomp-f")->system,
+                                fast, {bytes, 0, 0, false})
+                            .seconds;
+  same(walked, (p - 1) * (f + d + 2 * wire / 10) + c + (d - wire / 10));
+}
+
+// The whole vector travels; the formula counts one sum of streams more than the rounds. Powers of two.
+TEST_P(ClosedForm, GhzcclAllreduce) {
+  if (!power || p == 1) return;
+  const double whole = p;  // blocks
+  same(known(Collective::allreduce, "ghzccl"),
+       whole * c + floor_log * (whole * h + whole * wire + alpha) + whole * h + whole * d);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ClosedForm, testing::Values(1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 24),
+                         [](const auto& i) { return fmt::format("p{}", i.param); });
+
+}  // namespace
+}  // namespace stretto::model
