@@ -62,4 +62,22 @@ Schedule linear_scatter(const Request& request);
 Schedule linear_alltoall(const Request& request);
 Schedule linear_barrier(const Request& request);
 
+// hierarchical.cpp
+Schedule hierarchical_ring_allreduce(const Request& request);
+Schedule hierarchical_rabenseifner_allreduce(const Request& request);
+Schedule hierarchical_recursive_doubling_allreduce(const Request& request);
+Schedule hierarchical_rabenseifner_reduce(const Request& request);
+Schedule hierarchical_broadcast(const Request& request);
+Schedule hierarchical_ring_reduce_scatter(const Request& request);
+Schedule hierarchical_ring_allgather(const Request& request);
+
+// leader.cpp
+Schedule leader_allreduce(const Request& request);
+Schedule leader_reduce(const Request& request);
+Schedule leader_broadcast(const Request& request);
+Schedule leader_allgather(const Request& request);
+Schedule leader_gather(const Request& request);
+Schedule leader_scatter(const Request& request);
+Schedule leader_barrier(const Request& request);
+
 }  // namespace stretto::schedule

@@ -1,7 +1,9 @@
 // How the builders write a schedule down: one call a step.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -12,7 +14,8 @@ namespace stretto::schedule {
 
 class Program {
  public:
-  Program(const Request& request, Collective collective, std::string_view algorithm, int blocks, bool keeps_order) {
+  Program(const Request& request, Collective collective, std::string_view algorithm, int blocks, bool keeps_order)
+      : groups_(request.groups) {
     s_.collective = collective;
     s_.algorithm = algorithm;
     s_.ranks = request.ranks;
@@ -59,13 +62,30 @@ class Program {
   void signal(int peer, int level) { send(peer, Buffer::tmp, 0, 0, level); }
   void await(int peer, int level) { replace(peer, Buffer::tmp, 0, 0, level); }
 
+  // What is written from `first` on is put in the order of its levels: lists that were written one after another, each in that
+  // order, and that share no blocks, advance together.
+  std::size_t size() const { return s_.steps.size(); }
+  void interleave(std::size_t first) {
+    std::stable_sort(s_.steps.begin() + static_cast<std::ptrdiff_t>(first), s_.steps.end(),
+                     [](const Step& a, const Step& b) { return a.level < b.level; });
+  }
+
   Schedule finish() && { return std::move(s_); }
 
  private:
   static std::uint32_t u(int level) { return static_cast<std::uint32_t>(level); }
-  void add(const Step& step) { s_.steps.push_back(step); }
+  void add(Step step) {
+    if (step.peer >= 0) step.link = near(step.peer) ? Link::node : Link::network;
+    s_.steps.push_back(step);
+  }
+  bool near(int peer) const {
+    if (groups_ == nullptr) return false;
+    const auto& group = groups_->group_of;
+    return group[static_cast<std::size_t>(peer)] == group[static_cast<std::size_t>(s_.rank)];
+  }
 
   Schedule s_;
+  const Groups* groups_;
 };
 
 // x modulo p in [0, p), for x in [-p, 2p).

@@ -10,8 +10,9 @@ namespace stretto::schedule {
 
 struct Algorithm {
   Collective collective{};
-  std::string_view name;     // "ring"; the same name may serve several collectives
-  bool keeps_order = false;  // fit for operations that do not commute; true where nothing is combined
+  std::string_view name;  // "ring"; the same name may serve several collectives
+  bool keeps_order =
+      false;  // fit for operations that do not commute, whatever the groups; true where nothing is combined
   bool uses_blocks = false;  // Request::blocks chooses the number of pieces
   bool uses_radix = false;   // Request::radix chooses the arity
   std::string_view cost;     // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
@@ -19,7 +20,13 @@ struct Algorithm {
   // The schedule of request.rank. Never fails for ranks >= 1, 0 <= rank, root < ranks; `collective` of the request is
   // ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice. (An alltoall numbers ranks^2 blocks in 32 bits.)
   Schedule (*build)(const Request& request) = nullptr;
+
+  bool uses_groups = false;           // Request::groups shapes it
+  bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
 };
+
+// Whether the schedules for these groups (null: every rank alone) keep the order of contributions.
+bool keeps_order(const Algorithm& algorithm, const Groups* groups);
 
 // All algorithms, grouped by collective in the order of the enumeration; the first of a group is its default.
 const std::vector<Algorithm>& algorithms();

@@ -75,7 +75,8 @@ enum class Kind : std::uint8_t {
   read_combine,  // dst = dst (+) peer's src
 };
 
-enum class Link : std::uint8_t { local, node, network };        // what kind of connection the step crosses
+// What kind of connection a step crosses: none, one inside a group of Request::groups, one between groups.
+enum class Link : std::uint8_t { local, node, network };
 enum class Lane : std::uint8_t { application, communication };  // which core runs it
 
 struct Step {
@@ -101,10 +102,12 @@ struct Schedule {
 };
 
 // Who is close to whom, for algorithms of several floors: ranks of the same group exchange cheaply. Groups are numbered from 0
-// in the order of their lowest rank and may be of unequal size.
+// in the order of their lowest rank and may be of unequal size. groups_of() (floors.hpp) fills all of it.
 struct Groups {
   std::vector<std::int32_t> group_of;              // by rank
   std::vector<std::vector<std::int32_t>> members;  // ranks of a group, ascending
+  std::int32_t largest = 0;                        // ranks of the largest group
+  bool consecutive = false;                        // every group is an interval of ranks
 };
 
 // What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees.
@@ -115,7 +118,7 @@ struct Request {
   std::int32_t root = 0;
   std::int32_t blocks = 0;  // 0: what the algorithm needs
   std::int32_t radix = 2;
-  const Groups* groups = nullptr;  // borrowed while building; null: every rank is alone
+  const Groups* groups = nullptr;  // of these ranks; borrowed while building; null: every rank is alone
 };
 
 }  // namespace stretto::schedule

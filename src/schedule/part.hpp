@@ -1,0 +1,53 @@
+// Composition: a schedule over fewer ranks and blocks becomes part of a larger one.
+//
+// The steps of the part are written down with other names: its ranks, blocks and buffers are ranks, blocks and buffers of the whole, its
+// rounds come after what was before. Parts that follow each other on the same blocks are ordered by those blocks, as all
+// steps are; nobody waits for a part to be over. What is made here borrows the floors.
+#pragma once
+
+#include <functional>
+
+#include "schedule/floors.hpp"
+#include "schedule/program.hpp"
+
+namespace stretto::schedule {
+
+// Ranks of the whole, by rank of the part.
+using Ranks = std::function<int(int rank)>;
+Ranks members(const Floors& floors, int group);
+Ranks leaders(const Floors& floors);
+Ranks owners(const Floors& floors, int piece);
+
+// Calls add(first, count) for each interval of blocks of the whole that the blocks [first, first + count) of the part stand
+// for, the same on all ranks; for none where they stand for nothing: then nothing travels.
+using Add = std::function<void(int first, int count)>;
+using Blocks = std::function<void(int first, int count, const Add& add)>;
+Blocks evenly(int first, int width);                        // block b is `width` blocks from first + b * width on
+Blocks all_of(int blocks);                                  // the one block of the part is the whole vector
+Blocks shares(const Floors& floors, int group, int width);  // block i is the pieces of member i, `width` blocks each
+Blocks blocks_of_members(const Floors& floors, int group);  // block i is the block of the i-th member
+Blocks blocks_of_groups(const Floors& floors);              // block g is the blocks of all members of group g
+
+struct Part {
+  Ranks rank{};
+  Blocks blocks{};  // not asked for by append_signals
+
+  int level = 0;  // of its first round
+
+  // Where this rank keeps what the part calls in, out and tmp. A copy within one buffer is left out.
+  Buffer in = Buffer::out;
+  Buffer out = Buffer::out;
+  Buffer tmp = Buffer::tmp;
+
+  // A rank of the part that holds the result beforehand, or -1: messages to it are left out. For parts in which nobody passes on
+  // what he receives.
+  int complete = -1;
+};
+
+// Writes the steps of `flat`, the schedule of a rank of the part, as steps of this rank.
+void append(Program& program, const Schedule& flat, const Part& part);
+
+// Its messages alone, as empty ones: a reduction becomes a signal from everybody to the root, a broadcast the way back.
+void append_signals(Program& program, const Schedule& flat, const Part& part);
+
+}  // namespace stretto::schedule
