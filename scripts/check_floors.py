@@ -16,7 +16,7 @@ USES = {
     "topology": set(),
     "carrier": set(),
     "payload": {"codec"},
-    "node": {"topology", "carrier"},
+    "node": {"topology", "carrier", "payload", "codec"},
     "model": {"schedule", "topology", "payload", "codec"},
     "engine": {"schedule", "payload", "carrier", "codec"},
     "api": {"engine", "node", "model", "schedule", "payload", "carrier", "codec", "topology"},

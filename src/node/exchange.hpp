@@ -1,0 +1,46 @@
+// How the ranks of a node first meet: an allgather of a few bytes, which something older than the shared segment provides.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "base/status.hpp"
+#include "carrier/carrier.hpp"
+
+namespace stretto::node {
+
+// Ranks 0 .. size-1 of one node. Collective calls, in the same order on every rank; used while a group is made, never after.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual int rank() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  // all[r * bytes ..] = what rank r gave, on every rank; `bytes` the same everywhere.
+  virtual Status allgather(const void* mine, std::size_t bytes, void* all) noexcept = 0;
+
+  template <class T>
+  Status allgather(const T& mine, std::vector<T>* all) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    all->resize(static_cast<std::size_t>(size()));
+    return allgather(&mine, sizeof(T), all->data());
+  }
+};
+
+// An exchange over a carrier whose ranks all are on this node: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use them meanwhile.
+class CarrierExchange final : public Exchange {
+ public:
+  explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept
+      : carrier_(carrier), tag_(first_tag), limit_(limit) {}
+  int rank() const noexcept override { return carrier_.rank(); }
+  int size() const noexcept override { return carrier_.size(); }
+  Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override;
+  using Exchange::allgather;
+
+ private:
+  carrier::Carrier& carrier_;
+  std::uint64_t tag_;
+  double limit_;  // seconds that a message may take
+};
+
+}  // namespace stretto::node

@@ -1,0 +1,104 @@
+// Why a group came to its end: who is missing, who died, who called differently. The first rank that knows tells all others.
+#include <poll.h>
+
+#include <cstring>
+
+#include "node/group.hpp"
+
+namespace stretto::node {
+
+const char* name(Kind k) noexcept {
+  switch (k) {
+    case Kind::barrier: return "barrier";
+    case Kind::bcast: return "bcast";
+    case Kind::reduce: return "reduce";
+    case Kind::allreduce: return "allreduce";
+    case Kind::allgather: return "allgather";
+    case Kind::reduce_scatter: return "reduce_scatter";
+    case Kind::gather: return "gather";
+    case Kind::scatter: return "scatter";
+    case Kind::alltoall: return "alltoall";
+  }
+  return "?";
+}
+
+std::uint64_t Call::packed() const noexcept {
+  return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
+         std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
+}
+
+Call Call::unpack(std::uint64_t packed, std::uint64_t bytes) noexcept {
+  Call c;
+  c.kind = static_cast<Kind>(packed & 0xff);
+  c.type = static_cast<std::uint8_t>(packed >> 8);
+  c.op = static_cast<std::uint8_t>(packed >> 16);
+  c.root = static_cast<std::int32_t>(packed >> 32);
+  c.bytes = bytes;
+  return c;
+}
+
+std::string Call::text() const {
+  return fmt::format("{} (bytes {}, root {}, type {}, operation {})", name(kind), bytes, root, type, op);
+}
+
+std::string Group::whereabouts(int peer) const {
+  const State& s = state(peer);
+  const std::uint64_t calls = s.calls.load(std::memory_order_relaxed);
+  const std::uint64_t returned = s.returned.load(std::memory_order_relaxed);
+  if (calls == 0) return "called nothing yet";
+  const Call c = Call::unpack(s.kind.load(std::memory_order_relaxed), s.bytes.load(std::memory_order_relaxed));
+  return fmt::format("{} its collective {}, {}", returned == calls ? "has left" : "is in", calls, c.text());
+}
+
+Status Group::look() noexcept {
+  if (head().broken.load(std::memory_order_acquire) == 2) return broken();
+  for (int r = 0; r < size_; ++r) {
+    const Member& m = members_[static_cast<std::size_t>(r)];
+    pollfd p{m.process.get(), POLLIN, 0};
+    if (!m.process || poll(&p, 1, 0) != 1) continue;
+    // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.
+    if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
+    return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r, m.pid,
+                whereabouts(r), rank_, calls_, call_.text());
+  }
+  return Status::ok;
+}
+
+Status Group::give_up(double seconds) noexcept {
+  return fail(Status::timeout, "rank {} waited {:.1f} s for rank {} in its collective {}, {}; rank {} (process {}) {}", rank_,
+              seconds, awaited_, calls_, call_.text(), awaited_, members_[static_cast<std::size_t>(awaited_)].pid,
+              whereabouts(awaited_));
+}
+
+Status Group::differs(int peer) noexcept {
+  return give_up_all(fail(Status::incompatible, "ranks call differently: rank {} is in its collective {}, {}, rank {} {}", rank_,
+                          calls_, call_.text(), peer, whereabouts(peer)));
+}
+
+Status Group::give_up_all(Status why) noexcept {
+  Head& h = head();
+  std::uint32_t none = 0;
+  if (h.broken.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {
+    h.status = static_cast<std::uint32_t>(why);
+    std::strncpy(h.text, message(), sizeof h.text - 1);
+    h.broken.store(2, std::memory_order_release);
+  }
+  return why;
+}
+
+Status Group::broken() noexcept {
+  const Head& h = head();
+  for (int i = 0; h.broken.load(std::memory_order_acquire) != 2; ++i) {
+    if (i == 1000000) return fail(Status::timeout, "this group was given up by a rank that died doing so");
+    pause();
+  }
+  const auto status = h.status;  // another process could write anything there
+  const bool known = status >= static_cast<std::uint32_t>(Status::invalid_argument) &&
+                     status <= static_cast<std::uint32_t>(Status::internal);
+  char text[sizeof h.text];
+  std::memcpy(text, h.text, sizeof text);
+  text[sizeof text - 1] = '\0';
+  return fail(known ? static_cast<Status>(status) : Status::internal, "{}", text);
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,101 @@
+#include "node/segment.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace stretto::node {
+namespace {
+
+std::atomic<unsigned> generation{0};
+
+struct Identity {
+  Token token = random_token();
+  unsigned generation = 0;
+};
+
+std::shared_ptr<Mapping> map(int fd, std::size_t bytes) {
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return nullptr;
+  madvise(at, bytes, MADV_DONTFORK);
+  return std::make_shared<Mapping>(at, bytes);
+}
+
+// All ranks are threads of one process: rank 0's mapping, handed on by its address.
+Status share_in_process(Exchange& exchange, std::size_t bytes, std::shared_ptr<Mapping>* segment) {
+  if (exchange.rank() == 0) *segment = map(-1, bytes);
+  std::vector<std::uintptr_t> all;
+  const auto mine = exchange.rank() == 0 && *segment ? reinterpret_cast<std::uintptr_t>(segment) : 0;
+  if (const Status s = exchange.allgather(mine, &all); s != Status::ok) return s;
+  if (all[0] == 0) return fail(Status::out_of_memory, "no memory for a segment of {} bytes", bytes);
+  if (exchange.rank() != 0) *segment = *reinterpret_cast<const std::shared_ptr<Mapping>*>(all[0]);
+  return agree(exchange, Status::ok);  // rank 0's pointer stays where it is until all have copied it
+}
+
+Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) {
+  Status status = Status::ok;
+  Descriptor memory;
+  if (exchange.rank() == 0) {
+    memory = make_memory("stretto-node", bytes);
+    if (!memory) status = fail(Status::out_of_memory, "no shared memory of {} bytes: {}", bytes, std::strerror(errno));
+  }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  std::vector<Descriptor> all;
+  if (status = pass_descriptors(exchange, memory.get(), {}, passing, &all); status != Status::ok) return status;
+  *segment = map(exchange.rank() == 0 ? memory.get() : all[0].get(), bytes);
+  if (!*segment) status = fail(Status::out_of_memory, "cannot map {} shared bytes: {}", bytes, std::strerror(errno));
+  return agree(exchange, status);
+}
+
+}  // namespace
+
+Mapping::~Mapping() {
+  if (at_ != nullptr) munmap(at_, bytes_);
+}
+
+Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
+  Descriptor memory(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory || ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) return {};
+  if (fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
+  fchmod(memory.get(), S_IRUSR | S_IWUSR);
+  return memory;
+}
+
+unsigned fork_generation() noexcept {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+  return generation.load(std::memory_order_relaxed);
+}
+
+Token process_token() noexcept {
+  static Identity identity;
+  static std::atomic_flag busy;
+  while (busy.test_and_set(std::memory_order_acquire)) {
+  }
+  if (const unsigned now = fork_generation(); identity.generation != now) identity = {random_token(), now};
+  const Token token = identity.token;
+  busy.clear(std::memory_order_release);
+  return token;
+}
+
+Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept {
+  try {
+    std::vector<Token> tokens;
+    if (const Status s = exchange.allgather(process_token(), &tokens); s != Status::ok) return s;
+    bool one_process = true;
+    for (const Token& t : tokens) one_process &= t == tokens[0];
+    return one_process ? share_in_process(exchange, bytes, segment)
+                       : share_between_processes(exchange, bytes, passing, segment);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, "no memory to make a segment");
+  }
+}
+
+}  // namespace stretto::node

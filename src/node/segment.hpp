@@ -1,0 +1,42 @@
+// One piece of memory that all ranks of a group see: anonymous, so that nothing is left in any file system by any death.
+//
+// Between processes it is a memfd of rank 0, sealed against resizing, which every other rank maps; ranks that are threads of
+// one process simply share the mapping. A forked child does not inherit it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/status.hpp"
+#include "node/handle.hpp"
+
+namespace stretto::node {
+
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(void* at, std::size_t bytes) noexcept : at_(static_cast<std::byte*>(at)), bytes_(bytes) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+  std::byte* data() const noexcept { return at_; }
+  std::size_t size() const noexcept { return bytes_; }
+
+ private:
+  std::byte* at_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Collective. The same zeroed memory of `bytes` bytes on every rank; page aligned.
+Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
+
+// An anonymous file of this length that can be mapped, sealed against resizing; empty on failure.
+Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
+
+// Tells processes apart, also between containers: random, drawn once a process (and once more in a forked child).
+Token process_token() noexcept;
+
+// How many forks this process is away from the one that first asked. A group made in a parent is of no use in its child.
+unsigned fork_generation() noexcept;
+
+}  // namespace stretto::node

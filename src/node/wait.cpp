@@ -1,0 +1,33 @@
+#include "node/wait.hpp"
+
+#include <sched.h>
+#include <time.h>
+
+namespace stretto::node {
+namespace {
+
+constexpr double between_looks = 0.005;  // seconds between two looks at the watch
+
+double now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+std::uint32_t spins_for(int ranks, int cores) noexcept { return ranks > cores ? 8 : 2000; }
+
+Status Respite::take() noexcept {
+  if (patience_.progress != nullptr) patience_.progress(patience_.context);
+  sched_yield();
+  const double t = now();
+  if (began_ < 0) began_ = looked_ = t;
+  if (t - looked_ < between_looks) return Status::ok;
+  looked_ = t;
+  if (const Status s = watch_.look(); s != Status::ok) return s;
+  if (t - began_ > patience_.limit) return watch_.give_up(t - began_);
+  return Status::ok;
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,40 @@
+// Ranks as threads for the tests of the node floor: each meets the others over the threads carrier.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "carrier/threads.hpp"
+#include "node/exchange.hpp"
+#include "node/group.hpp"
+
+namespace stretto::node {
+
+// body(exchange) on each of p threads.
+template <class Body>
+void on_exchanges(int ranks, const Body& body) {
+  const auto mailboxes = carrier::make_thread_group(ranks);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r)
+    threads.emplace_back([&, r] {
+      const auto carrier = carrier::make_thread_carrier(mailboxes, r);
+      CarrierExchange exchange(*carrier);
+      body(static_cast<Exchange&>(exchange));
+    });
+  for (auto& t : threads) t.join();
+}
+
+// body(group) on each of p threads.
+template <class Body>
+void on_groups(int ranks, const GroupOptions& options, const Body& body) {
+  on_exchanges(ranks, [&](Exchange& exchange) {
+    std::unique_ptr<Group> group;
+    ASSERT_EQ(Group::create(exchange, options, &group), Status::ok) << message();
+    body(*group);
+    ASSERT_EQ(agree(exchange, Status::ok), Status::ok);  // nobody frees what others still read
+  });
+}
+
+}  // namespace stretto::node
