@@ -49,6 +49,9 @@ Schedule pairwise_reduce_scatter(const Request& request);
 Schedule pairwise_allgather(const Request& request);
 Schedule pairwise_alltoall(const Request& request);
 
+// bruck.cpp
+Schedule bruck_alltoall(const Request& request);
+
 // dissemination.cpp
 Schedule dissemination_allgather(const Request& request);
 Schedule dissemination_barrier(const Request& request);
@@ -61,6 +64,11 @@ Schedule linear_gather(const Request& request);
 Schedule linear_scatter(const Request& request);
 Schedule linear_alltoall(const Request& request);
 Schedule linear_barrier(const Request& request);
+
+// two_tree.cpp
+Schedule two_tree_allreduce(const Request& request);
+Schedule two_tree_reduce(const Request& request);
+Schedule two_tree_broadcast(const Request& request);
 
 // hierarchical.cpp
 Schedule hierarchical_ring_allreduce(const Request& request);

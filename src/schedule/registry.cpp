@@ -6,7 +6,7 @@ namespace stretto::schedule {
 
 const std::vector<Algorithm>& algorithms() {
   using C = Collective;
-  // L = ceil(log2 p), K = (k-1) ceil(log_k p), q = largest power of two <= p; sent: by the busiest rank, n the whole vector. H groups
+  // L = ceil(log2 p), K = (k-1) ceil(log_k p), q = largest power of two <= p; sent: by the busiest rank, n the whole vector. t = floor(log2 p) + 1. H groups
   // of D ranks, l = ceil(log2 D), h = ceil(log2 H), Q = largest power of two <= H.
   static const std::vector<Algorithm> all = {
       {C::allreduce, "ring", false, false, false, "2(p-1) rounds, 2(p-1)/p n sent, (p-1)/p n combined", ring_allreduce},
@@ -17,6 +17,8 @@ const std::vector<Algorithm>& algorithms() {
       {C::allreduce, "binomial", true, false, false, "2 L rounds, n L sent, n L combined", binomial_allreduce},
       {C::allreduce, "knomial", true, false, true, "2 K rounds, n K sent, n K combined", knomial_allreduce},
       {C::allreduce, "chain", true, true, false, "2p-3+B rounds of n/B, 2n sent, n combined", chain_allreduce},
+      {C::allreduce, "two_tree", true, true, false, "at most B-1+4t rounds of n/B, 2n sent, n combined",
+       two_tree_allreduce},
       {C::allreduce, "hierarchical_ring", false, false, false,
        "3(D-1) + 2(H-1) rounds, 2(D-1)/D n inside, 2(H-1)/H n/D between, (p-1)/p n combined",
        hierarchical_ring_allreduce, true},
@@ -35,6 +37,7 @@ const std::vector<Algorithm>& algorithms() {
       {C::reduce, "knomial", true, false, true, "K rounds, n sent, n K combined", knomial_reduce},
       {C::reduce, "chain", true, true, false, "at most p-2+B rounds of n/B, n sent, n combined, 2n at a root inside",
        chain_reduce},
+      {C::reduce, "two_tree", false, true, false, "at most B+1+2t rounds of n/B, n sent, n combined", two_tree_reduce},
       {C::reduce, "linear", true, false, false, "p-1 rounds, n sent, (p-1) n combined at the root", linear_reduce},
       {C::reduce, "hierarchical_rabenseifner", false, false, false,
        "3(D-1) + 2 log2 Q (+1) rounds, (D-1)/D n inside, 2(Q-1)/Q n/D (+n/D) between", hierarchical_rabenseifner_reduce,
@@ -68,6 +71,7 @@ const std::vector<Algorithm>& algorithms() {
       {C::broadcast, "scatter_allgather", true, false, false, "L + p-1 rounds, 2(p-1)/p n sent",
        scatter_allgather_broadcast},
       {C::broadcast, "chain", true, true, false, "p-2+B rounds of n/B, n sent", chain_broadcast},
+      {C::broadcast, "two_tree", true, true, false, "at most B+1+2t rounds of n/B, n sent", two_tree_broadcast},
       {C::broadcast, "knomial", true, false, true, "K rounds, n K sent", knomial_broadcast},
       {C::broadcast, "linear", true, false, false, "p-1 rounds, (p-1) n sent", linear_broadcast},
       {C::broadcast, "hierarchical_scatter_allgather", true, false, false,
@@ -86,6 +90,7 @@ const std::vector<Algorithm>& algorithms() {
 
       {C::alltoall, "pairwise", true, false, false, "p-1 rounds, (p-1)/p n sent", pairwise_alltoall},
       {C::alltoall, "linear", true, false, false, "1 round of p-1 messages, (p-1)/p n sent", linear_alltoall},
+      {C::alltoall, "bruck", true, false, false, "L rounds with one peer each, about n L/2 sent", bruck_alltoall},
 
       {C::barrier, "dissemination", true, false, false, "L rounds, nothing sent", dissemination_barrier},
       {C::barrier, "recursive_doubling", true, false, false, "log2 q (+2) rounds, nothing sent",

@@ -152,6 +152,35 @@ TEST(Metrics, AChainFillsOnceAndThenDeliversAPieceARound) {
   }
 }
 
+TEST(Metrics, TwoTreesFillInALogarithmAndThenDeliverAPieceARound) {
+  for (int p = 2; p <= most; ++p) {
+    const int t = log2_floor(p) + 1;
+    for (const int pieces : {1, 4, 8, 32}) {
+      const Metrics allreduce = of(Collective::allreduce, "two_tree", p, 0, pieces);
+      EXPECT_LE(allreduce.rounds, pieces - 1 + 4 * t);
+      EXPECT_LE(allreduce.depth, pieces - 1 + 4 * t);
+      if (pieces % 2 == 0) {
+        EXPECT_LE(allreduce.blocks_sent_max, 2 * pieces);
+        EXPECT_LE(allreduce.blocks_received_max, 2 * pieces);
+        EXPECT_LE(allreduce.combines_max, pieces);
+      }
+      for (const int root : {0, p / 3, p - 1}) {
+        const Metrics reduce = of(Collective::reduce, "two_tree", p, root, pieces);
+        EXPECT_LE(reduce.rounds, pieces + 1 + 2 * t);
+        EXPECT_EQ(reduce.messages, (p - 1) * pieces);
+        const Metrics broadcast = of(Collective::broadcast, "two_tree", p, root, pieces);
+        EXPECT_LE(broadcast.rounds, pieces + 1 + 2 * t);
+        EXPECT_EQ(broadcast.messages, (p - 1) * pieces);
+        if (pieces % 2 == 0) {
+          EXPECT_LE(reduce.combines_max, pieces);
+          EXPECT_LE(reduce.blocks_sent_max, pieces);
+          EXPECT_LE(broadcast.blocks_sent_max, pieces);
+        }
+      }
+    }
+  }
+}
+
 TEST(Metrics, DisseminationTakesTheCeilingOfTheLogarithm) {
   for (int p = 1; p <= most; ++p) {
     EXPECT_EQ(of(Collective::barrier, "dissemination", p).rounds, log2_ceil(p));
@@ -160,6 +189,20 @@ TEST(Metrics, DisseminationTakesTheCeilingOfTheLogarithm) {
     EXPECT_EQ(m.rounds, log2_ceil(p));
     EXPECT_LE(m.depth, log2_ceil(p));
     EXPECT_EQ(m.blocks_sent_max, p - 1);
+  }
+}
+
+TEST(Metrics, BruckTakesALogarithmOfRoundsAndMovesABlockAtMostThatOften) {
+  for (int p = 2; p <= most; ++p) {
+    const int rounds = log2_ceil(p);
+    const Metrics m = of(Collective::alltoall, "bruck", p);
+    EXPECT_EQ(m.rounds, rounds);
+    EXPECT_LE(m.depth, rounds);
+    EXPECT_LE(m.blocks_sent_max, (p + 1) / 2 * rounds);
+    EXPECT_LE(m.messages_sent_max, p - 1 + rounds + p / 2);  // ranges that wrap around at p are two
+    if (p == 1 << rounds) {
+      EXPECT_EQ(m.blocks_sent_max, p / 2 * rounds);
+    }
   }
 }
 
