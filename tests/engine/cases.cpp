@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "engine/binding.hpp"
+#include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::tests {
@@ -209,6 +210,12 @@ Status extremes(engine::Engine& engine, std::uint64_t mine, std::uint64_t* low, 
   return s;
 }
 
+schedule::Groups groups_for(const Case& c, int p) {
+  std::vector<std::int32_t> host;
+  for (int r = 0; r < p; ++r) host.push_back(c.hosts > 0 ? r / c.hosts : r % -c.hosts);
+  return schedule::groups_of(host);
+}
+
 template <class T>
 std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint) {
   const int p = engine.carrier().size();
@@ -220,6 +227,8 @@ std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fing
   request.rank = rank;
   request.root = c.root;
   request.blocks = c.blocks;
+  const schedule::Groups groups = c.hosts != 0 ? groups_for(c, p) : schedule::Groups{};
+  if (c.hosts != 0) request.groups = &groups;
   engine::Call call;
   call.schedule = std::make_shared<schedule::Schedule>(c.algorithm->build(request));
   call.payload.kind = c.kind;
@@ -274,9 +283,10 @@ double input(int rank, std::size_t i) {
 }
 
 std::string describe(const Case& c, int ranks) {
-  return fmt::format("{} {}, {} of {} {}, {} blocks, segments of {} bytes, root {} of {} ranks{}",
+  return fmt::format("{} {}, {} of {} {}, {} blocks, segments of {} bytes, root {} of {} ranks, hosts {}{}",
                      schedule::name(c.algorithm->collective), c.algorithm->name, payload::name(c.kind), c.count,
-                     payload::name(c.op), c.blocks, c.segment_bytes, c.root, ranks, c.in_place ? ", in place" : "");
+                     payload::name(c.op), c.blocks, c.segment_bytes, c.root, ranks, c.hosts,
+                     c.in_place ? ", in place" : "");
 }
 
 std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint) {
@@ -286,6 +296,7 @@ std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* finge
 std::vector<Case> all_cases(int ranks, std::size_t stride) {
   const auto p = static_cast<std::size_t>(ranks);
   const std::size_t counts[] = {0, 1, p > 1 ? p - 1 : 2, 1023, 4 * 2048 + 7, 13 * 1024 + 513};
+  const int hosts[] = {2, -2, 3, 0};
   const Op ops[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
   std::vector<Case> cases;
   std::size_t turn = 0;
@@ -308,6 +319,7 @@ std::vector<Case> all_cases(int ranks, std::size_t stride) {
           c.type = turn % 3 == 0 ? Type::f64 : Type::f32;
           c.op = schedule::reduces(algorithm.collective) ? ops[turn % 5] : Op::sum;
           c.blocks = algorithm.uses_blocks ? static_cast<int>(turn % 4) : 0;
+          c.hosts = algorithm.uses_groups ? hosts[turn % 4] : 0;
           c.segment_bytes = turn % 7 == 0 ? 0 : 4096 * (1 + turn % 3);
           c.grain = kind == Kind::raw ? 1 : 1024;
           if (turn % stride == 0) cases.push_back(c);

@@ -20,6 +20,7 @@ struct Case {
   std::size_t count = 0;  // elements of the vector, all blocks together
   int root = 0;
   int blocks = 0;
+  int hosts = 0;  // schedule::Groups of: > 0, so many ranks in a row; < 0, ranks dealt out to so many hosts; 0, none
   bool in_place = false;
   std::size_t segment_bytes = 8192;
   std::size_t grain = 1024;

@@ -46,6 +46,7 @@ TEST(CompressedSums, AreTheSameBytesForEveryAllreduceAndPayloadThatAddsCodes) {
           c.kind = kind;
           c.count = 9 * 1024 + 77;
           c.segment_bytes = segment;
+          c.hosts = algorithm.uses_groups ? 2 : 0;
           cases.push_back(c);
         }
       }
