@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "codec/kernels.hpp"
+#include "hand_made.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
 
@@ -126,6 +128,37 @@ TYPED_TEST(EveryIsa, AgreesOnValuesAnywhere) {
     ASSERT_EQ(decompress(s, y.data() + 1, n, with(isa)), Status::ok);
     const auto wanted = decoded<TypeParam>(s, with(Isa::reference));
     ASSERT_EQ(std::memcmp(wanted.data(), y.data() + 1, n * sizeof(TypeParam)), 0);
+  }
+}
+
+TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
+  using T = TypeParam;
+  const Grid<T> grid = make_grid<T>(1e-3, grid_width(type_of<T>(), 1e-3, 0));
+  for (const Isa isa : isas()) {
+    const Kernels* kernels = find_kernels(isa);
+    if (!float_kernels<T>(*kernels).decompress) continue;
+    std::mt19937_64 random(85);
+    int taken = 0;
+    for (int trial = 0; trial < 4000; ++trial) {
+      const std::vector<std::uint32_t> words = hand_made_group(random, trial % 33);
+      std::vector<std::uint8_t> bytes(4 * words.size() + kReadSlack);
+      std::memcpy(bytes.data(), words.data(), 4 * words.size());
+      Info info;
+      info.type = type_of<T>();
+      info.width = grid.width;
+      info.code_bound = trial % 2 ? 1000 : std::uint64_t{1} << 30;
+      const std::uint32_t divisor = trial % 3 ? 1 : 3;
+      std::vector<T> got(kGroup), wanted(kGroup);
+      if (!float_kernels<T>(*kernels).decompress(bytes.data(), words.size(), grid, info.code_bound, divisor, false,
+                                                 got.data()))
+        continue;
+      ++taken;
+      GroupView view;
+      ASSERT_TRUE(parse_group(bytes.data(), words.size(), kGroup, info.type, &view)) << trial;
+      ASSERT_TRUE(decode_group(view, info, divisor, wanted.data()));
+      ASSERT_EQ(std::memcmp(got.data(), wanted.data(), sizeof(T) * kGroup), 0) << trial << ", " << isa_name(isa);
+    }
+    EXPECT_GT(taken, 3000) << isa_name(isa);
   }
 }
 

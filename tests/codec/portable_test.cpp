@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -16,6 +14,7 @@
 
 #include "codec/codec.hpp"
 #include "codec/grid.hpp"
+#include "hand_made.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -256,28 +255,13 @@ void expect_same_on_damage() {
 TEST_P(PortableKernels, JudgeDamagedFloat32AsTheReference) { expect_same_on_damage<float>(); }
 TEST_P(PortableKernels, JudgeDamagedFloat64AsTheReference) { expect_same_on_damage<double>(); }
 
-// Groups made of random words behind a plausible head: bases, slopes and widths that no encoder writes.
 TEST_P(PortableKernels, ReadHandMadeGroupsAsTheReference) {
   std::mt19937_64 random(13);
   const Grid<float> grid = make_grid<float>(1e-3, grid_width(Type::f32, 1e-3, 0));
   const auto& kernels = portable_kernels()->f32;
   int taken = 0;
   for (int trial = 0; trial < 4000; ++trial) {
-    std::vector<std::uint32_t> words;
-    const std::uint32_t predictor = random() % 4;
-    const bool is_short = predictor >= 2 && random() % 2;
-    const int most = trial % 33;
-    words.push_back(predictor | (is_short ? kShortBaseBit | static_cast<std::uint32_t>(random()) << 8 : 0) | 2u << 4);
-    const auto number = [&] { return static_cast<std::uint32_t>(random() >> random() % 33); };
-    if (predictor >= 2 && !is_short) words.push_back(number());
-    if (predictor == 3) words.push_back(number());
-    std::uint8_t width[kBlocks];
-    for (auto& w : width) {
-      w = static_cast<std::uint8_t>(random() % static_cast<unsigned>(most + 1));
-      for (int i = 0; i < w; ++i) words.push_back(number());
-    }
-    for (int i = 0; i < kBlocks; i += 4)
-      words.push_back(std::bit_cast<std::uint32_t>(std::array{width[i], width[i + 1], width[i + 2], width[i + 3]}));
+    const std::vector<std::uint32_t> words = hand_made_group(random, trial % 33);
     // On the heap and of the exact size, so that a sanitizer sees reads past the end.
     std::vector<std::uint8_t> bytes(4 * words.size());
     std::memcpy(bytes.data(), words.data(), bytes.size());

@@ -1,0 +1,267 @@
+// Blocks of residuals to codes (AVX-512).
+//
+// Residuals up to 8 bits wide are summed four at a time by byte dot products (VPDPBUSD), up to 16 bits two at a time by word dot
+// products (VPDPWSSD), with a prefix sum over the partial sums between; wider ones in 32-bit words.
+#pragma once
+
+#include "codec/avx512/group.hpp"
+
+namespace stretto::codec::avx512 {
+
+// Byte permutations and the like for blocks abreast: the first of two halves (two blocks in bytes, or the two halves of a block in words) in the lower
+// quadwords of the four lanes, the second in the upper ones.
+struct AbreastTables {
+  // Planes of a first or second block of width w <= 8 to reversed quadwords, as PlaneTables::spread; 0 where the other one stands.
+  alignas(64) std::uint8_t spread[2][9][64];
+  alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
+  // The place of each residual, in bytes and in words, and that of the first one in each word of 32 bits.
+  alignas(64) std::uint8_t place8[64];
+  alignas(64) std::int16_t place16[32];
+  alignas(64) std::int32_t first8[16], first16[16];
+
+  constexpr AbreastTables() noexcept : spread(), interleave(), place8(), place16(), first8(), first16() {
+    for (int lane = 0; lane < 4; ++lane) {
+      for (int half = 0; half < 2; ++half) {
+        for (int i = 0; i < 8; ++i) {
+          const int to = 16 * lane + 8 * half + i, byte = 32 * half + 8 * lane + i, word = byte / 2;
+          for (int w = 0; w <= 8; ++w)
+            spread[half][w][to] = static_cast<std::uint8_t>(kTables.spread[w][8 * lane + i] + 32 * half);
+          interleave[to] = static_cast<std::uint8_t>(word + 32 * (i % 2));
+          place8[to] = static_cast<std::uint8_t>(byte);
+          place16[to / 2] = static_cast<std::int16_t>(word);
+          if (i % 4 == 0) {
+            first8[to / 4] = byte;
+            first16[to / 4] = word;
+          }
+        }
+      }
+    }
+  }
+};
+inline constexpr AbreastTables kAbreast{};
+
+STRETTO_AVX512_BEGIN
+
+// Two signed blocks of at most 8 bits, abreast. Widths come times four, as for read_bytes2().
+template <bool kZeros>
+STRETTO_INLINE __m512i read_bytes_abreast(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
+  const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
+                                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + w0)), 1);
+  const __m512i index = _mm512_or_si512(_mm512_load_si512(row_at(kAbreast.spread[0], 16 * w0)),
+                                        _mm512_load_si512(row_at(kAbreast.spread[1], 16 * w1)));
+  if constexpr (!kZeros) return transpose(_mm512_permutexvar_epi8(index, t));
+  const __mmask64 present = (w0 > 0 ? 0x00ff00ff00ff00ff : 0) | (w1 > 0 ? 0xff00ff00ff00ff00 : 0);
+  return transpose(_mm512_maskz_permutexvar_epi8(present, index, t));
+}
+// One signed block of at most 16 bits, its halves abreast.
+STRETTO_INLINE __m512i read_words_abreast(const std::uint8_t* p, unsigned w) noexcept {
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kAbreast.interleave), read_words_split<false>(p, w));
+}
+
+// Inclusive prefix sums.
+STRETTO_INLINE __m256i prefix8(__m256i v) noexcept {
+  const __m256i zero = _mm256_setzero_si256();
+  v = _mm256_add_epi32(v, _mm256_alignr_epi32(v, zero, 7));
+  v = _mm256_add_epi32(v, _mm256_alignr_epi32(v, zero, 6));
+  return _mm256_add_epi32(v, _mm256_alignr_epi32(v, zero, 4));
+}
+STRETTO_INLINE __m512i prefix16(__m512i v) noexcept {
+  const __m512i zero = _mm512_setzero_si512();
+  v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 15));
+  v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 14));
+  v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 12));
+  return _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 8));
+}
+STRETTO_INLINE __m512i last16(__m512i v) noexcept {
+  v = _mm512_shuffle_i32x4(v, v, 0xff);
+  return _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
+}
+// Word 7 of v everywhere.
+STRETTO_INLINE __m512i last8(__m256i v) noexcept {
+  return _mm512_permutexvar_epi32(_mm512_set1_epi32(7), _mm512_castsi256_si512(v));
+}
+// Each of the words 0-3 (4-7) four times; 0-7 (8-15) twice.
+STRETTO_INLINE __m512i quads(__m256i v, bool second) noexcept {
+  const __m512i low = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+  const __m512i index = second ? _mm512_add_epi32(low, _mm512_set1_epi32(4)) : low;
+  return _mm512_permutexvar_epi32(index, _mm512_castsi256_si512(v));
+}
+STRETTO_INLINE __m512i twins(__m512i v, bool second) noexcept {
+  const __m512i low = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+  const __m512i index = second ? _mm512_add_epi32(low, _mm512_set1_epi32(8)) : low;
+  return _mm512_permutexvar_epi32(index, v);
+}
+
+struct Four {
+  __m512i v[4];
+};
+
+// Differences (of second order) and codes before the first residual of each word.
+struct Before {
+  __m512i difference, code;
+};
+// Two blocks on their way: residuals, and what was before each word of four.
+struct Words {
+  __m512i e;
+  Before before;
+};
+STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
+
+// Each predictor has a state. one() gives the codes of a block of any width; words_of_two() and codes_of_two() those of two blocks of at
+// most 8 bits, in two steps so that the first step of the next blocks can be under way beside the second one.
+
+template <bool kUnsigned>
+struct PlainBlocks {};
+template <bool kUnsigned>
+STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned w) noexcept {
+  if (__builtin_expect(w <= 8, 1)) {
+    const __m256i e = read_bytes<kUnsigned>(p, w);
+    const __m128i a = _mm256_castsi256_si128(e), b = _mm256_extracti128_si256(e, 1);
+    if constexpr (kUnsigned) return {_mm512_cvtepu8_epi32(a), _mm512_cvtepu8_epi32(b)};
+    return {_mm512_cvtepi8_epi32(a), _mm512_cvtepi8_epi32(b)};
+  }
+  return read_pair<kUnsigned>(p, w);
+}
+
+// First differences; `code` is the one before, everywhere.
+struct FirstBlocks {
+  __m512i code;
+  __m512i ones, shares, quad[4];
+};
+STRETTO_INLINE FirstBlocks first_state(std::int32_t base) noexcept {
+  const __m512i low = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+  const auto quad = [&](int k) { return pinned(_mm512_add_epi32(low, _mm512_set1_epi32(4 * k))); };
+  return {_mm512_set1_epi32(base),
+          weights(0x01010101),
+          pinned(_mm512_set4_epi32(0x01010101, 0x00010101, 0x00000101, 0x00000001)),
+          {quad(0), quad(1), quad(2), quad(3)}};
+}
+STRETTO_INLINE Pair one(FirstBlocks& s, const std::uint8_t* p, unsigned w) noexcept {
+  if (__builtin_expect(w <= 8, 1)) {
+    const __m512i shares = _mm512_set4_epi32(0x01010101, 0x00010101, 0x00000101, 0x00000001);
+    const __m256i e = read_bytes<false>(p, w);
+    const __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), e);
+    const __m256i upto = prefix8(total);
+    const __m256i before = _mm256_add_epi32(_mm256_sub_epi32(upto, total), _mm512_castsi512_si256(s.code));
+    s.code = _mm512_add_epi32(s.code, last8(upto));
+    return {_mm512_dpbusd_epi32(quads(before, false), shares, quads(e, false)),
+            _mm512_dpbusd_epi32(quads(before, true), shares, quads(e, true))};
+  }
+  if (w <= 16) {
+    const __m512i shares = _mm512_set4_epi32(0x00010001, 0x00000001, 0x00010001, 0x00000001);
+    const __m512i e = read_words<false>(p, w);
+    const __m512i total = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_set1_epi16(1), e);
+    const __m512i upto = prefix16(total);
+    const __m512i before = _mm512_add_epi32(_mm512_sub_epi32(upto, total), s.code);
+    s.code = _mm512_add_epi32(s.code, last16(upto));
+    return {_mm512_dpwssd_epi32(twins(before, false), shares, twins(e, false)),
+            _mm512_dpwssd_epi32(twins(before, true), shares, twins(e, true))};
+  }
+  const Pair e = read_pair<false>(p, w);
+  const __m512i q0 = _mm512_add_epi32(prefix16(e.v0), s.code);
+  const __m512i q1 = _mm512_add_epi32(prefix16(e.v1), last16(q0));
+  s.code = last16(q1);
+  return {q0, q1};
+}
+template <bool kZeros>
+STRETTO_INLINE Words words_of_two(FirstBlocks& s, const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
+  const __m512i e = read_bytes2<false, kZeros>(p, w0, w1);
+  const __m512i total = _mm512_dpbusd_epi32(_mm512_setzero_si512(), s.ones, e);
+  const __m512i upto = prefix16(total);
+  const __m512i before = _mm512_add_epi32(_mm512_sub_epi32(upto, total), s.code);
+  s.code = _mm512_add_epi32(s.code, last16(upto));
+  return {e, {_mm512_setzero_si512(), before}};
+}
+STRETTO_INLINE Four codes_of_two(const FirstBlocks& s, const Words& v) noexcept {
+  Four q;
+  for (int k = 0; k < 4; ++k)
+    q.v[k] = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(s.quad[k], v.before.code), s.shares,
+                                 _mm512_permutexvar_epi32(s.quad[k], v.e));
+  return q;
+}
+
+// Second differences. With C and D the code and the difference before n residuals e_0, ..., S the sum of these and V that of j e_j, the
+// code after them is C + n (D + S) - V and the difference D + S. So one prefix sum carries S and V side by side, where summing twice would
+// have to wait for the first sums.
+struct SecondBlocks {
+  __m512i before;  // D and -C in each quadword
+  __m512i ones, place, first, weight[4], low, high;
+};
+STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) noexcept {
+  const auto minus_base = static_cast<std::int64_t>(0u - static_cast<std::uint32_t>(base)) << 32;
+  return {_mm512_set1_epi64(minus_base | static_cast<std::uint32_t>(slope)),
+          weights(0x01010101),
+          pinned(_mm512_load_si512(kAbreast.place8)),
+          pinned(_mm512_load_si512(kAbreast.first8)),
+          {weights(0x00000001), weights(0x00000102), weights(0x00010203), weights(0x01020304)},
+          pinned(_mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0)),
+          pinned(_mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4))};
+}
+
+// From the sums of the residuals in each of 16 words abreast, the sums of these times their places, and the first ones' places.
+// There are 2^kLog residuals in all.
+template <int kLog>
+STRETTO_INLINE Before before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
+  constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
+  // Of a quadword's first word, at its second.
+  const __m512i first_sum = _mm512_slli_epi64(sums, 32), first_moment = _mm512_slli_epi64(moments, 32);
+  const __m512i own =
+      _mm512_mask_add_epi32(_mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)), kUpper, moments, first_moment);
+  __m512i upto = _mm512_add_epi32(own, _mm512_maskz_shuffle_i32x4(kFromLane1, own, own, _MM_SHUFFLE(2, 1, 0, 0)));
+  upto = _mm512_add_epi32(upto, _mm512_maskz_shuffle_i32x4(kFromLane2, upto, upto, _MM_SHUFFLE(1, 0, 0, 0)));
+  const __m512i halves = _mm512_shuffle_i32x4(upto, upto, 0xff);
+  const __m512i earlier = _mm512_add_epi32(_mm512_sub_epi32(upto, own), _mm512_bslli_epi128(halves, 8));
+  const __m512i before = _mm512_add_epi32(earlier, s.before);
+  const __m512i all = _mm512_add_epi32(halves, _mm512_shuffle_epi32(halves, _MM_PERM_BADC));
+  const __m512i after = _mm512_add_epi32(s.before, all);
+  s.before = _mm512_sub_epi32(after, _mm512_slli_epi64(after, 32 + kLog));
+  const __m512i difference = _mm512_add_epi32(_mm512_shuffle_epi32(before, _MM_PERM_CCAA), first_sum);
+  const __m512i moment = _mm512_add_epi32(_mm512_shuffle_epi32(before, _MM_PERM_DDBB), first_moment);
+  return {difference, _mm512_sub_epi32(_mm512_mullo_epi32(difference, first), moment)};
+}
+
+STRETTO_INLINE Pair one(SecondBlocks& s, const std::uint8_t* p, unsigned w) noexcept {
+  if (__builtin_expect(w <= 16, 1)) {
+    const __m512i e = read_words_abreast(p, w), zero = _mm512_setzero_si512();
+    const __m512i sums = _mm512_dpwssd_epi32(zero, _mm512_set1_epi16(1), e);
+    const __m512i moments = _mm512_dpwssd_epi32(zero, _mm512_load_si512(kAbreast.place16), e);
+    const Before b = before_words<5>(s, sums, moments, _mm512_load_si512(kAbreast.first16));
+    const __m512i at = _mm512_add_epi32(b.code, b.difference);
+    const __m512i q0 = _mm512_dpwssd_epi32(at, _mm512_set1_epi32(0x00000001), e);
+    const __m512i q1 = _mm512_dpwssd_epi32(_mm512_add_epi32(at, b.difference), _mm512_set1_epi32(0x00010002), e);
+    return {_mm512_unpacklo_epi32(q0, q1), _mm512_unpackhi_epi32(q0, q1)};
+  }
+  const __m512i zero = _mm512_setzero_si512();
+  const Pair e = read_pair<false>(p, w);
+  const __m512i d0 = _mm512_add_epi32(prefix16(e.v0), _mm512_shuffle_epi32(s.before, _MM_PERM_CCAA));
+  const __m512i d1 = _mm512_add_epi32(prefix16(e.v1), last16(d0));
+  const __m512i q0 = _mm512_sub_epi32(prefix16(d0), _mm512_shuffle_epi32(s.before, _MM_PERM_DDBB));
+  const __m512i q1 = _mm512_add_epi32(prefix16(d1), last16(q0));
+  s.before = _mm512_mask_sub_epi32(last16(d1), 0xaaaa, zero, last16(q1));
+  return {q0, q1};
+}
+template <bool kZeros>
+STRETTO_INLINE Words words_of_two(SecondBlocks& s, const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i e = read_bytes_abreast<kZeros>(p, w0, w1);
+  return {e, before_words<6>(s, _mm512_dpbusd_epi32(zero, s.ones, e), _mm512_dpbusd_epi32(zero, s.place, e), s.first)};
+}
+// The first codes of all words, the second ones and so on: a transposition brings them into order.
+STRETTO_INLINE Four codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
+  const Before& b = v.before;
+  __m512i at = _mm512_add_epi32(b.code, b.difference);
+  const __m512i q0 = _mm512_dpbusd_epi32(at, s.weight[0], v.e);
+  at = _mm512_add_epi32(at, b.difference);
+  const __m512i q1 = _mm512_dpbusd_epi32(at, s.weight[1], v.e);
+  at = _mm512_add_epi32(at, b.difference);
+  const __m512i q2 = _mm512_dpbusd_epi32(at, s.weight[2], v.e);
+  const __m512i q3 = _mm512_dpbusd_epi32(_mm512_add_epi32(at, b.difference), s.weight[3], v.e);
+  const __m512i first01 = _mm512_unpacklo_epi32(q0, q1), first23 = _mm512_unpacklo_epi32(q2, q3);
+  const __m512i second01 = _mm512_unpackhi_epi32(q0, q1), second23 = _mm512_unpackhi_epi32(q2, q3);
+  return {{_mm512_permutex2var_epi64(first01, s.low, first23), _mm512_permutex2var_epi64(first01, s.high, first23),
+           _mm512_permutex2var_epi64(second01, s.low, second23),
+           _mm512_permutex2var_epi64(second01, s.high, second23)}};
+}
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512
