@@ -1,10 +1,10 @@
 // Bruck. An alltoall in ceil(log2 p) rounds: a block that has to go d ranks ahead goes there by the powers of two that make up d, a
-// round each, and so travels through up to log2 p ranks. What goes the same way travels together. For short blocks, of which
-// latency is the price, this beats p - 1 exchanges; each byte is sent about log2(p)/2 times.
+// round each, and so travels through up to log2 p ranks. A rank speaks to log2 p others and not to p - 1; each byte is sent about
+// log2(p)/2 times: for short blocks.
 //
 // The powers go down, the largest first. Then what remains to go is less than the power, so what a rank sends of another rank's blocks is
-// a range of them, to ranks next to each other: a round of distance 2^k takes about p / 2^(k+1) messages, to one peer, p - 1
-// in all. (The powers upwards, as it is usually told, would leave single blocks.) The ranks on the way must know how long the blocks
+// a range of them, to ranks next to each other: a round of distance 2^k takes about p / 2^(k+1) messages, all to one peer, p - 1
+// in all rounds together. (The powers upwards, as it is usually told, would leave single blocks.) The ranks on the way must know how long the blocks
 // are that they pass on: where counts differ and a rank knows its own alone, as in an alltoallv, take pairwise or linear.
 //
 // Cost: L = ceil(log2 p) rounds, each with one peer, at most ceil(p/2)/p n L bytes a rank; n the p blocks of a rank. Compressed: p-1

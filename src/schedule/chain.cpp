@@ -77,19 +77,16 @@ Schedule chain_allreduce(const Request& q) {
   const int up = q.rank;                      // a piece leaves this rank upwards in round up + b
   const int down = p - 1 + (p - 1 - q.rank);  // and downwards in round down + b
   Program program(q, Collective::allreduce, "chain", blocks, true);
-  for (int b = 0; b < blocks; ++b) program.copy(Buffer::out, Buffer::in, b, 1);
-  for (int round = 0; round < down + blocks; ++round) {
-    const auto piece = [&](int first_round) { return round - first_round; };
-    const auto there = [&](int b) { return 0 <= b && b < blocks; };
-    if (q.rank > 0) {
-      if (there(piece(up - 1))) program.combine(q.rank - 1, Buffer::out, piece(up - 1), 1, true, round);
-      if (there(piece(down))) program.send(q.rank - 1, Buffer::out, piece(down), 1, round);
-    }
+  for (int b = 0; b < blocks; ++b) {
+    program.copy(Buffer::out, Buffer::in, b, 1);
+    if (q.rank > 0) program.combine(q.rank - 1, Buffer::out, b, 1, true, up - 1 + b);
     if (q.rank < p - 1) {
-      if (there(piece(up))) program.send(q.rank + 1, Buffer::out, piece(up), 1, round);
-      if (there(piece(down - 1))) program.replace(q.rank + 1, Buffer::out, piece(down - 1), 1, round);
+      program.send(q.rank + 1, Buffer::out, b, 1, up + b);
+      program.replace(q.rank + 1, Buffer::out, b, 1, down - 1 + b);
     }
+    if (q.rank > 0) program.send(q.rank - 1, Buffer::out, b, 1, down + b);
   }
+  program.interleave(0);
   return std::move(program).finish();
 }
 

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
+#include "schedule/floors.hpp"
 #include "schedule/fold.hpp"
+#include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
 namespace stretto::schedule {
@@ -227,6 +231,29 @@ TEST(Metrics, LinearAlgorithmsAreOneHopDeep) {
     EXPECT_EQ(of(Collective::reduce_scatter, "linear", p).blocks_sent_max, p - 1);
     EXPECT_EQ(of(Collective::barrier, "linear", p).rounds, 2);
   }
+}
+
+// What a model of large machines builds: the schedule of one rank takes no more than its steps.
+TEST(Metrics, ARankOfManyHasFewStepsWhereRoundsAreFew) {
+  constexpr int ranks = 131072;
+  std::vector<std::int32_t> host(ranks);
+  for (int r = 0; r < ranks; ++r) host[static_cast<std::size_t>(r)] = r / 4;
+  const Groups groups = groups_of(host);
+  int few = 0;
+  for (const Algorithm& a : algorithms()) {
+    if (a.collective == Collective::alltoall) continue;  // ranks^2 blocks
+    for (const int rank : {1, 77777, ranks - 1}) {
+      const Schedule s = a.build({.ranks = ranks, .rank = rank, .root = 5, .blocks = 4, .groups = &groups});
+      EXPECT_LE(s.steps.size(), 5 * static_cast<std::size_t>(ranks)) << name(a.collective) << " " << a.name;
+      few += s.steps.size() < 100 ? 1 : 0;
+      for (const std::string_view wanted : {"recursive_doubling", "rabenseifner", "two_tree", "leader", "chain",
+                                            "hierarchical_rabenseifner", "hierarchical_recursive_doubling"}) {
+        if (a.name != wanted) continue;
+        EXPECT_LT(s.steps.size(), 100u) << name(a.collective) << " " << a.name;
+      }
+    }
+  }
+  EXPECT_GT(few, 60);
 }
 
 TEST(Metrics, SchedulesWhoseMessagesDoNotMeetAreRefused) {
