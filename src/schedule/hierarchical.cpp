@@ -12,8 +12,8 @@
 // Cost (D the size of every group, H groups, so p = H D), allreduce: inside 3(D-1) rounds, 2(D-1)/D n bytes a rank, (D-1)/D n combined;
 //   between what the flat algorithm of H ranks costs for n/D bytes: ring 2(H-1) rounds, 2(H-1)/H n/D bytes; recursive_doubling
 //   log2 H rounds, log2 H n/D bytes; rabenseifner 2 log2 H rounds, 2 n/D bytes. So a host sends 2(H-1)/H n between and not D
-//   times that. Compressed throughout: at a rank at most n compressed or fused, n decompressed; error p eps; raw inside: n/D
-//   compressed, H vectors of sums meet in each: error H eps.
+//   times that. Compressed throughout, fused (ring): (D-1)/D n compressed, (p-1)/p n fused or added, n decompressed; error
+//   p eps. Raw inside: n/D compressed, sums of H groups meet in each: error H eps.
 //   reduce (Rabenseifner between) and broadcast (scatter and allgather between): half of the inside, 2 n/D bytes between.
 //   reduce_scatter and allgather (ring between): (D-1)/D n inside, (H-1)/H n/D between, D-1 (twice half filled in reduce_scatter)
 //   and H-1 rounds.

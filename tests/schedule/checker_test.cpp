@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.hpp"
+#include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 #include "schedule/printer.hpp"
 #include "schedule/program.hpp"
@@ -23,12 +25,14 @@ bool receives(const Step& s) { return s.kind == Kind::recv_replace || s.kind == 
 bool combines(const Step& s) { return s.kind == Kind::recv_combine || s.kind == Kind::combine; }
 bool names_out(const Step& s) { return s.dst.count > 0 && s.dst.buffer == Buffer::out; }
 
-// Calls f for every algorithm on a few numbers of ranks, with schedules that pass.
+// Calls f for every algorithm on a few numbers of ranks, in groups of two and one, with schedules that pass.
 template <class F>
 void for_each_right(F&& f) {
+  constexpr std::int32_t host[] = {0, 1, 0, 2, 3, 3, 4, 5, 4, 6, 7, 7, 8};
   for (const Algorithm& a : algorithms()) {
     for (const int ranks : {2, 3, 4, 5, 7, 8, 13}) {
-      const All all = build_all(a, {.ranks = ranks, .root = ranks / 3, .blocks = 2, .radix = 3});
+      const Groups groups = groups_of(std::span(host).first(static_cast<std::size_t>(ranks)));
+      const All all = build_all(a, {.ranks = ranks, .root = ranks / 3, .blocks = 2, .radix = 3, .groups = &groups});
       ASSERT_EQ(check(all), Status::ok) << message();
       f(all);
       if (testing::Test::HasFatalFailure()) return;

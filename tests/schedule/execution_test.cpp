@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "schedule/dependencies.hpp"
+#include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
@@ -160,7 +161,10 @@ void run_all(bool in_place) {
     for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11}) {
       for (const bool eager : {false, true}) {
         const int root = static_cast<int>(seed) % ranks;
-        const auto all = build_all(a, {.ranks = ranks, .root = root, .blocks = 3, .radix = 3});
+        std::vector<std::int32_t> host;  // pairs of ranks, or dealt out to three hosts
+        for (int r = 0; r < ranks; ++r) host.push_back(seed % 4 < 2 ? r / 2 : r % 3);
+        const Groups groups = groups_of(host);
+        const auto all = build_all(a, {.ranks = ranks, .root = root, .blocks = 3, .radix = 3, .groups = &groups});
         Machine machine(all, eager, in_place, seed++);
         ASSERT_TRUE(machine.run()) << name(a.collective) << " " << a.name << ", " << ranks << " ranks, root " << root;
         for (const Schedule& s : all) {
