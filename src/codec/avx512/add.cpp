@@ -1,8 +1,10 @@
-// Sums and differences of narrow groups (AVX-512): residuals add, block by block, in bytes or words where the widths allow it.
+// Sums and differences of narrow groups (AVX-512): residuals add, block by block, in bytes or words where the widths allow it. Where the
+// orders differ, the residuals of the lower one are raised on the way: their differences are taken, once or twice.
 #include <cstring>
 
-#include "codec/avx512/group.hpp"
+#include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/avx512/summand.hpp"
 #include "codec/exception_map.hpp"
 #include "codec/exceptions.hpp"
 
@@ -17,93 +19,142 @@ STRETTO_INLINE std::int32_t plus(std::int32_t a, std::int32_t b, bool negate) no
   return static_cast<std::int32_t>(negate ? u - v : u + v);
 }
 
-STRETTO_INLINE unsigned largest(__m256i w) noexcept {
-  __m128i m = _mm_max_epu8(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 8));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 4));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 2));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 1));
-  return static_cast<unsigned>(_mm_cvtsi128_si32(m)) & 0xff;
-}
+enum class Sign { a_plus_b, a_minus_b, b_minus_a };
 
-// Groups whose residuals are of one order, two blocks at a time. kUa, kUb: they are unsigned; the result is if both are and nothing is
-// negated. kZeros: some widths are 0. Widths are kept times four, which is a block's length.
-template <bool kUa, bool kUb, bool kNegate, bool kZeros>
-struct Sums {
-  static constexpr bool kU = kUa && kUb && !kNegate;
-  // Widths below these, or-ed together, leave room for the sum in 8 and in 16 bits; fewer if an unsigned and a signed number meet.
-  static constexpr std::size_t kBytes = 4 * (kUa == kUb ? 8 : 4), kWords = 4 * (kUa == kUb ? 16 : 8);
-};
-
-template <bool kNegate>
+template <Sign kSign>
 STRETTO_INLINE __m512i plus8(__m512i a, __m512i b) noexcept {
-  return kNegate ? _mm512_sub_epi8(a, b) : _mm512_add_epi8(a, b);
+  if constexpr (kSign == Sign::a_minus_b) return _mm512_sub_epi8(a, b);
+  if constexpr (kSign == Sign::b_minus_a) return _mm512_sub_epi8(b, a);
+  return _mm512_add_epi8(a, b);
 }
-template <bool kNegate>
+template <Sign kSign>
 STRETTO_INLINE __m512i plus16(__m512i a, __m512i b) noexcept {
-  return kNegate ? _mm512_sub_epi16(a, b) : _mm512_add_epi16(a, b);
+  if constexpr (kSign == Sign::a_minus_b) return _mm512_sub_epi16(a, b);
+  if constexpr (kSign == Sign::b_minus_a) return _mm512_sub_epi16(b, a);
+  return _mm512_add_epi16(a, b);
 }
-template <bool kNegate>
+template <Sign kSign>
 STRETTO_INLINE __m512i plus32(__m512i a, __m512i b) noexcept {
-  return kNegate ? _mm512_sub_epi32(a, b) : _mm512_add_epi32(a, b);
+  if constexpr (kSign == Sign::a_minus_b) return _mm512_sub_epi32(a, b);
+  if constexpr (kSign == Sign::b_minus_a) return _mm512_sub_epi32(b, a);
+  return _mm512_add_epi32(a, b);
 }
 
-// One block in words; its length.
-template <bool kUa, bool kUb, bool kNegate, bool kZeros>
-STRETTO_INLINE std::size_t add_words(const std::uint8_t* pa, std::size_t a, const std::uint8_t* pb, std::size_t b, std::uint8_t* p) noexcept {
-  const __m512i planes = planes_of_words(plus16<kNegate>(read_words4<kUa, kZeros>(pa, a), read_words4<kUb, kZeros>(pb, b)));
-  _mm512_storeu_si512(p, planes);
-  return 4 * std::size_t{Sums<kUa, kUb, kNegate, kZeros>::kU ? unsigned_width(planes) : signed_width(planes)};
+// Differences of bytes, each eight of which stand in reverse in a quadword; as Residuals16.
+template <int kOrder>
+struct Residuals8 {
+  __m512i code, difference;
+};
+STRETTO_INLINE __m512i lag8(__m512i v, __m512i before) noexcept {
+  return _mm512_shrdi_epi64(v, _mm512_alignr_epi64(v, before, 7), 8);
 }
-// One block of any widths.
-template <bool kUa, bool kUb, bool kNegate>
-STRETTO_INLINE std::size_t add_pairs(const std::uint8_t* pa, std::size_t a, const std::uint8_t* pb, std::size_t b, std::uint8_t* p) noexcept {
-  const Pair ea = read_pair<kUa>(pa, static_cast<unsigned>(a / 4)), eb = read_pair<kUb>(pb, static_cast<unsigned>(b / 4));
-  return 4 * std::size_t{write_block32<kUa && kUb && !kNegate>(plus32<kNegate>(ea.v0, eb.v0), plus32<kNegate>(ea.v1, eb.v1), p)};
+template <int kOrder>
+STRETTO_INLINE __m512i next(Residuals8<kOrder>& s, __m512i q) noexcept {
+  if constexpr (kOrder == 0) return q;
+  const __m512i d = _mm512_sub_epi8(q, lag8(q, s.code));
+  s.code = q;
+  if constexpr (kOrder == 1) return d;
+  const __m512i e = _mm512_sub_epi8(d, lag8(d, s.difference));
+  s.difference = d;
+  return e;
 }
 
-// How the blocks of a group are added: chosen once for all of them, since branches that depend on widths are seldom foreseen.
-enum class Mode { bytes, words, any };
+// The last residual that was raised, and the difference that it made: where raising goes on, whatever the size of the words.
+struct Raised {
+  std::int32_t residual = 0, difference = 0;
+};
+STRETTO_INLINE std::int32_t last8(__m512i v) noexcept {
+  return static_cast<std::int8_t>(_mm_extract_epi8(_mm512_extracti32x4_epi32(v, 3), 8));
+}
+STRETTO_INLINE std::int32_t last16(__m512i v) noexcept {
+  return static_cast<std::int16_t>(_mm_extract_epi16(_mm512_extracti32x4_epi32(v, 3), 7));
+}
+STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3); }
 
-template <Mode kMode, bool kUa, bool kUb, bool kNegate, bool kZeros>
-STRETTO_INLINE std::uint8_t* add_in(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
-  using S = Sums<kUa, kUb, kNegate, kZeros>;
-  WidthReader from_a{_mm256_slli_epi16(a.widths, 2)}, from_b{_mm256_slli_epi16(b.widths, 2)};
-  WidthWriter out{_mm256_setzero_si256()};
-  const __m512i gather = pinned(_mm512_load_si512(kTables.bytes_to_planes)), order = pinned(_mm512_load_si512(kTables.planes)),
-                order_below = pinned(_mm512_load_si512(kTables.planes_below));
+// The next eight blocks of a and b, added to p, in each of the modes; a is raised by kRaise orders. Lengths of eight blocks are the
+// bytes of a word, those of the sums are returned. kUnsigned: neither a, b nor the sum has signs.
+template <int kRaise, Sign kSign, bool kUnsigned>
+STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
+                                       std::uint8_t*& p) noexcept {
+  const __m512i order = pinned(_mm512_load_si512(kTables.planes)), order_below = pinned(_mm512_load_si512(kTables.planes_below));
   __mmask64 not_first = 0xfffffff0fffffff0;
   asm("" : "+k"(not_first));
-  const std::uint8_t *pa = a.planes, *pb = b.planes;
-  for (int i = 0; i < kBlocks; i += 8) {
-    std::uint64_t wa = next8(from_a), wb = next8(from_b), written = 0;
-    for (int j = 0; j < 64; j += 16, wa >>= 16, wb >>= 16) {
-      const std::size_t a0 = wa & 0xff, a1 = wa >> 8 & 0xff, b0 = wb & 0xff, b1 = wb >> 8 & 0xff;
-      std::size_t n0 = 0, n1 = 0;  // lengths of the sums
-      if constexpr (kMode == Mode::bytes) {
-        const __m512i sum = plus8<kNegate>(read_bytes2<kUa, kZeros>(pa, a0, a1), read_bytes2<kUb, kZeros>(pb, b0, b1));
-        const __m512i t = transpose(_mm512_permutexvar_epi8(gather, sum));
-        const __m512i planes = _mm512_permutexvar_epi8(order, t);
-        std::uint32_t differ = 0;
-        if constexpr (S::kU)
-          differ = _mm512_test_epi32_mask(planes, planes);
-        else
-          differ = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi8(not_first, order_below, t));
-        n0 = 4 * std::size_t{32 - _lzcnt_u32(differ & 0xff)};
-        n1 = 4 * std::size_t{32 - _lzcnt_u32(differ >> 8)};
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(planes));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + n0), _mm512_extracti64x4_epi64(planes, 1));
-      } else if (kMode == Mode::words || (a0 | a1 | b0 | b1) < S::kWords) {
-        n0 = add_words<kUa, kUb, kNegate, kZeros>(pa, a0, pb, b0, p);
-        n1 = add_words<kUa, kUb, kNegate, kZeros>(pa + a0, a1, pb + b0, b1, p + n0);
-      } else {
-        n0 = add_pairs<kUa, kUb, kNegate>(pa, a0, pb, b0, p);
-        n1 = add_pairs<kUa, kUb, kNegate>(pa + a0, a1, pb + b0, b1, p + n0);
-      }
-      written |= (n0 | n1 << 8) << j;
-      pa += a0 + a1;
-      pb += b0 + b1;
-      p += n0 + n1;
+  Residuals8<kRaise> raise{_mm512_set1_epi8(static_cast<char>(last->residual)), _mm512_set1_epi8(static_cast<char>(last->difference))};
+  std::uint64_t written = 0;
+  for (int j = 0; j < 64; j += 16, from_a >>= 16, from_b >>= 16) {
+    const __m512i ea = next(raise, transpose_reversed(spread_bytes(a, from_a & 0xff, from_a >> 8 & 0xff)));
+    const __m512i eb = transpose_reversed(spread_bytes(b, from_b & 0xff, from_b >> 8 & 0xff));
+    const __m512i t = transpose(plus8<kSign>(ea, eb));
+    const __m512i planes = _mm512_permutexvar_epi8(order, t);
+    std::uint32_t differ = 0;
+    if constexpr (kUnsigned)
+      differ = _mm512_test_epi32_mask(planes, planes);
+    else
+      differ = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi8(not_first, order_below, t));
+    const std::size_t n0 = 4 * std::size_t{32 - _lzcnt_u32(differ & 0xff)}, n1 = 4 * std::size_t{32 - _lzcnt_u32(differ >> 8)};
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(planes));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + n0), _mm512_extracti64x4_epi64(planes, 1));
+    written |= (n0 | n1 << 8) << j;
+    p += n0 + n1;
+  }
+  if constexpr (kRaise >= 1) last->residual = last8(raise.code);
+  if constexpr (kRaise == 2) last->difference = last8(raise.difference);
+  return written;
+}
+
+template <int kRaise, Sign kSign, bool kUnsigned>
+STRETTO_INLINE std::uint64_t add_words(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
+                                       std::uint8_t*& p) noexcept {
+  Residuals16<kRaise> raise{_mm512_set1_epi16(static_cast<short>(last->residual)), _mm512_set1_epi16(static_cast<short>(last->difference))};
+  std::uint64_t written = 0;
+  for (int j = 0; j < 64; j += 8, from_a >>= 8, from_b >>= 8) {
+    const __m512i ea = next(raise, next_words(a, from_a & 0xff)), eb = next_words(b, from_b & 0xff);
+    const __m512i planes = planes_of_words(plus16<kSign>(ea, eb));
+    _mm512_storeu_si512(p, planes);
+    const std::size_t n = 4 * std::size_t{kUnsigned ? unsigned_width(planes) : signed_width(planes)};
+    written |= n << j;
+    p += n;
+  }
+  if constexpr (kRaise >= 1) last->residual = last16(raise.code);
+  if constexpr (kRaise == 2) last->difference = last16(raise.difference);
+  return written;
+}
+
+template <int kRaise, Sign kSign, bool kUnsigned>
+STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
+                                     std::uint8_t*& p) noexcept {
+  Residuals32<kRaise> raise{_mm512_set1_epi32(last->residual), _mm512_set1_epi32(last->difference)};
+  std::uint64_t written = 0;
+  for (int j = 0; j < 64; j += 8, from_a >>= 8, from_b >>= 8) {
+    const Pair ea = next(raise, next_pair(a, from_a & 0xff)), eb = next_pair(b, from_b & 0xff);
+    const std::size_t n = 4 * std::size_t{write_block32<kUnsigned>(plus32<kSign>(ea.v0, eb.v0), plus32<kSign>(ea.v1, eb.v1), p)};
+    written |= n << j;
+    p += n;
+  }
+  if constexpr (kRaise >= 1) last->residual = last32(raise.code);
+  if constexpr (kRaise == 2) last->difference = last32(raise.difference);
+  return written;
+}
+
+// All blocks of a, raised, and b to p; where they end. Widths of the sums to *widths.
+template <int kRaise, Sign kSign, bool kUnsigned>
+std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
+  Summand sa = summand(a), sb = summand(b);
+  // Each raise takes a bit, and so does a sign where only the other summand has one; a difference has its sign from the first raise.
+  const bool signs_differ = sa.is_unsigned != sb.is_unsigned;
+  const int more_a = kRaise > 0 ? kRaise : signs_differ && sa.is_unsigned, more_b = signs_differ && sb.is_unsigned;
+  const Needs need = needs(_mm256_max_epu8(_mm256_add_epi8(a.widths, _mm256_set1_epi8(static_cast<char>(more_a))),
+                                           _mm256_add_epi8(b.widths, _mm256_set1_epi8(static_cast<char>(more_b)))));
+  WidthReader lengths_a{_mm256_slli_epi16(a.widths, 2)}, lengths_b{_mm256_slli_epi16(b.widths, 2)};
+  WidthWriter out{_mm256_setzero_si256()};
+  Raised last;
+  for (int first = 0; first < kBlocks; first += 8) {
+    const std::uint64_t from_a = next8(lengths_a), from_b = next8(lengths_b);
+    std::uint64_t written = 0;
+    switch (mode_of_eight(need, first)) {
+      case Mode::bytes: written = add_bytes<kRaise, kSign, kUnsigned>(sa, from_a, sb, from_b, &last, p); break;
+      case Mode::words: written = add_words<kRaise, kSign, kUnsigned>(sa, from_a, sb, from_b, &last, p); break;
+      case Mode::any: written = add_any<kRaise, kSign, kUnsigned>(sa, from_a, sb, from_b, &last, p); break;
     }
     push8(out, written);
   }
@@ -111,88 +162,27 @@ STRETTO_INLINE std::uint8_t* add_in(const NarrowGroup& a, const NarrowGroup& b, 
   return p;
 }
 
-template <bool kUa, bool kUb, bool kNegate, bool kZeros>
-STRETTO_INLINE std::uint8_t* add_same(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
-  using S = Sums<kUa, kUb, kNegate, kZeros>;
-  const std::size_t most = 4 * largest(_mm256_or_si256(a.widths, b.widths));  // or-ed: below a power of two if all are
-  if (most < S::kBytes) return add_in<Mode::bytes, kUa, kUb, kNegate, kZeros>(a, b, p, widths);
-  if (most < S::kWords) return add_in<Mode::words, kUa, kUb, kNegate, kZeros>(a, b, p, widths);
-  return add_in<Mode::any, kUa, kUb, kNegate, kZeros>(a, b, p, widths);
-}
-
-template <bool kNegate>
-STRETTO_INLINE std::uint8_t* add_equal_orders(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
-  const bool ua = a.predictor == Predictor::none_unsigned, ub = b.predictor == Predictor::none_unsigned;
-  if (ua && ub) return add_same<true, true, kNegate, true>(a, b, p, widths);
-  if (ua) return add_same<true, false, kNegate, true>(a, b, p, widths);
-  if (ub) return add_same<false, true, kNegate, true>(a, b, p, widths);
-  if (has_zeros(a.widths) || has_zeros(b.widths)) return add_same<false, false, kNegate, true>(a, b, p, widths);
-  return add_same<false, false, kNegate, false>(a, b, p, widths);
-}
-
-// `low` raised by kRaise orders, plus `high`; result = sign_low * low + sign_high * high.
-template <bool kUnsignedLow, int kRaise>
-STRETTO_INLINE std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, bool negate_low, bool negate_high,
-                                        std::uint8_t* p, __m256i* widths) noexcept {
-  const std::uint8_t *pl = low.planes, *ph = high.planes;
-  // In words as long as nothing can leave 16 bits: each raise adds a bit, the sum one more, an unsigned number one.
-  const bool words = largest(low.widths) + kRaise + kUnsignedLow <= 15 && largest(high.widths) <= 15;
-  __m512i last = _mm512_setzero_si512(), last_raised = last;
-  WidthReader from_low{low.widths}, from_high{high.widths};
-  WidthWriter out{_mm256_setzero_si256()};
-  for (int i = 0; i < kBlocks; i += 8) {
-    std::uint64_t next_low = next8(from_low), next_high = next8(from_high), written = 0;
-    for (int j = 0; j < 64; j += 8, next_low >>= 8, next_high >>= 8) {
-    const unsigned wl = next_low & 0xff, wh = next_high & 0xff;
-    unsigned w = 0;
-    if (words) {
-      const __m512i e = read_words<kUnsignedLow>(pl, wl);
-      __m512i d = _mm512_sub_epi16(e, lag16(e, last));
-      last = e;
-      if constexpr (kRaise == 2) {
-        const __m512i dd = _mm512_sub_epi16(d, lag16(d, last_raised));
-        last_raised = d;
-        d = dd;
-      }
-      const __m512i h = read_words<false>(ph, wh);
-      const __m512i s = negate_low ? _mm512_sub_epi16(h, d) : negate_high ? _mm512_sub_epi16(d, h) : _mm512_add_epi16(d, h);
-      const __m512i planes = planes_of_words(s);
-      _mm512_storeu_si512(p, planes);
-      w = signed_width(planes);
-    } else {
-      const Pair e = read_pair<kUnsignedLow>(pl, wl);
-      Pair d{_mm512_sub_epi32(e.v0, lag32(e.v0, last)), _mm512_sub_epi32(e.v1, lag32(e.v1, e.v0))};
-      last = e.v1;
-      if constexpr (kRaise == 2) {
-        const Pair dd{_mm512_sub_epi32(d.v0, lag32(d.v0, last_raised)), _mm512_sub_epi32(d.v1, lag32(d.v1, d.v0))};
-        last_raised = d.v1;
-        d = dd;
-      }
-      const Pair h = read_pair<false>(ph, wh);
-      const auto sum = [&](__m512i u, __m512i v) {
-        return negate_low ? _mm512_sub_epi32(v, u) : negate_high ? _mm512_sub_epi32(u, v) : _mm512_add_epi32(u, v);
-      };
-      w = write_block32<false>(sum(d.v0, h.v0), sum(d.v1, h.v1), p);
-    }
-    written |= std::uint64_t{w} << j;
-    p += 4 * w;
-    pl += 4 * wl;
-    ph += 4 * wh;
-    }
-    push8(out, written);
+// The same for any sign.
+template <int kRaise>
+std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, Sign sign, std::uint8_t* p, __m256i* widths) noexcept {
+  switch (sign) {
+    case Sign::a_plus_b: break;
+    case Sign::a_minus_b: return add_blocks<kRaise, Sign::a_minus_b, false>(low, high, p, widths);
+    case Sign::b_minus_a: return add_blocks<kRaise, Sign::b_minus_a, false>(low, high, p, widths);
   }
-  *widths = out.widths;
-  return p;
+  return add_blocks<kRaise, Sign::a_plus_b, false>(low, high, p, widths);
 }
 
-std::uint8_t* raise_and_add(const NarrowGroup& low, const NarrowGroup& high, int by, bool negate_low, bool negate_high,
-                            std::uint8_t* p, __m256i* widths) noexcept {
-  const bool is_unsigned = low.predictor == Predictor::none_unsigned;
-  if (by == 1)
-    return is_unsigned ? add_raised<true, 1>(low, high, negate_low, negate_high, p, widths)
-                       : add_raised<false, 1>(low, high, negate_low, negate_high, p, widths);
-  return is_unsigned ? add_raised<true, 2>(low, high, negate_low, negate_high, p, widths)
-                     : add_raised<false, 2>(low, high, negate_low, negate_high, p, widths);
+std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate_b, std::uint8_t* p, __m256i* widths) noexcept {
+  const int above = order_of(b.predictor) - order_of(a.predictor);
+  if (above == 0) {
+    if (negate_b) return add_blocks<0, Sign::a_minus_b, false>(a, b, p, widths);
+    if (a.predictor == Predictor::none_unsigned && b.predictor == a.predictor) return add_blocks<0, Sign::a_plus_b, true>(a, b, p, widths);
+    return add_blocks<0, Sign::a_plus_b, false>(a, b, p, widths);
+  }
+  const NarrowGroup &low = above > 0 ? a : b, &high = above > 0 ? b : a;
+  const Sign sign = !negate_b ? Sign::a_plus_b : above > 0 ? Sign::a_minus_b : Sign::b_minus_a;
+  return above == 1 || above == -1 ? add_raised<1>(low, high, sign, p, widths) : add_raised<2>(low, high, sign, p, widths);
 }
 
 // Two groups, with what between(p) writes between slope and planes.
@@ -202,13 +192,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
   std::uint8_t* p = between(write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out));
   __m256i widths;
-  const int oa = order_of(ga.predictor), ob = order_of(gb.predictor);
-  if (oa == ob)
-    p = negate_b ? add_equal_orders<true>(ga, gb, p, &widths) : add_equal_orders<false>(ga, gb, p, &widths);
-  else if (oa < ob)
-    p = raise_and_add(ga, gb, ob - oa, false, negate_b, p, &widths);
-  else
-    p = raise_and_add(gb, ga, oa - ob, negate_b, false, p, &widths);
+  p = add_orders(ga, gb, negate_b, p, &widths);
   return finish_group(widths, out, p);
 }
 

@@ -84,6 +84,10 @@ STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
 
 STRETTO_INLINE __m512i identity() noexcept { return _mm512_set1_epi64(static_cast<long long>(0x8040201008040201ull)); }
 STRETTO_INLINE __m512i transpose(__m512i x) noexcept { return _mm512_gf2p8affine_epi64_epi8(identity(), x, 0); }
+// The bytes of the result in reverse.
+STRETTO_INLINE __m512i transpose_reversed(__m512i x) noexcept {
+  return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(0x0102040810204080), x, 0);
+}
 STRETTO_INLINE __m256i transpose(__m256i x) noexcept {
   return _mm256_gf2p8affine_epi64_epi8(_mm512_castsi512_si256(identity()), x, 0);
 }

@@ -1,0 +1,91 @@
+// Blocks of a summand (AVX-512), read without masks: a plane that a block lacks is either its last one again, the sign, or for
+// unsigned residuals and empty blocks a byte that is known to be zero. So widths choose rows of a table and nothing else.
+#pragma once
+
+#include "codec/avx512/group.hpp"
+
+namespace stretto::codec::avx512 {
+
+// Rows of byte permutations by width, unsigned in the second half of each table. They take planes to reversed quadwords, as kTables.spread.
+// Byte 31 (of each half) or byte 63 of what they permute is zero; so widths end at 7 and 15.
+struct SummandTables {
+  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];  // bytes: of two blocks, in the halves of a register
+  alignas(64) std::uint8_t words[2][16][64];
+  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // clear those bytes
+
+  constexpr SummandTables() noexcept : low(), high(), words(), keep_bytes(), keep_words() {
+    for (int i = 0; i < 64; ++i) {
+      keep_bytes[i] = i % 32 == 31 ? 0 : 0xff;
+      keep_words[i] = i == 63 ? 0 : 0xff;
+    }
+    for (int is_unsigned = 0; is_unsigned < 2; ++is_unsigned)
+      for (int w = 0; w < 16; ++w)
+        for (int plane = 0; plane < 16; ++plane)
+          for (int j = 0; j < 4; ++j) {
+            const bool present = plane < w, zero = !present && (is_unsigned || w == 0);
+            const int from = 4 * (present ? plane : w - 1) + j, at = 32 * (plane / 8) + 8 * j + 7 - plane % 8;
+            words[is_unsigned][w][at] = static_cast<std::uint8_t>(zero ? 63 : from);
+            if (w < 8 && plane < 8) {
+              low[is_unsigned][w][at] = static_cast<std::uint8_t>(zero ? 31 : from);
+              high[is_unsigned][w][at] = static_cast<std::uint8_t>(32 + (zero ? 31 : from));
+            }
+          }
+  }
+};
+inline constexpr SummandTables kSummandTables{};
+
+// How the blocks of a group, or of eight blocks of it, are added: branches that depend on single widths are seldom foreseen.
+enum class Mode { bytes, words, any };
+
+STRETTO_AVX512_BEGIN
+
+// A group and where in it the next block is. Lengths below are of blocks in bytes: four times their widths.
+struct Summand {
+  const std::uint8_t *planes, *low, *high, *words;
+  bool is_unsigned;
+};
+STRETTO_INLINE Summand summand(const NarrowGroup& g) noexcept {
+  const bool u = g.predictor == Predictor::none_unsigned;
+  return {g.planes, kSummandTables.low[u][0], kSummandTables.high[u][0], kSummandTables.words[u][0], u};
+}
+
+STRETTO_INLINE __m256i load32(const std::uint8_t* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+STRETTO_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
+
+// Two blocks of widths up to 7, their planes in reversed quadwords: transposed they are bytes.
+STRETTO_INLINE __m512i spread_bytes(Summand& s, std::size_t n0, std::size_t n1) noexcept {
+  const __m512i planes = _mm512_and_si512(halves(load32(s.planes), load32(s.planes + n0)), _mm512_load_si512(kSummandTables.keep_bytes));
+  s.planes += n0 + n1;
+  return _mm512_permutexvar_epi8(halves(load32(s.low + 8 * n0), load32(s.high + 8 * n1)), planes);
+}
+// A block of a width up to 15, in words.
+STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept {
+  const __m512i planes = _mm512_and_si512(_mm512_loadu_si512(s.planes), _mm512_load_si512(kSummandTables.keep_words));
+  const __m512i bytes = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(s.words + 16 * n), planes));
+  s.planes += n;
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), bytes);
+}
+// A block of any width.
+STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
+  const auto w = static_cast<unsigned>(n / 4);
+  const Pair e = s.is_unsigned ? read_pair<true>(s.planes, w) : read_pair<false>(s.planes, w);
+  s.planes += n;
+  return e;
+}
+
+// Widths that are needed for the blocks of a group, by blocks: bit b of wide_bytes says that block b does not fit a byte.
+struct Needs {
+  std::uint32_t beyond_bytes, beyond_words;
+};
+STRETTO_INLINE Needs needs(__m256i widths) noexcept {
+  return {_mm256_cmpgt_epu8_mask(widths, _mm256_set1_epi8(7)), _mm256_cmpgt_epu8_mask(widths, _mm256_set1_epi8(15))};
+}
+// Of eight blocks, the first of which is the lowest bit.
+STRETTO_INLINE Mode mode_of_eight(const Needs& n, int first) noexcept {
+  if ((n.beyond_bytes >> first & 0xff) == 0) return Mode::bytes;
+  return (n.beyond_words >> first & 0xff) == 0 ? Mode::words : Mode::any;
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512
