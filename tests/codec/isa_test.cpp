@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -91,6 +92,7 @@ TYPED_TEST(EveryIsa, FollowsLongSumsToTheByte) {
 // Every pair of widths that residuals can have, with and without sign, in narrow groups.
 TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
   Random r(84);
+  std::vector<std::vector<TypeParam>> values;
   std::vector<Stream> streams;
   for (int order = 0; order < 3; ++order)
     for (int bits = 1; bits <= 30; ++bits)
@@ -104,6 +106,7 @@ TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
           v = static_cast<TypeParam>(std::fmod(value, 0x1p30) * 2);
         }
         streams.push_back(compressed(x, 1.002, with(Isa::reference)));
+        values.push_back(x);
         for (const Isa isa : isas()) {
           ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back())
               << order << ", " << bits << ", " << isa_name(isa);
@@ -116,6 +119,69 @@ TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
     const Stream s = combined(op, a, b, with(Isa::reference));
     for (const Isa isa : isas()) ASSERT_TRUE(combined(op, a, b, with(isa)) == s) << round << ", " << isa_name(isa);
   }
+  for (int round = 0; round < 1000; ++round) {
+    const Stream& a = streams[r.below(streams.size())];
+    const auto& x = values[r.below(values.size())];
+    const Stream s = with_values(a, x.data(), x.size(), with(Isa::reference));
+    for (const Isa isa : isas())
+      ASSERT_TRUE(with_values(a, x.data(), x.size(), with(isa)) == s) << "values, " << round << ", " << isa_name(isa);
+  }
+}
+
+// Codes that fit 16 bits by themselves, and differences and sums of them that just do or just do not.
+TYPED_TEST(EveryIsa, AgreesAtTheEndsOf16Bits) {
+  Random r(85);
+  const auto at = [](Isa isa) {
+    Options o = with(isa);
+    o.magnitude = 0x1p17;  // so that codes of 16 bits need no check
+    return o;
+  };
+  const double width = info_of(compressed(std::vector<TypeParam>{1}, 1, at(Isa::reference))).width;
+  std::vector<std::vector<TypeParam>> values;
+  std::vector<Stream> streams;
+  for (const int range : {63, 127, 4095, 8191, 16382, 16383, 16384, 32766, 65535})
+    for (const int least : {0, -32768, -range / 2, 32767 - range})
+      for (const int period : {1, 40, 400, 0}) {  // noise, steps, long stretches between steps, and waves
+        std::vector<TypeParam> x(1024);
+        int code = least;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          if (period == 0)
+            code = least + static_cast<int>(range * (0.5 + 0.5 * std::sin(static_cast<double>(i) * 0.3)));
+          else if (r.below(static_cast<std::uint64_t>(period)) == 0)
+            code = least + (r.below(2) ? range : 0);
+          x[i] = static_cast<TypeParam>(code * width);
+        }
+        streams.push_back(compressed(x, 1, at(Isa::reference)));
+        values.push_back(x);
+        for (const Isa isa : isas())
+          ASSERT_TRUE(compressed(x, 1, at(isa)) == streams.back()) << range << ", " << least << ", " << isa_name(isa);
+      }
+  // Sums that leave 16 bits for single places, by differences that look as if they did not; the spikes keep off the samples.
+  std::vector<TypeParam> noise(1024), spikes(1024, static_cast<TypeParam>(16384 * width));
+  for (auto& v : noise) v = static_cast<TypeParam>((r.below(2) ? 16383 : -16383) * width);
+  for (std::size_t i = 1; i < 1023; ++i)
+    if (noise[i] > 0 && noise[i - 1] < 0 && noise[i + 1] < 0 && i % 160 < 100)
+      spikes[i] = static_cast<TypeParam>(32767 * width);
+  for (const auto& x : {spikes, noise}) {
+    streams.push_back(compressed(x, 1, at(Isa::reference)));
+    values.push_back(x);
+  }
+  // Noise, which is of order 0, and everything; and some more pairs.
+  const auto agree = [&](std::size_t i, std::size_t j) {
+    const Stream s = combined(Combine::add, streams[i], streams[j], with(Isa::reference));
+    for (const Isa isa : {Isa::avx512, Isa::portable}) {
+      if (std::find(isas().begin(), isas().end(), isa) == isas().end()) continue;
+      ASSERT_TRUE(combined(Combine::add, streams[i], streams[j], with(isa)) == s)
+          << i << ", " << j << ", " << isa_name(isa);
+      ASSERT_TRUE(with_values(streams[i], values[j].data(), values[j].size(), with(isa)) == s)
+          << i << ", " << j << ", " << isa_name(isa);
+    }
+  };
+  for (std::size_t i = 0; i < values.size(); i += 4)
+    for (std::size_t j = 0; j < values.size(); ++j) ASSERT_NO_FATAL_FAILURE(agree(i, j));
+  ASSERT_NO_FATAL_FAILURE(agree(values.size() - 1, values.size() - 2));
+  for (int round = 0; round < 1000; ++round)
+    ASSERT_NO_FATAL_FAILURE(agree(r.below(values.size()), r.below(values.size())));
 }
 
 TYPED_TEST(EveryIsa, AgreesOnValuesAnywhere) {

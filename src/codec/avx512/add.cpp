@@ -76,10 +76,12 @@ STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi3
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
-  const __m512i order = pinned(_mm512_load_si512(kTables.planes)), order_below = pinned(_mm512_load_si512(kTables.planes_below));
+  const __m512i order = pinned(_mm512_load_si512(kTables.planes)),
+                order_below = pinned(_mm512_load_si512(kTables.planes_below));
   __mmask64 not_first = 0xfffffff0fffffff0;
   asm("" : "+k"(not_first));
-  Residuals8<kRaise> raise{_mm512_set1_epi8(static_cast<char>(last->residual)), _mm512_set1_epi8(static_cast<char>(last->difference))};
+  Residuals8<kRaise> raise{_mm512_set1_epi8(static_cast<char>(last->residual)),
+                           _mm512_set1_epi8(static_cast<char>(last->difference))};
   std::uint64_t written = 0;
   for (int j = 0; j < 64; j += 16, from_a >>= 16, from_b >>= 16) {
     const __m512i ea = next(raise, transpose_reversed(spread_bytes(a, from_a & 0xff, from_a >> 8 & 0xff)));
@@ -91,7 +93,8 @@ STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand
       differ = _mm512_test_epi32_mask(planes, planes);
     else
       differ = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi8(not_first, order_below, t));
-    const std::size_t n0 = 4 * std::size_t{32 - _lzcnt_u32(differ & 0xff)}, n1 = 4 * std::size_t{32 - _lzcnt_u32(differ >> 8)};
+    const std::size_t n0 = 4 * std::size_t{32 - _lzcnt_u32(differ & 0xff)},
+                      n1 = 4 * std::size_t{32 - _lzcnt_u32(differ >> 8)};
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(planes));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + n0), _mm512_extracti64x4_epi64(planes, 1));
     written |= (n0 | n1 << 8) << j;
@@ -105,7 +108,8 @@ STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_words(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
-  Residuals16<kRaise> raise{_mm512_set1_epi16(static_cast<short>(last->residual)), _mm512_set1_epi16(static_cast<short>(last->difference))};
+  Residuals16<kRaise> raise{_mm512_set1_epi16(static_cast<short>(last->residual)),
+                            _mm512_set1_epi16(static_cast<short>(last->difference))};
   std::uint64_t written = 0;
   for (int j = 0; j < 64; j += 8, from_a >>= 8, from_b >>= 8) {
     const __m512i ea = next(raise, next_words(a, from_a & 0xff)), eb = next_words(b, from_b & 0xff);
@@ -127,7 +131,8 @@ STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& 
   std::uint64_t written = 0;
   for (int j = 0; j < 64; j += 8, from_a >>= 8, from_b >>= 8) {
     const Pair ea = next(raise, next_pair(a, from_a & 0xff)), eb = next_pair(b, from_b & 0xff);
-    const std::size_t n = 4 * std::size_t{write_block32<kUnsigned>(plus32<kSign>(ea.v0, eb.v0), plus32<kSign>(ea.v1, eb.v1), p)};
+    const std::size_t n =
+        4 * std::size_t{write_block32<kUnsigned>(plus32<kSign>(ea.v0, eb.v0), plus32<kSign>(ea.v1, eb.v1), p)};
     written |= n << j;
     p += n;
   }
@@ -164,7 +169,8 @@ std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_
 
 // The same for any sign.
 template <int kRaise>
-std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, Sign sign, std::uint8_t* p, __m256i* widths) noexcept {
+std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, Sign sign, std::uint8_t* p,
+                         __m256i* widths) noexcept {
   switch (sign) {
     case Sign::a_plus_b: break;
     case Sign::a_minus_b: return add_blocks<kRaise, Sign::a_minus_b, false>(low, high, p, widths);
@@ -173,38 +179,45 @@ std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, Sign s
   return add_blocks<kRaise, Sign::a_plus_b, false>(low, high, p, widths);
 }
 
-std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate_b, std::uint8_t* p, __m256i* widths) noexcept {
+std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate_b, std::uint8_t* p,
+                         __m256i* widths) noexcept {
   const int above = order_of(b.predictor) - order_of(a.predictor);
   if (above == 0) {
     if (negate_b) return add_blocks<0, Sign::a_minus_b, false>(a, b, p, widths);
-    if (a.predictor == Predictor::none_unsigned && b.predictor == a.predictor) return add_blocks<0, Sign::a_plus_b, true>(a, b, p, widths);
+    if (a.predictor == Predictor::none_unsigned && b.predictor == a.predictor)
+      return add_blocks<0, Sign::a_plus_b, true>(a, b, p, widths);
     return add_blocks<0, Sign::a_plus_b, false>(a, b, p, widths);
   }
   const NarrowGroup &low = above > 0 ? a : b, &high = above > 0 ? b : a;
   const Sign sign = !negate_b ? Sign::a_plus_b : above > 0 ? Sign::a_minus_b : Sign::b_minus_a;
-  return above == 1 || above == -1 ? add_raised<1>(low, high, sign, p, widths) : add_raised<2>(low, high, sign, p, widths);
+  return above == 1 || above == -1 ? add_raised<1>(low, high, sign, p, widths)
+                                   : add_raised<2>(low, high, sign, p, widths);
 }
 
 // Two groups, with what between(p) writes between slope and planes.
 template <class Between>
-STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
+                                      Between between) noexcept {
   Predictor predictor = ga.predictor > gb.predictor ? ga.predictor : gb.predictor;
   if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
-  std::uint8_t* p = between(write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out));
+  std::uint8_t* p =
+      between(write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out));
   __m256i widths;
   p = add_orders(ga, gb, negate_b, p, &widths);
   return finish_group(widths, out, p);
 }
 
 template <class T>
-std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
-                       std::uint8_t* out, Tally* tally) noexcept {
+std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                       bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
   constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
   NarrowGroup ga, gb;
   GroupView va, vb;
   bool filled_a = false, filled_b = false;
-  if (!open_group(a, a_words, type, &ga, &va, &filled_a) || !open_group(b, b_words, type, &gb, &vb, &filled_b)) return kDeclined;
-  if (!filled_a || !filled_b || !va.uniform || !vb.uniform || std::memcmp(va.lanes, vb.lanes, sizeof va.lanes) != 0) return kDeclined;
+  if (!open_group(a, a_words, type, &ga, &va, &filled_a) || !open_group(b, b_words, type, &gb, &vb, &filled_b))
+    return kDeclined;
+  if (!filled_a || !filled_b || !va.uniform || !vb.uniform || std::memcmp(va.lanes, vb.lanes, sizeof va.lanes) != 0)
+    return kDeclined;
   ExactSum<T> sum;
   ExceptionReader<T>(va).add_to(sum, false);
   ExceptionReader<T>(vb).add_to(sum, negate_b);
@@ -222,6 +235,7 @@ std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::ui
 
 std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
                 std::uint8_t* out) noexcept {
+  if (a_words == 0 && b_words == 0 && !negate_b) return 0;
   NarrowGroup ga, gb;
   if (!read_group(a, a_words, &ga) || !read_group(b, b_words, &gb)) return kDeclined;
   return add_groups(ga, gb, negate_b, out, [](std::uint8_t* p) { return p; });

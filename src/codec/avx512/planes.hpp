@@ -16,7 +16,6 @@ struct PlaneTables {
   // 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high halves): to quadwords.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];      // transposed quadwords to plane words
-  alignas(64) std::uint8_t bytes_to_planes[64];  // for two blocks, half a register each
   alignas(64) std::uint8_t planes_below[64];     // as `planes`, one plane later, for two blocks
   alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
@@ -28,7 +27,7 @@ struct PlaneTables {
   std::uint64_t present_signed[17], present_unsigned[17];
 
   constexpr PlaneTables() noexcept
-      : gather16(), gather_low(), gather_high(), planes(), bytes_to_planes(), planes_below(), interleave(), low16(), high16(), spread(),
+      : gather16(), gather_low(), gather_high(), planes(), planes_below(), interleave(), low16(), high16(), spread(),
         spread_low(), spread_high(), present_signed(), present_unsigned() {
     for (int g = 0; g < 8; ++g) {
       for (int k = 0; k < 8; ++k) {
@@ -41,7 +40,6 @@ struct PlaneTables {
     for (int h = 0; h < 2; ++h)
       for (int i = 0; i < 8; ++i)
         for (int j = 0; j < 4; ++j) planes[32 * h + 4 * i + j] = static_cast<std::uint8_t>(32 * h + 8 * j + i);
-    for (int i = 0; i < 64; ++i) bytes_to_planes[i] = static_cast<std::uint8_t>(8 * (i / 8) + 7 - i % 8);
     for (int i = 0; i < 64; ++i) planes_below[i] = i % 32 < 4 ? 0 : planes[i - 4];
     for (int v = 0; v < 32; ++v) {
       interleave[2 * v] = static_cast<std::uint8_t>(v);
@@ -102,11 +100,6 @@ STRETTO_INLINE __m512i lag32(__m512i v, __m512i before) noexcept { return _mm512
 STRETTO_INLINE __m512i planes_of_words(__m512i e) noexcept {
   const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
-}
-// 32 bytes -> 8 planes.
-STRETTO_INLINE __m256i planes_of_bytes(__m256i e) noexcept {
-  const __m256i r = _mm256_permutexvar_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.bytes_to_planes)), e);
-  return _mm256_permutexvar_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(kTables.planes)), transpose(r));
 }
 // 2 x 16 words of 32 bits -> planes 0-15, 16-31.
 STRETTO_INLINE __m512i low_planes(__m512i e0, __m512i e1) noexcept {
@@ -204,17 +197,6 @@ STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::s
         _mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(row_at(kTables.spread_low, 8 * w0)))),
         _mm256_load_si256(reinterpret_cast<const __m256i*>(row_at(kTables.spread_high, 8 * w1))), 1);
     return transpose(_mm512_permutexvar_epi8(index, t));
-  }
-}
-
-// One block in words.
-template <bool kUnsigned, bool kZeros>
-STRETTO_INLINE __m512i read_words4(const std::uint8_t* p, std::size_t w) noexcept {
-  if constexpr (kUnsigned || kZeros) {
-    return read_words<kUnsigned>(p, static_cast<unsigned>(w / 4));
-  } else {
-    const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(row_at(kTables.spread, 16 * w)), _mm512_loadu_si512(p)));
-    return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), t);
   }
 }
 

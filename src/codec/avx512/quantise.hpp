@@ -15,6 +15,10 @@ struct Quantised {
   bool safe;
   std::int32_t least, most;
 };
+// Whether they are, and neither they nor any second difference of them leaves 16 bits.
+STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
+  return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
+}
 
 // Even words of a (low halves of 32-bit words), then those of b.
 STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
@@ -27,6 +31,7 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
+// The low 16 bits of the codes.
 STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
   __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
@@ -38,7 +43,7 @@ STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::i
     _mm512_store_si512(q + 32 * b, pack16(s0, s1));
   }
   // Infinities, NaN and large values of either sign lie outside as unsigned integers.
-  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code);
+  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code32);
   const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
   return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
           static_cast<std::int32_t>(hi - zero)};
@@ -54,7 +59,7 @@ STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std:
     most = _mm512_max_epu64(most, _mm512_max_epu64(_mm512_max_epu64(s[0], s[1]), _mm512_max_epu64(s[2], s[3])));
     _mm512_store_si512(q + 32 * b, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
   }
-  const std::uint64_t zero = 0x4338000000000000, bound = g.safe_code > 8191 ? 8191 : static_cast<std::uint64_t>(g.safe_code);
+  const std::uint64_t zero = 0x4338000000000000, bound = static_cast<std::uint64_t>(g.safe_code32);
   const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
   return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
           static_cast<std::int32_t>(hi - zero)};

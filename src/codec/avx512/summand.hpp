@@ -49,12 +49,17 @@ STRETTO_INLINE Summand summand(const NarrowGroup& g) noexcept {
   return {g.planes, kSummandTables.low[u][0], kSummandTables.high[u][0], kSummandTables.words[u][0], u};
 }
 
-STRETTO_INLINE __m256i load32(const std::uint8_t* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-STRETTO_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
+STRETTO_INLINE __m256i load32(const std::uint8_t* p) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+STRETTO_INLINE __m512i halves(__m256i low, __m256i high) noexcept {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
 
 // Two blocks of widths up to 7, their planes in reversed quadwords: transposed they are bytes.
 STRETTO_INLINE __m512i spread_bytes(Summand& s, std::size_t n0, std::size_t n1) noexcept {
-  const __m512i planes = _mm512_and_si512(halves(load32(s.planes), load32(s.planes + n0)), _mm512_load_si512(kSummandTables.keep_bytes));
+  const __m512i planes =
+      _mm512_and_si512(halves(load32(s.planes), load32(s.planes + n0)), _mm512_load_si512(kSummandTables.keep_bytes));
   s.planes += n0 + n1;
   return _mm512_permutexvar_epi8(halves(load32(s.low + 8 * n0), load32(s.high + 8 * n1)), planes);
 }
@@ -79,6 +84,14 @@ struct Needs {
 };
 STRETTO_INLINE Needs needs(__m256i widths) noexcept {
   return {_mm256_cmpgt_epu8_mask(widths, _mm256_set1_epi8(7)), _mm256_cmpgt_epu8_mask(widths, _mm256_set1_epi8(15))};
+}
+STRETTO_INLINE unsigned widest(__m256i widths) noexcept {
+  __m128i m = _mm_max_epu8(_mm256_castsi256_si128(widths), _mm256_extracti128_si256(widths, 1));
+  m = _mm_max_epu8(m, _mm_srli_si128(m, 8));
+  m = _mm_max_epu8(m, _mm_srli_si128(m, 4));
+  m = _mm_max_epu8(m, _mm_srli_si128(m, 2));
+  m = _mm_max_epu8(m, _mm_srli_si128(m, 1));
+  return static_cast<unsigned>(_mm_cvtsi128_si32(m)) & 0xff;
 }
 // Of eight blocks, the first of which is the lowest bit.
 STRETTO_INLINE Mode mode_of_eight(const Needs& n, int first) noexcept {

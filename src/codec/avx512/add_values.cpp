@@ -1,0 +1,237 @@
+// Values added to streams in one pass (AVX-512). The codes go through as many differences as the result's order says, and the stream's
+// residuals join them after as many as they have gone through already: so neither of the two is raised by itself.
+#include "codec/avx512/encode.hpp"
+#include "codec/avx512/kernels.hpp"
+#include "codec/avx512/quantise.hpp"
+#include "codec/avx512/summand.hpp"
+
+namespace stretto::codec::avx512 {
+
+STRETTO_AVX512_BEGIN
+
+namespace {
+
+STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
+}
+
+// The last step of a sum in 16 bits, v + w or v - w; *lost gets bits where that does not fit.
+STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
+  return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
+}
+STRETTO_INLINE __m512i last_sum(__m512i v, __m512i w, __m512i* lost) noexcept {
+  const __m512i s = _mm512_add_epi16(v, w);
+  *lost = with_lost(*lost, s, _mm512_adds_epi16(v, w));
+  return s;
+}
+STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, __m512i* lost) noexcept {
+  const __m512i s = _mm512_sub_epi16(v, w);
+  *lost = with_lost(*lost, s, _mm512_subs_epi16(v, w));
+  return s;
+}
+
+// Residuals of the codes q and the stream's residuals f, of order kAt, together.
+template <int kOrder, int kAt>
+STRETTO_INLINE __m512i next_sum(Residuals16<kOrder>& s, __m512i q, __m512i f, __m512i* lost) noexcept {
+  if constexpr (kOrder == 0) return last_sum(q, f, lost);
+  const __m512i c = kAt == 0 ? _mm512_add_epi16(q, f) : q, before = lag16(c, s.code);
+  s.code = c;
+  if constexpr (kOrder == 1 && kAt == 0) return last_difference(c, before, lost);
+  __m512i d = _mm512_sub_epi16(c, before);
+  if constexpr (kOrder == 1) return last_sum(d, f, lost);
+  if constexpr (kAt == 1) d = _mm512_add_epi16(d, f);
+  const __m512i d_before = lag16(d, s.difference);
+  s.difference = d;
+  if constexpr (kAt < 2) return last_difference(d, d_before, lost);
+  return last_sum(_mm512_sub_epi16(d, d_before), f, lost);
+}
+STRETTO_INLINE Pair plus(Pair a, Pair b) noexcept {
+  return {_mm512_add_epi32(a.v0, b.v0), _mm512_add_epi32(a.v1, b.v1)};
+}
+template <int kOrder, int kAt>
+STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
+  if constexpr (kAt == kOrder) return plus(next(s, q), f);
+  if constexpr (kAt == 0) return next(s, plus(q, f));
+  Residuals32<1> first{s.code, s.code}, second{s.difference, s.difference};
+  const Pair d = plus(next(first, q), f), e = next(second, d);
+  s = {first.code, second.code};
+  return e;
+}
+
+// Codes and group a to a group of predictor kPredictor, a being of order kAt. kDeclined if 16 bits do not hold the sums, of which
+// only the last step may exceed them.
+template <Predictor kPredictor, int kAt>
+std::size_t add_encode(const NarrowGroup& a, const std::int16_t* q, std::int32_t base, std::int32_t slope,
+                       std::uint8_t* out) noexcept {
+  std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
+  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)),
+                                              _mm512_set1_epi16(static_cast<short>(slope))};
+  Summand from = summand(a);
+  const Needs need = needs(a.widths);
+  WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
+  WidthWriter to{_mm256_setzero_si256()};
+  __m512i lost = _mm512_setzero_si512();
+  std::uint64_t written = 0;
+  const auto block = [&](__m512i f, int j) __attribute__((always_inline)) {
+    const unsigned w =
+        write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(residuals, _mm512_load_si512(q), f, &lost), p);
+    written |= std::uint64_t{w} << (8 * j);
+    p += 4 * w;
+    q += 32;
+  };
+  for (int first = 0; first < kBlocks; first += 8) {
+    std::uint64_t n = next8(lengths);
+    written = 0;
+    if ((need.beyond_bytes >> first & 0xff) == 0) {
+      for (int j = 0; j < 8; j += 2, n >>= 16) {
+        const __m512i f = transpose(spread_bytes(from, n & 0xff, n >> 8 & 0xff));  // unsigned ones have at most 7 bits
+        block(_mm512_cvtepi8_epi16(_mm512_castsi512_si256(f)), j);
+        block(_mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(f, 1)), j + 1);
+      }
+    } else {
+      for (int j = 0; j < 8; ++j, n >>= 8) block(next_words(from, n & 0xff), j);
+    }
+    push8(to, written);
+  }
+  if (_mm512_test_epi32_mask(lost, lost)) return kDeclined;
+  return finish_group(to.widths, out, p);
+}
+
+// The same for codes of 32 bits, modulo 2^32: nothing is declined.
+template <Predictor kPredictor, int kAt>
+std::size_t add_encode(const NarrowGroup& a, const std::int32_t* q, std::int32_t base, std::int32_t slope,
+                       std::uint8_t* out) noexcept {
+  std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
+  Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
+  Summand from = summand(a);
+  WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
+  WidthWriter to{_mm256_setzero_si256()};
+  for (int first = 0; first < kBlocks; first += 8) {
+    std::uint64_t n = next8(lengths), written = 0;
+    for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
+      const Pair codes{_mm512_load_si512(q), _mm512_load_si512(q + 16)};
+      const Pair e = next_sum<order_of(kPredictor), kAt>(residuals, codes, next_pair(from, n & 0xff));
+      const unsigned w = write_block32<kPredictor == Predictor::none_unsigned>(e.v0, e.v1, p);
+      written |= std::uint64_t{w} << (8 * j);
+      p += 4 * w;
+    }
+    push8(to, written);
+  }
+  return finish_group(to.widths, out, p);
+}
+
+template <class Code>
+std::size_t add_encode(Predictor predictor, const NarrowGroup& a, const Code* q, std::int32_t base, std::int32_t slope,
+                       std::uint8_t* out) noexcept {
+  const int at = order_of(a.predictor);
+  switch (predictor) {
+    case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, out);
+    case Predictor::none_signed: return add_encode<Predictor::none_signed, 0>(a, q, 0, 0, out);
+    case Predictor::first:
+      return at == 0 ? add_encode<Predictor::first, 0>(a, q, base, slope, out)
+                     : add_encode<Predictor::first, 1>(a, q, base, slope, out);
+    case Predictor::second: break;
+  }
+  if (at == 2) return add_encode<Predictor::second, 2>(a, q, base, slope, out);
+  return at == 0 ? add_encode<Predictor::second, 0>(a, q, base, slope, out)
+                 : add_encode<Predictor::second, 1>(a, q, base, slope, out);
+}
+
+// Base and slope with which codes of predictor `own` enter a sum whose predictor is `result`, not lower. Raised ones keep their base and
+// have no slope (docs/format.md, Sums).
+template <class Code>
+STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std::int32_t* base,
+                             std::int32_t* slope) noexcept {
+  *base = *slope = 0;
+  if (own == Predictor::first) *base = q[0];
+  if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
+}
+
+// Whether, in a sum of predictor `result`, codes of predictor `own` and residuals of group a stay within 16 bits up to the last step,
+// codes and their second differences being such.
+STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predictor result,
+                                   const NarrowGroup& a) noexcept {
+  const unsigned w = widest(a.widths);
+  if (w > 15) return false;
+  const int order = order_of(result), at = order_of(a.predictor);
+  const int size = codes.most > -codes.least ? codes.most : -codes.least;
+  // Without a base of their own the codes start with a difference from 0.
+  const int range = codes.most - codes.least, step = order_of(own) == 0 && size > range ? size : range;
+  int reach = at == 0 ? size : step << (at - 1);
+  if (at < order) reach = (reach + ((1 << w) >> (a.predictor != Predictor::none_unsigned))) << (order - at - 1);
+  return reach <= 32767;
+}
+
+// Compresses x, then adds: what is not done in one pass.
+template <class T>
+std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
+                         Tally* tally) noexcept {
+  std::uint8_t compressed[kKernelRoom];
+  Tally own;
+  const std::size_t n = compress_wide(x, grid, compressed, &own);
+  if (n == kDeclined) return kDeclined;
+  std::size_t sum = kDeclined;
+  if (own.exceptions == 0)
+    sum = add(a, words, compressed, n, false, out);
+  else if constexpr (sizeof(T) == 4)
+    sum = add_filled_f32(a, words, compressed, n, false, out, tally);
+  else
+    sum = add_filled_f64(a, words, compressed, n, false, out, tally);
+  if (sum != kDeclined) note_bound(tally, own.bound);
+  return sum;
+}
+
+template <class Code>
+STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, const Code* q, Predictor own,
+                                     std::uint8_t* out) noexcept {
+  const Predictor result = group.predictor < own ? own : group.predictor;
+  std::int32_t base = 0, slope = 0;
+  entering(own, result, q, &base, &slope);
+  return add_encode(result, group, q, base, slope, out);
+}
+
+template <class T>
+std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowGroup& group, const T* x,
+                         const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int32_t q[kGroup];
+  const Quantised found = quantise32(x, grid, q);
+  if (!found.safe) return add_in_steps(a, words, x, grid, out, tally);
+  note_bound(tally, code_bound(found));
+  return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), out);
+}
+
+template <class T>
+STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
+                                      std::uint8_t* out, Tally* tally) noexcept {
+  NarrowGroup group;
+  if (!read_group(a, words, &group)) return add_in_steps(a, words, x, grid, out, tally);
+  alignas(64) std::int16_t q[kGroup];
+  const Quantised found = quantise16(x, grid, q);
+  if (fits16(found)) {
+    if (words == 0 && found.least == 0 && found.most == 0) return 0;
+    const Predictor own = predictor_of(choose_order16(q), found.least < 0);
+    if (stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) {
+      const std::size_t n = add_codes(group, q, own, out);
+      if (n != kDeclined) {
+        note_bound(tally, code_bound(found));
+        return n;
+      }
+    }
+  }
+  return add_values32(a, words, group, x, grid, out, tally);
+}
+
+}  // namespace
+
+std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
+                           std::uint8_t* out, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, tally);
+}
+std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
+                           std::uint8_t* out, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, tally);
+}
+
+STRETTO_AVX512_END
+
+}  // namespace stretto::codec::avx512
