@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "bench/codec_data.hpp"
+#include "codec/codec.hpp"
+#include "together.hpp"
+
+namespace stretto::measure {
+namespace {
+
+// Computed data at bounds (of the range) that give ratios from about 2 to about 30.
+struct Data {
+  bench::Kind kind;
+  double bound;
+};
+constexpr Data kData[] = {{bench::Kind::normal, 1e-6}, {bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-4},
+                          {bench::Kind::sines, 1e-2}, {bench::Kind::walk, 1e-1}};
+constexpr Data kQuickData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-1}};
+constexpr std::size_t kSizes[] = {std::size_t{4} << 10, std::size_t{32} << 10, std::size_t{256} << 10,
+                                  std::size_t{2} << 20};
+
+enum class Operation : std::uint8_t { compress, decompress, add, fused };
+constexpr Operation kOperations[] = {Operation::compress, Operation::decompress, Operation::add, Operation::fused};
+
+const char* name(Operation operation) {
+  switch (operation) {
+    case Operation::compress: return "compress";
+    case Operation::decompress: return "decompress";
+    case Operation::add: return "add";
+    case Operation::fused: return "fused";
+  }
+  return "?";
+}
+
+void must(Status status) {
+  if (status != Status::ok) throw std::runtime_error(stretto::message());
+}
+
+// Values, their streams, and room for results, all walked through call by call: chunks of one size, one after the other.
+template <class T>
+class Walk {
+ public:
+  Walk(const Data& data, std::size_t bytes) : values_(bytes / sizeof(T)), out_(values_.size()) {
+    bench::compute<T>(data.kind, values_);
+    eps_ = data.bound * bench::range_of<T>(values_);
+  }
+
+  // Cuts into chunks of `bytes` raw bytes and compresses each. Returns the ratio.
+  double cut(std::size_t bytes) {
+    count_ = bytes / sizeof(T);
+    const std::size_t chunks = values_.size() / count_;
+    const std::size_t room = codec::compress_bound(bench::type_of<T>(), count_);
+    streams_.clear();
+    std::size_t all = 0;
+    std::vector<std::byte> stream(room);
+    for (std::size_t i = 0; i < chunks; ++i) {
+      std::size_t written = 0;
+      must(codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, stream, &written));
+      streams_.emplace_back(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(written));
+      all += written;
+    }
+    result_.resize(codec::combine_bound(bench::type_of<T>(), count_));
+    at_ = 0;
+    return static_cast<double>(chunks * count_ * sizeof(T)) / static_cast<double>(all);
+  }
+
+  void run(Operation operation) {
+    const std::size_t i = at_, next = (at_ + 1) % streams_.size();
+    at_ = next;
+    std::size_t written = 0;
+    switch (operation) {
+      case Operation::compress:
+        return must(codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, result_, &written));
+      case Operation::decompress: return must(codec::decompress(streams_[i], &out_[i * count_], count_));
+      case Operation::add:
+        return must(codec::combine(codec::Combine::add, streams_[i], streams_[next], result_, &written));
+      case Operation::fused:
+        return must(codec::add_values(streams_[i], &values_[next * count_], count_, result_, &written));
+    }
+  }
+
+ private:
+  std::vector<T> values_, out_;
+  double eps_ = 0;
+  std::size_t count_ = 0, at_ = 0;
+  std::vector<std::vector<std::byte>> streams_;
+  std::vector<std::byte> result_;
+};
+
+template <class T>
+void measure_type(const Job& job, std::span<const Data> all) {
+  const std::vector<Crew> crews = measure::crews(job);
+  const bool works = std::any_of(crews.begin(), crews.end(), [](const Crew& c) { return c.active; });
+  for (const Data& data : all) {
+    std::optional<Walk<T>> walk;
+    if (works) walk.emplace(data, std::size_t{job.quick ? 4u : 32u} << 20);
+    for (const std::size_t bytes : kSizes) {
+      const double ratio = job.ranks.from(0, works ? walk->cut(bytes) : 0);
+      for (const Operation operation : kOperations) {
+        for (const Crew& crew : crews) {
+          const Timing t = time_crew(job, crew, {job.seconds(0.02), 5, 2000}, [&] { walk->run(operation); });
+          job.report.row({{"type", codec::name(bench::type_of<T>())},
+                          {"data", fmt::format("{} {:.0e}", bench::name(data.kind), data.bound)},
+                          {"ratio", ratio},
+                          {"operation", name(operation)},
+                          {"bytes", bytes},
+                          {"busy", crew.busy},
+                          {"seconds", t.median},
+                          {"samples", t.samples}});
+        }
+      }
+      job.report.step();
+    }
+  }
+}
+
+}  // namespace
+
+void codec(const Job& job) {
+  const std::span<const Data> all = job.quick ? std::span<const Data>(kQuickData) : std::span<const Data>(kData);
+  job.report.begin(Part::codec, static_cast<int>(2 * all.size() * std::size(kSizes)));
+  measure_type<float>(job, all);
+  measure_type<double>(job, all);
+}
+
+}  // namespace stretto::measure

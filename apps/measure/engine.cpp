@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <stdexcept>
+
+#include "carrier/mpi.hpp"
+#include "engine/engine.hpp"
+#include "exchange.hpp"
+#include "parts.hpp"
+#include "schedule/registry.hpp"
+#include "stretto/stretto_mpi.h"
+
+namespace stretto::measure {
+namespace {
+
+constexpr std::size_t kValues = 2;  // floats of the smallest ring on two ranks: one a block
+
+void must(Status status) {
+  if (status != Status::ok) throw std::runtime_error(stretto::message());
+}
+
+void must(stretto_status status) {
+  if (status != STRETTO_OK) throw std::runtime_error(stretto_message());
+}
+
+schedule::Schedule smallest_ring(int rank) {
+  schedule::Request request;
+  request.ranks = 2;
+  request.rank = rank;
+  return schedule::find(schedule::Collective::allreduce, "ring")->build(request);
+}
+
+// Seconds of the smallest ring allreduce on the two ranks of `pair`.
+double ring_seconds(MPI_Comm pair, const schedule::Schedule& built, const Budget& budget) {
+  std::unique_ptr<carrier::Carrier> carrier;
+  must(carrier::make_mpi_carrier(pair, {}, &carrier));
+  engine::Engine engine(*carrier);
+  const float in[kValues] = {1, 2};
+  float out[kValues] = {};
+  engine::Call call;
+  call.schedule = std::make_shared<const schedule::Schedule>(built);
+  call.payload.type = payload::Type::f32;
+  for (int b = 0; b < built.blocks; ++b) call.blocks.push_back({kValues / static_cast<std::size_t>(built.blocks), &in[b], &out[b]});
+  // Both ranks run as often as the first one finds to fit.
+  const auto once = [&] { must(engine.run(call)); };
+  once();
+  double start = now();
+  once();
+  int count = budget.samples(now() - start);
+  MPI_Bcast(&count, 1, MPI_INT, 0, pair);
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) {
+    start = now();
+    once();
+    samples.push_back(now() - start);
+  }
+  return summary(samples).median;
+}
+
+// What a step costs beside its bytes: the smallest ring's time over that of its messages, by the steps of a rank.
+void step(const Job& job) {
+  const Ranks& ranks = job.ranks;
+  auto [a, b] = ranks.pair_inside();
+  if (a < 0) std::tie(a, b) = ranks.pair_between();
+  const bool first = ranks.rank == a, active = first || ranks.rank == b;
+  const SubComm pair(ranks.comm, active);
+  const Budget budget{job.seconds(0.3), 50, 20000};
+  double message = 0, ring = 0;
+  const schedule::Schedule built = smallest_ring(first ? 0 : 1);
+  ranks.while_quiet(active, [&] {
+    const auto cpus = job.machine.cpus();
+    const Bound bound(job.machine, cpus.size() < 2 || ranks.hosts > 1 ? -1 : cpus[first ? 0 : 1]);
+    PingPong pingpong(ranks.comm, first ? b : a, first, sizeof(float), 0);
+    message = pingpong.measure(sizeof(float), Buffers::reused, budget).median;
+    ring = ring_seconds(pair.get(), built, budget);
+  });
+  message = ranks.from(a, message);
+  ring = ranks.from(a, ring);
+  const auto steps = static_cast<double>(built.steps.size());
+  const double rounds = static_cast<double>(
+      std::count_if(built.steps.begin(), built.steps.end(), [](const auto& s) { return s.kind == schedule::Kind::send; }));
+  job.report.row({{"operation", "step"},
+                  {"seconds", std::max(0.0, ring - rounds * message) / steps},
+                  {"ring", ring},
+                  {"message", message},
+                  {"rounds", rounds},
+                  {"steps", steps}});
+  job.report.step();
+}
+
+// A barrier of ours is the agreement and nothing else; it takes as many rounds as recursive doubling.
+void agreement(const Job& job) {
+  const Ranks& ranks = job.ranks;
+  stretto_comm comm = nullptr;
+  must(stretto_comm_create(ranks.comm, &comm));
+  const Budget budget{job.seconds(0.3), 20, 20000};
+  const auto once = [&] { must(stretto_barrier(comm, nullptr)); };
+  once();
+  double start = now();
+  once();
+  int count = budget.samples(now() - start);
+  MPI_Bcast(&count, 1, MPI_INT, 0, ranks.comm);
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) {
+    start = now();
+    once();
+    samples.push_back(now() - start);
+  }
+  stretto_comm_free(comm);
+  const double barrier = ranks.from(0, summary(samples).median);
+  const auto size = static_cast<unsigned>(ranks.size);
+  const int rounds = static_cast<int>(std::bit_width(size)) - 1 + (std::has_single_bit(size) ? 0 : 2);
+  job.report.row({{"operation", "agreement"}, {"seconds", barrier / rounds}, {"barrier", barrier}, {"rounds", rounds}});
+  job.report.step();
+}
+
+}  // namespace
+
+void engine(const Job& job) {
+  job.report.begin(Part::engine, 2);
+  step(job);
+  agreement(job);
+}
+
+}  // namespace stretto::measure

@@ -1,0 +1,129 @@
+// stretto-measure: the figures that a machine profile is made from (docs/tune.md). Started under mpirun by `stretto tune` and
+// `stretto bench pingpong`; it prints events (report.hpp), which those commands read.
+//
+// Exit status: 0; 1 when a measurement failed, with the rank and its host on standard error; 2 when the arguments are wrong.
+
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "model/profile.hpp"
+#include "parts.hpp"
+#include "regime.hpp"
+
+namespace {
+
+using namespace stretto::measure;
+
+struct Options {
+  std::vector<Part> parts;
+  bool quick = false;
+  std::size_t largest = std::size_t{64} << 20;
+};
+
+// Rank 0 speaks of what is wrong; all ranks see the same arguments.
+bool parse(int argc, char** argv, bool speaks, Options* options, int* code) {
+  std::vector<std::string> names;
+  CLI::App app{"Measures what a machine profile is made from, as JSON lines on standard output. Run it under mpirun."};
+  std::vector<std::string> known;
+  for (const Part part : kParts) known.emplace_back(name(part));
+  app.add_option("parts", names, "what to measure: " + fmt::format("{}", fmt::join(known, ", ")))
+      ->required()
+      ->check(CLI::IsMember(known));
+  app.add_flag("--quick", options->quick, "an eighth of the time, fewer sizes: to try things out");
+  app.add_option("--largest", options->largest, "largest message of pingpong (64MB, ...)")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    *code = e.get_exit_code() == 0 ? 0 : 2;
+    if (speaks) app.exit(e);
+    return false;
+  }
+  for (const Part part : kParts) {
+    if (std::find(names.begin(), names.end(), name(part)) != names.end()) options->parts.push_back(part);
+  }
+  return true;
+}
+
+void run(Part part, const Job& job) {
+  switch (part) {
+    case Part::pingpong: return pingpong(job);
+    case Part::links: return links(job);
+    case Part::codec: return codec(job);
+    case Part::local: return local(job);
+    case Part::engine: return engine(job);
+    case Part::native: return native(job);
+    case Part::device: return device(job);
+  }
+}
+
+int cpus_of_first(const Ranks& ranks, int cores) {
+  MPI_Bcast(&cores, 1, MPI_INT, 0, ranks.comm);
+  return cores;
+}
+
+void regime(const char* when, const Job& job) {
+  const Regime r = probe(job.ranks, job.machine);
+  job.report.event({{"event", "regime"}, {"when", when}, {"regime", r.name}, {"round_trip", r.round_trip}});
+}
+
+int measure(int argc, char** argv) {
+  const double start = now();
+  const Ranks ranks(MPI_COMM_WORLD);
+  Options options;
+  int code = 0;
+  if (!parse(argc, argv, ranks.rank == 0, &options, &code)) return code;
+  if (ranks.size < 2) {
+    fmt::print(stderr, "stretto-measure: 1 rank measures no link; start at least 2 (mpirun -n 2)\n");
+    return 2;
+  }
+  const Machine machine;
+  Report report(ranks.rank == 0);
+  const std::string mpi = mpi_version();
+  const int cores = cpus_of_first(ranks, machine.cores());
+  report.event({{"event", "machine"},
+                {"version", stretto::model::kProfileVersion},
+                {"host", ranks.names[0]},
+                {"mpi", mpi},
+                {"profile", stretto::model::user_path(ranks.names[0], mpi)},
+                {"ranks", ranks.size},
+                {"hosts", ranks.hosts},
+                {"cores", cores},
+                {"cache", machine.cache()}});
+  const Job job{ranks, machine, report, options.quick, options.largest};
+  regime("before", job);
+  for (const Part part : options.parts) run(part, job);
+  regime("after", job);
+  report.event({{"event", "end"}, {"seconds", now() - start}});
+  return 0;
+}
+
+std::string host_name() {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  MPI_Get_processor_name(name, &length);
+  return name;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
+  int code = 1;
+  try {
+    code = measure(argc, argv);
+  } catch (const std::exception& e) {
+    // On this rank alone: the others would wait for it.
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fmt::print(stderr, "stretto-measure: rank {} on {}: {}\n", rank, host_name(), e.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return code;
+}

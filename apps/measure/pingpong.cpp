@@ -1,0 +1,174 @@
+#include <cmath>
+
+#include "exchange.hpp"
+#include "parts.hpp"
+
+namespace stretto::measure {
+namespace {
+
+// Two ranks, and where they run.
+struct Pair {
+  int first = -1, second = -1;
+  Placement placement;
+};
+
+// Every placement of the first two ranks that share a host, and the first two ranks of different hosts.
+std::vector<Pair> pairs(const Job& job) {
+  std::vector<Pair> all;
+  const auto [a, b] = job.ranks.pair_inside();
+  if (a >= 0) {
+    // The ranks' hosts may differ in their machines; the pair's own machine counts, as its first rank sees it.
+    std::vector<Placement> placements = job.machine.placements();
+    int count = static_cast<int>(placements.size());
+    MPI_Bcast(&count, 1, MPI_INT, a, job.ranks.comm);
+    placements.resize(static_cast<std::size_t>(count));
+    for (Placement& p : placements) {
+      int numbers[4] = {static_cast<int>(p.distance), p.cpu[0], p.cpu[1], p.name == "core"};
+      MPI_Bcast(numbers, 4, MPI_INT, a, job.ranks.comm);
+      p.distance = static_cast<topology::Distance>(numbers[0]);
+      p.cpu[0] = numbers[1];
+      p.cpu[1] = numbers[2];
+      p.name = numbers[3] != 0 ? "core" : topology::name(p.distance);
+      all.push_back({a, b, p});
+    }
+    if (placements.empty()) all.push_back({a, b, {"unbound", topology::Distance::cache, {-1, -1}}});
+  }
+  const auto [c, d] = job.ranks.pair_between();
+  if (c >= 0) all.push_back({c, d, {topology::name(topology::Distance::network), topology::Distance::network, {-1, -1}}});
+  return all;
+}
+
+// 0, then powers of two from 1 with three halves of each between them from `fine` on.
+std::vector<std::size_t> sizes(std::size_t largest, std::size_t fine) {
+  std::vector<std::size_t> all{0};
+  for (std::size_t n = 1; n <= largest; n *= 2) {
+    all.push_back(n);
+    if (n >= fine && n + n / 2 <= largest) all.push_back(n + n / 2);
+  }
+  return all;
+}
+
+Json row(const Pair& pair, std::size_t bytes, Buffers buffers, const Timing& t) {
+  return {{"placement", pair.placement.name},
+          {"distance", topology::name(pair.placement.distance)},
+          {"buffers", name(buffers)},
+          {"bytes", bytes},
+          {"seconds", t.median},
+          {"mean", t.mean},
+          {"least", t.least},
+          {"samples", t.samples}};
+}
+
+// Collective. The first rank's timing, on every rank.
+Timing shared(const Ranks& ranks, int from, Timing t) {
+  double numbers[4] = {t.median, t.mean, t.least, static_cast<double>(t.samples)};
+  MPI_Bcast(numbers, 4, MPI_DOUBLE, from, ranks.comm);
+  return {numbers[0], numbers[1], numbers[2], static_cast<int>(numbers[3])};
+}
+
+// Bytes that rotated buffers walk through: twice the cache, within reason.
+std::size_t walk(const Machine& machine) {
+  return std::min(2 * machine.cache(), std::size_t{256} << 20);
+}
+
+void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& sizes, std::span<const Buffers> kinds,
+           const Budget& budget) {
+  const Ranks& ranks = job.ranks;
+  const bool first = ranks.rank == pair.first, active = first || ranks.rank == pair.second;
+  std::unique_ptr<PingPong> pingpong;
+  const Bound bound(job.machine, active ? pair.placement.cpu[first ? 0 : 1] : -1);
+  if (active) {
+    pingpong = std::make_unique<PingPong>(ranks.comm, first ? pair.second : pair.first, first, sizes.back(),
+                                          walk(job.machine));
+  }
+  for (const Buffers buffers : kinds) {
+    for (const std::size_t bytes : sizes) {
+      Timing t;
+      ranks.while_quiet(active, [&] { t = pingpong->measure(bytes, buffers, budget); });
+      job.report.row(row(pair, bytes, buffers, shared(ranks, pair.first, t)));
+      job.report.step();
+    }
+  }
+}
+
+// Whether both directions run at once: the time of a message each way, against one way.
+void duplex(const Job& job, const Pair& pair) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const Ranks& ranks = job.ranks;
+  const bool first = ranks.rank == pair.first, active = first || ranks.rank == pair.second;
+  const Bound bound(job.machine, active ? pair.placement.cpu[first ? 0 : 1] : -1);
+  const Budget budget{job.seconds(0.1), 5, 1000};
+  Timing one, both;
+  ranks.while_quiet(active, [&] {
+    PingPong p(ranks.comm, first ? pair.second : pair.first, first, kBytes, walk(job.machine));
+    one = p.measure(kBytes, Buffers::rotated, budget);
+    both = p.both_ways(kBytes, budget);
+  });
+  one = shared(ranks, pair.first, one);
+  both = shared(ranks, pair.first, both);
+  job.report.row({{"placement", pair.placement.name},
+                  {"distance", topology::name(pair.placement.distance)},
+                  {"what", "duplex"},
+                  {"bytes", kBytes},
+                  {"one_way", one.median},
+                  {"both_ways", both.median}});
+  job.report.step();
+}
+
+// How many ranks of a host send to another at the rate of one: as many pairs as there are at the same time, against one pair.
+void concurrent(const Job& job) {
+  constexpr std::size_t kBytes = std::size_t{2} << 20;
+  const Ranks& ranks = job.ranks;
+  const std::vector<int> here = ranks.of_host(0), there = ranks.of_host(1);
+  const int most = static_cast<int>(std::min(here.size(), there.size()));
+  double alone = 0;
+  for (const int pairs : {1, most}) {
+    int peer = -1;
+    bool first = false;
+    for (int i = 0; i < pairs; ++i) {
+      const int a = here[static_cast<std::size_t>(i)], b = there[static_cast<std::size_t>(i)];
+      if (ranks.rank == a) peer = b;
+      if (ranks.rank == b) peer = a;
+      first = first || ranks.rank == a;
+    }
+    Timing t;
+    const SubComm active(ranks.comm, peer >= 0);
+    ranks.while_quiet(peer >= 0, [&] {
+      PingPong p(ranks.comm, peer, first, kBytes, 0);
+      MPI_Barrier(active.get());
+      t = p.both_ways(kBytes, {job.seconds(0.2), 10, 200});
+    });
+    double slowest = t.median;
+    MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, ranks.comm);
+    if (pairs == 1) alone = slowest;
+    if (pairs == most) {
+      job.report.row({{"what", "concurrent"}, {"bytes", kBytes}, {"pairs", most}, {"alone", alone}, {"together", slowest}});
+    }
+  }
+  job.report.step();
+}
+
+}  // namespace
+
+void pingpong(const Job& job) {
+  constexpr Buffers kinds[] = {Buffers::reused, Buffers::rotated};
+  const auto all = pairs(job);
+  const auto grid = sizes(job.largest, job.quick ? job.largest : 64);
+  job.report.begin(Part::pingpong, static_cast<int>(all.size() * grid.size() * std::size(kinds)));
+  for (const Pair& pair : all) sweep(job, pair, grid, kinds, {job.seconds(0.12), 5, 20000});
+}
+
+void links(const Job& job) {
+  constexpr Buffers kinds[] = {Buffers::rotated};
+  const auto all = pairs(job);
+  const auto grid = sizes(std::size_t{16} << 20, job.quick ? std::size_t{1} << 30 : 512);
+  const bool crowded = job.ranks.hosts > 1 && job.ranks.of_host(0).size() > 1 && job.ranks.of_host(1).size() > 1;
+  job.report.begin(Part::links, static_cast<int>(all.size() * (grid.size() + 1)) + (crowded ? 1 : 0));
+  for (const Pair& pair : all) {
+    sweep(job, pair, grid, kinds, {job.seconds(0.12), 5, 4000});
+    duplex(job, pair);
+  }
+  if (crowded) concurrent(job);
+}
+
+}  // namespace stretto::measure

@@ -1,0 +1,46 @@
+// What the program says: events, one JSON object a line on standard output, written by rank 0 and by nobody else.
+//
+//   {"event": "machine", ...}   first: where this runs, and on what
+//   {"event": "regime", "when": "before" | "after", ...}   the round trip of a shared flag (regime.hpp)
+//   {"event": "progress", "part": "links", "done": 3, "total": 24}
+//   {"event": "row", "part": "links", ...}   a figure
+//   {"event": "end", "seconds": 41.2}   last; without it the run was cut off
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace stretto::measure {
+
+using Json = nlohmann::ordered_json;
+
+// The parts that may be measured, in the order in which they run.
+enum class Part : std::uint8_t { pingpong, links, codec, local, engine, native, device };
+inline constexpr Part kParts[] = {Part::pingpong, Part::links,  Part::codec, Part::local,
+                                  Part::engine,   Part::native, Part::device};
+const char* name(Part part) noexcept;
+
+class Report {
+ public:
+  explicit Report(bool speaks) : speaks_(speaks) {}
+
+  void event(const Json& event) const;
+
+  // A part begins, of so many steps; each ends with step().
+  void begin(Part part, int steps);
+  void step();
+
+  // A figure of the part that has begun.
+  void row(const Json& fields) const;
+
+ private:
+  void progress() const;
+
+  bool speaks_;
+  Part part_{};
+  int done_ = 0, total_ = 0;
+};
+
+}  // namespace stretto::measure
