@@ -14,7 +14,7 @@ struct Data {
   bench::Kind kind;
   double bound;
 };
-constexpr Data kData[] = {{bench::Kind::normal, 1e-6}, {bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-4},
+constexpr Data kData[] = {{bench::Kind::normal, 1e-5}, {bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-4},
                           {bench::Kind::sines, 1e-2}, {bench::Kind::walk, 1e-1}};
 constexpr Data kQuickData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-1}};
 constexpr std::size_t kSizes[] = {std::size_t{4} << 10, std::size_t{32} << 10, std::size_t{256} << 10,
@@ -100,7 +100,7 @@ void measure_type(const Job& job, std::span<const Data> all) {
       for (const Operation operation : kOperations) {
         for (const Crew& crew : crews) {
           const Timing t = time_crew(job, crew, {job.seconds(0.02), 5, 2000}, [&] { walk->run(operation); });
-          job.report.row({{"type", codec::name(bench::type_of<T>())},
+          job.report.row({{"type", sizeof(T) == 4 ? "f32" : "f64"},
                           {"data", fmt::format("{} {:.0e}", bench::name(data.kind), data.bound)},
                           {"ratio", ratio},
                           {"operation", name(operation)},

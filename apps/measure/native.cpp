@@ -24,17 +24,17 @@ class Native {
     std::fill_n(in_.begin(), bytes / sizeof(float), value_);
   }
 
-  void run(Collective collective, std::size_t bytes) {
+  void run(Collective collective, std::size_t bytes, int root) {
     const int whole = static_cast<int>(bytes / sizeof(float)), block = whole / ranks_;
     float *in = in_.data(), *out = out_.data();
     switch (collective) {
       case Collective::allreduce: MPI_Allreduce(in, out, whole, MPI_FLOAT, MPI_SUM, comm_); return;
-      case Collective::broadcast: MPI_Bcast(in, whole, MPI_FLOAT, 0, comm_); return;
-      case Collective::reduce: MPI_Reduce(in, out, whole, MPI_FLOAT, MPI_SUM, 0, comm_); return;
+      case Collective::broadcast: MPI_Bcast(in, whole, MPI_FLOAT, root, comm_); return;
+      case Collective::reduce: MPI_Reduce(in, out, whole, MPI_FLOAT, MPI_SUM, root, comm_); return;
       case Collective::allgather: MPI_Allgather(in, block, MPI_FLOAT, out, block, MPI_FLOAT, comm_); return;
       case Collective::reduce_scatter: MPI_Reduce_scatter_block(in, out, block, MPI_FLOAT, MPI_SUM, comm_); return;
-      case Collective::gather: MPI_Gather(in, block, MPI_FLOAT, out, block, MPI_FLOAT, 0, comm_); return;
-      case Collective::scatter: MPI_Scatter(in, block, MPI_FLOAT, out, block, MPI_FLOAT, 0, comm_); return;
+      case Collective::gather: MPI_Gather(in, block, MPI_FLOAT, out, block, MPI_FLOAT, root, comm_); return;
+      case Collective::scatter: MPI_Scatter(in, block, MPI_FLOAT, out, block, MPI_FLOAT, root, comm_); return;
       case Collective::alltoall: MPI_Alltoall(in, block, MPI_FLOAT, out, block, MPI_FLOAT, comm_); return;
       case Collective::barrier: MPI_Barrier(comm_); return;
     }
@@ -47,29 +47,53 @@ class Native {
   float value_ = 0;
 };
 
-// Of each sample the slowest rank's time; of those the median. Every sample starts at a barrier, with inputs just rewritten.
-Timing time(const Ranks& ranks, Native& native, Collective collective, std::size_t bytes, const Budget& budget) {
-  double start = 0;
-  for (int warm = 0; warm < 2; ++warm) {
-    start = now();
-    native.rewrite(bytes);
-    MPI_Barrier(ranks.comm);
-    native.run(collective, bytes);
+// Calls one after the other in samples of `batch`, inputs rewritten before each, the root going round as in IMB so that no rank
+// runs ahead of the others; a sample starts at a barrier. Of each sample the slowest rank's time a call, less that of rewriting;
+// of those the median.
+class Series {
+ public:
+  Series(const Ranks& ranks, Native& native, Collective collective, std::size_t bytes)
+      : ranks_(ranks), native_(native), collective_(collective), bytes_(bytes) {}
+
+  Timing time(const Budget& budget) {
+    batch_seconds(2);  // not counted
+    const double each = agreed(batch_seconds(2) / 2);
+    const int batch = static_cast<int>(std::clamp(kSample / each, 1.0, 64.0));
+    const int count = budget.samples(each * batch);
+    const double rewriting = rewrite_seconds() + clock_cost() / batch;
+    std::vector<double> samples;
+    for (int i = 0; i < count; ++i) samples.push_back(std::max(0.0, batch_seconds(batch) / batch - rewriting));
+    MPI_Allreduce(MPI_IN_PLACE, samples.data(), count, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    return summary(samples);
   }
-  int count = budget.samples(now() - start);
-  MPI_Bcast(&count, 1, MPI_INT, 0, ranks.comm);
-  const double cost = clock_cost();
-  std::vector<double> samples;
-  for (int i = 0; i < count; ++i) {
-    native.rewrite(bytes);
-    MPI_Barrier(ranks.comm);
-    start = now();
-    native.run(collective, bytes);
-    samples.push_back(std::max(0.0, now() - start - cost));
+
+ private:
+  static constexpr double kSample = 100e-6;  // least seconds of a sample: what leaving the barrier takes shows no more
+
+  double batch_seconds(int calls) {
+    MPI_Barrier(ranks_.comm);
+    const double start = now();
+    for (int i = 0; i < calls; ++i) {
+      native_.rewrite(bytes_);
+      native_.run(collective_, bytes_, i % ranks_.size);
+    }
+    return now() - start;
   }
-  MPI_Allreduce(MPI_IN_PLACE, samples.data(), count, MPI_DOUBLE, MPI_MAX, ranks.comm);
-  return summary(samples);
-}
+
+  double rewrite_seconds() {
+    return sample({1e-3, 3, 50}, [&] { native_.rewrite(bytes_); }).least;
+  }
+
+  double agreed(double seconds) const {
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    return std::max(seconds, 1e-9);
+  }
+
+  const Ranks& ranks_;
+  Native& native_;
+  Collective collective_;
+  std::size_t bytes_;
+};
 
 std::vector<std::size_t> sizes(Collective collective, bool quick) {
   if (collective == Collective::barrier) return {0};
@@ -93,7 +117,7 @@ void native(const Job& job) {
       const bool cut = collective != Collective::allreduce && collective != Collective::broadcast &&
                        collective != Collective::reduce && collective != Collective::barrier;
       if (!cut || bytes >= least) {
-        const Timing t = time(ranks, native, collective, bytes, {job.seconds(0.08), 4, 2000});
+        const Timing t = Series(ranks, native, collective, bytes).time({job.seconds(0.06), 4, 500});
         job.report.row({{"collective", schedule::name(collective)},
                         {"bytes", bytes},
                         {"seconds", t.median},

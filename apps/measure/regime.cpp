@@ -1,8 +1,13 @@
 #include "regime.hpp"
 
 #include <atomic>
-#include <new>
 #include <thread>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "sampling.hpp"
 
@@ -17,6 +22,49 @@ constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
 struct alignas(128) Flag {
   std::atomic<std::uint64_t> value;
+};
+
+struct Flags {
+  Flag leader, follower;  // each written by one
+};
+
+// Memory of two processes: the leader's, which the follower opens through the leader's entry in /proc. Nothing is left behind.
+class Shared {
+ public:
+  // Collective over the two ranks of `pair`.
+  Shared(MPI_Comm pair, bool leads) {
+    int where[2] = {static_cast<int>(getpid()), -1};
+    if (leads) {
+      file_ = memfd_create("stretto-flag", MFD_CLOEXEC);
+      if (file_ >= 0 && ftruncate(file_, sizeof(Flags)) == 0) where[1] = file_;
+    }
+    MPI_Bcast(where, 2, MPI_INT, 0, pair);
+    if (!leads && where[1] >= 0) file_ = open(fmt::format("/proc/{}/fd/{}", where[0], where[1]).c_str(), O_RDWR);
+    void* at = file_ < 0 ? MAP_FAILED : mmap(nullptr, sizeof(Flags), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (at != MAP_FAILED) flags_ = static_cast<Flags*>(at);
+    // Both see the same memory, or neither uses it.
+    int works = flags_ != nullptr;
+    if (leads && works) flags_->leader.value = static_cast<std::uint64_t>(where[0]);
+    MPI_Barrier(pair);
+    if (!leads && works) works = flags_->leader.value == static_cast<std::uint64_t>(where[0]);
+    MPI_Allreduce(MPI_IN_PLACE, &works, 1, MPI_INT, MPI_MIN, pair);
+    usable_ = works != 0;
+    if (leads && usable_) flags_->leader.value = 0;
+    MPI_Barrier(pair);
+  }
+  ~Shared() {
+    if (flags_ != nullptr) munmap(flags_, sizeof(Flags));
+    if (file_ >= 0) close(file_);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  Flags* get() const { return usable_ ? flags_ : nullptr; }
+
+ private:
+  int file_ = -1;
+  Flags* flags_ = nullptr;
+  bool usable_ = false;
 };
 
 std::uint64_t wait_beyond(const Flag& flag, std::uint64_t last) {
@@ -66,26 +114,15 @@ Regime probe(const Ranks& ranks, const Machine& machine) {
     ranks.while_quiet(active, [&] {
       const auto cpus = machine.cpus();
       const Bound bound(machine, cpus.size() < 2 ? -1 : cpus[leads ? 0 : 1]);
-      MPI_Win window = MPI_WIN_NULL;
-      void* own = nullptr;
-      MPI_Win_allocate_shared(sizeof(Flag) * 2, 1, MPI_INFO_NULL, pair.get(), &own, &window);
-      void* there = nullptr;
-      MPI_Aint size = 0;
-      int unit = 0;
-      MPI_Win_shared_query(window, leads ? 1 : 0, &size, &unit, &there);
-      const auto aligned = [](void* p) {
-        const auto at = reinterpret_cast<std::uintptr_t>(p);
-        return reinterpret_cast<void*>((at + alignof(Flag) - 1) / alignof(Flag) * alignof(Flag));
-      };
-      Flag* mine = new (aligned(own)) Flag{0};
-      const Flag* theirs = std::launder(reinterpret_cast<const Flag*>(aligned(there)));
-      MPI_Barrier(pair.get());
+      const Shared shared(pair.get(), leads);
+      Flags* flags = shared.get();
+      if (flags == nullptr) return;
       if (leads) {
-        round_trip = lead(*mine, *theirs);
+        round_trip = lead(flags->leader, flags->follower);
       } else {
-        follow(*mine, *theirs);
+        follow(flags->follower, flags->leader);
       }
-      MPI_Win_free(&window);
+      MPI_Barrier(pair.get());
     });
   }
   round_trip = ranks.from(first, round_trip);

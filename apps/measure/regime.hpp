@@ -11,7 +11,7 @@
 namespace stretto::measure {
 
 struct Regime {
-  double round_trip = 0;  // seconds of a flag there and back, median; 0: no two ranks share a host
+  double round_trip = 0;  // seconds of a flag there and back, median; 0: no two ranks share memory
   std::string name;       // "near", "far", "none"
 };
 

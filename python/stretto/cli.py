@@ -1,0 +1,98 @@
+"""The commands and their options; the work is in the modules named like them."""
+
+import json
+import sys
+from typing import List, Optional
+
+import typer
+from rich.console import Console
+
+from stretto import __version__, pingpong as pingpong_, tune as tune_, units
+
+app = typer.Typer(name="stretto", no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
+                  pretty_exceptions_enable=False,
+                  help="Measure a machine, predict collectives on it, choose among them, and see why.")
+bench = typer.Typer(no_args_is_help=True, help="Measurements of their own, with plots.")
+app.add_typer(bench, name="bench")
+
+out = Console(highlight=False)
+err = Console(stderr=True)
+
+MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND",
+                      help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH, with two ranks.")
+HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
+RANKS = typer.Option(None, "--ranks", "-n", min=2, help="Ranks to start; needed where --mpirun does not say.")
+QUICK = typer.Option(False, "--quick", help="An eighth of the time, fewer sizes: to try things out.")
+JSON = typer.Option(False, "--json", help="JSON on standard output instead of tables.")
+PLOT = typer.Option(None, "--plot", metavar="FILE", help="Draw a figure: .png, .svg or .pdf; may be given several times.")
+
+
+def ranks_of(mpirun, ranks):
+    """Two where nobody says: a link has two ends."""
+    return ranks if ranks or mpirun else 2
+
+
+@app.callback(invoke_without_command=True)
+def main(version: bool = typer.Option(False, "--version", help="Print the version and end.")):
+    if version:
+        out.print(f"stretto {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog="""Examples:
+
+stretto tune
+
+stretto tune --mpirun 'mpirun -n 4'
+
+stretto tune --mpirun 'mpirun -n 4' --hosts node1:2,node2:2
+
+stretto tune --quick --output here.json""")
+def tune(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[int] = RANKS,
+         output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE",
+                                              help="Write the profile here instead of where the library finds it."),
+         fresh: bool = typer.Option(False, "--fresh", help="Keep nothing of a former profile."),
+         quick: bool = QUICK, json_: bool = JSON):
+    """Measure this machine and keep its profile, from which stretto predicts and chooses.
+
+    Links by what two ranks share and by message size, the codec by type and ratio, the engine, the MPI's own collectives, and a GPU
+    where there is one: in under two minutes. The profile goes to the configuration directory, under the names of the host and the MPI;
+    what a former one knew besides (other links, other numbers of ranks) is kept.
+    """
+    measurement = tune_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), quick)
+    made, path = tune_.keep(err, measurement, output, fresh)
+    if json_:
+        print(json.dumps(made, indent=1))
+    else:
+        tune_.show(out, measurement, made, path)
+
+
+@bench.command("pingpong", epilog="""Examples:
+
+stretto bench pingpong --plot pingpong.png --csv pingpong.csv
+
+stretto bench pingpong --hosts node1,node2 --largest 256M --json > pingpong.json""")
+def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[int] = RANKS,
+             largest: str = typer.Option("64M", "--largest", metavar="SIZE", help="Largest message, up to 1G."),
+             csv: Optional[str] = typer.Option(None, "--csv", metavar="FILE", help="Write every size with both fits."),
+             plot: Optional[List[str]] = PLOT, quick: bool = QUICK, json_: bool = JSON):
+    """The time of a message between two ranks: T = T_l + N/B.
+
+    By least squares over all sizes, and by protocol range, since one line does not fit the middle; with one unmodified buffer (as IMB
+    and OSU measure, flattered by the cache) and with rotating buffers that are rewritten before every message. At every placement that
+    the ranks' hosts have: two threads of a core, one cache, one socket, across sockets, between hosts.
+    """
+    if plot:
+        from stretto import plots  # noqa: PLC0415  it takes a second to load
+
+        plots.check(plot)
+    measurement = pingpong_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), units.parse_size(largest), quick)
+    series = pingpong_.analyse(measurement.of("pingpong"))
+    if csv:
+        pingpong_.save_csv(series, csv)
+    if plot:
+        plots.pingpong(measurement, series, plot)
+    if json_:
+        pingpong_.write_json(measurement, series, sys.stdout)
+    else:
+        pingpong_.show(out, measurement, series)

@@ -1,0 +1,118 @@
+"""Runs stretto-measure under the user's MPI launcher, and reads its events (docs/tune.md)."""
+
+import contextlib
+import json
+import subprocess
+import threading
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from stretto import programs
+from stretto.errors import Failure
+
+SAID = 12  # lines of an unknown failure that are repeated
+
+
+class Measurement:
+    """What a run of stretto-measure reported."""
+
+    def __init__(self):
+        self.machine, self.regimes, self.rows, self.seconds = {}, {}, {}, None
+
+    def take(self, event):
+        kind = event.get("event")
+        if kind == "machine":
+            self.machine = event
+        elif kind == "regime":
+            self.regimes[event["when"]] = event
+        elif kind == "row":
+            self.rows.setdefault(event["part"], []).append(event)
+        elif kind == "end":
+            self.seconds = event["seconds"]
+
+    def of(self, part, **wanted):
+        """Rows of a part whose fields have these values."""
+        return [row for row in self.rows.get(part, []) if all(row.get(key) == value for key, value in wanted.items())]
+
+    def regime(self):
+        """One name where it was the same before and after; else both."""
+        before, after = (self.regimes.get(when, {}).get("regime", "none") for when in ("before", "after"))
+        return before if before == after else f"{before}, then {after}"
+
+    def where(self):
+        machine = self.machine
+        hosts = "1 host" if machine["hosts"] == 1 else f"{machine['hosts']} hosts"
+        return f"{machine['ranks']} ranks on {hosts}, {machine['mpi']}"
+
+
+def command(mpirun, hosts, ranks, parts):
+    """The whole command line, and the launcher's flavour."""
+    words = programs.launcher(mpirun)
+    flavour = programs.flavour(words)
+    if hosts:
+        words += ["-hosts" if flavour == "mpich" else "--host", hosts]
+    if ranks:
+        words += ["-n", str(ranks)]
+    return words + [programs.program("stretto-measure", flavour)] + parts
+
+
+def run(argv, console):
+    """The measurement of a command; a bar a part on a terminal, a line a part elsewhere."""
+    measurement, said = Measurement(), []
+    try:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   errors="replace")
+    except OSError as error:
+        raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
+    # What is said on the standard error may be much, so it is taken in meanwhile.
+    listener = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
+    listener.start()
+    try:
+        with shown(console) as show:
+            for line in process.stdout:
+                with contextlib.suppress(ValueError):
+                    event = json.loads(line)
+                    measurement.take(event)
+                    show(event)
+                    continue
+                said.append(line)
+        status = process.wait()
+    except BaseException:
+        process.terminate()  # the launcher ends its ranks
+        process.wait()
+        raise
+    listener.join(timeout=5)
+    if status != 0 or measurement.seconds is None:
+        raise Failure(complaint(argv, status, said), status=2 if status == 2 else 1)
+    return measurement
+
+
+def complaint(argv, status, said):
+    """What a failing rank said; where none did, the end of what the launcher said."""
+    lines = [line.rstrip() for line in said if line.strip()]
+    ours = [line.partition("stretto-measure: ")[2] for line in lines if "stretto-measure: " in line]
+    text = "\n".join(dict.fromkeys(ours)) if ours else "\n".join(lines[-SAID:])
+    return f"the measurement failed (status {status}): {text or 'nothing was said'}\nThe command was: {' '.join(argv)}"
+
+
+@contextlib.contextmanager
+def shown(console):
+    if console.is_terminal:
+        columns = (TextColumn("{task.description:<9}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            tasks = {}
+
+            def draw(event):
+                if event.get("event") == "progress":
+                    if event["part"] not in tasks:
+                        tasks[event["part"]] = progress.add_task(event["part"], total=event["total"])
+                    progress.update(tasks[event["part"]], completed=event["done"])
+
+            yield draw
+    else:
+
+        def tell(event):
+            if event.get("event") == "progress" and event["done"] == 0:
+                console.print(f"measuring {event['part']}", highlight=False)
+
+        yield tell

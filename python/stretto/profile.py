@@ -1,0 +1,152 @@
+"""Machine profiles (docs/profile.md): made from a measurement, merged with a former one, written and read."""
+
+import datetime
+import json
+import os
+import pathlib
+import tempfile
+
+from stretto import fit
+from stretto.errors import Failure
+
+VERSION = 1
+DISTANCES = ("cache", "socket", "node", "network")
+DUPLEX = 1.5  # both ways at once within this much of one way: full duplex
+
+
+def rounded(value, digits=4):
+    """Figures are not known to more digits than that."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def link(rows, distance):
+    """Ranges of one kind of link. Inside a host the processor copies; how long a network's keeps it busy is not measured."""
+    points = sorted((row["bytes"], row["seconds"]) for row in rows)
+    lines = fit.segmented(*zip(*points))
+    ranges = []
+    for piece in lines:
+        span = {"from": int(piece.start), "alpha": rounded(piece.alpha), "beta": rounded(piece.beta)}
+        if distance != "network":
+            span["cpu"] = span["beta"]
+        ranges.append(span)
+    return ranges
+
+
+def links(measurement):
+    """By distance; where two placements have the same, the one that is not two threads of a core."""
+    found = {}
+    for distance in DISTANCES:
+        rows = [row for row in measurement.of("links", distance=distance) if "buffers" in row]
+        for placement in dict.fromkeys(row["placement"] for row in rows):
+            if placement != "core" or distance not in found:
+                found[distance] = link([row for row in rows if row["placement"] == placement], distance)
+    return found
+
+
+def codec(measurement, kind):
+    """Costs by ratio, of all cores at work where that was measured."""
+    rows = measurement.of("codec", type=kind)
+    busy = max((row["busy"] for row in rows), default=1)
+    rows = [row for row in rows if row["busy"] == busy]
+    costs = []
+    for data in dict.fromkeys(row["data"] for row in rows):
+        mine = [row for row in rows if row["data"] == data]
+        points = {}
+        for row in mine:
+            points.setdefault(row["operation"], []).append((row["bytes"], row["seconds"]))
+        call, slopes = fit.common_constant(points)
+        ratio = max(mine, key=lambda row: row["bytes"])["ratio"]
+        costs.append({"ratio": rounded(ratio), "call": rounded(call), **{name: rounded(slopes[name]) for name in slopes}})
+    costs.sort(key=lambda cost: cost["ratio"])
+    return [cost for i, cost in enumerate(costs) if i == 0 or cost["ratio"] > costs[i - 1]["ratio"]]
+
+
+def natives(measurement):
+    machine, found = measurement.machine, {}
+    for row in measurement.of("native"):
+        found.setdefault(row["collective"], []).append([row["bytes"], rounded(row["seconds"])])
+    return [{"collective": name, "ranks": machine["ranks"], "hosts": machine["hosts"], "points": sorted(points)}
+            for name, points in found.items()]
+
+
+def busiest(rows):
+    """Seconds a byte, of all cores at work where that was measured."""
+    row = max(rows, key=lambda row: row["busy"])
+    return rounded(row["seconds"] / row["bytes"])
+
+
+def from_measurement(measurement):
+    machine = measurement.machine
+    if machine["version"] != VERSION:
+        raise Failure(f"stretto-measure measures for profiles of version {machine['version']}, this command writes version {VERSION}; "
+                      "they are of different releases")
+    day = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
+    profile = {
+        "version": VERSION,
+        "name": machine["host"],
+        "source": f"stretto tune, {day}: {measurement.where()}, cores {measurement.regime()}",
+        "mpi": machine["mpi"],
+        "cores": machine["cores"],
+        "ranks": machine["ranks"],
+        "hosts": machine["hosts"],
+        "links": links(measurement),
+    }
+    duplex = [row for row in measurement.of("links", what="duplex")]
+    if duplex:
+        profile["full_duplex"] = duplex[-1]["both_ways"] < DUPLEX * duplex[-1]["one_way"]  # of the farthest
+    for row in measurement.of("links", what="concurrent"):
+        profile["nics"] = min(max(round(row["pairs"] * row["alone"] / row["together"]), 1), row["pairs"])
+    for key in ("gamma", "copy"):
+        profile[key] = busiest(measurement.of("local", operation=key))
+    for key in ("step", "agreement"):
+        profile[key] = rounded(measurement.of("engine", operation=key)[0]["seconds"])
+    profile["codec"] = {kind: codec(measurement, kind) for kind in ("f32", "f64")}
+    profile["natives"] = natives(measurement)
+    for row in measurement.of("device"):
+        if "launch" in row and "to_device" in row:
+            profile["device"] = {"launch": rounded(row["launch"]), "staging": rounded((row["to_device"] + row["to_host"]) / 2)}
+    profile["regime"] = {when: event["round_trip"] for when, event in measurement.regimes.items()}  # a note: no key of the format
+    return profile
+
+
+def merge(old, new):
+    """`new`, with what only `old` knows: links of other distances, the MPI's collectives on other numbers of ranks or hosts."""
+    merged = dict(new)
+    merged["links"] = {name: new["links"].get(name) or old.get("links", {}).get(name) for name in DISTANCES
+                       if name in new["links"] or name in old.get("links", {})}
+    known = {(entry["collective"], entry["ranks"], entry["hosts"]) for entry in new["natives"]}
+    merged["natives"] = new["natives"] + [entry for entry in old.get("natives", [])
+                                          if (entry["collective"], entry["ranks"], entry["hosts"]) not in known]
+    for key in ("device", "nics"):
+        if key in old and key not in new:
+            merged[key] = old[key]
+    return merged
+
+
+def read(path):
+    """The profile in a file; a Failure says what is wrong with it."""
+    try:
+        profile = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Failure(f"profile {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise Failure(f"profile {path} is not JSON: {error}") from None
+    version = profile.get("version") if isinstance(profile, dict) else None
+    if version != VERSION:
+        raise Failure(f"profile {path} is of version {version}, this stretto reads version {VERSION}; measure again (stretto tune), "
+                      "or use the release that wrote it")
+    return profile
+
+
+def write(profile, path):
+    """Whole or not at all."""
+    path = pathlib.Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as new:
+            json.dump(profile, new, indent=1)
+            new.write("\n")
+        os.chmod(new.name, 0o644)
+        os.replace(new.name, path)
+    except OSError as error:
+        raise Failure(f"cannot write the profile {path}: {error.strerror}") from None

@@ -1,0 +1,82 @@
+"""Where the C++ programs and the MPI launcher are.
+
+Programs (stretto-measure, stretto-model) are looked for in, in this order: the directories of STRETTO_LIBEXEC; libexec/stretto of the
+prefix that this package is installed in; the builds of the checkout that this package belongs to; the PATH. A checkout may have
+been built with several MPIs; the build of the launcher's MPI comes first.
+"""
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+from stretto.errors import Failure
+
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
+DIRECTORIES = {"stretto-measure": "apps/measure", "stretto-model": "apps/model"}
+
+
+def builds(flavour=None):
+    """Release builds of the checkout, that of `flavour` first, then the newest."""
+    found = [path for path in (CHECKOUT / "build").glob("release*") if (path / "CMakeCache.txt").is_file()]
+    return sorted(found, key=lambda path: (path.name != f"release-{flavour}", -path.stat().st_mtime))
+
+
+def program(name, flavour=None):
+    """The path of one of our programs."""
+    places = [pathlib.Path(given) for given in os.environ.get("STRETTO_LIBEXEC", "").split(os.pathsep) if given]
+    places += [pathlib.Path(sys.prefix) / "libexec" / "stretto"]
+    places += [build / DIRECTORIES[name] for build in builds(flavour)]
+    for place in places:
+        if os.access(place / name, os.X_OK) and (place / name).is_file():
+            return str(place / name)
+    found = shutil.which(name)
+    if found:
+        return found
+    raise Failure(f"the program {name} is not there; looked in {', '.join(map(str, places))} and on the PATH.\n"
+                  "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
+
+
+def configured_launcher():
+    """The launcher that the newest build of the checkout was configured with."""
+    for build in builds():
+        cache = (build / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^MPIEXEC_EXECUTABLE:\w+=(.+)$", cache, re.MULTILINE)
+        if found and os.access(found[1], os.X_OK):
+            return found[1]
+    return None
+
+
+def launcher(given=None):
+    """The launching command as a list: what the user gave (words of a shell), or mpirun where it is found."""
+    if given:
+        words = shlex.split(given)
+        if not words:
+            raise Failure("--mpirun is empty; give a command, as in --mpirun 'mpirun -n 4'")
+        if shutil.which(words[0]) is None:
+            raise Failure(f"no MPI launcher: {words[0]!r} is no program that can be run")
+        return words
+    for name in LAUNCHERS:
+        if shutil.which(name):
+            return [name]
+    found = configured_launcher()
+    if found:
+        return [found]
+    raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is on the PATH. Load your MPI's module, or give the command, "
+                  "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
+
+
+def flavour(command):
+    """openmpi, mpich or other, by what the launcher says of itself."""
+    try:
+        done = subprocess.run([command[0], "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "other"
+    text = done.stdout + done.stderr
+    if "HYDRA" in text:
+        return "mpich"
+    return "openmpi" if any(word in text for word in ("Open MPI", "prterun", "PRRTE")) else "other"

@@ -1,0 +1,103 @@
+"""`stretto tune`: measures this machine and keeps its profile."""
+
+import pathlib
+
+from rich.cells import cell_len
+from rich.table import Table
+
+from stretto import measuring, profile, units
+from stretto.errors import Failure
+
+PARTS = ["links", "codec", "local", "engine", "native", "device"]
+
+
+def measure(console, mpirun=None, hosts=None, ranks=None, quick=False):
+    argv = measuring.command(mpirun, hosts, ranks, [*PARTS, *(["--quick"] if quick else [])])
+    return measuring.run(argv, console)
+
+
+def keep(console, measurement, output=None, fresh=False):
+    """Writes the profile, with what a former one knew besides unless `fresh`. Returns it and its path."""
+    made = profile.from_measurement(measurement)
+    path = pathlib.Path(output or measurement.machine["profile"])
+    if path.exists() and not fresh:
+        try:
+            made = profile.merge(profile.read(path), made)
+        except Failure as failure:
+            console.print(f"note: replaced, not added to: {failure}", markup=False, highlight=False)
+    profile.write(made, path)
+    return made, path
+
+
+def show(console, measurement, made, path):
+    console.print(f"[bold]{measurement.machine['host']}[/]: {measurement.where()}, {made['cores']} cores a host; "
+                  f"measured in {measurement.seconds:.0f} s", highlight=False)
+    for table in (regime_table(measurement), links_table(made), codec_table(made), costs_table(made, measurement),
+                  natives_table(made)):
+        console.print(table)
+    console.print(f"written to {path}", highlight=False, soft_wrap=True)
+
+
+def new_table(title, first, *others):
+    table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, min_width=cell_len(title))
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
+
+
+def regime_table(measurement):
+    table = new_table("Cores, by the round trip of a shared flag", "when", "regime", "round trip")
+    for when, event in measurement.regimes.items():
+        table.add_row(when, event["regime"], units.seconds(event["round_trip"]) if event["round_trip"] else "-")
+    return table
+
+
+def links_table(made):
+    table = new_table("Links: a message of n bytes takes α + n β", "link", "from", "α", "1/β")
+    for distance, ranges in made["links"].items():
+        for i, span in enumerate(ranges):
+            table.add_row(distance if i == 0 else "", units.size(span["from"]), units.seconds(span["alpha"]),
+                          units.per_byte(span["beta"]))
+    return table
+
+
+def codec_table(made):
+    names = ("compress", "decompress", "add", "fused")
+    table = new_table("Codec on one core with all at work, of raw bytes", "type", "ratio", "call", *names)
+    for kind, costs in made["codec"].items():
+        for i, cost in enumerate(costs):
+            table.add_row(kind if i == 0 else "", units.digits(cost["ratio"]), units.seconds(cost["call"]),
+                          *(units.per_byte(cost[name]) for name in names))
+    return table
+
+
+def costs_table(made, measurement):
+    table = new_table("Other costs", "what", "figure")
+    table.add_row("raw + raw (γ)", units.per_byte(made["gamma"]))
+    table.add_row("copy", units.per_byte(made["copy"]))
+    table.add_row("step of the engine", units.seconds(made["step"]))
+    table.add_row("round of the agreement", units.seconds(made["agreement"]))
+    table.add_row("both directions at once", "yes" if made.get("full_duplex", True) else "no")
+    if "nics" in made:
+        table.add_row("ranks of a host at full rate", str(made["nics"]))
+    for row in measurement.of("device"):
+        if "launch" in row:
+            table.add_row(f"launch on {row['device']}", units.seconds(row["launch"]))
+            table.add_row("staging", units.per_byte(made["device"]["staging"]))
+        else:
+            table.add_row("GPU", f"{row['device']} ({row['reason']})")
+    return table
+
+
+def natives_table(made):
+    """Of the run just made: seconds, at some of the sizes."""
+    mine = [entry for entry in made["natives"] if (entry["ranks"], entry["hosts"]) == (made["ranks"], made["hosts"])]
+    sizes = sorted({n for entry in mine for n, _ in entry["points"] if n > 0})
+    wanted = sizes[:: max(1, len(sizes) // 6)]
+    table = new_table(f"The MPI's own collectives on {made['ranks']} ranks, whole vector", "collective", *map(units.size, wanted))
+    for entry in mine:
+        at = dict(map(tuple, entry["points"]))
+        figures = [at.get(n) for n in wanted] if set(at) != {0} else [at[0]]
+        table.add_row(entry["collective"], *("-" if figure is None else units.seconds(figure) for figure in figures))
+    return table

@@ -1,0 +1,115 @@
+"""What the commands say, with launchers and measuring programs made up for the purpose: no MPI runs here."""
+
+import json
+
+import synthetic
+
+
+def measured_by(stretto, text):
+    """A launcher that runs its last words, and a stretto-measure that does as `text`."""
+    stretto.executable("bin/stretto-measure", text)
+    stretto.environment["STRETTO_LIBEXEC"] = str(stretto.home / "bin")
+    return stretto.executable("mpirun", 'while [ "${1##*/}" != stretto-measure ]; do shift; done; exec "$@"\n')
+
+
+def test_tune_writes_what_was_measured_and_shows_it(stretto):
+    (stretto.home / "events").write_text("a launcher's greeting\n" + synthetic.lines(), encoding="utf-8")
+    launcher = measured_by(stretto, f'cat "{stretto.home}/events"\n')
+    shown = stretto.succeeds("tune", "--mpirun", launcher, "-o", "p.json")
+    for word in ("made-up", "4 ranks on 2 hosts", "near", "5 GB/s", "allreduce", "written to p.json"):
+        assert word in shown, shown
+    written = json.loads((stretto.home / "p.json").read_text(encoding="utf-8"))
+    assert written["links"]["cache"][1]["alpha"] == 2e-6
+
+    assert json.loads(stretto.succeeds("tune", "--mpirun", launcher, "-o", "p.json", "--json"))["name"] == "made-up"
+
+
+def test_tune_adds_to_a_former_profile_unless_fresh_is_asked_for(stretto):
+    (stretto.home / "events").write_text(synthetic.lines(), encoding="utf-8")
+    launcher = measured_by(stretto, f'cat "{stretto.home}/events"\n')
+    path = stretto.home / "p.json"
+    former = {"version": 1, "links": {"node": [{"from": 0, "alpha": 1e-6, "beta": 1e-9}]}, "natives": []}
+    for arguments, kept in (((), True), (("--fresh",), False)):
+        path.write_text(json.dumps(former), encoding="utf-8")
+        stretto.succeeds("tune", "--mpirun", launcher, "-o", path, *arguments)
+        assert ("node" in json.loads(path.read_text(encoding="utf-8"))["links"]) is kept
+
+
+def test_a_former_profile_of_another_version_is_replaced_with_a_note(stretto):
+    (stretto.home / "events").write_text(synthetic.lines(), encoding="utf-8")
+    launcher = measured_by(stretto, f'cat "{stretto.home}/events"\n')
+    (stretto.home / "p.json").write_text('{"version": 0}', encoding="utf-8")
+    done = stretto.run("tune", "--mpirun", launcher, "-o", "p.json")
+    assert done.returncode == 0
+    assert "of version 0" in done.stderr
+    assert json.loads((stretto.home / "p.json").read_text(encoding="utf-8"))["version"] == 1
+
+
+def test_hosts_and_ranks_are_given_in_the_launchers_own_words(stretto):
+    program = stretto.executable("bin/stretto-measure", "")
+    stretto.environment["STRETTO_LIBEXEC"] = str(program.parent)
+    for version, words in (("HYDRA build", "-hosts a,b -n 3"), ("mpirun (Open MPI) 5.0.11", "--host a,b -n 3")):
+        launcher = stretto.executable("mpirun", f'[ "$1" = --version ] && echo "{version}" && exit\necho "$*" >&2\nexit 7\n')
+        said = stretto.refused("tune", "--mpirun", launcher, "--hosts", "a,b", "-n", "3", status=1)
+        assert f"{words} {program} links codec" in said
+
+
+def test_a_failing_ranks_message_is_what_is_told(stretto):
+    launcher = measured_by(stretto, 'echo "[node7] noise of the launcher" >&2\n'
+                           'echo "[node7] stretto-measure: rank 2 on node7: no memory for 3 streams" >&2\nexit 1\n')
+    said = stretto.refused("tune", "--mpirun", launcher, status=1)
+    assert "rank 2 on node7: no memory for 3 streams" in said
+    assert "noise" not in said
+
+
+def test_a_run_that_ends_without_its_end_has_failed(stretto):
+    launcher = measured_by(stretto, "echo 'node7: link down' >&2\n")
+    said = stretto.refused("bench", "pingpong", "--mpirun", launcher, status=1)
+    assert "node7: link down" in said
+    assert "The command was: " in said
+
+
+def test_without_a_launcher_it_is_said_how_to_name_one(stretto):
+    assert "no MPI launcher: 'no-such-mpirun'" in stretto.refused("tune", "--mpirun", "no-such-mpirun -n 4")
+    assert "--mpirun is empty" in stretto.refused("tune", "--mpirun", " ")
+
+
+def test_without_the_measuring_program_it_is_said_where_it_was_looked_for(stretto, monkeypatch, tmp_path):
+    from stretto import programs
+
+    monkeypatch.setattr(programs, "CHECKOUT", tmp_path)
+    monkeypatch.setenv("STRETTO_LIBEXEC", "/nowhere/at/all")
+    monkeypatch.setenv("PATH", "/usr/bin")
+    try:
+        programs.program("stretto-measure")
+    except programs.Failure as failure:
+        assert "/nowhere/at/all" in str(failure) and "make build" in str(failure)
+    else:
+        raise AssertionError("a program that is not there was found")
+
+
+def test_no_launcher_at_all_is_told(monkeypatch, tmp_path):
+    from stretto import programs
+
+    monkeypatch.setattr(programs, "CHECKOUT", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    try:
+        programs.launcher()
+    except programs.Failure as failure:
+        assert "no MPI launcher: none of mpirun" in str(failure)
+    else:
+        raise AssertionError("a launcher that is not there was found")
+
+
+def test_bad_arguments_are_told_before_anything_runs(stretto):
+    assert "no number of bytes" in stretto.refused("bench", "pingpong", "--largest", "many")
+    assert ".gif" in stretto.refused("bench", "pingpong", "--plot", "p.gif")
+    assert "No such command" in stretto.refused("tunes")
+    assert "--ranks" in stretto.refused("tune", "-n", "1")
+
+
+def test_every_command_has_a_help_with_examples(stretto):
+    assert "tune" in stretto.succeeds("--help")
+    for command in (("tune",), ("bench", "pingpong")):
+        assert f"stretto {' '.join(command)}" in stretto.succeeds(*command, "--help").partition("Examples")[2]
+    assert stretto.succeeds("--version") == "stretto 0.1.0\n"

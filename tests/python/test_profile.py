@@ -1,0 +1,83 @@
+"""From figures of a known machine its profile."""
+
+import json
+
+import pytest
+import synthetic
+
+from stretto import measuring, profile
+from stretto.errors import Failure
+
+
+@pytest.fixture
+def made():
+    measurement = measuring.Measurement()
+    for event in synthetic.events():
+        measurement.take(event)
+    return profile.from_measurement(measurement)
+
+
+def test_links_have_the_ranges_that_made_them(made):
+    assert made["links"]["cache"] == [{"from": 0, "alpha": 3e-7, "beta": 4e-10, "cpu": 4e-10},
+                                      {"from": 4096, "alpha": 2e-6, "beta": 2e-10, "cpu": 2e-10}]
+    assert made["links"]["network"] == [{"from": 0, "alpha": 3e-6, "beta": 4e-9}, {"from": 4096, "alpha": 2e-5, "beta": 2e-9}]
+
+
+def test_codec_costs_are_those_of_all_cores_at_work_by_ascending_ratio(made):
+    assert [cost["ratio"] for cost in made["codec"]["f64"]] == [3.0, 9.0]
+    assert made["codec"]["f32"][1] == {"ratio": 9.0, "call": 5e-7, "compress": 2e-10, "decompress": 4e-10, "add": 6e-10,
+                                       "fused": 8e-10}
+
+
+def test_the_other_figures_are_taken_over(made):
+    assert made["gamma"] == pytest.approx(4e-5 / (1 << 18), rel=1e-3)
+    assert (made["step"], made["agreement"], made["full_duplex"], made["nics"]) == (5e-7, 3e-6, True, 1)
+    assert made["natives"][0] == {"collective": "allreduce", "ranks": 4, "hosts": 2, "points": [[8, 1.008e-6], [1024, 2.024e-6]]}
+    assert "near, then far" in made["source"]
+    assert "device" not in made
+
+
+def test_what_only_the_former_profile_knows_is_kept(made):
+    other = {"collective": "allreduce", "ranks": 16, "hosts": 2, "points": [[8, 1e-5]]}
+    stale = {"collective": "allreduce", "ranks": 4, "hosts": 2, "points": [[8, 1e-5]]}
+    old = {"version": 1, "links": {"node": [{"from": 0, "alpha": 1, "beta": 1}], "cache": []}, "natives": [other, stale],
+           "device": {"launch": 1e-6, "staging": 1e-10}}
+    merged = profile.merge(old, made)
+    assert list(merged["links"]) == ["cache", "node", "network"]
+    assert merged["links"]["cache"] == made["links"]["cache"]
+    assert other in merged["natives"] and stale not in merged["natives"]
+    assert merged["device"] == old["device"]
+
+
+def test_a_profile_is_read_back_as_it_was_written(made, tmp_path):
+    path = tmp_path / "deep" / "below" / "p.json"
+    profile.write(made, path)
+    assert profile.read(path) == made
+    assert [file.name for file in path.parent.iterdir()] == ["p.json"]
+
+
+@pytest.mark.parametrize(("text", "said"), [('{"version": 7}', "of version 7, this stretto reads version 1"),
+                                            ("[]", "of version None"), ("nonsense", "is not JSON")])
+def test_a_file_that_is_no_profile_of_ours_is_refused(text, said, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(Failure, match=said):
+        profile.read(path)
+
+
+def test_a_measuring_program_of_another_release_is_refused():
+    measurement = measuring.Measurement()
+    for event in synthetic.events():
+        measurement.take({**event, "version": 2} if event["event"] == "machine" else event)
+    with pytest.raises(Failure, match="version 2"):
+        profile.from_measurement(measurement)
+
+
+def test_a_place_that_cannot_be_written_is_named(made, tmp_path):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(Failure, match="file"):
+        profile.write(made, tmp_path / "file" / "p.json")
+
+
+def test_the_profile_is_json_without_infinities(made):
+    json.dumps(made, allow_nan=False)

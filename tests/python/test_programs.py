@@ -1,0 +1,43 @@
+"""The commands as a user runs them, with the programs of this build under its MPI, on more ranks than this machine may have cores."""
+
+import csv
+import json
+import os
+
+import pytest
+
+from stretto import profile
+
+
+def launched(ranks):
+    return f"{os.environ['LAUNCH']} {os.environ['MPIRUN']} {ranks}"
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_tune_writes_the_profile_of_this_host(stretto, ranks):
+    printed = json.loads(stretto.succeeds("tune", "--quick", "--json", "--mpirun", launched(ranks)))
+    (path,) = (stretto.home / "config" / "stretto").iterdir()
+    assert path.suffix == ".json"
+    written = profile.read(path)
+    assert written == printed
+    assert written["ranks"] == ranks
+    assert {cost for kind in written["codec"].values() for cost in kind[0]} == {"ratio", "call", "compress", "decompress", "add",
+                                                                                "fused"}
+    assert all(span["alpha"] + span["beta"] > 0 for spans in written["links"].values() for span in spans)
+    assert {entry["collective"] for entry in written["natives"]} >= {"allreduce", "broadcast", "barrier"}
+
+
+def test_pingpong_writes_tables_and_plots(stretto):
+    found = json.loads(stretto.succeeds("bench", "pingpong", "--quick", "--largest", "256K", "--mpirun", launched(2), "--json",
+                                        "--csv", "p.csv", "--plot", "p.png", "--plot", "p.svg"))
+    assert {fit["buffers"] for fit in found["fits"]} == {"reused", "rotated"}
+    assert {row["bytes"] for row in found["rows"]} == {0, *(2**k for k in range(19))}
+    assert all(row["seconds"] > 0 for row in found["rows"])
+    with open(stretto.home / "p.csv", encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(found["rows"])
+    assert (stretto.home / "p.png").stat().st_size > 10000
+    assert "</svg>" in (stretto.home / "p.svg").read_text(encoding="utf-8")
+
+
+def test_one_rank_is_refused_with_what_to_do(stretto):
+    assert "at least 2" in stretto.refused("tune", "--mpirun", launched(1))
