@@ -14,8 +14,11 @@ struct Data {
   bench::Kind kind;
   double bound;
 };
-constexpr Data kData[] = {{bench::Kind::normal, 1e-5}, {bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-4},
-                          {bench::Kind::sines, 1e-2}, {bench::Kind::walk, 1e-1}};
+constexpr Data kData[] = {{bench::Kind::normal, 1e-5},
+                          {bench::Kind::normal, 1e-3},
+                          {bench::Kind::walk, 1e-4},
+                          {bench::Kind::sines, 1e-2},
+                          {bench::Kind::walk, 1e-1}};
 constexpr Data kQuickData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-1}};
 constexpr std::size_t kSizes[] = {std::size_t{4} << 10, std::size_t{32} << 10, std::size_t{256} << 10,
                                   std::size_t{2} << 20};

@@ -40,7 +40,8 @@ double ring_seconds(MPI_Comm pair, const schedule::Schedule& built, const Budget
   engine::Call call;
   call.schedule = std::make_shared<const schedule::Schedule>(built);
   call.payload.type = payload::Type::f32;
-  for (int b = 0; b < built.blocks; ++b) call.blocks.push_back({kValues / static_cast<std::size_t>(built.blocks), &in[b], &out[b]});
+  for (int b = 0; b < built.blocks; ++b)
+    call.blocks.push_back({kValues / static_cast<std::size_t>(built.blocks), &in[b], &out[b]});
   // Both ranks run as often as the first one finds to fit.
   const auto once = [&] { must(engine.run(call)); };
   once();
@@ -77,8 +78,8 @@ void step(const Job& job) {
   message = ranks.from(a, message);
   ring = ranks.from(a, ring);
   const auto steps = static_cast<double>(built.steps.size());
-  const double rounds = static_cast<double>(
-      std::count_if(built.steps.begin(), built.steps.end(), [](const auto& s) { return s.kind == schedule::Kind::send; }));
+  const double rounds = static_cast<double>(std::count_if(
+      built.steps.begin(), built.steps.end(), [](const auto& s) { return s.kind == schedule::Kind::send; }));
   job.report.row({{"operation", "step"},
                   {"seconds", std::max(0.0, ring - rounds * message) / steps},
                   {"ring", ring},

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kData = 1, kReady = 2, kCount = 3;  // tags
 constexpr std::size_t kLine = 8;                  // words of a cache line
-constexpr double kSample = 10e-6;                 // least seconds of a sample of reused buffers: many times the clock's grain
+constexpr double kSample = 10e-6;  // least seconds of a sample of reused buffers: many times the clock's grain
 
 std::size_t words(std::size_t bytes) { return (bytes + 7) / 8; }
 

@@ -19,7 +19,8 @@ void local(const Job& job) {
   const auto advance = [&] { at = at + 2 * step > count ? 0 : at + step; };
   const auto add = [&] {
     advance();
-    if (payload::combine_values(payload::Op::sum, payload::Type::f32, &in[at], &out[at], &out[at], step) != Status::ok) {
+    if (payload::combine_values(payload::Op::sum, payload::Type::f32, &in[at], &out[at], &out[at], step) !=
+        Status::ok) {
       throw std::runtime_error(stretto::message());
     }
   };

@@ -9,9 +9,9 @@ namespace {
 
 using schedule::Collective;
 
-constexpr Collective kCollectives[] = {Collective::allreduce, Collective::broadcast, Collective::reduce,
+constexpr Collective kCollectives[] = {Collective::allreduce, Collective::broadcast,      Collective::reduce,
                                        Collective::allgather, Collective::reduce_scatter, Collective::gather,
-                                       Collective::scatter,   Collective::alltoall,  Collective::barrier};
+                                       Collective::scatter,   Collective::alltoall,       Collective::barrier};
 
 // The MPI's collective over vectors of floats; `bytes` of the whole vector, of alltoall what a rank sends to all.
 class Native {

@@ -34,7 +34,8 @@ std::vector<Pair> pairs(const Job& job) {
     if (placements.empty()) all.push_back({a, b, {"unbound", topology::Distance::cache, {-1, -1}}});
   }
   const auto [c, d] = job.ranks.pair_between();
-  if (c >= 0) all.push_back({c, d, {topology::name(topology::Distance::network), topology::Distance::network, {-1, -1}}});
+  if (c >= 0)
+    all.push_back({c, d, {topology::name(topology::Distance::network), topology::Distance::network, {-1, -1}}});
   return all;
 }
 
@@ -67,9 +68,7 @@ Timing shared(const Ranks& ranks, int from, Timing t) {
 }
 
 // Bytes that rotated buffers walk through: twice the cache, within reason.
-std::size_t walk(const Machine& machine) {
-  return std::min(2 * machine.cache(), std::size_t{256} << 20);
-}
+std::size_t walk(const Machine& machine) { return std::min(2 * machine.cache(), std::size_t{256} << 20); }
 
 void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& sizes, std::span<const Buffers> kinds,
            const Budget& budget) {
@@ -142,7 +141,8 @@ void concurrent(const Job& job) {
     MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, ranks.comm);
     if (pairs == 1) alone = slowest;
     if (pairs == most) {
-      job.report.row({{"what", "concurrent"}, {"bytes", kBytes}, {"pairs", most}, {"alone", alone}, {"together", slowest}});
+      job.report.row(
+          {{"what", "concurrent"}, {"bytes", kBytes}, {"pairs", most}, {"alone", alone}, {"together", slowest}});
     }
   }
   job.report.step();

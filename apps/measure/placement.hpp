@@ -24,8 +24,8 @@ class Machine {
  public:
   Machine();  // throws std::runtime_error where hwloc cannot describe the machine
 
-  int cores() const;             // hardware threads that may be used
-  std::size_t cache() const;     // bytes of the largest cache; 32 MiB where that is not known
+  int cores() const;              // hardware threads that may be used
+  std::size_t cache() const;      // bytes of the largest cache; 32 MiB where that is not known
   std::vector<int> cpus() const;  // those hardware threads, cores before second threads of a core
 
   // The closest first; empty where only one hardware thread may be used.

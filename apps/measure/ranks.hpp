@@ -40,9 +40,7 @@ struct Ranks {
 // The communicator's own, of the ranks that are `in`; the others get MPI_COMM_NULL. Collective over `parent`.
 class SubComm {
  public:
-  SubComm(MPI_Comm parent, bool in) {
-    MPI_Comm_split(parent, in ? 0 : MPI_UNDEFINED, 0, &comm_);
-  }
+  SubComm(MPI_Comm parent, bool in) { MPI_Comm_split(parent, in ? 0 : MPI_UNDEFINED, 0, &comm_); }
   ~SubComm() {
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
   }

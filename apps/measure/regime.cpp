@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kNear = 0.25e-6;
 constexpr double kSeconds = 0.06;
-constexpr int kBatch = 200;          // round trips of a sample
-constexpr int kSpins = 1 << 14;      // before a waiting rank gives its core away
+constexpr int kBatch = 200;      // round trips of a sample
+constexpr int kSpins = 1 << 14;  // before a waiting rank gives its core away
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
 struct alignas(128) Flag {
