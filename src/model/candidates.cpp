@@ -56,8 +56,6 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
 
 }  // namespace
 
-bool two_floors(const schedule::Algorithm& a) noexcept { return a.name.starts_with("hierarchical"); }
-
 bool native_may_serve(const Question& q) noexcept {
   return q.native && !q.code_space && q.schedule.empty() && q.segment == 0 &&
          (q.payload < 0 || is_forced(q, Kind::raw));
@@ -79,7 +77,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
     if (a.collective != q.collective || (!q.schedule.empty() && a.name != q.schedule)) continue;
     known = true;
     if (q.keeps_order && !a.keeps_order) continue;
-    if (two_floors(a) && !floors && q.schedule.empty()) continue;
+    if (a.uses_groups && !floors && q.schedule.empty()) continue;
     const std::vector<int> blocks = a.uses_blocks ? blocks_for(q, p) : std::vector<int>{0};
     const std::vector<int> radices = a.uses_radix ? std::vector<int>{4, 8} : std::vector<int>{0};
     for (const int b : blocks) {
@@ -96,7 +94,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
             c.blocks = b;
             c.radix = k;
             option.ways.push_back(c);
-            if (!two_floors(a) || !floors || kind == Kind::raw || q.code_space) continue;
+            if (!a.uses_groups || !floors || kind == Kind::raw || q.code_space) continue;
             c.raw_inside = true;
             option.ways.push_back(c);
           }

@@ -24,7 +24,4 @@ std::vector<Option> options_for(const Question& question, const topology::Topolo
 // Whether the MPI's own collective may serve, by what is asked for and forced.
 bool native_may_serve(const Question& question) noexcept;
 
-// Whether an algorithm is composed over hosts.
-bool two_floors(const schedule::Algorithm& algorithm) noexcept;
-
 }  // namespace stretto::model

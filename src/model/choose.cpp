@@ -69,9 +69,17 @@ Key key_of(const Question& q) {
       q.schedule};
 }
 
-constexpr std::size_t most_answers = 4096;       // kept; then all are forgotten
-constexpr std::size_t most_programs = 128;       // the same
-constexpr std::size_t steps_a_choice = 300'000;  // a schedule with more to walk is no candidate
+std::size_t acts_of(const Programs& programs) {
+  std::size_t n = 0;
+  for (const Program& p : programs.all) n += p.acts.size();
+  return n;
+}
+
+constexpr std::size_t most_answers = 4096;         // kept; then all are forgotten
+constexpr std::size_t most_programs = 128;         // the same
+constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more to walk is no candidate;
+constexpr std::size_t steps_of_many = 50'000;      // nor one that does not fold and has more than that;
+constexpr std::size_t steps_for_all = 20'000;      // and of one with more only few segments are looked at
 
 // Ranks that are walked one by one where they do not fold; more are taken for a job of as many hosts, all as full as the fullest.
 constexpr int most_irregular = 96;
@@ -113,7 +121,9 @@ struct Chooser::Impl {
     folding.cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
     folding.most = steps_a_choice;
     auto made = std::make_unique<Programs>();
-    if (make_programs(*option.algorithm, request, walked, folding, made.get()) != Status::ok) made.reset();
+    const bool done = make_programs(*option.algorithm, request, walked, folding, made.get()) == Status::ok;
+    const bool many = done && made->period == made->ranks && made->ranks > most_irregular;
+    if (!done || (many && acts_of(*made) > steps_of_many)) made.reset();
     return programs.emplace(key, std::move(made)).first->second.get();
   }
 
@@ -146,11 +156,13 @@ Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) cons
     const double whole = q.collective == schedule::Collective::alltoall ? bytes * walked.ranks() : bytes;
     Run run{whole, 0, even ? 0 : grain, true};
     const double block = programs->blocks > 0 ? whole / programs->blocks : 0;
+    const bool few = q.segment == 0 && acts_of(*programs) > steps_for_all;
     for (Candidate c : option.ways) {
+      if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
       if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
       run.segment = static_cast<double>(c.segment);
       c.seconds = predict(*programs, system_of(c.payload, c.raw_inside), machine, run).seconds;
-      if (native && !measured && c.payload == payload::Kind::raw && !two_floors(*option.algorithm))
+      if (native && !measured && c.payload == payload::Kind::raw && !option.algorithm->uses_groups)
         native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
       all->push_back(std::move(c));
     }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "model/programs.hpp"
+#include "schedule/floors.hpp"
 
 namespace stretto::model {
 namespace {
@@ -26,12 +27,14 @@ Symmetry symmetry_of(const schedule::Algorithm& a) {
       {C::allreduce, "ring", shift},
       {C::allreduce, "recursive_doubling", exclusive_or},
       {C::allreduce, "rabenseifner", exclusive_or},
+      {C::allreduce, "hierarchical_ring", shift},
+      {C::allreduce, "hierarchical_rabenseifner", exclusive_or},
+      {C::allreduce, "hierarchical_recursive_doubling", exclusive_or},
+      {C::allreduce, "leader", exclusive_or},
       {C::reduce_scatter, "ring", shift},
       {C::reduce_scatter, "pairwise", shift},
-      {C::reduce_scatter, "recursive_halving", exclusive_or},
       {C::allgather, "ring", shift},
       {C::allgather, "pairwise", shift},
-      {C::allgather, "dissemination", shift},
       {C::allgather, "recursive_doubling", exclusive_or},
       {C::alltoall, "pairwise", shift},
       {C::barrier, "dissemination", shift},
@@ -66,22 +69,19 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
   if (d == 0) return p;
   const int walked = std::max(hosts_per_leaf, 1);
   if (topology.hosts() % walked != 0) return p;
+  // Of a pairwise exchange the messages that share an uplink begin together, and which is first depends on the switch.
+  if (walked > 1 && algorithm.name == "pairwise") return p;
   if (symmetry == Symmetry::exclusive_or) {
     const auto power = [](int n) { return std::has_single_bit(static_cast<unsigned>(n)); };
-    if (!power(topology.hosts()) || !power(walked) || !power(p)) return p;
+    if (!power(topology.hosts()) || !power(walked) || (!algorithm.uses_groups && !power(p))) return p;
   }
   return d * walked;
 }
 
 schedule::Groups groups_of(const topology::Topology& topology) {
-  schedule::Groups groups;
-  groups.group_of.resize(static_cast<std::size_t>(topology.ranks()));
-  for (int h = 0; h < topology.hosts(); ++h) {
-    const auto ranks = topology.ranks_of(h);
-    groups.members.emplace_back(ranks.begin(), ranks.end());
-    for (const std::int32_t r : ranks) groups.group_of[static_cast<std::size_t>(r)] = h;
-  }
-  return groups;
+  std::vector<std::int32_t> host(static_cast<std::size_t>(topology.ranks()));
+  for (int r = 0; r < topology.ranks(); ++r) host[static_cast<std::size_t>(r)] = topology.host_of(r);
+  return schedule::groups_of(host);
 }
 
 }  // namespace stretto::model

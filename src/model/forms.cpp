@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace stretto::model {
 
@@ -112,12 +113,13 @@ double Forms::pack(const Act& act, double* wire) {
 }
 
 // dst = dst + src, each in the forms that it has.
-double Forms::meet(Form& dst, const Form& src, double n) const {
+double Forms::meet(Form& dst, const Form& src, double n) {
   double work = 0;
   const bool raw_only = dst.raw && src.raw && !dst.stream && !src.stream;
   if (raw_only || system_.meet == Meet::raw) {
     Form other = src;
-    work = to_raw(dst, n) + to_raw(other, n) + cost(machine_.combine, n);
+    work = to_raw(dst, n) + to_raw(other, n) + n * machine_.combine.byte;
+    sums_raw_ = true;
     dst = {};
     dst.raw = dst.home = true;
     return work;
@@ -138,6 +140,11 @@ double Forms::meet(Form& dst, const Form& src, double n) const {
   dst = {};
   dst.stream = true;
   return work;
+}
+
+// Raw blocks that arrive together, or meet together, are summed by one call.
+double Forms::raw_sum_calls(const Act& act) {
+  return std::exchange(sums_raw_, false) ? pieces(act) * machine_.combine.call : 0;
 }
 
 double Forms::take(const Act& act) {
@@ -177,7 +184,7 @@ double Forms::local(const Act& act) {
       dst.home = false;
     }
   }
-  return work;
+  return work + raw_sum_calls(act);
 }
 
 double Forms::deliver(std::int32_t slot) {

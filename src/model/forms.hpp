@@ -59,7 +59,8 @@ class Forms {
   double cost(const Rate& rate, double bytes) const noexcept { return rate.of(bytes, cut_.pieces(bytes)); }
   double to_stream(Form& f, double bytes) const;
   double to_raw(Form& f, double bytes) const;
-  double meet(Form& dst, const Form& src, double bytes) const;
+  double meet(Form& dst, const Form& src, double bytes);
+  double raw_sum_calls(const Act& act);
 
   const Program& program_;
   const System& system_;
@@ -67,6 +68,7 @@ class Forms {
   const Extents& extents_;
   const Cut& cut_;
   bool from_streams_ = false;
+  bool sums_raw_ = false;  // in the act at hand
   std::vector<Form> forms_;
 };
 

@@ -26,18 +26,22 @@ Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double b
   const double hold = occupied + (latency_occupies_ ? span.alpha : 0);
   Shared& out = out_[static_cast<std::size_t>(from)];
   Shared& in = receiving(to);
-  const double start = std::max({ready.head, posted, out.free, in.free});
+  // Each side works off what is queued there; neither waits for the other to be idle at the same moment.
+  const double able = std::max(ready.head, posted);
+  const double start = std::max({able, out.free, in.free});
   Flow there{start + span.alpha + occupied / pieces, 0};
-  there.tail = std::max(start + span.alpha + occupied, ready.tail + span.alpha + occupied / pieces);
-  out.take(start, hold);
-  if (&in != &out) in.take(start, hold);
+  const double sent = out.take(able, hold);
+  const double received = &in != &out ? in.take(able, hold) : sent;
+  there.tail =
+      std::max({there.head + occupied - occupied / pieces, std::max(sent, received) + span.alpha - (hold - occupied),
+                ready.tail + span.alpha + occupied / pieces});
   *busy = bytes * span.cpu;
   if (send.distance != topology::Distance::network) return there;
 
   const auto host_from = static_cast<std::size_t>(programs_.all[static_cast<std::size_t>(from)].host);
   const auto host_to = static_cast<std::size_t>(programs_.all[static_cast<std::size_t>(to)].host);
   const auto share = [&](Shared& shared, double seconds) {
-    there.tail = std::max(there.tail, shared.take(start, seconds) + span.alpha);
+    there.tail = std::max(there.tail, shared.take(able, seconds) + span.alpha);
   };
   if (machine_.nics > 0) {
     share(host_out_[host_from], occupied / machine_.nics);

@@ -1,6 +1,9 @@
 // With overlap: each step starts when what it reads is there and what it needs is free.
 #include <algorithm>
-#include <deque>
+#include <cmath>
+#include <compare>
+#include <functional>
+#include <queue>
 
 #include "model/forms.hpp"
 #include "model/network.hpp"
@@ -14,7 +17,8 @@ using schedule::Kind;
 class Overlapped {
  public:
   Overlapped(const Programs& programs, const System& system, const Machine& machine, const Run& run)
-      : machine_(machine),
+      : programs_(programs),
+        machine_(machine),
         cut_{run.segment},
         extents_(run.bytes, programs.blocks, run.grain),
         network_(programs, machine, false) {
@@ -22,6 +26,8 @@ class Overlapped {
     for (const Program& p : programs.all) {
       ranks_.push_back({p, Forms(programs, p, system, machine, extents_, cut_)});
       Rank& r = ranks_.back();
+      const bool same_host = ranks_.size() > 1 && programs.all[ranks_.size() - 2].host == p.host;
+      r.index = same_host ? ranks_[ranks_.size() - 2].index + 1 : 0;
       r.slots.resize(p.slots.size());
       r.ready.resize(p.acts.size());
       const double first = r.forms.up_front();
@@ -32,13 +38,25 @@ class Overlapped {
     }
   }
 
+  // Messages pass in the order in which they could begin; of those at one time the earlier round first, and those of one round
+  // together, so that nothing depends on the numbers of ranks.
   Prediction walk() {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) active_.push_back(static_cast<std::int32_t>(r));
-    while (!active_.empty()) {
-      const std::int32_t r = active_.front();
-      active_.pop_front();
-      ranks_[static_cast<std::size_t>(r)].queued = false;
-      advance(r);
+    for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
+    std::vector<Passing> together;
+    while (!ready_.empty()) {
+      together.clear();
+      do {
+        together.push_back({ready_.top(), {}, 0});
+        ready_.pop();
+      } while (!ready_.empty() && ready_.top().time == together[0].message.time &&
+               ready_.top().level == together[0].message.level);
+      for (Passing& p : together) travel(p);
+      for (Passing& p : together) leave(p);
+      for (const Passing& p : together) arrive(p);
+      for (const Passing& p : together) {
+        advance(p.message.from);
+        if (p.message.to != p.message.from) advance(p.message.to);
+      }
     }
     Prediction all;
     for (Rank& r : ranks_) {
@@ -60,6 +78,17 @@ class Overlapped {
     Flow ready;
     double wire = 0;
   };
+  struct Ready {        // a message that both sides have posted
+    std::int64_t time;  // picoseconds
+    std::uint32_t level;
+    std::int32_t index, from, send, to, receive;
+    friend auto operator<=>(const Ready&, const Ready&) = default;
+  };
+  struct Passing {
+    Ready message;
+    Flow there;
+    double busy;  // seconds of a core at either end
+  };
   struct Rank {
     const Program& program;
     Forms forms;
@@ -74,7 +103,7 @@ class Overlapped {
     double others = 0;  // end of what is on levels before `level`
     double load = 0;    // time of the core, results not counted
     double wire = 0, work = 0;
-    bool queued = true;
+    std::int32_t index = 0;  // on its host
   };
 
   // Work of `seconds`, in pieces, on what flows in.
@@ -173,64 +202,79 @@ class Overlapped {
     }
     const Posted& other = ranks_[static_cast<std::size_t>(a.peer)].ready[static_cast<std::size_t>(a.partner)];
     if (!other.there) return;
-    if (a.kind == Kind::send)
-      pass(self, index, a.peer, a.partner);
-    else
-      pass(a.peer, a.partner, self, index);
+    Ready both{0, a.level, 0, self, index, a.peer, a.partner};
+    if (a.kind != Kind::send) both = {0, a.level, 0, a.peer, a.partner, self, index};
+    both.index = ranks_[static_cast<std::size_t>(both.from)].index;
+    both.time = std::llround(std::max(own.ready.head, other.ready.head) * 1e12);
+    ready_.push(both);
   }
 
-  void over(Rank& r, const Act& a, std::int32_t self) {
+  void over(Rank& r, const Act& a) const {
     --r.open;
     if (a.level == r.level) --r.open_here;
-    if (r.queued) return;
-    r.queued = true;
-    active_.push_back(self);
   }
 
-  void pass(std::int32_t from, std::int32_t send, std::int32_t to, std::int32_t receive) {
-    Rank& s = ranks_[static_cast<std::size_t>(from)];
-    Rank& d = ranks_[static_cast<std::size_t>(to)];
-    const Act& sent = s.program.acts[static_cast<std::size_t>(send)];
-    const Act& got = d.program.acts[static_cast<std::size_t>(receive)];
-    const Posted& out = s.ready[static_cast<std::size_t>(send)];
-    const double pieces = s.forms.pieces(sent);
-    double busy = 0;
-    Flow there = network_.pass(sent, from, to, out.wire, pieces, out.ready,
-                               d.ready[static_cast<std::size_t>(receive)].ready.head, &busy);
-    // Cores that move the bytes are a part of the way, not one more.
-    if (busy > 0) {
-      const double begun = there.head;
-      for (Rank* r : {&s, &d}) {
-        const double moving = busy * r->program.share;
-        r->core = std::max(r->core, begun - moving / pieces) + moving;
-        r->load += moving;
-        there.tail = std::max(there.tail, r->core);
-      }
+  const Act& sent(const Ready& m) const {
+    return programs_.all[static_cast<std::size_t>(m.from)].acts[static_cast<std::size_t>(m.send)];
+  }
+  const Act& got(const Ready& m) const {
+    return programs_.all[static_cast<std::size_t>(m.to)].acts[static_cast<std::size_t>(m.receive)];
+  }
+
+  // Over the network; the cores at both ends take in what the bytes cost them.
+  void travel(Passing& p) {
+    const Ready& m = p.message;
+    Rank& s = ranks_[static_cast<std::size_t>(m.from)];
+    Rank& d = ranks_[static_cast<std::size_t>(m.to)];
+    const Posted& out = s.ready[static_cast<std::size_t>(m.send)];
+    const double pieces = s.forms.pieces(sent(m));
+    p.there = network_.pass(sent(m), m.from, m.to, out.wire, pieces, out.ready,
+                            d.ready[static_cast<std::size_t>(m.receive)].ready.head, &p.busy);
+    if (p.busy <= 0) return;
+    const double begun = p.there.head;
+    for (Rank* r : {&s, &d}) {
+      const double moving = p.busy * r->program.share;
+      r->core = std::max(r->core, begun - moving / pieces) + moving;
+      r->load += moving;
     }
-    s.last = std::max(s.last, there.tail);
-    if (sent.level != s.level) s.others = std::max(s.others, there.tail);
-    for (std::int32_t i = 0; i < sent.blocks && s.forms.keeps_buffer(sent); ++i) {
-      Held& h = s.slots[static_cast<std::size_t>(sent.src + i)];
+  }
+
+  // Cores that move the bytes are a part of the way, not one more.
+  void leave(Passing& p) {
+    const Ready& m = p.message;
+    Rank& s = ranks_[static_cast<std::size_t>(m.from)];
+    if (p.busy > 0) p.there.tail = std::max({p.there.tail, s.core, ranks_[static_cast<std::size_t>(m.to)].core});
+    s.last = std::max(s.last, p.there.tail);
+    if (sent(m).level != s.level) s.others = std::max(s.others, p.there.tail);
+    for (std::int32_t i = 0; i < sent(m).blocks && s.forms.keeps_buffer(sent(m)); ++i) {
+      Held& h = s.slots[static_cast<std::size_t>(sent(m).src + i)];
       --h.readers;
-      h.reading = std::max(h.reading, there.tail);
+      h.reading = std::max(h.reading, p.there.tail);
     }
-    Flow in = there;
-    if (got.kind == Kind::recv_combine) {
-      for (std::int32_t i = 0; i < got.blocks; ++i) {
-        const Held& h = d.slots[static_cast<std::size_t>(got.dst + i)];
+    over(s, sent(m));
+  }
+
+  void arrive(const Passing& p) {
+    const Ready& m = p.message;
+    Rank& d = ranks_[static_cast<std::size_t>(m.to)];
+    const Act& a = got(m);
+    Flow in = p.there;
+    if (a.kind == Kind::recv_combine) {
+      for (std::int32_t i = 0; i < a.blocks; ++i) {
+        const Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
         in.head = std::max(in.head, h.at.head);
         in.tail = std::max(in.tail, h.at.tail);
       }
     }
-    const Flow made = compute(d, in, d.forms.take(got) + pieces * machine_.step, pieces);
-    if (got.level != d.level) d.others = std::max(d.others, made.tail);
-    for (std::int32_t i = 0; i < got.blocks; ++i) {
-      Held& h = d.slots[static_cast<std::size_t>(got.dst + i)];
+    const double pieces = d.forms.pieces(a);
+    const Flow made = compute(d, in, d.forms.take(a) + pieces * machine_.step, pieces);
+    if (a.level != d.level) d.others = std::max(d.others, made.tail);
+    for (std::int32_t i = 0; i < a.blocks; ++i) {
+      Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
       --h.writers;
       h.at = made;
     }
-    over(s, sent, from);
-    over(d, got, to);
+    over(d, a);
   }
 
   // Results are decoded while the core has nothing else to do: each when it is there, one after another, and all of the
@@ -258,12 +302,13 @@ class Overlapped {
     return std::max({r.last, decoded, results.empty() ? 0 : r.load + sum});
   }
 
+  const Programs& programs_;
   const Machine& machine_;
   const Cut cut_;
   const Extents extents_;
   Network network_;
   std::vector<Rank> ranks_;
-  std::deque<std::int32_t> active_;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
 };
 
 }  // namespace

@@ -209,6 +209,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
       if (a.partner < 0 || static_cast<std::size_t>(a.partner) >= there.size() ||
           there[static_cast<std::size_t>(a.partner)].level != a.level ||
           there[static_cast<std::size_t>(a.partner)].blocks != a.blocks) {
+        out = {};
         return fail(Status::internal, "{} {} of {} ranks: step {} of rank {} meets nothing at rank {}",
                     schedule::name(algorithm.collective), algorithm.name, request.ranks, i, r, step.peer);
       }

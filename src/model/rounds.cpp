@@ -28,7 +28,13 @@ class Rounds {
         return p.acts[static_cast<std::size_t>(a)].level < p.acts[static_cast<std::size_t>(b)].level;
       });
       r.arrived.assign(p.acts.size(), 0);
+      const bool same_host = ranks_.size() > 1 && ranks_[ranks_.size() - 2].program.host == p.host;
+      r.index = same_host ? ranks_[ranks_.size() - 2].index + 1 : 0;
+      order_.push_back(static_cast<std::int32_t>(order_.size()));
     }
+    std::stable_sort(order_.begin(), order_.end(), [this](std::int32_t a, std::int32_t b) {
+      return ranks_[static_cast<std::size_t>(a)].index < ranks_[static_cast<std::size_t>(b)].index;
+    });
   }
 
   Prediction walk() {
@@ -39,7 +45,7 @@ class Rounds {
           work(r, r.forms.deliver(static_cast<std::int32_t>(s)));
     }
     while (begin_round()) {
-      for (Rank& r : ranks_) exchange(r);
+      for (const std::int32_t r : order_) exchange(ranks_[static_cast<std::size_t>(r)]);
       for (Rank& r : ranks_) finish_round(r);
     }
     Prediction all;
@@ -60,8 +66,9 @@ class Rounds {
     std::size_t next = 0;               // after what was done before the messages
     std::vector<double> arrived{};      // by act
     double now = 0, wire = 0, work = 0;
-    double beside = 0;  // of work that goes on while messages travel
-    double sent = 0;    // when all of the round's messages of this rank have passed
+    double beside = 0;       // of work that goes on while messages travel
+    std::int32_t index = 0;  // on its host
+    double sent = 0;         // when all of the round's messages of this rank have passed
   };
 
   const Act& act(const Rank& r, std::size_t at) const { return r.program.acts[static_cast<std::size_t>(r.order[at])]; }
@@ -159,6 +166,7 @@ class Rounds {
   const Extents extents_;
   Network network_;
   std::vector<Rank> ranks_;
+  std::vector<std::int32_t> order_;  // in which they send: every host's in the same order
 };
 
 }  // namespace

@@ -25,19 +25,19 @@ std::span<const Known> known_systems() noexcept {
   using T = Travel;
   using M = Meet;
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
-  // name, {travel, meet, up_front, agree, own_beside, sums_after, raw_inside}, allreduce, reduce_scatter, allgather
+  // name, {travel, meet, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter, allgather
   static constexpr Known all[] = {
-      {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, ring, ring, ring},
-      {"mpi-recursive-doubling", {T::raw, M::raw, false, true, false, 0, false}, doubling, "", doubling},
-      {"cprp2p", {T::every_hop, M::raw, false, false, false, 0, false}, ring, ring, ring},
-      {"c-coll", {T::once, M::raw, false, false, true, 0, false}, ring, ring, ring},
-      {"gzccl", {T::once, M::raw, false, false, false, 0, false}, doubling, ring, ring},
-      {"hzccl", {T::once, M::streams, true, true, true, 0, false}, ring, ring, ring},
-      {"ghzccl", {T::once, M::streams, false, true, false, 1, false}, doubling, "", ""},
-      {"homcomp", {T::once, M::quantised, true, true, true, 0, false}, ring, ring, ring},
-      {"homcomp-ahead", {T::once, M::quantised, false, true, true, 0, false}, ring, ring, ring},
-      {"homcomp-f", {T::once, M::fused, false, true, true, 0, false}, ring, ring, ring},
-      {"argm", {T::once, M::fused, false, true, true, 0, true}, two_floors, "", ""},
+      {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, true, ring, ring, ring},
+      {"mpi-recursive-doubling", {T::raw, M::raw, false, true, false, 0, false}, true, doubling, "", doubling},
+      {"cprp2p", {T::every_hop, M::raw, false, false, false, 0, false}, false, ring, ring, ring},
+      {"c-coll", {T::once, M::raw, false, false, true, 0, false}, true, ring, ring, ring},
+      {"gzccl", {T::once, M::raw, false, false, false, 0, false}, true, doubling, ring, ring},
+      {"hzccl", {T::once, M::streams, true, true, true, 0, false}, false, ring, ring, ring},
+      {"ghzccl", {T::once, M::streams, false, true, false, 1, false}, false, doubling, "", ""},
+      {"homcomp", {T::once, M::quantised, true, true, true, 0, false}, false, ring, ring, ring},
+      {"homcomp-ahead", {T::once, M::quantised, false, true, true, 0, false}, false, ring, ring, ring},
+      {"homcomp-f", {T::once, M::fused, false, true, true, 0, false}, false, ring, ring, ring},
+      {"argm", {T::once, M::fused, false, true, true, 0, true}, false, two_floors, "", ""},
   };
   return all;
 }

@@ -36,10 +36,12 @@ struct System {
 // The payloads of src/payload.
 System system_of(payload::Kind kind, bool raw_inside = false) noexcept;
 
-// A system by name, with the schedules that it is known with (empty: it has none for that collective).
+// A system by name, with the schedules that it is known with (empty: it has none for that collective), and whether it
+// overlaps codec and transfers.
 struct Known {
   std::string_view name;
   System system;
+  bool overlap;
   std::string_view allreduce, reduce_scatter, allgather;
 };
 std::span<const Known> known_systems() noexcept;

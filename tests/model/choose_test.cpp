@@ -178,7 +178,7 @@ TEST(Choose, EveryCollectiveHasAnAnswerForAnyTopology) {
   for (const int host : {0, 2, 1, 1, 0, 2, 2}) uneven.push_back({host, -1, -1, -1});
   for (const topology::Topology& t :
        {topology::Topology::regular(1, 1), topology::Topology::regular(13, 4), topology::Topology(uneven),
-        topology::Topology::regular(130, 3), topology::Topology::regular(1024, 4)}) {
+        topology::Topology::regular(130, 3), topology::Topology::regular(256, 8)}) {
     Chooser chooser(profile(), t);
     for (const auto& a : schedule::algorithms()) {
       Question q;

@@ -1,0 +1,113 @@
+#include "arguments.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "schedule/names.hpp"
+
+namespace stretto::app {
+
+void check(Status s) {
+  if (s != Status::ok) throw Problem(message());
+}
+
+std::uint64_t parse_size(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  std::string unit = end;
+  if (!unit.empty() && unit.back() == 'B') unit.pop_back();
+  if (!unit.empty() && unit.back() == 'i') unit.pop_back();
+  const std::string units = "KMGT";
+  const std::size_t power = unit.size() == 1 ? units.find(unit[0]) + 1 : 0;
+  const bool known = unit.empty() || (unit.size() == 1 && units.find(unit[0]) != std::string::npos);
+  if (end == text.c_str() || !known || !std::isfinite(number) || number < 0)
+    throw Problem(fmt::format("'{}' is no size; write a number of bytes, or one followed by K, M, G or T", text));
+  const double bytes = number * std::exp2(10.0 * static_cast<double>(power));
+  if (bytes > std::exp2(50)) throw Problem(fmt::format("'{}' is beyond 1024T", text));
+  return static_cast<std::uint64_t>(std::llround(bytes));
+}
+
+bool allows_streams(const std::string& bound) {
+  if (bound == "exact") return false;
+  const std::string kind = bound.substr(0, 4), number = bound.substr(kind.size());
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if ((kind != "rel:" && kind != "abs:") || number.empty() || *end != '\0')
+    throw Problem(fmt::format("bound '{}' is none of exact, rel:X (of the range), abs:X", bound));
+  if (!std::isfinite(value) || value <= 0)
+    throw Problem(fmt::format("bound '{}': {} is not finite and positive", bound, number));
+  return true;
+}
+
+schedule::Collective collective_of(const Arguments& arguments) {
+  if (const auto c = schedule::find_collective(arguments.collective)) return *c;
+  throw Problem(
+      fmt::format("'{}' is no collective; there are allreduce, reduce, reduce_scatter, allgather, broadcast, "
+                  "gather, scatter, alltoall, barrier",
+                  arguments.collective));
+}
+
+topology::Topology topology_of(int ranks, int per_node) {
+  if (ranks < 1) throw Problem(fmt::format("{} ranks; there must be at least one", ranks));
+  if (ranks > 131072) throw Problem(fmt::format("{} ranks; at most 131072 are walked", ranks));
+  if (per_node < 1) throw Problem(fmt::format("{} ranks on each node; there must be at least one", per_node));
+  if (per_node > ranks)
+    throw Problem(fmt::format("{} ranks on each node are more than the {} there are", per_node, ranks));
+  return topology::Topology::regular(ranks, per_node);
+}
+
+model::Profile profile_of(const Arguments& arguments) {
+  model::Profile profile;
+  bool is_shipped = false;
+  for (const std::string& name : model::shipped()) is_shipped |= name == arguments.machine;
+  if (is_shipped) {
+    check(model::shipped(arguments.machine, &profile));
+  } else {
+    if (!std::ifstream(arguments.machine)) {
+      std::string names;
+      for (const std::string& name : model::shipped()) names += (names.empty() ? "" : ", ") + name;
+      throw Problem(fmt::format("machine '{}' is neither a file nor one of {}", arguments.machine, names));
+    }
+    check(model::load(arguments.machine, &profile));
+  }
+  if (arguments.gigabits < 0 || !std::isfinite(arguments.gigabits))
+    throw Problem(fmt::format("{} Gb/s is no rate of a network", arguments.gigabits));
+  if (arguments.gigabits > 0) {
+    for (model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
+      s.beta = 8 / (arguments.gigabits * 1e9);
+  }
+  return profile;
+}
+
+model::Question question_of(const Arguments& a) {
+  model::Question q;
+  q.collective = collective_of(a);
+  q.bytes = q.collective == schedule::Collective::barrier ? 0 : parse_size(a.bytes);
+  if (a.type != "f32" && a.type != "f64") throw Problem(fmt::format("type '{}' is neither f32 nor f64", a.type));
+  q.element = a.type == "f64" ? 8 : 4;
+  if (schedule::rooted(q.collective)) {
+    if (a.root < 0 || a.root >= a.ranks) throw Problem(fmt::format("root {} is none of {} ranks", a.root, a.ranks));
+    q.root = a.root;
+  }
+  if (!std::isfinite(a.ratio) || a.ratio < 1) throw Problem(fmt::format("ratio {} is below 1", a.ratio));
+  q.compress = allows_streams(a.bound);
+  q.ratio = q.compress ? a.ratio : 1;
+  q.native = a.native;
+  q.schedule = a.schedule;
+  if (!a.segment.empty()) q.segment = parse_size(a.segment);
+  if (a.payload != "auto") {
+    payload::Kind kind{};
+    if (!payload::find(a.payload.c_str(), &kind)) {
+      throw Problem(fmt::format("payload '{}' is none of auto, raw, cprp2p, doc, homomorphic, fused", a.payload));
+    }
+    if (kind != payload::Kind::raw && !q.compress)
+      throw Problem(fmt::format("payload {} needs a bound: --bound rel:X or abs:X", a.payload));
+    q.payload = static_cast<int>(kind);
+  }
+  return q;
+}
+
+}  // namespace stretto::app

@@ -1,0 +1,53 @@
+// What a question on the command line says, checked and turned into what the model takes.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "model/choose.hpp"
+#include "model/clock.hpp"
+
+namespace stretto::app {
+
+// A message for the user; the program ends with status 2.
+struct Problem : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Arguments {
+  std::string collective = "allreduce";
+  int ranks = 2;
+  int per_node = 1;
+  int root = 0;
+  std::string bytes = "1M";
+  std::string type = "f32";
+  std::string bound = "exact";
+  double ratio = 8;
+  std::string machine = "built-in";
+  double gigabits = 0;  // of the network; 0: as the profile says
+  int hosts_per_switch = 0;
+  double oversubscription = 1;
+  bool native = true;
+  // predict
+  std::string schedule, payload = "auto", system, segment;
+  bool rounds = false;  // no overlap
+  bool json = false;
+};
+
+// "1G", "64K", "1.5M", "4096", with or without B or iB: powers of 1024.
+std::uint64_t parse_size(const std::string& text);
+
+schedule::Collective collective_of(const Arguments& arguments);
+topology::Topology topology_of(int ranks, int per_node);
+model::Profile profile_of(const Arguments& arguments);
+model::Question question_of(const Arguments& arguments);
+
+// "exact" allows no streams; rel:X and abs:X do.
+bool allows_streams(const std::string& bound);
+
+// Throws Problem with the library's message where s is not ok.
+void check(Status s);
+
+}  // namespace stretto::app

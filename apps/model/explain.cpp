@@ -1,0 +1,196 @@
+#include "explain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "schedule/names.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::app {
+namespace {
+
+using model::Candidate;
+using model::Question;
+
+constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the sweep
+
+Json head(const Arguments& a, const Question& q, const model::Profile& profile) {
+  Json j;
+  j["question"] = to_json(q);
+  j["machine"] = profile.name;
+  j["source"] = profile.source;
+  j["ranks"] = a.ranks;
+  j["per_node"] = a.per_node;
+  return j;
+}
+
+// What makes two choices different: not the segment, nor the number of blocks.
+std::string family(const Candidate& c) {
+  Candidate plain = c;
+  plain.segment = 0;
+  plain.blocks = 0;
+  return label(plain);
+}
+
+Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidate&)) {
+  const auto found = std::find_if(all.begin(), all.end(), wanted);
+  return found == all.end() ? Json() : Json(found->seconds);
+}
+
+}  // namespace
+
+Json predict(const Arguments& a) {
+  const model::Profile profile = profile_of(a);
+  const topology::Topology where = topology_of(a.ranks, a.per_node);
+  Question q = question_of(a);
+  const model::Known* known = nullptr;
+  model::System system;
+  std::string_view name = a.schedule;
+  bool overlap = !a.rounds;
+  if (!a.system.empty()) {
+    known = model::find_system(a.system);
+    if (known == nullptr) {
+      std::string names;
+      for (const model::Known& k : model::known_systems()) names += (names.empty() ? "" : ", ") + std::string(k.name);
+      throw Problem(fmt::format("system '{}' is none of {}", a.system, names));
+    }
+    system = known->system;
+    overlap = overlap && known->overlap;
+    if (name.empty()) {
+      if (q.collective == schedule::Collective::allreduce) name = known->allreduce;
+      if (q.collective == schedule::Collective::reduce_scatter) name = known->reduce_scatter;
+      if (q.collective == schedule::Collective::allgather) name = known->allgather;
+      if (name.empty()) throw Problem(fmt::format("system {} has no {}", a.system, schedule::name(q.collective)));
+    }
+    q.ratio = a.ratio;
+  } else if (q.payload >= 0) {
+    system = model::system_of(static_cast<payload::Kind>(q.payload));
+  }
+  const schedule::Algorithm* algorithm = schedule::find(q.collective, name);
+  if (algorithm == nullptr) throw Problem(fmt::format("{} has no schedule '{}'", schedule::name(q.collective), name));
+  schedule::Request request;
+  request.collective = q.collective;
+  request.ranks = a.ranks;
+  request.root = q.root;
+  model::Machine machine = model::machine_of(profile, q.element, q.ratio);
+  machine.fabric = {a.hosts_per_switch, a.oversubscription};
+  model::Programs programs;
+  check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, profile.cores}, &programs));
+  const bool row = q.collective == schedule::Collective::alltoall;
+  const double bytes = static_cast<double>(q.bytes) * (row ? a.ranks : 1);
+  const model::Prediction p = predict(programs, system, machine, {bytes, static_cast<double>(q.segment), 0, overlap});
+  Json j = head(a, q, profile);
+  j["schedule"] = algorithm->name;
+  j["payload"] = known != nullptr ? a.system : q.payload < 0 ? "raw" : a.payload;
+  j["overlap"] = overlap;
+  j["seconds"] = p.seconds;
+  j["wire_bytes"] = p.wire;
+  j["work_seconds"] = p.work;
+  j["walked"] = programs.period;
+  return j;
+}
+
+Json choose(const Arguments& a) {
+  const model::Profile profile = profile_of(a);
+  const Question q = question_of(a);
+  model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
+  Candidate best;
+  check(chooser.choose(q, &best));
+  Json j = head(a, q, profile);
+  j["choice"] = to_json(best);
+  return j;
+}
+
+Json explain(const Arguments& a) {
+  const model::Profile profile = profile_of(a);
+  Question q = question_of(a);
+  const model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
+  std::vector<Candidate> all;
+  check(chooser.table(q, &all));
+  Json j = head(a, q, profile);
+  j["candidates"] = Json::array();
+  for (const Candidate& c : all) j["candidates"].push_back(to_json(c));
+  j["sweep"] = Json::array();
+  j["crossovers"] = Json::array();
+  if (q.collective == schedule::Collective::barrier) return j;
+  std::string last;
+  std::uint64_t below = 0;
+  for (double bytes = least_bytes; bytes <= most_bytes; bytes *= 2) {
+    q.bytes = static_cast<std::uint64_t>(bytes);
+    check(chooser.table(q, &all));
+    Json point;
+    point["bytes"] = q.bytes;
+    point["best"] = to_json(all.front());
+    point["native"] = seconds_of(all, [](const Candidate& c) { return c.native; });
+    point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
+    point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
+    j["sweep"].push_back(point);
+    const std::string now = family(all.front());
+    if (!last.empty() && now != last)
+      j["crossovers"].push_back({{"below", below}, {"above", q.bytes}, {"from", last}, {"to", now}});
+    last = now;
+    below = q.bytes;
+  }
+  return j;
+}
+
+Json profiles(const std::string& one) {
+  if (!one.empty()) {
+    Arguments a;
+    a.machine = one;
+    return Json::parse(model::to_json(profile_of(a)));
+  }
+  Json j = Json::array();
+  for (const std::string& name : model::shipped()) {
+    model::Profile p;
+    check(model::shipped(name, &p));
+    j.push_back({{"name", p.name}, {"source", p.source}});
+  }
+  return j;
+}
+
+std::string predict_text(const Json& r) {
+  return fmt::format("{} {} of {} on {} ranks, {} a node, {}: {} ({} sent by the busiest rank, {} of work there)\n",
+                     r["question"]["collective"].get<std::string>(), r["schedule"].get<std::string>(),
+                     size_text(r["question"]["bytes"]), r["ranks"].get<int>(), r["per_node"].get<int>(),
+                     r["machine"].get<std::string>(), time_text(r["seconds"]), size_text(r["wire_bytes"]),
+                     time_text(r["work_seconds"]));
+}
+
+std::string choose_text(const Json& r) {
+  return fmt::format("{}: {}\n", r["choice"]["label"].get<std::string>(), time_text(r["choice"]["seconds"]));
+}
+
+std::string explain_text(const Json& r) {
+  std::string text = fmt::format("{} of {} on {} ranks, {} a node, {}\n\n",
+                                 r["question"]["collective"].get<std::string>(), size_text(r["question"]["bytes"]),
+                                 r["ranks"].get<int>(), r["per_node"].get<int>(), r["machine"].get<std::string>());
+  const double best = r["candidates"].front()["seconds"];
+  for (const Json& c : r["candidates"]) {
+    const double seconds = c["seconds"];
+    fmt::format_to(std::back_inserter(text), "{:>12}  {:>7.2f}x  {}\n", time_text(seconds),
+                   best > 0 ? seconds / best : 1.0, c["label"].get<std::string>());
+  }
+  if (!r["sweep"].empty()) text += "\nby size\n";
+  for (const Json& c : r["crossovers"]) {
+    fmt::format_to(std::back_inserter(text), "{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]),
+                   size_text(c["above"]), c["from"].get<std::string>(), c["to"].get<std::string>());
+  }
+  if (!r["sweep"].empty() && r["crossovers"].empty())
+    text += "  always " + r["sweep"].front()["best"]["label"].get<std::string>() + "\n";
+  return text;
+}
+
+std::string profiles_text(const Json& r) {
+  if (r.is_object()) return r.dump(2) + "\n";
+  std::string text;
+  for (const Json& p : r)
+    fmt::format_to(std::back_inserter(text), "{:<12} {}\n", p["name"].get<std::string>(),
+                   p["source"].get<std::string>());
+  return text;
+}
+
+}  // namespace stretto::app

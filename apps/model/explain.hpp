@@ -1,0 +1,20 @@
+// The table that a choice is made from, and how the choice changes with the size.
+#pragma once
+
+#include "arguments.hpp"
+#include "write.hpp"
+
+namespace stretto::app {
+
+Json predict(const Arguments& arguments);
+Json choose(const Arguments& arguments);
+Json explain(const Arguments& arguments);
+Json profiles(const std::string& one);  // empty: all that are shipped
+
+// The same as text.
+std::string predict_text(const Json& result);
+std::string choose_text(const Json& result);
+std::string explain_text(const Json& result);
+std::string profiles_text(const Json& result);
+
+}  // namespace stretto::app

@@ -1,0 +1,125 @@
+// stretto-model: what a collective takes on a machine, which way to run it is the cheapest, and why.
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "explain.hpp"
+#include "simulate.hpp"
+
+namespace stretto::app {
+namespace {
+
+void add_machine(CLI::App* c, Arguments* a) {
+  c->add_option("--machine", a->machine, "profile: a file, or one that is shipped (stretto-model profiles)");
+  c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's");
+  c->add_flag("--json", a->json, "print JSON");
+}
+
+void add_question(CLI::App* c, Arguments* a) {
+  c->add_option("collective", a->collective, "allreduce, broadcast, ...")->required();
+  c->add_option("--ranks,-n", a->ranks, "ranks");
+  c->add_option("--per-node", a->per_node, "ranks on each node, in a row");
+  c->add_option("--bytes", a->bytes, "of the whole vector: 4096, 64K, 1G");
+  c->add_option("--type", a->type, "f32 or f64");
+  c->add_option("--bound", a->bound, "exact (no streams), rel:X of the range of values, or abs:X");
+  c->add_option("--ratio", a->ratio, "that compression is expected to reach, where there is a bound");
+  c->add_option("--root", a->root, "of rooted collectives");
+  add_machine(c, a);
+}
+
+void add_forced(CLI::App* c, Arguments* a) {
+  c->add_option("--schedule", a->schedule, "only this one");
+  c->add_option("--payload", a->payload, "only this one: raw, cprp2p, doc, homomorphic, fused");
+  c->add_option("--segment", a->segment, "only this length: 256K");
+}
+
+void add_fabric(CLI::App* c, Arguments* a) {
+  c->add_option("--hosts-per-switch", a->hosts_per_switch,
+                "hosts that share the uplink of a switch; 0: none is shared");
+  c->add_option("--oversubscription", a->oversubscription, "their rate together, over that of the uplink");
+}
+
+int run(int argc, char** argv) {
+  Arguments a;
+  Study study;
+  std::string one;
+  CLI::App app{"What a collective takes on a machine, which way to run it is the cheapest, and why."};
+  app.option_defaults()->always_capture_default();
+  app.require_subcommand(1);
+  app.footer(
+      "examples:\n"
+      "  stretto-model profiles\n"
+      "  stretto-model explain allreduce -n 1024 --per-node 4 --bytes 1G --bound rel:1e-4 --ratio 8 --machine "
+      "a100-hdr\n"
+      "  stretto-model choose broadcast -n 64 --bytes 1M\n"
+      "  stretto-model predict allreduce --schedule ring -n 64 --bytes 64M --bound abs:1e-3 --payload fused --segment "
+      "256K\n"
+      "  stretto-model predict allreduce --system hzccl -n 64 --bytes 64M --ratio 8\n"
+      "  stretto-model simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g");
+
+  CLI::App* predicting = app.add_subcommand("predict", "one schedule and payload, or one system of the literature");
+  add_question(predicting, &a);
+  add_forced(predicting, &a);
+  add_fabric(predicting, &a);
+  predicting->add_option("--system", a.system, "as this system runs it: cprp2p, c-coll, hzccl, homcomp-f, argm, ...");
+  predicting->add_flag("--no-overlap", a.rounds, "a rank exchanges or computes, never both");
+
+  CLI::App* choosing = app.add_subcommand("choose", "the cheapest way");
+  CLI::App* explaining =
+      app.add_subcommand("explain", "all ways, the cheapest first, and how the choice changes with the size");
+  for (CLI::App* c : {choosing, explaining}) {
+    add_question(c, &a);
+    add_forced(c, &a);
+    c->add_flag("!--no-native", a.native, "leave the MPI's own collective out");
+  }
+
+  CLI::App* simulating = app.add_subcommand("simulate", "systems side by side, up to 131072 ranks");
+  simulating->add_option("study", study.kind, "weak (bytes on each rank) or strong (bytes / ranks on each)")
+      ->required();
+  simulating->add_option("--collective", a.collective, "allreduce, reduce_scatter or allgather");
+  simulating
+      ->add_option("--ranks,-n", study.ranks, "numbers of ranks, with commas; 8 to 131072 by powers of two if none")
+      ->delimiter(',');
+  simulating->add_option("--per-node", a.per_node, "ranks on each node");
+  simulating->add_option("--bytes", study.sizes, "sizes, with commas: 64K,1G")->delimiter(',');
+  simulating->add_option("--ratio", a.ratio, "that compression reaches");
+  simulating
+      ->add_option("--systems", study.systems, "with commas: mpi, ours, and those of predict --system; all if none")
+      ->delimiter(',');
+  add_fabric(simulating, &a);
+  add_machine(simulating, &a);
+
+  CLI::App* listing = app.add_subcommand("profiles", "machines that are shipped, or the figures of one");
+  listing->add_option("profile", one, "a file or a name");
+  listing->add_flag("--json", a.json, "print JSON");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  Json result;
+  std::string text;
+  if (predicting->parsed()) text = predict_text(result = predict(a));
+  if (choosing->parsed()) text = choose_text(result = choose(a));
+  if (explaining->parsed()) text = explain_text(result = explain(a));
+  if (simulating->parsed()) text = simulate_text(result = simulate(a, study));
+  if (listing->parsed()) text = profiles_text(result = profiles(one));
+  fmt::print("{}", a.json ? result.dump(1) + "\n" : text);
+  return 0;
+}
+
+}  // namespace
+}  // namespace stretto::app
+
+int main(int argc, char** argv) {
+  try {
+    return stretto::app::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "stretto-model: %s\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,59 @@
+#include "write.hpp"
+
+#include <fmt/format.h>
+
+#include "schedule/names.hpp"
+
+namespace stretto::app {
+
+Json to_json(const model::Candidate& c) {
+  Json j;
+  j["native"] = c.native;
+  j["label"] = label(c);
+  if (!c.native) {
+    j["schedule"] = c.schedule;
+    j["payload"] = payload::name(c.payload);
+    j["raw_inside"] = c.raw_inside;
+    j["segment"] = c.segment;
+    j["blocks"] = c.blocks;
+    j["radix"] = c.radix;
+  }
+  j["seconds"] = c.seconds;
+  return j;
+}
+
+Json to_json(const model::Question& q) {
+  return {{"collective", schedule::name(q.collective)},
+          {"bytes", q.bytes},
+          {"element", q.element},
+          {"root", q.root},
+          {"compress", q.compress},
+          {"ratio", q.ratio}};
+}
+
+std::string label(const model::Candidate& c) {
+  if (c.native) return "native";
+  std::string text = fmt::format("{} {}", c.schedule, payload::name(c.payload));
+  if (c.raw_inside) text += ", raw inside";
+  if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);
+  if (c.radix > 0) text += fmt::format(", radix {}", c.radix);
+  if (c.segment > 0) text += ", " + size_text(static_cast<double>(c.segment));
+  return text;
+}
+
+std::string size_text(double bytes) {
+  const char* const units[] = {"", "K", "M", "G", "T"};
+  int u = 0;
+  while (bytes >= 1024 && u < 4) {
+    bytes /= 1024;
+    ++u;
+  }
+  return fmt::format("{:.4g}{}", bytes, units[u]);
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.4g} us", seconds * 1e6);
+  return seconds < 1 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} s", seconds);
+}
+
+}  // namespace stretto::app

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Tests of stretto-model, run as people run it. STRETTO_MODEL names the program."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["STRETTO_MODEL"]
+
+
+def run(*args):
+    done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def result(*args):
+    status, out, err = run(*args, "--json")
+    if status != 0:
+        raise AssertionError(err)
+    return json.loads(out)
+
+
+class Errors(unittest.TestCase):
+    def refused(self, word, *args):
+        status, out, err = run(*args)
+        self.assertEqual(status, 2, args)
+        self.assertIn(word, err)
+        self.assertEqual(out, "")
+
+    def test_impossible_topologies_are_named(self):
+        self.refused("0 ranks on each node", "explain", "allreduce", "-n", 4, "--per-node", 0)
+        self.refused("8 ranks on each node are more than the 4", "explain", "allreduce", "-n", 4, "--per-node", 8)
+        self.refused("0 ranks", "choose", "allreduce", "-n", 0)
+        self.refused("131073 ranks", "choose", "allreduce", "-n", 131073)
+
+    def test_sizes_bounds_and_ratios_are_named(self):
+        self.refused("'1X' is no size", "explain", "allreduce", "--bytes", "1X")
+        self.refused("'-5' is no size", "explain", "allreduce", "--bytes=-5")
+        self.refused("bound '1e-4'", "explain", "allreduce", "--bound", "1e-4")
+        self.refused("rel:0", "explain", "allreduce", "--bound", "rel:0")
+        self.refused("ratio 0.5", "explain", "allreduce", "--ratio", 0.5)
+
+    def test_names_that_are_none_are_given_with_those_there_are(self):
+        self.refused("hdr", "choose", "allreduce", "--machine", "deep-thought")
+        self.refused("allgather", "choose", "allscatter")
+        self.refused("'carousel'", "predict", "allreduce", "--schedule", "carousel")
+        self.refused("homcomp-f", "predict", "allreduce", "--system", "zip")
+        self.refused("root 9", "choose", "broadcast", "-n", 4, "--root", 9)
+        self.refused("homomorphic", "predict", "allreduce", "--payload", "brown paper")
+
+    def test_a_profile_of_another_version_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "old.json")
+            path.write_text('{"version": 0}')
+            self.refused("old.json: the profile has version 0", "choose", "allreduce", "--machine", path)
+
+
+class Answers(unittest.TestCase):
+    def test_explain_sorts_its_candidates_and_finds_crossovers(self):
+        r = result("explain", "allreduce", "-n", 128, "--per-node", 4, "--bytes", "1G", "--bound", "rel:1e-4", "--ratio", 8,
+                   "--machine", "a100-hdr")
+        seconds = [c["seconds"] for c in r["candidates"]]
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertGreater(len(seconds), 20)
+        self.assertTrue(any(c["native"] for c in r["candidates"]))
+        self.assertTrue(any(c.get("raw_inside") for c in r["candidates"]))
+        self.assertGreaterEqual(len(r["crossovers"]), 1)
+        for c in r["crossovers"]:
+            self.assertEqual(2 * c["below"], c["above"])
+        times = [p["best"]["seconds"] for p in r["sweep"]]
+        self.assertGreater(times[-1], times[0])
+
+    def test_without_a_bound_nothing_is_compressed(self):
+        r = result("explain", "allreduce", "-n", 16, "--bytes", "64M")
+        self.assertEqual({c.get("payload", "raw") for c in r["candidates"]}, {"raw"})
+
+    def test_choose_is_the_first_of_explain(self):
+        question = ("allreduce", "-n", 12, "--per-node", 3, "--bytes", "1M", "--bound", "abs:1e-3")
+        self.assertEqual(result("choose", *question)["choice"]["label"], result("explain", *question)["candidates"][0]["label"])
+
+    def test_predict_without_overlap_is_the_closed_form_of_a_ring(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "machine.json")
+            path.write_text(json.dumps({"version": 1, "nics": 0, "gamma": 3e-10,
+                                        "links": {"network": [{"alpha": 2e-6, "beta": 1e-9}]}}))
+            n, p = 10 * 2**20, 10
+            r = result("predict", "allreduce", "--schedule", "ring", "-n", p, "--bytes", "10M", "--machine", path, "--no-overlap")
+            share = (p - 1) / p * n
+            self.assertAlmostEqual(r["seconds"] / (2 * (p - 1) * 2e-6 + 2 * share * 1e-9 + share * 3e-10), 1, places=9)
+            self.assertAlmostEqual(r["wire_bytes"], 2 * share, places=3)
+
+    def test_simulate_folds_what_it_can_and_gives_a_row_a_system(self):
+        r = result("simulate", "weak", "-n", "64,16384", "--per-node", 4, "--bytes", "16M", "--systems",
+                   "mpi,hzccl,argm,ours", "--hosts-per-switch", 8, "--oversubscription", 2)
+        self.assertEqual(len(r["rows"]), 8)
+        for row in r["rows"]:
+            self.assertGreater(row["seconds"], 0)
+            self.assertEqual(row["walked"], 32)
+
+    def test_every_shipped_profile_answers(self):
+        for p in result("profiles"):
+            self.assertGreater(result("choose", "allreduce", "-n", 8, "--per-node", 2, "--machine", p["name"])["choice"]["seconds"], 0)
+            self.assertEqual(result("profiles", p["name"])["name"], p["name"])
+
+    def test_text_is_for_people(self):
+        status, out, _ = run("explain", "allreduce", "-n", 64, "--bytes", "1M")
+        self.assertEqual(status, 0)
+        self.assertIn("native", out)
+        self.assertIn("by size", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
