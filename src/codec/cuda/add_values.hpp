@@ -1,0 +1,133 @@
+// stream + values, a group a warp (HomComp_F, or HomComp where the codes were found by a kernel of their own).
+#pragma once
+
+#include "codec/cuda/sum.hpp"
+
+namespace stretto::codec::cuda {
+
+// stream + values: what compressing them and adding would give, in one pass.
+template <class W, class T>
+struct AddValues {
+  using C = Code<T>;
+  using State = SumState<W>;
+  // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost always; if it was not, the last
+  // block to end does all groups once more, alone.
+  static constexpr bool kMayWiden = true;
+  StreamRef a;
+  Values x;
+  u64 count;
+  const C* quantised;  // codes of x from the quantising kernel, or null
+  bool wide;           // set by open
+
+  STRETTO_DEVICE Outcome open() {
+    Outcome o = read_header(a, &ha_);
+    if (o == Outcome::ok && (ha_.count != count || ha_.type != x.type)) o = Outcome::incompatible;
+    if (o != Outcome::ok) return o;
+    if (ha_.contributions == ~0u) return Outcome::overflow;
+    wide = ha_.bound > kNarrowLimit;
+    make_grid(ha_.eps, ha_.width, &grid_);
+    return o;
+  }
+  // Whether all must be done again with wide groups.
+  STRETTO_DEVICE bool widen(u64 bound) {
+    const bool again = !wide && ha_.bound + bound > kNarrowLimit;
+    wide = wide || again;
+    return again;
+  }
+  STRETTO_DEVICE Outcome plan(u64 g, const Memory<C>& memory, State* s) const {
+    const int m = group_size(layout_of(count), g);
+    const GroupValues<T> v{x, g * kGroup, m, quantised};
+    Group<W> ga;
+    Plan<W>& p = s->plan;
+    plan_values<W, T>(v, grid_, memory.codes, &p);
+    if (!read_group<W, T>(a, ha_, g, m, memory, 0, &ga)) return Outcome::corrupt_stream;
+    const bool verbatim = p.form == Form::verbatim;
+    if (verbatim) {
+      p.predictor = Predictor::none_unsigned;
+      p.wide = false;
+      p.base = p.slope = 0;
+      p.lanes = W::map([=](int b) { return lanes_below(b, m); }, W::lane());
+    }
+    const auto lanes = p.lanes;
+    const bool uniform = p.uniform && !verbatim;
+    const bool same = !differ<W>(ga.lanes, lanes), to_wide = wide || ga.wide || p.wide;
+    s->by_codes = to_wide || !same;
+    s->own = lanes;
+    if (s->by_codes) {
+      read_codes<W>(ga, memory.wide[0]);
+      read_codes<W, C>(p, memory.codes, memory.wide[1]);
+    } else if (verbatim) {
+      W::each(
+          [=](int j) {
+            for (int b = 0; b < kBlocks; ++b) memory.codes[32 * b + j] = 0;
+          },
+          W::lane());
+    }
+    W::sync();
+    const Predictor predictor = joined(ga.predictor, p.predictor, false);
+    if (!to_wide) {
+      p.base = narrow_sum(ga.base, p.base, false);
+      p.slope = narrow_sum(ga.slope, p.slope, false);
+    }
+    if (!s->by_codes) {
+      raise_residuals<W>(memory.codes, p.predictor, predictor, m);
+      add_residuals<W, C>(ga, predictor, false, false, memory.codes);
+      p.width = widths_of<W, C>(memory.codes, predictor == Predictor::none_unsigned);
+    }
+    p.predictor = predictor;
+    p.wide = to_wide;
+    p.sums = true;
+    p.form = Form::zero;
+    p.lanes = W::map([](u32 l, u32 r) { return l | r; }, ga.lanes, lanes);
+    if (s->by_codes) plan_codes<W>(memory, false, same, &p);
+    W::sync();
+    const auto oa = stream_operand(ga, memory), ob = value_operand(lanes, g, memory);
+    finish_plan<W>(Sums<W, T>{oa, ob, ha_.width, same && ga.uniform && uniform}, &p);
+    return Outcome::ok;
+  }
+  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
+    const Again source{*this, g, memory, s};
+    if (s.by_codes)
+      emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
+    else
+      emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
+  }
+  STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
+  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
+  static STRETTO_DEVICE u64 bound(const State& s) { return s.plan.bound; }
+  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
+
+ private:
+  STRETTO_DEVICE Operand<W, T> stream_operand(const Group<W>& g, const Memory<C>& memory) const {
+    Operand<W, T> o = operand_of<W, T>(g, false);
+    o.codes = memory.wide[0];
+    return o;
+  }
+  STRETTO_DEVICE Operand<W, T> value_operand(typename W::template Lane<u32> lanes, u64 g,
+                                             const Memory<C>& memory) const {
+    Operand<W, T> o{};
+    o.lanes = lanes;
+    o.x = x;
+    o.first = g * kGroup;
+    o.codes = memory.wide[1];
+    return o;
+  }
+  struct Again {  // as in AddStreams
+    const AddValues& op;
+    u64 g;
+    const Memory<C>& memory;
+    const State& s;
+    STRETTO_DEVICE void measure(Plan<W>*) const {}
+    STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
+      Group<W> ga;
+      read_group<W, T>(op.a, op.ha_, g, p.m, memory, 0, &ga);
+      const auto oa = op.stream_operand(ga, memory), ob = op.value_operand(s.own, g, memory);
+      Sums<W, T>{oa, ob, op.ha_.width, false}.write(p, out);
+    }
+  };
+
+  Header ha_;
+  Grid<T> grid_;
+};
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,56 @@
+// A block of warps on the host: warps run one after another between the points where all wait for all. See tile.hpp.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "codec/cuda/compress.hpp"
+#include "codec/cuda/tile.hpp"
+#include "codec/cuda/warp_emulated.hpp"
+
+namespace stretto::codec::cuda {
+
+template <class C, int Warps>
+class EmulatedBlock {
+ public:
+  using Warp = EmulatedWarp;
+  static constexpr int kWarps = Warps;
+  template <class T>
+  using PerWarp = std::array<T, Warps>;
+
+  EmulatedBlock(u64 index, u64 blocks) : index_(index), blocks_(blocks) {
+    for (Room& r : rooms_) {
+      r.codes.resize(kGroup + 8);
+      for (auto& w : r.wide) w.resize(kGroup + 4);
+    }
+  }
+  template <class F>
+  void each_warp(F f) {
+    for (int w = 0; w < Warps; ++w) f(w);
+  }
+  Shared& shared() { return shared_; }
+  u64 index() const { return index_; }
+  u64 blocks() const { return blocks_; }
+  Memory<C> memory(int w) {
+    Room& r = rooms_[static_cast<std::size_t>(w)];
+    // Places start at a multiple of 16 bytes, as vector stores need it.
+    C* codes = reinterpret_cast<C*>((reinterpret_cast<std::uintptr_t>(r.codes.data() + 2) + 15) / 16 * 16);
+    return {codes,
+            r.scratch,
+            {r.wide[0].data() + 2, r.wide[1].data() + 2, r.wide[2].data() + 2, r.wide[3].data() + 2},
+            {r.sum_at[0], r.sum_at[1]}};
+  }
+
+ private:
+  struct Room {
+    std::vector<C> codes;
+    std::vector<i64> wide[4];
+    u32 scratch[32];
+    u16 sum_at[2][kGroup];
+  };
+  u64 index_, blocks_;
+  Shared shared_{};
+  std::array<Room, Warps> rooms_;
+};
+
+}  // namespace stretto::codec::cuda

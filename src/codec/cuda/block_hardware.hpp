@@ -1,0 +1,69 @@
+// A block of warps of the GPU; see tile.hpp. What its warps share, the operation's parameters among it, lies in shared memory, so that registers are
+// left for the work.
+#pragma once
+
+#include "codec/cuda/compress.hpp"
+#include "codec/cuda/tile.hpp"
+#include "codec/cuda/warp_hardware.hpp"
+
+namespace stretto::codec::cuda {
+
+// Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
+constexpr u64 kWideBytes = 8 * (kGroup + 4), kSumBytes = 2 * kGroup;
+// Only tables; tables and three arrays; and four.
+enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3 };
+constexpr u64 scratch_bytes(Scratch s) {
+  return s == Scratch::none     ? 0
+         : s == Scratch::tables ? 2 * kSumBytes
+         : s == Scratch::sums   ? 2 * kSumBytes + 3 * kWideBytes
+                                : 2 * kSumBytes + 4 * kWideBytes;
+}
+
+// Shared memory of a block. Codes begin at a multiple of 16 bytes, with two places before them.
+template <class C, int Warps, bool Codes>
+struct BlockMemory {
+  static constexpr int kBefore = 16 / sizeof(C), kRow = Codes ? kGroup + kBefore : kBefore;
+  alignas(16) C codes[Warps * kRow];
+  u32 scratch[Warps * 32];
+  Shared shared;
+};
+
+template <class C, int Warps, bool Codes, Scratch kScratch>
+class HardwareBlock {
+ public:
+  using Warp = HardwareWarp;
+  using Room = BlockMemory<C, Warps, Codes>;
+  static constexpr int kWarps = Warps;
+  template <class T>
+  struct PerWarp {
+    T own;
+    STRETTO_DEVICE T& operator[](int) { return own; }
+    STRETTO_DEVICE const T& operator[](int) const { return own; }
+  };
+
+  STRETTO_DEVICE HardwareBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
+
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    f(static_cast<int>(threadIdx.x / 32));
+    __syncthreads();
+  }
+  STRETTO_DEVICE Shared& shared() { return room_.shared; }
+  STRETTO_DEVICE u64 index() const { return blockIdx.x; }
+  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
+  STRETTO_DEVICE Memory<C> memory(int w) const {
+    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
+    u16* sums = reinterpret_cast<u16*>(own);
+    i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes) + 2;
+    return {room_.codes + w * Room::kRow + Room::kBefore,
+            room_.scratch + 32 * w,
+            {wide, wide + (kGroup + 4), wide + 2 * (kGroup + 4), wide + 3 * (kGroup + 4)},
+            {sums, sums + kGroup}};
+  }
+
+ private:
+  Room& room_;
+  u8* scratch_;
+};
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,190 @@
+// Streams to values, a group a warp; quantising alone; the range of values.
+#pragma once
+
+#include "codec/cuda/sum.hpp"
+
+namespace stretto::codec::cuda {
+
+template <class T>
+struct Target {
+  void* y;
+  Type type;
+  u64 first;  // of the group
+};
+
+// A number divided, rounded to float64 before and after. A NaN keeps its payload, as it does on the host, and becomes quiet.
+template <class T>
+STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {
+  const T v = number_of<T>(bits);
+  if (v != v) return number_of<T>(bits | Bits<T>{1} << (SumShape<T>::mantissa - 1));
+  return static_cast<T>(static_cast<double>(v) / divisor);
+}
+
+template <class W, class T>
+struct Decompress {
+  using C = Code<T>;
+  StreamRef s;
+  void* y;
+  Type type;
+  u64 count;
+  u32 divisor;
+
+  STRETTO_DEVICE Outcome open() {
+    const Outcome o = read_header(s, &h_);
+    return o == Outcome::ok && (h_.count != count || h_.type != type) ? Outcome::incompatible : o;
+  }
+  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
+    const int m = group_size(layout_of(count), g);
+    Group<W> group;
+    if (!read_group<W, T>(s, h_, g, m, memory, 0, &group)) return Outcome::corrupt_stream;
+    const u64 first = g * kGroup;
+    if (group.wide) {
+      CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
+      each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
+    } else {
+      CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
+      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
+        put(first, b, m, sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
+      });
+    }
+    if (group.exceptions) put_exceptions(first, group);
+    W::sync();
+    return Outcome::ok;
+  }
+
+ private:
+  template <class Lane>
+  STRETTO_DEVICE void put(u64 first, int b, int m, Lane codes) const {
+    const bool single = sizeof(T) == 4 && divisor == 1 && h_.bound <= kSingleLimit;
+    W::each(
+        [&](int j, auto q) {
+          const int i = 32 * b + j;
+          if (i >= m) return;
+          T v;
+          if (single) {
+            v = static_cast<T>(q) * static_cast<T>(h_.width);
+          } else {
+            const double exact = code_value(q, h_.width);
+            v = static_cast<T>(divisor > 1 ? exact / divisor : exact);
+          }
+          put_value(y, type, first + static_cast<u64>(i), v);
+        },
+        W::lane(), codes);
+  }
+  STRETTO_DEVICE void put_exceptions(u64 first, const Group<W>& g) const {
+    const Operand<W, T> o = operand_of<W, T>(g, false);
+    u32 before = 0;
+    T shared = 0;  // the value of the sum at hand
+    STRETTO_ROLLED
+    for (int b = 0; b < kBlocks; ++b) {
+      const u32 lanes = W::broadcast(g.lanes, b);
+      if (!g.sums) {
+        W::each(
+            [&](int j) {
+              if (!(lanes >> j & 1)) return;
+              Bits<T> bits = QuietNan<T>::bits;
+              if (!g.quiet) load_bits(o.stored(before + static_cast<u32>(popcount(lanes & ((1u << j) - 1)))), &bits);
+              const T v = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
+              put_value(y, type, first + static_cast<u64>(32 * b + j), v);
+            },
+            W::lane());
+        before += static_cast<u32>(popcount(lanes));
+        continue;
+      }
+      STRETTO_ROLLED
+      for (u32 left = lanes; left; left &= left - 1) {
+        if (before == 0 || !g.uniform) {
+          Accumulator<W, T> sum;
+          sum.add_sum(o.stored(before), false);
+          shared = divisor > 1 ? sum.mean(divisor) : sum.value();
+        }
+        ++before;
+        const int place = 32 * b + trailing_zeros(left);
+        W::each(
+            [&](int j) {
+              if (j == place % 32) put_value(y, type, first + static_cast<u64>(place), shared);
+            },
+            W::lane());
+      }
+    }
+  }
+
+  Header h_;
+};
+
+// Codes alone: the first kernel of HomComp. Exceptions are no_code.
+template <class W, class T>
+struct Quantise {
+  using C = Code<T>;
+  Values x;
+  u64 count;
+  double eps, width;
+  C* q;
+
+  STRETTO_DEVICE Outcome open() {
+    make_grid(eps, width, &grid_);
+    return Outcome::ok;
+  }
+  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {
+    const int m = group_size(layout_of(count), g);
+    STRETTO_ROLLED
+    for (int b = 0; b < kBlocks; ++b)
+      W::each(
+          [&](int j) {
+            const u64 i = g * kGroup + static_cast<u64>(32 * b + j);
+            if (32 * b + j < m) q[i] = code_of<T>(value_at(x, i, static_cast<T*>(nullptr)), grid_);
+          },
+          W::lane());
+    return Outcome::ok;
+  }
+
+ private:
+  Grid<T> grid_;
+};
+
+// Doubles in the order of unsigned integers; -0 counts as 0.
+STRETTO_DEVICE u64 ordered(double v) {
+  const u64 bits = bits_of(v + 0.0);
+  return bits >> 63 ? ~bits : bits | u64{1} << 63;
+}
+STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
+
+// The smallest and largest finite value of each group, as maxima of ordered integers (the smallest's complement).
+template <class W, class T>
+struct Range {
+  using C = Code<T>;
+  Values x;
+  u64 count;
+  u64* most;  // [0]: largest of ~ordered(v), [1]: of ordered(v); both start as 0, which no finite value has
+
+  STRETTO_DEVICE Outcome open() { return Outcome::ok; }
+  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {
+    const int m = group_size(layout_of(count), g);
+    struct Seen {
+      u64 low, high;
+    };
+    auto seen = W::splat(Seen{0, 0});
+    STRETTO_ROLLED
+    for (int b = 0; b < kBlocks; ++b)
+      seen = W::map(
+          [&](int j, Seen s) {
+            if (32 * b + j >= m) return s;
+            const T v = value_at(x, g * kGroup + static_cast<u64>(32 * b + j), static_cast<T*>(nullptr));
+            if (v - v != 0) return s;  // no finite number
+            const u64 o = ordered(static_cast<double>(v));
+            return Seen{larger(s.low, ~o), larger(s.high, o)};
+          },
+          W::lane(), seen);
+    const u64 low = W::reduce_max(W::map([](Seen s) { return s.low; }, seen));
+    const u64 high = W::reduce_max(W::map([](Seen s) { return s.high; }, seen));
+    W::each(
+        [&](int j) {
+          if (j == 0 && low > W::read(most)) W::fetch_max(most, low);
+          if (j == 1 && high > W::read(most + 1)) W::fetch_max(most + 1, high);
+        },
+        W::lane());
+    return Outcome::ok;
+  }
+};
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,91 @@
+// What kernels and their emulation need of a compiler: the same source is compiled by nvcc for a GPU, and by the host's compiler for
+// warps of 32 emulated lanes. Nothing of the standard library but fixed-size integers; arithmetic in IEEE binary32 and
+// binary64, rounded to nearest, denormals kept, never contracted (nvcc -fmad=false -ftz=false).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define STRETTO_DEVICE __device__ __forceinline__
+#define STRETTO_DEVICE_CALL __device__ __noinline__
+#define STRETTO_UNROLL _Pragma("unroll")
+#define STRETTO_ROLLED _Pragma("unroll 1")
+#else
+#include <bit>
+#include <cmath>
+#include <cstring>
+#define STRETTO_DEVICE inline
+#define STRETTO_DEVICE_CALL inline
+#define STRETTO_UNROLL
+#define STRETTO_ROLLED
+#endif
+
+namespace stretto::codec::cuda {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+
+#if defined(__CUDACC__)
+STRETTO_DEVICE int popcount(u32 v) { return __popc(v); }
+STRETTO_DEVICE int bit_width(u32 v) { return 32 - __clz(static_cast<int>(v)); }
+STRETTO_DEVICE int bit_width(u64 v) { return 64 - __clzll(static_cast<long long>(v)); }
+STRETTO_DEVICE int trailing_zeros(u32 v) { return v ? __ffs(static_cast<int>(v)) - 1 : 32; }
+STRETTO_DEVICE int trailing_zeros(u64 v) { return v ? __ffsll(static_cast<long long>(v)) - 1 : 64; }
+STRETTO_DEVICE u32 bits_of(float v) { return __float_as_uint(v); }
+STRETTO_DEVICE u64 bits_of(double v) { return static_cast<u64>(__double_as_longlong(v)); }
+STRETTO_DEVICE float float_of(u32 v) { return __uint_as_float(v); }
+STRETTO_DEVICE double double_of(u64 v) { return __longlong_as_double(static_cast<long long>(v)); }
+STRETTO_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+STRETTO_DEVICE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+STRETTO_DEVICE double nearest_integer(double v) { return rint(v); }
+STRETTO_DEVICE double absolute(double v) { return fabs(v); }
+STRETTO_DEVICE float absolute(float v) { return fabsf(v); }
+STRETTO_DEVICE double integer_below(double v) { return floor(v); }
+#else
+inline int popcount(u32 v) { return std::popcount(v); }
+inline int bit_width(u32 v) { return std::bit_width(v); }
+inline int bit_width(u64 v) { return std::bit_width(v); }
+inline int trailing_zeros(u32 v) { return std::countr_zero(v); }
+inline int trailing_zeros(u64 v) { return std::countr_zero(v); }
+inline u32 bits_of(float v) { return std::bit_cast<u32>(v); }
+inline u64 bits_of(double v) { return std::bit_cast<u64>(v); }
+inline float float_of(u32 v) { return std::bit_cast<float>(v); }
+inline double double_of(u64 v) { return std::bit_cast<double>(v); }
+inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
+inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
+inline double nearest_integer(double v) { return std::nearbyint(v); }
+inline double absolute(double v) { return std::fabs(v); }
+inline float absolute(float v) { return std::fabs(v); }
+inline double integer_below(double v) { return std::floor(v); }
+#endif
+
+STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
+STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }
+
+// The bits of a T, as the unsigned integer of its size, and back.
+template <class T>
+struct BitsOf {
+  using type = u32;
+};
+template <>
+struct BitsOf<double> {
+  using type = u64;
+};
+template <class T>
+using Bits = typename BitsOf<T>::type;
+STRETTO_DEVICE void from_bits(u32 v, float* x) { *x = float_of(v); }
+STRETTO_DEVICE void from_bits(u64 v, double* x) { *x = double_of(v); }
+template <class T>
+STRETTO_DEVICE T number_of(Bits<T> v) {
+  T x;
+  from_bits(v, &x);
+  return x;
+}
+
+}  // namespace stretto::codec::cuda

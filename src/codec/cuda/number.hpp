@@ -1,0 +1,157 @@
+// One value to its code and back, as docs/format.md defines it (sections 4 and 5): the device's form of codec/quantise.hpp, codec/grid.cpp
+// and codec/half.hpp. The fast way for float32 needs no float64: a code that the proof in docs/codec.md covers is not looked at again.
+#pragma once
+
+#include "codec/cuda/layout.hpp"
+
+namespace stretto::codec::cuda {
+
+template <class T>
+struct Grid {
+  T w, r, eps_y, eps_e;
+  T safe;  // codes up to this are good without looking
+  double width, R;
+};
+
+STRETTO_DEVICE float float_towards_zero_of(float f) { return f > 0 ? float_of(bits_of(f) - 1) : f; }
+STRETTO_DEVICE float largest_float_at_most(double v) {
+  constexpr float most = 3.402823466e+38f;
+  if (v >= static_cast<double>(most)) return most;
+  const float f = static_cast<float>(v);
+  return static_cast<double>(f) > v ? float_towards_zero_of(f) : f;
+}
+
+STRETTO_DEVICE void make_grid(double eps, double width, Grid<float>* g) {
+  g->width = width;
+  g->w = static_cast<float>(width);
+  g->R = 1 / width;
+  g->r = static_cast<float>(g->R);
+  g->eps_y = float_towards_zero_of(largest_float_at_most(eps));
+  g->eps_e = largest_float_at_most(eps * (1 - 0x1p-16));
+  const double hair = 1 - width / eps / 2;
+  const bool short_width = (bits_of(width) & 0x7fffffff) == 0;  // at most 22 significant bits
+  g->safe = -1;
+  if (hair > 0x1p-14 && eps < 0x1p126 && short_width)
+    g->safe = static_cast<float>(integer_below(smaller(0x1p21 - 1, (smaller(hair, 0.25) - 0x1p-14) * 0x1p22)));
+}
+STRETTO_DEVICE void make_grid(double eps, double width, Grid<double>* g) {
+  g->width = g->w = width;
+  g->r = g->R = 1 / width;
+  g->eps_y = double_of(bits_of(eps) - 1);
+  g->eps_e = eps * (1 - 0x1p-16);
+  const double hair = 1 - width / eps / 2;
+  g->safe = -1;
+  if (hair > 0x1p-14 && width > 0x1p-960 && width < 0x1p960)
+    g->safe = integer_below(smaller(2147483647.0, (smaller(hair, 0.25) - 0x1p-14) * 0x1p51));
+}
+
+STRETTO_DEVICE bool good(float x, i64 q, const Grid<float>& g) {
+  const double at = static_cast<double>(q) * g.width;  // exact
+  return absolute(static_cast<float>(static_cast<double>(x) - at)) <= g.eps_e &&
+         absolute(x - static_cast<float>(at)) <= g.eps_y;
+}
+STRETTO_DEVICE bool good(double x, i64 q, const Grid<double>& g) {
+  return absolute(fused(-static_cast<double>(q), g.width, x)) <= g.eps_e &&
+         absolute(x - static_cast<double>(q) * g.width) <= g.eps_y;
+}
+STRETTO_DEVICE bool below_grid(float x, i64 q, const Grid<float>& g) {
+  return static_cast<float>(static_cast<double>(x) - static_cast<double>(q) * g.width) < 0;
+}
+STRETTO_DEVICE bool below_grid(double x, i64 q, const Grid<double>& g) {
+  return fused(-static_cast<double>(q), g.width, x) < 0;
+}
+
+STRETTO_DEVICE bool nearest_code(float x, const Grid<float>& g, i64* q) {
+  const double product = static_cast<double>(x) * static_cast<double>(g.r);  // exact
+  if (absolute(product) < 0x1p21) {
+    *q = static_cast<i64>(nearest_integer(product));
+    return true;
+  }
+  if (!(absolute(static_cast<double>(x) * g.R) < 0x1p32)) return false;
+  const double n = fused(static_cast<double>(x), g.R, 0x1.8p52) - 0x1.8p52;
+  *q = static_cast<i64>(n);
+  return absolute(n) <= static_cast<double>(kNarrowLimit);
+}
+STRETTO_DEVICE bool nearest_code(double x, const Grid<double>& g, i64* q) {
+  if (!(absolute(x * g.r) < 0x1p51)) return false;
+  *q = static_cast<i64>(fused(x, g.r, 0x1.8p52) - 0x1.8p52);
+  return true;
+}
+
+template <class T>
+STRETTO_DEVICE bool quantise_carefully(T x, const Grid<T>& g, i64* q) {
+  if (!nearest_code(x, g, q)) return false;
+  if (good(x, *q, g)) return true;
+  *q += below_grid(x, *q, g) ? -1 : 1;
+  if (sizeof(T) == 4 && magnitude(*q) > kNarrowLimit) return false;
+  return good(x, *q, g);
+}
+
+// The code of x; false if x is an exception. |x r| rounded below 2^21 implies the exact product is, and then the sum with 3 * 2^22 has units of
+// one: rounding it is rounding the exact product to an integer.
+STRETTO_DEVICE bool quantise(float x, const Grid<float>& g, i64* q) {
+  if (absolute(x * g.r) < 0x1p21f) {
+    const float n = fused(x, g.r, 0x1.8p23f) - 0x1.8p23f;
+    *q = static_cast<i32>(n);
+    if (absolute(n) <= g.safe) return true;
+  }
+  return quantise_carefully(x, g, q);
+}
+STRETTO_DEVICE bool quantise(double x, const Grid<double>& g, i64* q) {
+  if (absolute(x * g.r) < 0x1p51) {
+    const double n = fused(x, g.r, 0x1.8p52) - 0x1.8p52;
+    *q = static_cast<i64>(n);
+    if (absolute(n) <= g.safe) return true;
+  }
+  return quantise_carefully(x, g, q);
+}
+
+// code * width as a float64; more than 53 bits are not rounded first.
+STRETTO_DEVICE double code_value(i64 q, double width) {
+  if (magnitude(q) <= u64{1} << 53) return static_cast<double>(q) * width;
+  const i64 low = q % (i64{1} << 32);
+  return fused(static_cast<double>(q - low), width, static_cast<double>(low) * width);
+}
+
+STRETTO_DEVICE float widen_f16(u16 h) {
+  const u32 sign = static_cast<u32>(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 0x3ff;
+  if (exponent == 31) return float_of(sign | 0x7f800000 | mantissa << 13);
+  if (exponent == 0) return float_of(sign | bits_of(static_cast<float>(mantissa) * 0x1p-24f));
+  return float_of(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+STRETTO_DEVICE float widen_bf16(u16 b) { return float_of(static_cast<u32>(b) << 16); }
+
+STRETTO_DEVICE u16 round_bf16(float x) {
+  const u32 u = bits_of(x);
+  if ((u & 0x7fffffff) > 0x7f800000) return static_cast<u16>(u >> 16 | (u & 0x7f0000 ? 0 : 0x40));
+  return static_cast<u16>((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+STRETTO_DEVICE u16 round_f16(float x) {
+  const u32 u = bits_of(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
+  if (a > 0x7f800000) return static_cast<u16>(sign | 0x7c00 | (a >> 13 & 0x3ff ? a >> 13 & 0x3ff : 0x200));
+  if (a >= 0x477ff000) return static_cast<u16>(sign | 0x7c00);
+  if (a < 0x38800000) return static_cast<u16>(sign | (bits_of(float_of(a) * 0x1p24f + 0x1p23f) & 0x7ff));
+  return static_cast<u16>(sign | ((a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13));
+}
+
+// Values as the caller has them: T is the stored type; halves are widened on the way in and rounded on the way out.
+struct Values {
+  const void* x;
+  Type type;
+};
+STRETTO_DEVICE float value_at(const Values& v, u64 i, float*) {
+  if (v.type == Type::f32) return static_cast<const float*>(v.x)[i];
+  const u16 h = static_cast<const u16*>(v.x)[i];
+  return v.type == Type::f16 ? widen_f16(h) : widen_bf16(h);
+}
+STRETTO_DEVICE double value_at(const Values& v, u64 i, double*) { return static_cast<const double*>(v.x)[i]; }
+
+STRETTO_DEVICE void put_value(void* y, Type type, u64 i, float v) {
+  if (type == Type::f32)
+    static_cast<float*>(y)[i] = v;
+  else
+    static_cast<u16*>(y)[i] = type == Type::f16 ? round_f16(v) : round_bf16(v);
+}
+STRETTO_DEVICE void put_value(void* y, Type, u64 i, double v) { static_cast<double*>(y)[i] = v; }
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,200 @@
+// Where the values of exceptions come from: numbers kept bit for bit, or exact sums of two operands.
+#pragma once
+
+#include "codec/cuda/group_writer.hpp"
+#include "codec/cuda/number.hpp"
+
+namespace stretto::codec::cuda {
+
+template <class T>
+struct QuietNan;
+template <>
+struct QuietNan<float> {
+  static constexpr u32 bits = 0x7fc00000;
+};
+template <>
+struct QuietNan<double> {
+  static constexpr u64 bits = 0x7ff8000000000000;
+};
+
+STRETTO_DEVICE void store_bits(u32* out, u32 v) { *out = v; }
+STRETTO_DEVICE void store_bits(u32* out, u64 v) {
+  out[0] = static_cast<u32>(v);
+  out[1] = static_cast<u32>(v >> 32);
+}
+STRETTO_DEVICE void load_bits(const u32* p, u32* v) { *v = *p; }
+STRETTO_DEVICE void load_bits(const u32* p, u64* v) { *v = static_cast<u64>(p[1]) << 32 | p[0]; }
+
+// Calls f(place) for all exceptions in order.
+template <class W, class F>
+STRETTO_DEVICE void each_exception(typename W::template Lane<u32> lanes, F f) {
+  STRETTO_ROLLED
+  for (int b = 0; b < kBlocks; ++b) STRETTO_ROLLED
+  for (u32 left = W::broadcast(lanes, b); left; left &= left - 1) f(32 * b + trailing_zeros(left));
+}
+
+// The first exception; there is one.
+template <class W>
+STRETTO_DEVICE int first_exception(typename W::template Lane<u32> lanes) {
+  const int b = trailing_zeros(W::ballot(W::map([](u32 l) { return l != 0; }, lanes)));
+  return 32 * b + trailing_zeros(W::broadcast(lanes, b));
+}
+
+// Numbers: `at(place)` gives the bits of one.
+template <class W, class T, class At>
+struct Numbers {
+  At at;
+  STRETTO_DEVICE void measure(Plan<W>* p) const {
+    const Bits<T> first = at(first_exception<W>(p->lanes));
+    bool differ = false;
+    STRETTO_ROLLED
+    for (int b = 0; b < kBlocks && !differ; ++b) {
+      const u32 lanes = W::broadcast(p->lanes, b);
+      if (lanes == 0) continue;
+      differ = W::any(W::map([&](int j) { return (lanes >> j & 1) != 0 && at(32 * b + j) != first; }, W::lane()));
+    }
+    p->uniform = !differ;
+    p->quiet = !differ && first == QuietNan<T>::bits;
+    p->value_words = (differ ? p->count : p->quiet ? 0 : 1) * (sizeof(T) / 4);
+  }
+  STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
+    if (p.uniform) {
+      const Bits<T> first = at(first_exception<W>(p.lanes));
+      W::each(
+          [=](int j) {
+            if (j == 0) store_bits(out, first);
+          },
+          W::lane());
+      return;
+    }
+    STRETTO_ROLLED
+    for (int b = 0; b < kBlocks; ++b) {
+      const u32 lanes = W::broadcast(p.lanes, b);
+      if (lanes == 0) continue;
+      u32* from = out;
+      W::each(
+          [&](int j) {
+            if (lanes >> j & 1) store_bits(from + popcount(lanes & ((1u << j) - 1)) * (sizeof(T) / 4), at(32 * b + j));
+          },
+          W::lane());
+      out += static_cast<u32>(popcount(lanes)) * (sizeof(T) / 4);
+    }
+  }
+};
+template <class W, class T, class At>
+STRETTO_DEVICE Numbers<W, T, At> numbers(At at) {
+  return {at};
+}
+
+// Groups that have no exceptions.
+template <class W>
+struct NoExceptions {
+  STRETTO_DEVICE void measure(Plan<W>*) const {}
+  STRETTO_DEVICE void write(const Plan<W>&, u32*) const {}
+};
+
+// One side of a sum: values in a stream's group, or in memory.
+template <class W, class T>
+struct Operand {
+  typename W::template Lane<u32> lanes;
+  bool of_stream, uniform, sums, quiet, negate;
+  const u32* values;
+  const u16* sum_at;
+  Values x;
+  u64 first;         // of the group in x
+  const i64* codes;  // as they are added; needed where the other side's exceptions are not this one's
+
+  STRETTO_DEVICE bool has(int place) const { return W::broadcast(lanes, place / 32) >> (place % 32) & 1; }
+  // Where the value of the rank-th exception begins.
+  STRETTO_DEVICE const u32* stored(u32 rank) const {
+    return values + (uniform ? 0 : sums ? sum_at[rank] : rank * (sizeof(T) / 4));
+  }
+  STRETTO_DEVICE void add_exception(int place, u32 rank, Accumulator<W, T>* sum) const {
+    if (of_stream && sums) {
+      sum->add_sum(stored(rank), negate);
+      return;
+    }
+    Bits<T> bits = QuietNan<T>::bits;
+    if (!of_stream)
+      bits = bits_of(value_at(x, first + static_cast<u64>(place), static_cast<T*>(nullptr)));
+    else if (!quiet)
+      load_bits(stored(rank), &bits);
+    sum->add(bits, negate);
+  }
+  // Adds the value at a place that is the union's; *rank counts own exceptions passed.
+  STRETTO_DEVICE void add(int place, u32* rank, double width, Accumulator<W, T>* sum) const {
+    if (has(place))
+      add_exception(place, (*rank)++, sum);
+    else
+      sum->add_code(codes[place], width);
+  }
+};
+
+template <class W, class T>
+STRETTO_DEVICE Operand<W, T> operand_of(const Group<W>& g, bool negate) {
+  Operand<W, T> o;
+  o.lanes = g.lanes;
+  o.of_stream = true;
+  o.uniform = g.uniform;
+  o.sums = g.sums;
+  o.quiet = g.quiet;
+  o.negate = negate;
+  o.values = g.values;
+  o.sum_at = g.sum_at;
+  o.x = {nullptr, Type::f32};
+  o.first = 0;
+  o.codes = nullptr;
+  return o;
+}
+
+// Exact sums of two operands at the places of either.
+template <class W, class T>
+struct Sums {
+  const Operand<W, T>&a, &b;
+  double width;
+  bool alike;  // the same places, and one value for all of them on either side
+
+  template <class F>
+  STRETTO_DEVICE void each(typename W::template Lane<u32> lanes, F f) const {
+    u32 rank_a = 0, rank_b = 0;
+    bool more = true;
+    each_exception<W>(lanes, [&](int place) {
+      if (!more) return;
+      Accumulator<W, T> sum;
+      a.add(place, &rank_a, width, &sum);
+      b.add(place, &rank_b, width, &sum);
+      more = f(sum);
+    });
+  }
+  STRETTO_DEVICE void measure(Plan<W>* p) const {
+    Accumulator<W, T> first;
+    u32 n = 0, words = 0, first_words = 0;
+    bool same = true;
+    const bool known = alike;
+    each(p->lanes, [&](const Accumulator<W, T>& sum) {
+      if (n == 0) {
+        first = sum;
+        first_words = sum.words();
+        words = first_words;
+      } else {
+        same = same && sum.equals(first);
+        words += sum.words();
+      }
+      ++n;
+      return !known;
+    });
+    p->uniform = same;
+    p->quiet = false;
+    p->value_words = same ? first_words : words;
+  }
+  STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
+    const bool once = p.uniform;
+    each(p.lanes, [&](const Accumulator<W, T>& sum) {
+      sum.write(out);
+      out += sum.words();
+      return !once;
+    });
+  }
+};
+
+}  // namespace stretto::codec::cuda

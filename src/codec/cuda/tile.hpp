@@ -1,0 +1,246 @@
+// How blocks of warps share an operation. Writing a stream: a tile is as many groups as a block has warps; a block takes a tile, each warp plans a
+// group, the block finds the tile's place by look-back, each warp writes its group; and the block that ends last writes the header. One
+// pass, one kernel. Reading a stream: every warp takes groups in turn, and none waits for another.
+//
+// Block is the hardware's (block_hardware.hpp) or emulated (block_emulated.hpp):
+//   Warp, kWarps; each_warp(f): f(w) for its warps w, then all wait for all; PerWarp<T>: state[w] of a warp
+//   The operation is one object that all warps of a block see.
+//   shared(): a Shared that its warps see; memory(w): what warp w has to itself; index(), blocks()
+#pragma once
+
+#include "codec/cuda/look_back.hpp"
+#include "codec/cuda/stream.hpp"
+
+namespace stretto::codec::cuda {
+
+constexpr int kMaxWarps = 16;
+
+// In device memory, zeros before the call; descriptors of the look-back follow.
+struct Control {
+  u64 tiles;       // handed out
+  u64 finished;    // blocks
+  u64 bound;       // the largest
+  u64 exceptions;  // their sum
+  u64 words;       // of all groups
+  u64 outcome;     // the largest of the outcomes
+  u64 range[2];
+};
+
+struct Shared {
+  u64 tile, next, offset;
+  u32 words[kMaxWarps];
+  u32 last;     // this block is the last to end
+  u32 outcome;  // of opening the operation
+  u32 again;    // all groups are to be done once more, wide
+};
+
+// What a warp found in its groups.
+struct Found {
+  u64 bound, exceptions;
+  Outcome outcome;
+};
+
+STRETTO_DEVICE void note(Outcome o, Found* f) {
+  if (static_cast<u32>(o) > static_cast<u32>(f->outcome)) f->outcome = o;
+}
+
+struct Output {
+  u8* out;
+  u64 capacity;
+  u64 count;
+  Control* control;
+  u64* descriptors;
+  Result* result;
+};
+
+template <class W, class F>
+STRETTO_DEVICE void by_one_lane(F f) {
+  W::each(
+      [&](int j) {
+        if (j == 0) f();
+      },
+      W::lane());
+}
+
+// One lane opens the operation for the block: headers are read and checked, and the grid is made.
+template <class Block, class Op>
+STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
+  using W = typename Block::Warp;
+  block.each_warp([&](int w) {
+    if (w == 0) by_one_lane<W>([&] { block.shared().outcome = static_cast<u32>(op.open()); });
+  });
+  return static_cast<Outcome>(block.shared().outcome);
+}
+
+// Adds up what the block's warps found; true for the block that ends last, when all is added up.
+template <class Block>
+STRETTO_DEVICE bool gather(Block& block, typename Block::template PerWarp<Found>& found, Control* control) {
+  using W = typename Block::Warp;
+  block.each_warp([&](int w) {
+    const Found& f = found[w];
+    by_one_lane<W>([&] {
+      if (f.bound) W::fetch_max(&control->bound, f.bound);
+      if (f.exceptions) W::fetch_add(&control->exceptions, f.exceptions);
+      if (f.outcome != Outcome::ok) W::fetch_max(&control->outcome, static_cast<u64>(f.outcome));
+      W::fence();
+    });
+  });
+  block.each_warp([&](int w) {
+    if (w == 0)
+      by_one_lane<W>([&] {
+        block.shared().last = W::fetch_add(&control->finished, 1) + 1 == block.blocks();
+        W::fence();
+      });
+  });
+  return block.shared().last != 0;
+}
+
+template <class Block, class Op>
+class StreamWriter {
+  using W = typename Block::Warp;
+  using State = typename Op::State;
+
+ public:
+  STRETTO_DEVICE StreamWriter(Block& block, Op& op, const Output& o)
+      : block_(block),
+        op_(op),
+        o_(o),
+        layout_(layout_of(o.count)),
+        tiles_((layout_.groups + Block::kWarps - 1) / Block::kWarps) {}
+
+  STRETTO_DEVICE void run() {
+    const Outcome opened = open_operation(block_, op_);
+    typename Block::template PerWarp<Found> found;
+    block_.each_warp([&](int w) { found[w] = {0, 0, opened}; });
+    if (opened == Outcome::ok) all_tiles(found, false);
+    if (!gather(block_, found, o_.control)) return;
+    u64 exceptions = W::read(&o_.control->exceptions), outcome = W::read(&o_.control->outcome);
+    const u64 bound = W::read(&o_.control->bound);
+    if constexpr (Op::kMayWiden) {
+      block_.each_warp([&](int w) {
+        if (w == 0) by_one_lane<W>([&] { block_.shared().again = outcome == 0 && op_.widen(bound); });
+      });
+      if (block_.shared().again) {
+        all_tiles(found, true);
+        block_.each_warp([&](int w) {
+          by_one_lane<W>([&] { W::fetch_max(&o_.control->outcome, static_cast<u64>(found[w].outcome)); });
+        });
+        outcome = W::read(&o_.control->outcome);
+      }
+    }
+    block_.each_warp([&](int w) {
+      if (w == 0) by_one_lane<W>([&] { finish(bound, exceptions, static_cast<Outcome>(outcome)); });
+    });
+  }
+
+ private:
+  // Tiles as they are handed out; or, alone, all of them.
+  STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found, bool alone) {
+    Shared& shared = block_.shared();
+    typename Block::template PerWarp<State> state;
+    u64 behind = 0;  // words before the tile, alone
+    block_.each_warp([&](int w) {
+      if (w == 0) by_one_lane<W>([&] { shared.tile = alone ? 0 : W::fetch_add(&o_.control->tiles, 1); });
+    });
+    for (u64 tile = shared.tile; tile < tiles_; tile = shared.tile) {
+      block_.each_warp([&](int w) {
+        const u64 g = tile * Block::kWarps + static_cast<u64>(w);
+        const u32 words = g < layout_.groups ? plan(g, block_.memory(w), state[w], found[w]) : 0;
+        by_one_lane<W>([&] { shared.words[w] = words; });
+      });
+      block_.each_warp([&](int w) {
+        if (w) return;
+        u64 sum = 0;
+        for (int k = 0; k < Block::kWarps; ++k) sum += shared.words[k];
+        const u64 offset = alone ? behind : look_back<W>(o_.descriptors, tile, sum);
+        by_one_lane<W>([&] {
+          shared.offset = offset;
+          if (tile + 1 == tiles_) W::write(&o_.control->words, offset + sum);
+          shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1);
+        });
+      });
+      block_.each_warp([&](int w) {
+        const u64 g = tile * Block::kWarps + static_cast<u64>(w);
+        u64 at = shared.offset;
+        for (int k = 0; k < w; ++k) at += shared.words[k];
+        if (g < layout_.groups) write(g, at, shared.words[w], block_.memory(w), state[w], found[w]);
+      });
+      for (int k = 0; alone && k < Block::kWarps; ++k) behind += shared.words[k];
+      block_.each_warp([](int) {});  // before the next tile's words
+    }
+  }
+
+  template <class Memory>
+  STRETTO_DEVICE u32 plan(u64 g, const Memory& memory, State& state, Found& found) {
+    const Outcome o = op_.plan(g, memory, &state);
+    note(o, &found);
+    if (o != Outcome::ok) return 0;
+    found.bound = larger(found.bound, Op::bound(state));
+    found.exceptions += Op::exceptions(state);
+    if (Op::words(state) <= kMaxGroupWords) return Op::words(state);
+    note(Outcome::overflow, &found);
+    return 0;
+  }
+
+  template <class Memory>
+  STRETTO_DEVICE void write(u64 g, u64 words_before, u32 words, const Memory& memory, const State& state,
+                            Found& found) {
+    const u64 at = layout_.body + 4 * words_before;
+    u8* out = o_.out;
+    const Layout l = layout_;
+    by_one_lane<W>([&] {
+      *reinterpret_cast<u16*>(out + l.lengths + 2 * g) = static_cast<u16>(words);
+      if (g % kChunk == 0) *reinterpret_cast<u64*>(out + kHeaderBytes + 8 * (g / kChunk)) = at;
+    });
+    if (at + 4 * u64{words} > o_.capacity)
+      note(Outcome::buffer_too_small, &found);
+    else if (words && found.outcome == Outcome::ok)
+      op_.write(g, memory, state, reinterpret_cast<u32*>(out + at));
+  }
+
+  // By one lane of one block, after all others.
+  STRETTO_DEVICE void finish(u64 bound, u64 exceptions, Outcome outcome) {
+    Header h;
+    if (outcome == Outcome::ok) outcome = op_.finish(bound, &h);
+    u64 bytes = 0;
+    if (outcome == Outcome::ok) {
+      for (u64 i = layout_.lengths + 2 * layout_.groups; i < layout_.body; ++i) o_.out[i] = 0;
+      h.exceptions = exceptions;
+      h.bytes = bytes = layout_.body + 4 * W::read(&o_.control->words);
+      write_header(h, o_.out);
+    }
+    *o_.result = {bytes, static_cast<u32>(outcome), 0};
+  }
+
+  Block& block_;
+  Op& op_;
+  const Output& o_;
+  Layout layout_;
+  u64 tiles_;
+};
+
+// Runs an operation over groups that writes no stream. `done(control)` is called by one lane at the very end, if all went well, and gives the result's bytes.
+template <class Block, class Op, class Done>
+STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
+  using W = typename Block::Warp;
+  const u64 groups = layout_of(count).groups;
+  const Outcome opened = open_operation(block, op);
+  typename Block::template PerWarp<Found> found;
+  block.each_warp([&](int w) {
+    found[w] = {0, 0, opened};
+    if (opened != Outcome::ok) return;
+    const u64 stride = block.blocks() * Block::kWarps;
+    for (u64 g = block.index() * Block::kWarps + static_cast<u64>(w); g < groups; g += stride)
+      note(op.run(g, block.memory(w)), &found[w]);
+  });
+  if (!gather(block, found, control)) return;
+  block.each_warp([&](int w) {
+    if (w == 0)
+      by_one_lane<W>([&] {
+        const u64 outcome = W::read(&control->outcome);
+        *result = {outcome ? 0 : done(control), static_cast<u32>(outcome), 0};
+      });
+  });
+}
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,85 @@
+// A warp of the GPU; the interface is described in warp_emulated.hpp. A lane's value is a register of the thread.
+#pragma once
+
+#include "codec/cuda/device.hpp"
+
+namespace stretto::codec::cuda {
+
+struct HardwareWarp {
+  template <class T>
+  using Lane = T;
+  static constexpr unsigned kAll = 0xffffffffu;
+
+  template <class T>
+  static STRETTO_DEVICE T splat(T v) {
+    return v;
+  }
+  static STRETTO_DEVICE int lane() { return static_cast<int>(threadIdx.x & 31); }
+  template <class F, class... T>
+  static STRETTO_DEVICE auto map(F f, T... v) {
+    return f(v...);
+  }
+  template <class F, class... T>
+  static STRETTO_DEVICE void each(F f, T... v) {
+    f(v...);
+  }
+
+  template <class T>
+  static STRETTO_DEVICE T shuffle(T v, int from) {
+    return __shfl_sync(kAll, v, from);
+  }
+  template <class T>
+  static STRETTO_DEVICE T shuffle_xor(T v, int mask) {
+    return __shfl_xor_sync(kAll, v, mask);
+  }
+  template <class T>
+  static STRETTO_DEVICE T broadcast(T v, int from) {
+    return __shfl_sync(kAll, v, from);
+  }
+  static STRETTO_DEVICE u32 ballot(bool v) { return __ballot_sync(kAll, v); }
+  static STRETTO_DEVICE bool any(bool v) { return __any_sync(kAll, v) != 0; }
+
+  static STRETTO_DEVICE u32 reduce_or(u32 v) { return __reduce_or_sync(kAll, v); }
+  static STRETTO_DEVICE u64 reduce_or(u64 v) {
+    return static_cast<u64>(reduce_or(static_cast<u32>(v >> 32))) << 32 | reduce_or(static_cast<u32>(v));
+  }
+  static STRETTO_DEVICE u32 reduce_max(u32 v) { return __reduce_max_sync(kAll, v); }
+  static STRETTO_DEVICE u64 reduce_max(u64 v) {
+    STRETTO_UNROLL
+    for (int s = 16; s; s >>= 1) v = larger(v, shuffle_xor(v, s));
+    return v;
+  }
+  static STRETTO_DEVICE u32 reduce_add(u32 v) { return __reduce_add_sync(kAll, v); }
+  static STRETTO_DEVICE u64 reduce_add(u64 v) {
+    STRETTO_UNROLL
+    for (int s = 16; s; s >>= 1) v += shuffle_xor(v, s);
+    return v;
+  }
+  template <class T>
+  static STRETTO_DEVICE T scan_add(T v) {
+    STRETTO_UNROLL
+    for (int s = 1; s < 32; s <<= 1) {
+      const T before = __shfl_up_sync(kAll, v, static_cast<unsigned>(s));
+      if (lane() >= s) v += before;
+    }
+    return v;
+  }
+
+  static STRETTO_DEVICE void sync() { __syncwarp(); }
+  static STRETTO_DEVICE void atomic_or(u32* p, int index, u32 bits) {
+    if (bits) atomicOr(p + index, bits);
+  }
+
+  static STRETTO_DEVICE u64 read(const u64* p) { return *const_cast<const volatile u64*>(p); }
+  static STRETTO_DEVICE void write(u64* p, u64 v) { *const_cast<volatile u64*>(p) = v; }
+  static STRETTO_DEVICE u64 fetch_add(u64* p, u64 v) {
+    return atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
+  }
+  static STRETTO_DEVICE void fetch_max(u64* p, u64 v) {
+    atomicMax(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
+  }
+  static STRETTO_DEVICE void fence() { __threadfence(); }
+  static STRETTO_DEVICE void pause() {}
+};
+
+}  // namespace stretto::codec::cuda

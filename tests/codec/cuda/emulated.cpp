@@ -1,0 +1,172 @@
+#include "emulated.hpp"
+
+#include <limits>
+#include <memory>
+
+#include "codec/cuda/add.hpp"
+#include "codec/cuda/add_values.hpp"
+#include "codec/cuda/block_emulated.hpp"
+#include "codec/cuda/decompress.hpp"
+#include "codec/cuda/select.hpp"
+#include "codec/format.hpp"
+#include "codec/grid.hpp"
+#include "turns.hpp"
+
+namespace stretto::codec {
+namespace {
+
+using cuda::EmulatedWarp;
+
+// Odd, so that tiles and chunks of the index do not meet.
+constexpr int kWarps = 3;
+
+static_assert(cuda::kGroup == kGroup && cuda::kBlock == kBlock && cuda::kChunk == kChunk &&
+              cuda::kHeaderBytes == kHeaderBytes && cuda::kMaxGroupWords == kMaxGroupWords &&
+              cuda::kMaxCount == kMaxCount && cuda::kNarrowLimit == kNarrowLimit && cuda::kCodeLimit == kCodeLimit &&
+              cuda::kSingleLimit == kSingleLimit && cuda::kVerbatimWord == kVerbatimWord);
+static_assert(static_cast<int>(cuda::Outcome::unsupported) == static_cast<int>(Status::unsupported) &&
+              static_cast<int>(cuda::Outcome::overflow) == static_cast<int>(Status::overflow) &&
+              static_cast<int>(cuda::Outcome::incompatible) == static_cast<int>(Status::incompatible) &&
+              static_cast<int>(cuda::Outcome::corrupt_stream) == static_cast<int>(Status::corrupt_stream) &&
+              static_cast<int>(cuda::Outcome::buffer_too_small) == static_cast<int>(Status::buffer_too_small));
+
+// Streams begin at a multiple of 8 bytes, which vectors of bytes of this size do.
+cuda::StreamRef ref(const Stream& s) { return {reinterpret_cast<const cuda::u8*>(s.data()), s.size()}; }
+
+// Runs f(block) on every block.
+template <class C, class F>
+void on_blocks(Order order, F f) {
+  const auto blocks = static_cast<cuda::u64>(order.blocks);
+  const auto one = [&](int i) {
+    const auto block = std::make_unique<cuda::EmulatedBlock<C, kWarps>>(static_cast<cuda::u64>(i), blocks);
+    f(*block);
+  };
+  if (order.seed == 0)
+    for (int i = 0; i < order.blocks; ++i) one(i);
+  else
+    Turns::run(order.blocks, order.seed, one);
+}
+
+template <class T, class Op>
+Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Order order) {
+  Emulated r;
+  r.stream.resize(capacity);
+  std::vector<cuda::u64> descriptors(cuda::layout_of(count).groups + 1);
+  cuda::Control control{};
+  cuda::Result result{};
+  const cuda::Output out{
+      reinterpret_cast<cuda::u8*>(r.stream.data()), capacity, count, &control, descriptors.data(), &result};
+  on_blocks<cuda::Code<T>>(order, [&](auto& block) {
+    Op own = op;
+    cuda::StreamWriter<std::decay_t<decltype(block)>, Op>(block, own, out).run();
+  });
+  r.outcome = static_cast<cuda::Outcome>(result.outcome);
+  r.stream.resize(result.bytes);
+  return r;
+}
+
+template <class T, class Op, class Done>
+cuda::Result run_groups(const Op& op, std::size_t count, Order order, Done done) {
+  cuda::Control control{};
+  cuda::Result result{};
+  on_blocks<cuda::Code<T>>(order, [&](auto& block) {
+    Op own = op;
+    cuda::each_group(block, own, count, &control, &result, done);
+  });
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+Emulated emulated_compress(Type t, const void* x, std::size_t n, double eps, Order order, std::size_t capacity) {
+  cuda::Compress<EmulatedWarp, T> op{};
+  op.x = {x, static_cast<cuda::Type>(t)};
+  op.header = {static_cast<cuda::Type>(t), 1, n, 0, 0, 0, eps, grid_width(t, eps, 0)};
+  return write_stream<T>(op, n, capacity ? capacity : compress_bound(t, n), order);
+}
+
+template <class T>
+Emulated emulated_combine(Combine op, const Stream& a, const Stream& b, Order order, std::size_t capacity) {
+  const Info info = info_of(a);
+  if (capacity == 0) capacity = combine_bound(info.type, info.count);
+  if (op == Combine::add || op == Combine::subtract) {
+    cuda::AddStreams<EmulatedWarp, T> sum{};
+    sum.a = ref(a);
+    sum.b = ref(b);
+    sum.count = info.count;
+    sum.negate = op == Combine::subtract;
+    return write_stream<T>(sum, info.count, capacity, order);
+  }
+  cuda::Select<EmulatedWarp, T> select{};
+  select.a = ref(a);
+  select.b = ref(b);
+  select.count = info.count;
+  select.maximum = op == Combine::max;
+  return write_stream<T>(select, info.count, capacity, order);
+}
+
+template <class T>
+Emulated emulated_add_values(const Stream& a, const void* x, std::size_t n, bool two_kernels, Order order,
+                             std::size_t capacity) {
+  const Info info = info_of(a);
+  const auto type = static_cast<cuda::Type>(info.type);
+  cuda::AddValues<EmulatedWarp, T> sum{};
+  std::vector<cuda::Code<T>> codes(n);
+  if (two_kernels) {
+    cuda::Quantise<EmulatedWarp, T> q{};
+    q.x = {x, type};
+    q.count = n;
+    q.eps = info.eps;
+    q.width = info.width;
+    q.q = codes.data();
+    run_groups<T>(q, n, order, [](cuda::Control*) { return cuda::u64{0}; });
+    sum.quantised = codes.data();
+  }
+  sum.a = ref(a);
+  sum.x = {x, type};
+  sum.count = n;
+  return write_stream<T>(sum, n, capacity ? capacity : combine_bound(info.type, n), order);
+}
+
+template <class T>
+cuda::Outcome emulated_decompress(const Stream& a, void* y, std::size_t n, std::uint32_t divisor, Order order) {
+  cuda::Decompress<EmulatedWarp, T> op{};
+  op.s = ref(a);
+  op.y = y;
+  op.type = a.size() > 5 ? static_cast<cuda::Type>(static_cast<std::uint8_t>(a[5])) : cuda::Type::f32;
+  op.count = n;
+  op.divisor = divisor;
+  return static_cast<cuda::Outcome>(run_groups<T>(op, n, order, [](cuda::Control*) { return cuda::u64{0}; }).outcome);
+}
+
+template <class T>
+void emulated_range(Type t, const void* x, std::size_t n, double* lo, double* hi) {
+  cuda::u64 most[2] = {};
+  run_groups<T>(cuda::Range<EmulatedWarp, T>{{x, static_cast<cuda::Type>(t)}, n, most}, n, {},
+                [](cuda::Control*) { return cuda::u64{0}; });
+  *lo = most[0] ? cuda::unordered(~most[0]) : std::numeric_limits<double>::infinity();
+  *hi = most[1] ? cuda::unordered(most[1]) : -std::numeric_limits<double>::infinity();
+}
+
+std::vector<std::uint64_t> emulated_offsets(const std::vector<std::uint64_t>& sums, std::uint64_t seed) {
+  std::vector<std::uint64_t> offsets(sums.size()), descriptors(sums.size());
+  Turns::run(static_cast<int>(sums.size()), seed, [&](int i) {
+    const auto k = static_cast<std::size_t>(i);
+    offsets[k] = cuda::look_back<EmulatedWarp>(descriptors.data(), k, sums[k]);
+  });
+  return offsets;
+}
+
+template Emulated emulated_compress<float>(Type, const void*, std::size_t, double, Order, std::size_t);
+template Emulated emulated_compress<double>(Type, const void*, std::size_t, double, Order, std::size_t);
+template Emulated emulated_combine<float>(Combine, const Stream&, const Stream&, Order, std::size_t);
+template Emulated emulated_combine<double>(Combine, const Stream&, const Stream&, Order, std::size_t);
+template Emulated emulated_add_values<float>(const Stream&, const void*, std::size_t, bool, Order, std::size_t);
+template Emulated emulated_add_values<double>(const Stream&, const void*, std::size_t, bool, Order, std::size_t);
+template cuda::Outcome emulated_decompress<float>(const Stream&, void*, std::size_t, std::uint32_t, Order);
+template cuda::Outcome emulated_decompress<double>(const Stream&, void*, std::size_t, std::uint32_t, Order);
+template void emulated_range<float>(Type, const void*, std::size_t, double*, double*);
+template void emulated_range<double>(Type, const void*, std::size_t, double*, double*);
+
+}  // namespace stretto::codec

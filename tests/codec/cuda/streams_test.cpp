@@ -1,0 +1,144 @@
+// The kernels' own logic, on emulated warps, gives the reference's bytes: compression, decompression, sums, minima and maxima, for all inputs
+// of this directory's other tests.
+#include <cstring>
+#include <limits>
+
+#include "../inputs.hpp"
+#include "emulated.hpp"
+
+namespace stretto::codec {
+namespace {
+
+using cuda::Outcome;
+
+template <class T>
+class CudaStreams : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(CudaStreams, Types);
+
+// Where two streams differ, for a message.
+std::string difference(const Stream& a, const Stream& b) {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    if (a[i] != b[i])
+      return "byte " + std::to_string(i) + " of " + std::to_string(a.size()) + " and " + std::to_string(b.size());
+  return "lengths " + std::to_string(a.size()) + " and " + std::to_string(b.size());
+}
+
+void expect_same(const Emulated& got, const Stream& expected, const std::string& what) {
+  ASSERT_EQ(got.outcome, Outcome::ok) << what;
+  ASSERT_TRUE(got.stream == expected) << what << ": " << difference(got.stream, expected);
+}
+
+template <class T>
+void expect_same_values(const Stream& s, const std::string& what, std::uint32_t divisor) {
+  const auto expected = decoded<T>(s, with(Isa::reference), divisor);
+  std::vector<T> got(expected.size());
+  ASSERT_EQ(emulated_decompress<T>(s, got.data(), got.size(), divisor), Outcome::ok) << what;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_EQ(std::memcmp(&got[i], &expected[i], sizeof(T)), 0)
+        << what << ", divisor " << divisor << ", value " << i << ": " << got[i] << " instead of " << expected[i];
+}
+
+TYPED_TEST(CudaStreams, CompressionGivesTheReferencesBytes) {
+  using T = TypeParam;
+  for (const auto& in : inputs<T>()) {
+    const Stream expected = compressed(in.x, in.eps, with(Isa::reference));
+    expect_same(emulated_compress<T>(type_of<T>(), in.x.data(), in.x.size(), in.eps), expected, in.name);
+  }
+}
+
+TYPED_TEST(CudaStreams, UnalignedValuesCompressAlike) {
+  using T = TypeParam;
+  for (const auto& in : inputs<T>()) {
+    std::vector<T> moved(in.x.size() + 1);
+    std::memcpy(moved.data() + 1, in.x.data(), in.x.size() * sizeof(T));
+    const Stream expected = compressed(in.x, in.eps, with(Isa::reference));
+    expect_same(emulated_compress<T>(type_of<T>(), moved.data() + 1, in.x.size(), in.eps), expected, in.name);
+  }
+}
+
+TYPED_TEST(CudaStreams, DecompressionGivesTheReferencesBits) {
+  using T = TypeParam;
+  for (const auto& in : inputs<T>()) {
+    const Stream s = compressed(in.x, in.eps, with(Isa::reference));
+    for (const std::uint32_t divisor : {1u, 3u}) expect_same_values<T>(s, in.name, divisor);
+  }
+}
+
+TYPED_TEST(CudaStreams, SumsAndDifferencesGiveTheReferencesBytes) {
+  using T = TypeParam;
+  const double eps = 1e-3;
+  const auto x = summands<T>(2 * 1024 + 77, eps, 12, 5);
+  std::vector<Stream> s;
+  for (const auto& v : x) s.push_back(compressed(v, eps, with(Isa::reference)));
+  for (std::size_t i = 0; i < s.size(); ++i)
+    for (std::size_t j = i; j < s.size(); ++j) {
+      const std::string what = std::to_string(i) + " and " + std::to_string(j);
+      for (const Combine op : {Combine::add, Combine::subtract}) {
+        const Stream sum = combined(op, s[i], s[j], with(Isa::reference));
+        expect_same(emulated_combine<T>(op, s[i], s[j]), sum, what);
+        if (j % 3 == 0) expect_same_values<T>(sum, what, j % 2 ? 7 : 1);
+      }
+    }
+}
+
+TYPED_TEST(CudaStreams, LongSumsOfSumsGiveTheReferencesBytes) {
+  using T = TypeParam;
+  const double eps = 1e-3;
+  const auto x = summands<T>(1024 + 500, eps, 12, 6);
+  Stream sum = compressed(x[0], eps, with(Isa::reference));
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    const Stream one = compressed(x[i], eps, with(Isa::reference));
+    for (const Combine op : {Combine::min, Combine::max})
+      expect_same(emulated_combine<T>(op, sum, one), combined(op, sum, one, with(Isa::reference)), std::to_string(i));
+    const Stream next = combined(i % 4 == 3 ? Combine::subtract : Combine::add, sum, one, with(Isa::reference));
+    expect_same(emulated_combine<T>(i % 4 == 3 ? Combine::subtract : Combine::add, sum, one), next, std::to_string(i));
+    expect_same(emulated_combine<T>(Combine::add, next, next), combined(Combine::add, next, next, with(Isa::reference)),
+                "twice");
+    expect_same_values<T>(next, std::to_string(i), 1);
+    expect_same_values<T>(next, std::to_string(i), static_cast<std::uint32_t>(i + 1));
+    sum = next;
+  }
+}
+
+TYPED_TEST(CudaStreams, FusedSumsGiveTheReferencesBytes) {
+  using T = TypeParam;
+  const double eps = 1e-3;
+  const auto x = summands<T>(2 * 1024 + 77, eps, 12, 7);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Stream a = compressed(x[i], eps, with(Isa::reference));
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      const std::string what = std::to_string(i) + " and " + std::to_string(j);
+      const Stream sum = with_values(a, x[j].data(), x[j].size(), with(Isa::reference));
+      expect_same(emulated_add_values<T>(a, x[j].data(), x[j].size(), false), sum, what);
+      if ((i + j) % 3 == 0) expect_same(emulated_add_values<T>(a, x[j].data(), x[j].size(), true), sum, what);
+    }
+  }
+}
+
+TYPED_TEST(CudaStreams, MinimaAndMaximaGiveTheReferencesBytes) {
+  using T = TypeParam;
+  const double eps = 1e-3;
+  const auto x = summands<T>(1024 + 77, eps, 12, 8);
+  std::vector<Stream> s;
+  for (const auto& v : x) s.push_back(compressed(v, eps, with(Isa::reference)));
+  for (std::size_t i = 0; i < s.size(); ++i)
+    for (std::size_t j = 0; j < s.size(); ++j)
+      for (const Combine op : {Combine::min, Combine::max})
+        expect_same(emulated_combine<T>(op, s[i], s[j]), combined(op, s[i], s[j], with(Isa::reference)),
+                    std::to_string(i) + " and " + std::to_string(j));
+}
+
+TYPED_TEST(CudaStreams, RangeIsTheHosts) {
+  using T = TypeParam;
+  for (const auto& in : inputs<T>()) {
+    double lo = 0, hi = 0, got_lo = 1, got_hi = 1;
+    ASSERT_EQ(value_range(type_of<T>(), in.x.data(), in.x.size(), &lo, &hi), Status::ok);
+    emulated_range<T>(type_of<T>(), in.x.data(), in.x.size(), &got_lo, &got_hi);
+    EXPECT_EQ(got_lo, lo) << in.name;
+    EXPECT_EQ(got_hi, hi) << in.name;
+  }
+}
+
+}  // namespace
+}  // namespace stretto::codec

@@ -1,0 +1,73 @@
+// Blocks that share a stream and wait for one another's tiles, run in orders that no hardware would choose.
+#include "../inputs.hpp"
+#include "emulated.hpp"
+
+namespace stretto::codec {
+namespace {
+
+using cuda::Outcome;
+
+TEST(CudaTiles, LookBackFindsEveryOffsetInAnyOrder) {
+  Random r(3);
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    std::vector<std::uint64_t> sums(1 + r.below(80)), expected;
+    std::uint64_t at = 0;
+    for (auto& s : sums) {
+      s = r.below(4) ? r.below(1000) : std::uint64_t{1} << 50;
+      expected.push_back(at);
+      at += s;
+    }
+    ASSERT_EQ(emulated_offsets(sums, seed), expected) << "seed " << seed;
+  }
+}
+
+TEST(CudaTiles, AnyOrderOfBlocksGivesTheSameBytes) {
+  const double eps = 1e-3;
+  const auto x = summands<float>(64 * 1024 + 999, eps, 9, 11);
+  const auto compressed_of = [&](std::size_t k) { return compressed(x[k], eps, with(Isa::reference)); };
+  const Stream a = compressed_of(0), b = compressed_of(8), sum = combined(Combine::add, a, b, with(Isa::reference));
+  for (const int blocks : {2, 7})
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      const Order order{blocks, seed};
+      const auto& v = x[8];
+      const Emulated c = emulated_compress<float>(Type::f32, v.data(), v.size(), eps, order);
+      ASSERT_TRUE(c.outcome == Outcome::ok && c.stream == b) << blocks << " blocks, seed " << seed;
+      const Emulated s = emulated_combine<float>(Combine::add, a, b, order);
+      ASSERT_TRUE(s.outcome == Outcome::ok && s.stream == sum) << blocks << " blocks, seed " << seed;
+      const Emulated f = emulated_add_values<float>(a, v.data(), v.size(), false, order);
+      ASSERT_TRUE(f.outcome == Outcome::ok && f.stream == sum) << blocks << " blocks, seed " << seed;
+    }
+}
+
+// Values whose codes make the sum's bound exceed 32 bits, which is known only when all groups have been seen.
+TEST(CudaTiles, SumsThatTurnOutWideAreDoneAgainByOneBlock) {
+  const std::size_t n = 20 * 1024 + 5;
+  std::vector<float> x(n, 1.0f), y(n, 1.0f);
+  x[100] = 3e6f;
+  y[n - 2000] = 3e6f;
+  const double eps = 1e-3;
+  const Stream a = compressed(x, eps, with(Isa::reference)), sum = with_values(a, y.data(), n, with(Isa::reference));
+  ASSERT_GT(info_of(sum).code_bound, std::uint64_t{0x7fffffff});
+  for (std::uint64_t seed = 0; seed <= 4; ++seed) {
+    const Emulated f = emulated_add_values<float>(a, y.data(), n, false, {seed ? 5 : 1, seed});
+    ASSERT_EQ(f.outcome, Outcome::ok);
+    ASSERT_TRUE(f.stream == sum) << "seed " << seed;
+  }
+}
+
+TEST(CudaTiles, AnOutputThatIsTooSmallIsReportedAndNotExceeded) {
+  for (const auto& in : inputs<float>()) {
+    const Stream expected = compressed(in.x, in.eps, with(Isa::reference));
+    const std::size_t body = cuda::layout_of(in.x.size()).body;
+    if (expected.size() == body) continue;
+    for (const std::size_t capacity : {body, (body + expected.size()) / 2, expected.size() - 1}) {
+      const Emulated e = emulated_compress<float>(Type::f32, in.x.data(), in.x.size(), in.eps, {2, 9}, capacity);
+      EXPECT_EQ(e.outcome, Outcome::buffer_too_small) << in.name;
+    }
+    const Emulated e = emulated_compress<float>(Type::f32, in.x.data(), in.x.size(), in.eps, {}, expected.size());
+    EXPECT_TRUE(e.outcome == Outcome::ok && e.stream == expected) << in.name;
+  }
+}
+
+}  // namespace
+}  // namespace stretto::codec

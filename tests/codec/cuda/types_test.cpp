@@ -1,0 +1,87 @@
+// Halves as inputs and outputs and every width of planes.
+#include <cmath>
+#include <cstring>
+
+#include "../inputs.hpp"
+#include "codec/cuda/number.hpp"
+#include "codec/half.hpp"
+#include "emulated.hpp"
+
+namespace stretto::codec {
+namespace {
+
+using cuda::Outcome;
+
+TEST(CudaTypes, AllHalvesWidenAndRoundAsOnTheHost) {
+  for (std::uint32_t h = 0; h < 65536; ++h) {
+    const auto b = static_cast<std::uint16_t>(h);
+    ASSERT_EQ(cuda::bits_of(cuda::widen_f16(b)), cuda::bits_of(widen_f16(b))) << h;
+    ASSERT_EQ(cuda::bits_of(cuda::widen_bf16(b)), cuda::bits_of(widen_bf16(b))) << h;
+  }
+  Random r(1);
+  for (int i = 0; i < 300000; ++i) {
+    const float x = cuda::float_of(static_cast<std::uint32_t>(r.bits()));
+    ASSERT_EQ(cuda::round_f16(x), round_f16(x)) << x;
+    ASSERT_EQ(cuda::round_bf16(x), round_bf16(x)) << x;
+  }
+}
+
+TEST(CudaTypes, HalvesGiveTheReferencesBytesAndValues) {
+  Random r(2);
+  for (const Type t : {Type::f16, Type::bf16})
+    for (const bool any : {false, true})
+      for (const std::size_t n : {std::size_t{4096}, std::size_t{3333}}) {
+        std::vector<std::uint16_t> x(n), expected(n), got(n);
+        for (auto& v : x) {
+          const float f = static_cast<float>(r.symmetric());
+          v = any ? static_cast<std::uint16_t>(r.bits()) : t == Type::f16 ? round_f16(f) : round_bf16(f);
+        }
+        const Stream s = compress_raw(t, x.data(), n, 1e-2, with(Isa::reference));
+        const Emulated e = emulated_compress<float>(t, x.data(), n, 1e-2);
+        ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s);
+        ASSERT_EQ(decompress(s, expected.data(), n, with(Isa::reference)), Status::ok);
+        ASSERT_EQ(emulated_decompress<float>(s, got.data(), n), Outcome::ok);
+        ASSERT_EQ(got, expected);
+        const Emulated f = emulated_add_values<float>(s, x.data(), n, false);
+        ASSERT_TRUE(f.outcome == Outcome::ok && f.stream == with_values(s, x.data(), n, with(Isa::reference)));
+      }
+}
+
+// Sums of powers of two reach every width of planes, 0 to 64, with each predictor.
+template <class T>
+void every_width() {
+  Random r(4);
+  for (int bits = 0; bits <= 50; ++bits)
+    for (int kind = 0; kind < 4; ++kind) {
+      const double most = std::ldexp(1.0, sizeof(T) == 4 && bits > 29 ? 29 : bits);
+      std::vector<T> x(1024 + 50);
+      double slope = 0, at = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double v = r.symmetric() * most;
+        slope = slope * 0.5 + v;
+        at = at * 0.5 + slope;
+        x[i] = static_cast<T>(kind == 0 ? std::fabs(v) : kind == 1 ? v : kind == 2 ? slope : at);
+      }
+      const Stream s = compressed(x, 0.5, with(Isa::reference));
+      const Emulated e = emulated_compress<T>(type_of<T>(), x.data(), x.size(), 0.5);
+      ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s) << bits << " bits, kind " << kind;
+      // Doubling widens codes by a bit at a time, beyond what compression gives.
+      Stream sum = s;
+      for (int k = 0; k < (sizeof(T) == 4 ? 8 : 12) && bits % 4 == 1; ++k) {
+        const Stream next = combined(Combine::add, sum, sum, with(Isa::reference));
+        const Emulated twice = emulated_combine<T>(Combine::add, sum, sum);
+        ASSERT_TRUE(twice.outcome == Outcome::ok && twice.stream == next) << bits << " bits, doubled " << k;
+        sum = next;
+      }
+      std::vector<T> got(x.size());
+      ASSERT_EQ(emulated_decompress<T>(sum, got.data(), got.size()), Outcome::ok);
+      ASSERT_EQ(got, decoded<T>(sum, with(Isa::reference))) << bits << " bits, kind " << kind;
+    }
+}
+TEST(CudaTypes, EveryWidthGivesTheReferencesBytes) {
+  every_width<float>();
+  every_width<double>();
+}
+
+}  // namespace
+}  // namespace stretto::codec
