@@ -3,7 +3,8 @@ MPI ?= auto
 export MPI
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-exhaustive bench setup build asan tsan format tidy clean
+# gpu-all: everything that a GPU is needed for, in one go.
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-exhaustive bench setup build asan tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -23,6 +24,18 @@ bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 
 bench-%: ## run one benchmark: bench-codec, bench-ratio, bench-hosts, ...
 	@scripts/bench $* -- $(ARGS)
+
+gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)
+	@scripts/gpu build
+
+gpu-test: ## on a GPU: exactness against the host, compute-sanitizer
+	@scripts/gpu test
+
+gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields
+	@scripts/gpu bench
+
+gpu-all: ## on a GPU: build, test and time everything, within 8 minutes
+	@scripts/gpu all
 
 setup: ## install what is missing: system packages, Python tools, an MPI
 	@scripts/setup test

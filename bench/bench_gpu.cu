@@ -1,0 +1,259 @@
+// Times the codec on a GPU: every operation over sizes, bounds and fields (tiled), with the bytes that it must move and the fraction of the
+// copy bandwidth measured in the same run. Prints rows of JSON.
+//
+// usage: bench_gpu [--data DIRECTORY] [--most BYTES] [--seconds LIMIT]
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "stretto/stretto_cuda.h"
+
+namespace {
+
+[[noreturn]] void stop(const std::string& what) {
+  std::fprintf(stderr, "bench_gpu: %s\n", what.c_str());
+  std::exit(1);
+}
+void must(cudaError_t e, const char* what) {
+  if (e != cudaSuccess) stop(std::string(what) + ": " + cudaGetErrorString(e));
+}
+void must(stretto_status s, const char* what) {
+  if (s != STRETTO_OK) stop(std::string(what) + ": " + stretto_message());
+}
+void* device(std::size_t bytes) {
+  void* p = nullptr;
+  must(cudaMalloc(&p, std::max<std::size_t>(bytes, 256)), "cudaMalloc");
+  return p;
+}
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+// Seconds of one call, the median of `repeats`, each between two events.
+template <class F>
+double seconds(cudaStream_t stream, int repeats, F call) {
+  cudaEvent_t begin, end;
+  must(cudaEventCreate(&begin), "event");
+  must(cudaEventCreate(&end), "event");
+  for (int i = 0; i < 2; ++i) call();
+  std::vector<double> t;
+  for (int i = 0; i < repeats; ++i) {
+    must(cudaEventRecord(begin, stream), "event");
+    call();
+    must(cudaEventRecord(end, stream), "event");
+    must(cudaEventSynchronize(end), "event");
+    float ms = 0;
+    must(cudaEventElapsedTime(&ms, begin, end), "event");
+    t.push_back(ms * 1e-3);
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  std::nth_element(t.begin(), t.begin() + repeats / 2, t.end());
+  return t[static_cast<std::size_t>(repeats / 2)];
+}
+
+int repeats_for(std::size_t bytes) {
+  return bytes >= std::size_t{1} << 30 ? 5 : bytes >= std::size_t{1} << 26 ? 11 : 41;
+}
+
+// Buffers for up to `most` bytes of float32.
+class Bench {
+ public:
+  Bench(std::size_t most, double limit) : most_(most), limit_(limit), start_(Clock::now()) {
+    must(cudaStreamCreate(&stream_), "stream");
+    const std::size_t n = most / 4, stream_bytes = stretto_compress_bound(STRETTO_F32, n) + 4096;
+    x_ = static_cast<float*>(device(most));
+    y_ = static_cast<float*>(device(most));
+    out_bytes_ = stream_bytes + stream_bytes / 8;
+    a_ = device(out_bytes_);
+    b_ = device(out_bytes_);
+    out_ = device(out_bytes_);
+    codes_ = device(most);
+    range_ = static_cast<double*>(device(64));
+    std::size_t workspace = 0;
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+      std::size_t bytes = 0;
+      must(stretto_cuda_workspace(static_cast<stretto_cuda_operation>(op), STRETTO_F32, n, &bytes), "workspace");
+      workspace = std::max(workspace, bytes);
+    }
+    call_.workspace = device(workspace);
+    call_.workspace_bytes = workspace;
+    call_.result = static_cast<stretto_cuda_result*>(device(64));
+    call_.stream = stream_;
+    copy_ = 2 * static_cast<double>(most) / seconds(stream_, 5, [&] {
+              must(cudaMemcpyAsync(y_, x_, most, cudaMemcpyDeviceToDevice, stream_), "copy");
+            });
+    std::printf("{\"op\": \"copy\", \"bytes\": %zu, \"gbs_moved\": %.1f}\n", most, copy_ * 1e-9);
+  }
+  bool in_time() const { return since(start_) < limit_; }
+
+  // Tiles a field over the whole of the input.
+  void load(const std::vector<float>& field) {
+    const std::size_t n = most_ / 4;
+    for (std::size_t at = 0; at < n; at += field.size())
+      must(cudaMemcpy(x_ + at, field.data(), 4 * std::min(field.size(), n - at), cudaMemcpyHostToDevice), "copy");
+  }
+
+  void rows(const std::string& name, double rel, double eps, std::size_t bytes) {
+    const std::size_t n = bytes / 4;
+    const double raw = static_cast<double>(bytes);
+    const auto result = [&] {
+      stretto_cuda_result r;
+      must(cudaStreamSynchronize(stream_), "synchronise");
+      must(cudaMemcpy(&r, call_.result, sizeof r, cudaMemcpyDeviceToHost), "copy");
+      if (r.status) stop(name + ": " + stretto_status_name(static_cast<stretto_status>(r.status)));
+      return static_cast<double>(r.bytes);
+    };
+    // `moved(result)`: bytes that must be read and written at least.
+    const auto row = [&](const char* op, auto call, auto moved) {
+      const double t = seconds(stream_, repeats_for(bytes), [&] { must(call(), op); });
+      const double bytes_moved = moved(result());
+      std::printf(
+          "{\"op\": \"%s\", \"field\": \"%s\", \"rel\": %g, \"bytes\": %zu, \"us\": %.2f, \"gbs\": %.1f, \"moved\": "
+          "%.0f, "
+          "\"of_copy\": %.3f, \"ratio\": %.2f}\n",
+          op, name.c_str(), rel, bytes, t * 1e6, raw / t * 1e-9, bytes_moved, bytes_moved / t / copy_,
+          raw / stream_bytes_);
+    };
+    must(stretto_compress_on_stream(STRETTO_F32, x_, n, eps, a_, out_bytes_, &call_), "compress");
+    stream_bytes_ = result();
+    must(cudaMemcpy(b_, a_, static_cast<std::size_t>(stream_bytes_), cudaMemcpyDeviceToDevice), "copy");
+    const double s = stream_bytes_;
+    const auto room = static_cast<std::size_t>(s);
+    const auto combine = [&](stretto_cuda_operation op) {
+      return stretto_combine_on_stream(op, STRETTO_F32, a_, room, b_, room, n, out_, out_bytes_, &call_);
+    };
+    row(
+        "compress", [&] { return stretto_compress_on_stream(STRETTO_F32, x_, n, eps, out_, out_bytes_, &call_); },
+        [&](double out) { return raw + out; });
+    row(
+        "decompress", [&] { return stretto_decompress_on_stream(STRETTO_F32, a_, room, y_, n, 1, &call_); },
+        [&](double) { return s + raw; });
+    row(
+        "add", [&] { return combine(STRETTO_CUDA_ADD); }, [&](double out) { return 2 * s + out; });
+    row(
+        "add_values",
+        [&] { return stretto_add_values_on_stream(STRETTO_F32, a_, room, x_, n, out_, out_bytes_, &call_); },
+        [&](double out) { return s + raw + out; });
+    row(
+        "quantise", [&] { return stretto_quantise_on_stream(STRETTO_F32, x_, n, eps, codes_, &call_); },
+        [&](double) { return 2 * raw; });
+    row(
+        "add_codes",
+        [&] { return stretto_add_codes_on_stream(STRETTO_F32, a_, room, codes_, x_, n, out_, out_bytes_, &call_); },
+        [&](double out) { return s + raw + out; });
+    row(
+        "min", [&] { return combine(STRETTO_CUDA_MIN); }, [&](double out) { return 2 * s + out; });
+    row(
+        "range", [&] { return stretto_value_range_on_stream(STRETTO_F32, x_, n, range_, &call_); },
+        [&](double) { return raw; });
+  }
+
+  // The caller's time to enqueue a call, and the device's from one call to the next, for 64 KB.
+  void launches() {
+    const std::size_t n = 1 << 14;
+    const int calls = 2000;
+    const auto enqueue = [&] {
+      for (int i = 0; i < calls; ++i)
+        must(stretto_compress_on_stream(STRETTO_F32, x_, n, 1e-3, out_, out_bytes_, &call_), "compress");
+    };
+    enqueue();
+    must(cudaStreamSynchronize(stream_), "synchronise");
+    const auto begin = Clock::now();
+    enqueue();
+    const double host = since(begin);
+    must(cudaStreamSynchronize(stream_), "synchronise");
+    std::printf("{\"op\": \"launch\", \"bytes\": %zu, \"host_us\": %.2f, \"us\": %.2f}\n", 4 * n, host / calls * 1e6,
+                since(begin) / calls * 1e6);
+  }
+
+ private:
+  std::size_t most_, out_bytes_ = 0;
+  double limit_, copy_ = 0, stream_bytes_ = 1;
+  Clock::time_point start_;
+  cudaStream_t stream_ = nullptr;
+  float *x_, *y_;
+  void *a_, *b_, *out_, *codes_;
+  double* range_;
+  stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
+};
+
+struct Field {
+  std::string name;
+  std::vector<float> x;
+  double range;
+};
+
+std::vector<Field> fields(const std::string& data) {
+  std::vector<Field> all;
+  if (std::filesystem::is_directory(data))
+    for (const auto& e : std::filesystem::directory_iterator(data)) {
+      if (e.path().extension() != ".f32") continue;
+      Field f{e.path().stem().string(), std::vector<float>(std::filesystem::file_size(e.path()) / 4), 0};
+      std::ifstream(e.path(), std::ios::binary)
+          .read(reinterpret_cast<char*>(f.x.data()), static_cast<std::streamsize>(4 * f.x.size()));
+      all.push_back(std::move(f));
+    }
+  if (all.empty()) {  // a random walk, where there are no fields
+    Field f{"walk", std::vector<float>(std::size_t{1} << 22), 0};
+    std::uint64_t state = 1;
+    float at = 0;
+    for (float& v : f.x) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      v = at += static_cast<float>(state >> 40) * 0x1p-24f - 0.5f;
+    }
+    all.push_back(std::move(f));
+  }
+  for (Field& f : all) {
+    double lo = 0, hi = 0;
+    must(stretto_value_range(STRETTO_F32, f.x.data(), f.x.size(), &lo, &hi), "range");
+    f.range = hi > 1e19 ? 30 : hi > lo ? hi - lo : 1;  // fills: a range like that of the rest
+  }
+  std::sort(all.begin(), all.end(), [](const Field& a, const Field& b) { return a.name < b.name; });
+  return all;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::string data;
+  std::size_t most = std::size_t{4} << 30;
+  double limit = 240;
+  for (int i = 1; i + 1 < count; i += 2) {
+    const std::string name = arguments[i];
+    if (name == "--data")
+      data = arguments[i + 1];
+    else if (name == "--most")
+      most = std::strtoull(arguments[i + 1], nullptr, 10);
+    else if (name == "--seconds")
+      limit = std::atof(arguments[i + 1]);
+    else
+      stop("unknown option " + name);
+  }
+  must(stretto_cuda_available(), "no GPU");
+  cudaDeviceProp properties;
+  must(cudaGetDeviceProperties(&properties, 0), "properties");
+  std::printf("{\"device\": \"%s\", \"multiprocessors\": %d}\n", properties.name, properties.multiProcessorCount);
+  Bench bench(most, limit);
+  const auto all = fields(data);
+  // Every field at 256 MB; then all sizes of the first, as long as time lasts.
+  for (const Field& f : all) {
+    bench.load(f.x);
+    for (const double rel : {1e-2, 1e-3, 1e-4})
+      if (bench.in_time()) bench.rows(f.name, rel, rel * f.range, std::min(most, std::size_t{256} << 20));
+  }
+  bench.load(all.front().x);
+  bench.launches();
+  for (std::size_t bytes = 4096; bytes <= most; bytes *= 4)
+    for (const double rel : {1e-2, 1e-3, 1e-4})
+      if (bench.in_time()) bench.rows(all.front().name, rel, rel * all.front().range, bytes);
+  if (!bench.in_time()) std::fprintf(stderr, "bench_gpu: out of time after %.0f s; rows are missing\n", limit);
+}

@@ -1,0 +1,58 @@
+# The CUDA plugin and the programs that need a GPU, where an nvcc is found: on the PATH, in CUDA's usual place, or CUDA's wheels in .venv. They are built by
+# `make gpu` (targets stretto_cuda, gpu_check, bench_gpu), not by default: no machine needs CUDA to build stretto. nvcc is called
+# directly, since CMake's own support of CUDA does not know the wheels.
+include(GNUInstallDirs)
+file(GLOB _wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/bin)
+find_program(STRETTO_NVCC nvcc HINTS ${_wheels} PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
+set(STRETTO_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Architectures of the plugin's machine code; PTX is that of the first")
+
+# Nothing may change a bit: no contraction; denormals, division and square roots are exact by default.
+set(STRETTO_NVCC_FLAGS -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include)
+
+# stretto_nvcc_object(RESULT file.cu [FLAGS ...]): a variable RESULT with the object that nvcc makes of it.
+function(stretto_nvcc_object result file)
+  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(file ${file} ABSOLUTE)
+  set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
+  add_custom_command(OUTPUT ${object} DEPENDS ${file}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
+    COMMAND ${STRETTO_NVCC} ${STRETTO_NVCC_FLAGS} ${ARGN} -Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden
+            -MD -MF ${object}.d -MT ${object} -c ${file} -o ${object}
+    DEPFILE ${object}.d COMMENT "nvcc ${name}.cu" VERBATIM)
+  set(${result} ${object} PARENT_SCOPE)
+endfunction()
+
+# stretto_cuda_plugin(NAME files ...): the library NAME (libNAME.so), for every architecture; installed beside libstretto if it was built.
+function(stretto_cuda_plugin target)
+  foreach(architecture IN LISTS STRETTO_CUDA_ARCHITECTURES)
+    list(APPEND code -gencode arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  list(GET STRETTO_CUDA_ARCHITECTURES 0 first)
+  list(APPEND code -gencode arch=compute_${first},code=compute_${first})
+  foreach(file IN LISTS ARGN)
+    stretto_nvcc_object(object ${file} -t0 ${code})
+    list(APPEND objects ${object})
+  endforeach()
+  set(library ${CMAKE_BINARY_DIR}/cuda/lib${target}.so)
+  add_custom_command(OUTPUT ${library} DEPENDS ${objects}
+    COMMAND ${STRETTO_NVCC} -shared -cudart static ${objects} -o ${library} COMMENT "link lib${target}.so" VERBATIM)
+  add_custom_target(${target} DEPENDS ${library})
+  install(FILES ${library} DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+endfunction()
+
+# stretto_cuda_program(NAME file.cu): a program that uses CUDA's runtime and stretto's functions on streams. It takes those from an archive, so
+# that it starts on a machine without an MPI, and finds the plugin beside itself.
+function(stretto_cuda_program target file)
+  if(NOT TARGET stretto_api_archive)
+    add_library(stretto_api_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:stretto_api>)
+  endif()
+  stretto_nvcc_object(object ${file})
+  set(program ${CMAKE_BINARY_DIR}/cuda/${target})
+  set(libraries $<TARGET_FILE:stretto_api_archive> $<TARGET_FILE:stretto_codec> $<TARGET_FILE:stretto_base> $<TARGET_FILE:fmt::fmt>)
+  if(TARGET hwy::hwy)
+    list(APPEND libraries -lhwy)
+  endif()
+  add_custom_command(OUTPUT ${program} DEPENDS ${object} stretto_api_archive stretto_codec stretto_base
+    COMMAND ${STRETTO_NVCC} -cudart static ${object} -o ${program} ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
+  add_custom_target(${target} DEPENDS ${program})
+endfunction()

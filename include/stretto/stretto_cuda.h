@@ -1,0 +1,118 @@
+/* stretto on a GPU: the codec's operations on device memory, enqueued on a CUDA stream.
+ *
+ * The kernels are in a plugin, libstretto_cuda.so, which is loaded when the first function here needs it: from the path in
+ * the environment variable STRETTO_CUDA_PLUGIN, else from beside libstretto, else from where the loader looks. Where
+ * there is no plugin or no device, every function returns STRETTO_UNSUPPORTED and stretto_message() says what was looked
+ * for; nothing else of stretto changes.
+ *
+ * Rules that hold for every ..._on_stream function:
+ *  - It enqueues and returns. One kernel does the work, behind a memset of a part of the workspace; there is no
+ *    allocation and no wait in it, so that it may be captured in a CUDA graph.
+ *  - The status that it returns is about its arguments. How the work ended lands in call.result, in stream order.
+ *  - Bytes are those of the functions of stretto.h, bit for bit, for every input. A checksum is neither written nor verified.
+ *  - Types: F32, F64, F16 and BF16; others give STRETTO_UNSUPPORTED.
+ *  - Streams lie at multiples of 8 bytes, values at multiples of their size (16 bytes is fastest). Input and output do not
+ *    overlap. The length given for a stream is what may be read of it; the stream itself says how long it is.
+ *  - Pointers must be ones that the device can use; detection says so (stretto_cuda_memory), and can be overridden.
+ *
+ * C99; does not include CUDA's headers: `stream` is a cudaStream_t, or NULL for the default stream. */
+#ifndef STRETTO_STRETTO_CUDA_H
+#define STRETTO_STRETTO_CUDA_H
+
+#include "stretto/stretto.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* STRETTO_OK if there are a plugin and a device. */
+STRETTO_API stretto_status stretto_cuda_available(void);
+
+typedef enum stretto_memory {
+  STRETTO_MEMORY_HOST = 0,    /* not known to CUDA */
+  STRETTO_MEMORY_DEVICE = 1,
+  STRETTO_MEMORY_MANAGED = 2,
+  STRETTO_MEMORY_PINNED = 3,  /* of the host, and usable by the device */
+  STRETTO_MEMORY_DETECT = 4   /* only for stretto_cuda_assume_memory */
+} stretto_memory;
+
+/* What kind of memory p is in, or is assumed to be in. */
+STRETTO_API stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind);
+
+/* From now on, in the whole process, take every pointer for one of this kind instead of asking CUDA; DETECT asks again. For memory that
+ * CUDA does not know by its address, and to save the question. Needs no plugin. */
+STRETTO_API stretto_status stretto_cuda_assume_memory(stretto_memory kind);
+
+/* In device memory, when the work has ended. */
+typedef struct stretto_cuda_result {
+  uint64_t bytes;  /* length of the stream written; 0 on failure and where no stream is written */
+  uint32_t status; /* a stretto_status: OK, BUFFER_TOO_SMALL, CORRUPT_STREAM, INCOMPATIBLE, OVERFLOW or UNSUPPORTED */
+  uint32_t zero;
+} stretto_cuda_result;
+
+typedef struct stretto_cuda_call {
+  size_t size;                      /* sizeof(stretto_cuda_call), set by the initialiser */
+  void* stream;                     /* cudaStream_t */
+  void* workspace;                  /* device memory, at a multiple of 16 bytes; its content means nothing, before or after */
+  size_t workspace_bytes;           /* at least stretto_cuda_workspace() */
+  stretto_cuda_result* result;      /* device memory, at a multiple of 8 bytes */
+  stretto_cuda_result* host_result; /* pinned host memory to which *result is copied in stream order, or NULL */
+} stretto_cuda_call;
+
+#define STRETTO_CUDA_CALL_INIT \
+  { sizeof(stretto_cuda_call), NULL, NULL, 0, NULL, NULL }
+
+typedef enum stretto_cuda_operation {
+  STRETTO_CUDA_COMPRESS = 0,
+  STRETTO_CUDA_DECOMPRESS = 1,
+  STRETTO_CUDA_ADD = 2,
+  STRETTO_CUDA_SUBTRACT = 3,
+  STRETTO_CUDA_MIN = 4,
+  STRETTO_CUDA_MAX = 5,
+  STRETTO_CUDA_ADD_VALUES = 6,
+  STRETTO_CUDA_ADD_CODES = 7,
+  STRETTO_CUDA_QUANTISE = 8,
+  STRETTO_CUDA_RANGE = 9
+} stretto_cuda_operation;
+
+/* Bytes of workspace for an operation on `count` values, on the current device. */
+STRETTO_API stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_type type, size_t count,
+                                                  size_t* bytes);
+
+/* stretto_compress: capacity of stretto_compress_bound() always suffices. */
+STRETTO_API stretto_status stretto_compress_on_stream(stretto_type type, const void* values, size_t count, double eps,
+                                                      void* out, size_t capacity, const stretto_cuda_call* call);
+
+/* stretto_decompress: `type` and `count` are the stream's (INCOMPATIBLE in the result otherwise); divisor >= 1. */
+STRETTO_API stretto_status stretto_decompress_on_stream(stretto_type type, const void* stream, size_t bytes,
+                                                        void* values, size_t count, uint32_t divisor,
+                                                        const stretto_cuda_call* call);
+
+/* stretto_stream_add, _subtract, _min, _max, as `operation` says: capacity of stretto_combine_bound() always suffices. */
+STRETTO_API stretto_status stretto_combine_on_stream(stretto_cuda_operation operation, stretto_type type, const void* a,
+                                                     size_t a_bytes, const void* b, size_t b_bytes, size_t count,
+                                                     void* out, size_t capacity, const stretto_cuda_call* call);
+
+/* stretto_stream_add_values: out = a + compress(values), in one pass. */
+STRETTO_API stretto_status stretto_add_values_on_stream(stretto_type type, const void* a, size_t a_bytes,
+                                                        const void* values, size_t count, void* out, size_t capacity,
+                                                        const stretto_cuda_call* call);
+
+/* The same in two kernels. The first finds the codes of values for bound eps: int32 each (int64 for F64), the smallest
+ * integer for values that have none. The second adds them, and `values` where there is no code, to a stream that was
+ * compressed with the same eps, and gives the bytes of stretto_add_values_on_stream. */
+STRETTO_API stretto_status stretto_quantise_on_stream(stretto_type type, const void* values, size_t count, double eps,
+                                                      void* codes, const stretto_cuda_call* call);
+STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, size_t a_bytes,
+                                                       const void* codes, const void* values, size_t count, void* out,
+                                                       size_t capacity, const stretto_cuda_call* call);
+
+/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value, +inf and -inf if there is none. */
+STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,
+                                                         double* range, const stretto_cuda_call* call);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

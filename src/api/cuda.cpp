@@ -1,0 +1,233 @@
+// The codec on the GPU under its C names: arguments are checked, the plugin does the rest.
+#include "stretto/stretto_cuda.h"
+
+#include <atomic>
+#include <cmath>
+
+#include "api/types.hpp"
+#include "codec/codec.hpp"
+#include "codec/cuda/loader.hpp"
+#include "codec/grid.hpp"
+
+using namespace stretto;
+namespace cuda = stretto::codec::cuda;
+using api::to_c;
+using cuda::Operation;
+
+static_assert(sizeof(stretto_cuda_result) == sizeof(cuda::Result));
+static_assert(int(STRETTO_CUDA_RANGE) == int(Operation::range) &&
+              int(STRETTO_CUDA_ADD_CODES) == int(Operation::add_codes));
+static_assert(int(STRETTO_MEMORY_PINNED) == int(cuda::MemoryKind::pinned));
+
+namespace {
+
+std::atomic<stretto_memory> assumed{STRETTO_MEMORY_DETECT};
+
+Status cuda_failed(const cuda::Plugin& p, int error) {
+  return fail(Status::internal, "CUDA error {}: {}", error, p.error_text(error));
+}
+
+Status memory_of(const cuda::Plugin& p, const void* pointer, cuda::MemoryKind* kind) {
+  const stretto_memory a = assumed.load(std::memory_order_relaxed);
+  if (a != STRETTO_MEMORY_DETECT) {
+    *kind = static_cast<cuda::MemoryKind>(a);
+    return Status::ok;
+  }
+  const int error = p.memory_kind(pointer, kind);
+  return error ? cuda_failed(p, error) : Status::ok;
+}
+
+// A call being checked: the first failure stays.
+class Call {
+ public:
+  Call(Operation operation, stretto_type type, std::size_t count, const stretto_cuda_call* call) : call_(call) {
+    arguments_.operation = operation;
+    arguments_.count = count;
+    if (!api::is_type(type)) {
+      status_ = fail(Status::invalid_argument, "type {} is no stretto_type", int(type));
+    } else if (type != STRETTO_F32 && type != STRETTO_F64 && type != STRETTO_F16 && type != STRETTO_BF16) {
+      status_ = fail(Status::unsupported, "type {} has no kernels on the GPU", api::type_name(type));
+    } else if (count > cuda::kMaxCount) {
+      status_ = fail(Status::invalid_argument, "count {} exceeds 2^48", count);
+    } else if (!call || call->size < sizeof(stretto_cuda_call)) {
+      status_ = fail(Status::invalid_argument, "call is {}", call ? "of another size" : "NULL");
+    } else {
+      status_ = cuda::find_plugin(&plugin_);
+    }
+    arguments_.type = static_cast<cuda::Type>(type);
+  }
+
+  cuda::Arguments& arguments() { return arguments_; }
+  std::size_t value_bytes() const { return codec::size_of(static_cast<codec::Type>(arguments_.type)); }
+
+  // The pointer is one that the device can use, at a multiple of `alignment`; `needed` false: NULL will do.
+  template <class T>
+  T* device(T* p, const char* what, std::size_t alignment, bool needed = true) {
+    if (status_ != Status::ok || (!p && !needed)) return p;
+    cuda::MemoryKind kind{};
+    if (!p)
+      status_ = fail(Status::invalid_argument, "{} is NULL", what);
+    else if (reinterpret_cast<std::uintptr_t>(p) % alignment)
+      status_ = fail(Status::invalid_argument, "{} is not at a multiple of {} bytes", what, alignment);
+    else if (status_ = memory_of(*plugin_, p, &kind); status_ == Status::ok && kind == cuda::MemoryKind::host)
+      status_ = fail(Status::invalid_argument, "{} is in host memory that the device cannot use", what);
+    return p;
+  }
+  cuda::StreamRef stream(const void* p, std::size_t bytes, const char* what) {
+    return {static_cast<const cuda::u8*>(device(p, what, 8)), bytes};
+  }
+  const void* values(const void* p) { return device(p, "values", value_bytes(), arguments_.count != 0); }
+  void output(void* out, std::size_t capacity) {
+    arguments_.out = static_cast<cuda::u8*>(device(out, "out", 8));
+    arguments_.capacity = capacity;
+    const std::uint64_t index = cuda::layout_of(arguments_.count).body;
+    if (status_ == Status::ok && capacity < index)
+      status_ =
+          fail(Status::buffer_too_small, "an output of {} bytes is too small for the index of {}", capacity, index);
+  }
+  void bound(double eps) {
+    arguments_.eps = eps;
+    if (status_ == Status::ok && !(std::isfinite(eps) && eps > 0))
+      status_ = fail(Status::invalid_bound, "the bound {} is not a positive finite number", eps);
+    if (status_ == Status::ok) arguments_.width = codec::grid_width(static_cast<codec::Type>(arguments_.type), eps, 0);
+  }
+  void require(bool holds, const char* what) {
+    if (status_ == Status::ok && !holds) status_ = fail(Status::invalid_argument, "{}", what);
+  }
+
+  stretto_status launch() {
+    if (status_ == Status::ok) {
+      arguments_.workspace = device(call_->workspace, "workspace", 16);
+      arguments_.result = reinterpret_cast<cuda::Result*>(device(call_->result, "result", 8));
+      arguments_.host_result = reinterpret_cast<cuda::Result*>(call_->host_result);
+      arguments_.stream = call_->stream;
+    }
+    std::uint64_t needed = 0;
+    if (status_ == Status::ok)
+      if (const int e = plugin_->workspace_bytes(arguments_.operation, arguments_.type, arguments_.count, &needed))
+        status_ = cuda_failed(*plugin_, e);
+    if (status_ == Status::ok && call_->workspace_bytes < needed)
+      status_ =
+          fail(Status::buffer_too_small, "a workspace of {} bytes is smaller than {}", call_->workspace_bytes, needed);
+    if (status_ == Status::ok)
+      if (const int e = plugin_->launch(arguments_)) status_ = cuda_failed(*plugin_, e);
+    return to_c(status_);
+  }
+
+ private:
+  const stretto_cuda_call* call_;
+  const cuda::Plugin* plugin_ = nullptr;
+  cuda::Arguments arguments_{};
+  Status status_ = Status::ok;
+};
+
+}  // namespace
+
+extern "C" {
+
+stretto_status stretto_cuda_available(void) {
+  const cuda::Plugin* p = nullptr;
+  return to_c(cuda::find_plugin(&p));
+}
+
+stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind) {
+  if (!kind) return to_c(fail(Status::invalid_argument, "kind is NULL"));
+  const cuda::Plugin* plugin = nullptr;
+  if (const Status s = cuda::find_plugin(&plugin); s != Status::ok) return to_c(s);
+  cuda::MemoryKind found{};
+  const Status s = memory_of(*plugin, p, &found);
+  *kind = static_cast<stretto_memory>(found);
+  return to_c(s);
+}
+
+stretto_status stretto_cuda_assume_memory(stretto_memory kind) {
+  if (kind < STRETTO_MEMORY_HOST || kind > STRETTO_MEMORY_DETECT)
+    return to_c(fail(Status::invalid_argument, "{} is no stretto_memory", int(kind)));
+  assumed = kind;
+  return STRETTO_OK;
+}
+
+stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_type type, size_t count,
+                                      size_t* bytes) {
+  if (!bytes) return to_c(fail(Status::invalid_argument, "bytes is NULL"));
+  *bytes = 0;
+  if (operation < STRETTO_CUDA_COMPRESS || operation > STRETTO_CUDA_RANGE)
+    return to_c(fail(Status::invalid_argument, "{} is no stretto_cuda_operation", int(operation)));
+  const cuda::Plugin* plugin = nullptr;
+  if (const Status s = cuda::find_plugin(&plugin); s != Status::ok) return to_c(s);
+  std::uint64_t needed = 0;
+  if (const int e =
+          plugin->workspace_bytes(static_cast<Operation>(operation), static_cast<cuda::Type>(type), count, &needed))
+    return to_c(cuda_failed(*plugin, e));
+  *bytes = needed;
+  return STRETTO_OK;
+}
+
+stretto_status stretto_compress_on_stream(stretto_type type, const void* values, size_t count, double eps, void* out,
+                                          size_t capacity, const stretto_cuda_call* call) {
+  Call c(Operation::compress, type, count, call);
+  c.arguments().x = c.values(values);
+  c.bound(eps);
+  c.output(out, capacity);
+  return c.launch();
+}
+
+stretto_status stretto_decompress_on_stream(stretto_type type, const void* stream, size_t bytes, void* values,
+                                            size_t count, uint32_t divisor, const stretto_cuda_call* call) {
+  Call c(Operation::decompress, type, count, call);
+  c.arguments().a = c.stream(stream, bytes, "stream");
+  c.arguments().y = const_cast<void*>(c.values(values));
+  c.arguments().divisor = divisor;
+  c.require(divisor != 0, "divisor is 0");
+  return c.launch();
+}
+
+stretto_status stretto_combine_on_stream(stretto_cuda_operation operation, stretto_type type, const void* a,
+                                         size_t a_bytes, const void* b, size_t b_bytes, size_t count, void* out,
+                                         size_t capacity, const stretto_cuda_call* call) {
+  Call c(static_cast<Operation>(operation), type, count, call);
+  c.require(operation >= STRETTO_CUDA_ADD && operation <= STRETTO_CUDA_MAX, "the operation combines no streams");
+  c.arguments().a = c.stream(a, a_bytes, "a");
+  c.arguments().b = c.stream(b, b_bytes, "b");
+  c.output(out, capacity);
+  return c.launch();
+}
+
+stretto_status stretto_add_values_on_stream(stretto_type type, const void* a, size_t a_bytes, const void* values,
+                                            size_t count, void* out, size_t capacity, const stretto_cuda_call* call) {
+  Call c(Operation::add_values, type, count, call);
+  c.arguments().a = c.stream(a, a_bytes, "a");
+  c.arguments().x = c.values(values);
+  c.output(out, capacity);
+  return c.launch();
+}
+
+stretto_status stretto_quantise_on_stream(stretto_type type, const void* values, size_t count, double eps, void* codes,
+                                          const stretto_cuda_call* call) {
+  Call c(Operation::quantise, type, count, call);
+  c.arguments().x = c.values(values);
+  c.arguments().y = c.device(codes, "codes", type == STRETTO_F64 ? 8 : 4, count != 0);
+  c.bound(eps);
+  return c.launch();
+}
+
+stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, size_t a_bytes, const void* codes,
+                                           const void* values, size_t count, void* out, size_t capacity,
+                                           const stretto_cuda_call* call) {
+  Call c(Operation::add_codes, type, count, call);
+  c.arguments().a = c.stream(a, a_bytes, "a");
+  c.arguments().codes = c.device(codes, "codes", type == STRETTO_F64 ? 8 : 4, count != 0);
+  c.arguments().x = c.values(values);
+  c.output(out, capacity);
+  return c.launch();
+}
+
+stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count, double* range,
+                                             const stretto_cuda_call* call) {
+  Call c(Operation::range, type, count, call);
+  c.arguments().x = c.values(values);
+  c.arguments().y = c.device(range, "range", 8);
+  return c.launch();
+}
+
+}  // extern "C"

@@ -1,0 +1,82 @@
+// From the arguments of a call to a kernel launch. Each kernel is instantiated in one .cu file, declared here.
+#pragma once
+
+#include "codec/cuda/kernels.cuh"
+#include "codec/cuda/plugin.hpp"
+
+namespace stretto::codec::cuda {
+
+// How an operation is launched, T being the stored type.
+template <class T>
+int launch_compress(const Arguments& a);
+template <class T>
+int launch_decompress(const Arguments& a);
+template <class T>
+int launch_add(const Arguments& a);
+template <class T>
+int launch_add_values(const Arguments& a);
+template <class T>
+int launch_select(const Arguments& a);
+template <class T>
+int launch_quantise(const Arguments& a);
+template <class T>
+int launch_range(const Arguments& a);
+
+inline Scratch scratch_of(Operation o) {
+  switch (o) {
+    case Operation::compress:
+    case Operation::quantise:
+    case Operation::range: return Scratch::none;
+    case Operation::decompress: return Scratch::tables;
+    case Operation::add:
+    case Operation::subtract:
+    case Operation::add_values:
+    case Operation::add_codes: return Scratch::sums;
+    case Operation::min:
+    case Operation::max: return Scratch::selection;
+  }
+  return Scratch::selection;
+}
+
+// Where the parts of a workspace lie: what counts, descriptors, scratch memory of all warps.
+struct Room {
+  u64 blocks, zeroed, bytes;
+};
+inline int plan_room(Operation operation, Type type, u64 count, Room* r) {
+  int device = 0, multiprocessors = 0;
+  if (const int e = cudaGetDevice(&device)) return e;
+  if (const int e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device)) return e;
+  const Scratch scratch = scratch_of(operation);
+  const u64 warps = type == Type::f64 ? kWarpsOf<double> : kWarpsOf<float>, groups = (count + kGroup - 1) / kGroup,
+            tiles = (groups + warps - 1) / warps,
+            most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
+  r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
+  r->zeroed = sizeof(Control) + 8 * tiles;
+  r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);
+  return 0;
+}
+
+// Enqueues what all launches share around start(room, control, descriptors, scratch).
+template <class Start>
+int enqueue(const Arguments& a, Start start) {
+  Room room;
+  if (const int e = plan_room(a.operation, a.type, a.count, &room)) return e;
+  const auto stream = static_cast<cudaStream_t>(a.stream);
+  u8* p = static_cast<u8*>(a.workspace);
+  if (const int e = cudaMemsetAsync(p, 0, room.zeroed, stream)) return e;
+  start(static_cast<unsigned>(room.blocks), reinterpret_cast<Control*>(p), reinterpret_cast<u64*>(p + sizeof(Control)),
+        p + room.zeroed, stream);
+  if (const int e = cudaGetLastError()) return e;
+  if (!a.host_result) return 0;
+  return cudaMemcpyAsync(a.host_result, a.result, sizeof(Result), cudaMemcpyDeviceToHost, stream);
+}
+
+template <class T, Scratch kScratch, class Op>
+int launch_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    write_kernel<T, Op, kScratch><<<blocks, 32 * kWarpsOf<T>, 0, stream>>>(op, out, scratch);
+  });
+}
+
+}  // namespace stretto::codec::cuda

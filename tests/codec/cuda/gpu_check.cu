@@ -1,0 +1,283 @@
+// On a GPU: every operation gives the host's bytes, on all fields and on a given number of random and adversarial values.
+//
+// usage: gpu_check [--values N] [--data DIRECTORY] [--threads N]     prints what it compared; exits 1 at the first difference
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stretto/stretto_cuda.h"
+
+namespace {
+
+[[noreturn]] void stop(const std::string& what) {
+  std::fprintf(stderr, "gpu_check: %s\n", what.c_str());
+  std::exit(1);
+}
+void must(cudaError_t e, const char* what) {
+  if (e != cudaSuccess) stop(std::string(what) + ": " + cudaGetErrorString(e));
+}
+void must(stretto_status s, const std::string& what) {
+  if (s != STRETTO_OK) stop(what + ": " + stretto_status_name(s) + ", " + stretto_message());
+}
+
+struct Random {  // splitmix64
+  std::uint64_t state;
+  std::uint64_t bits() {
+    std::uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+};
+
+template <class T>
+constexpr stretto_type kType = sizeof(T) == 8 ? STRETTO_F64 : STRETTO_F32;
+
+// Device memory that is poisoned before each use, so that what a kernel does not write shows.
+struct Device {
+  void* p = nullptr;
+  std::size_t bytes = 0;
+  explicit Device(std::size_t n) : bytes(n) { must(cudaMalloc(&p, std::max<std::size_t>(n, 16)), "cudaMalloc"); }
+  ~Device() { cudaFree(p); }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  void poison(cudaStream_t s) { must(cudaMemsetAsync(p, 0xa5, bytes, s), "cudaMemset"); }
+};
+
+// One thread's means: a stream, buffers for up to `most` values, and the comparison of every operation.
+template <class T>
+class Checker {
+ public:
+  explicit Checker(std::size_t most)
+      : most_(most),
+        x_(most * sizeof(T) + 8),
+        y_(most * sizeof(T)),
+        a_(stretto_combine_bound(kType<T>, most) + 64),
+        b_(a_.bytes),
+        out_(a_.bytes),
+        result_(64),
+        range_(64),
+        codes_(8 * most),
+        host_(a_.bytes),
+        got_(a_.bytes) {
+    must(cudaStreamCreate(&stream_), "cudaStreamCreate");
+    std::size_t bytes = 0;
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+      std::size_t n = 0;
+      must(stretto_cuda_workspace(static_cast<stretto_cuda_operation>(op), kType<T>, most, &n), "workspace");
+      bytes = std::max(bytes, n);
+    }
+    must(cudaMalloc(&call_.workspace, bytes), "cudaMalloc");
+    must(cudaMallocHost(reinterpret_cast<void**>(&call_.host_result), sizeof(stretto_cuda_result)), "cudaMallocHost");
+    call_.workspace_bytes = bytes;
+    call_.result = static_cast<stretto_cuda_result*>(result_.p);
+    call_.stream = stream_;
+  }
+
+  // x with the values before it as the other operand of sums. `shift`: values begin at a place that vectors do not load from.
+  void check(const std::vector<T>& x, double eps, const std::string& what, bool shift) {
+    const std::size_t n = x.size(), capacity = host_.size();
+    if (n > most_) stop(what + ": more values than there is room for");
+    T* values = static_cast<T*>(x_.p) + (shift ? 1 : 0);
+    must(cudaMemcpyAsync(values, x.data(), n * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy");
+
+    std::size_t bytes = 0;
+    must(stretto_compress(kType<T>, x.data(), n, eps, host_.data(), capacity, &bytes, 0), what);
+    out_.poison(stream_);
+    must(stretto_compress_on_stream(kType<T>, values, n, eps, out_.p, out_.bytes, &call_), what);
+    compare(bytes, what + ", compress");
+    const std::vector<char> a(host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    must(cudaMemcpyAsync(a_.p, a.data(), bytes, cudaMemcpyHostToDevice, stream_), "copy");
+
+    std::vector<T> expected(n), got(n);
+    for (const std::uint32_t divisor : {1u, 3u}) {
+      must(stretto_decompress(a.data(), bytes, expected.data(), n, divisor), what);
+      y_.poison(stream_);
+      must(stretto_decompress_on_stream(kType<T>, a_.p, bytes, y_.p, n, divisor, &call_), what);
+      must(cudaMemcpyAsync(got.data(), y_.p, n * sizeof(T), cudaMemcpyDeviceToHost, stream_), "copy");
+      finished(what + ", decompress");
+      if (n && std::memcmp(got.data(), expected.data(), n * sizeof(T))) stop(what + ", decompress: values differ");
+    }
+    check_range(x, values, what);
+    if (before_.size() && before_count_ == n && before_eps_ == eps) check_pairs(a, x, values, what);
+    before_ = a;
+    before_count_ = n;
+    before_eps_ = eps;
+  }
+
+ private:
+  void check_range(const std::vector<T>& x, const T* values, const std::string& what) {
+    double lo = 0, hi = 0, range[2];
+    must(stretto_value_range(kType<T>, x.data(), x.size(), &lo, &hi), what);
+    must(stretto_value_range_on_stream(kType<T>, values, x.size(), static_cast<double*>(range_.p), &call_), what);
+    must(cudaMemcpyAsync(range, range_.p, sizeof range, cudaMemcpyDeviceToHost, stream_), "copy");
+    finished(what + ", range");
+    if (range[0] != lo || range[1] != hi) stop(what + ": the range differs");
+  }
+  void check_pairs(const std::vector<char>& a, const std::vector<T>& x, const T* values, const std::string& what) {
+    const std::size_t n = x.size();
+    must(cudaMemcpyAsync(b_.p, before_.data(), before_.size(), cudaMemcpyHostToDevice, stream_), "copy");
+    const auto pair = [&](stretto_cuda_operation op, auto host_function, const char* name) {
+      std::size_t bytes = 0;
+      must(host_function(a.data(), a.size(), before_.data(), before_.size(), host_.data(), host_.size(), &bytes, 0),
+           what);
+      out_.poison(stream_);
+      must(stretto_combine_on_stream(op, kType<T>, a_.p, a.size(), b_.p, before_.size(), n, out_.p, out_.bytes, &call_),
+           what);
+      compare(bytes, what + ", " + name);
+    };
+    pair(STRETTO_CUDA_ADD, stretto_stream_add, "add");
+    pair(STRETTO_CUDA_SUBTRACT, stretto_stream_subtract, "subtract");
+    pair(STRETTO_CUDA_MIN, stretto_stream_min, "min");
+    pair(STRETTO_CUDA_MAX, stretto_stream_max, "max");
+    std::size_t bytes = 0;
+    must(stretto_stream_add_values(before_.data(), before_.size(), x.data(), n, host_.data(), host_.size(), &bytes, 0),
+         what);
+    out_.poison(stream_);
+    must(stretto_add_values_on_stream(kType<T>, b_.p, before_.size(), values, n, out_.p, out_.bytes, &call_), what);
+    compare(bytes, what + ", add_values");
+    must(stretto_quantise_on_stream(kType<T>, values, n, before_eps_, codes_.p, &call_), what);
+    out_.poison(stream_);
+    must(stretto_add_codes_on_stream(kType<T>, b_.p, before_.size(), codes_.p, values, n, out_.p, out_.bytes, &call_),
+         what);
+    compare(bytes, what + ", add_codes");
+  }
+
+  void finished(const std::string& what) {
+    must(cudaStreamSynchronize(stream_), what.c_str());
+    if (call_.host_result->status != STRETTO_OK)
+      stop(what + ": " + stretto_status_name(static_cast<stretto_status>(call_.host_result->status)));
+  }
+  // The stream in out_ is that in host_.
+  void compare(std::size_t bytes, const std::string& what) {
+    finished(what);
+    if (call_.host_result->bytes != bytes)
+      stop(what + ": " + std::to_string(call_.host_result->bytes) + " bytes instead of " + std::to_string(bytes));
+    must(cudaMemcpy(got_.data(), out_.p, bytes, cudaMemcpyDeviceToHost), "copy");
+    for (std::size_t i = 0; i < bytes; ++i)
+      if (got_[i] != host_[i]) stop(what + ": byte " + std::to_string(i) + " of " + std::to_string(bytes) + " differs");
+  }
+
+  std::size_t most_;
+  Device x_, y_, a_, b_, out_, result_, range_, codes_;
+  std::vector<char> host_, got_, before_;
+  std::size_t before_count_ = 0;
+  double before_eps_ = 0;
+  stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
+  cudaStream_t stream_ = nullptr;
+};
+
+// Values of a kind: smooth, noisy, of any bits, with holes, fills and large ones.
+template <class T>
+void fill(std::vector<T>& x, int kind, double eps, Random& r) {
+  using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const double unit = eps * std::ldexp(1.0, static_cast<int>(r.bits() % 24)), phase = r.uniform() * 100;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double smooth = unit * std::sin(phase + static_cast<double>(i) * 0.01), noise = unit * (2 * r.uniform() - 1);
+    const U any = static_cast<U>(r.bits());
+    T v = static_cast<T>(smooth);
+    switch (kind) {
+      case 0: break;
+      case 1: v = static_cast<T>(noise); break;
+      case 2: std::memcpy(&v, &any, sizeof v); break;
+      case 3: v = static_cast<T>(i / 100 % 4 == 1 ? 1e20 : smooth); break;
+      case 4: v = i / 77 % 3 ? v : std::numeric_limits<T>::quiet_NaN(); break;
+      case 5: v = r.bits() % 50 ? static_cast<T>(noise) : static_cast<T>(1e25 * noise); break;
+      case 6: v = static_cast<T>(eps * 2e9 * (2 * r.uniform() - 1)); break;
+      default: v = static_cast<T>(std::floor(noise / eps) * eps + 0.5 * eps); break;
+    }
+    x[i] = v;
+  }
+}
+constexpr int kKinds = 8;
+
+template <class T>
+void random_values(std::uint64_t seed, std::atomic<std::int64_t>& left) {
+  constexpr std::size_t chunk = (1 << 18) + 333;
+  Checker<T> checker(chunk);
+  Random r{seed};
+  std::vector<T> x(chunk);
+  for (std::uint64_t k = 0; left.fetch_sub(static_cast<std::int64_t>(chunk)) > 0; ++k) {
+    const double eps = std::ldexp(1.0, static_cast<int>(k / 16 % 40) - 20) * (1 + r.uniform());
+    for (int again = 0; again < 2; ++again) {  // two of a bound, so that they can be added
+      const int kind = static_cast<int>(r.bits() % kKinds);
+      fill(x, kind, eps, r);
+      checker.check(x, eps,
+                    "seed " + std::to_string(seed) + ", chunk " + std::to_string(k) + ", kind " + std::to_string(kind),
+                    k % 2);
+    }
+    left.fetch_sub(static_cast<std::int64_t>(chunk));
+  }
+}
+
+template <class T>
+void one_field(const std::filesystem::path& file) {
+  const std::size_t n = std::filesystem::file_size(file) / sizeof(T);
+  std::vector<T> x(n);
+  std::ifstream(file, std::ios::binary)
+      .read(reinterpret_cast<char*>(x.data()), static_cast<std::streamsize>(n * sizeof(T)));
+  double lo = 0, hi = 0;
+  must(stretto_value_range(kType<T>, x.data(), n, &lo, &hi), file.string());
+  if (!(hi > lo)) hi = lo + 1;
+  if (hi > 1e19) hi = lo + 30;
+  const std::vector<T> half(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n / 2)),
+      rest(x.end() - static_cast<std::ptrdiff_t>(half.size()), x.end());
+  Checker<T> checker(half.size());
+  for (const double rel : {1e-2, 1e-3, 1e-4}) {
+    checker.check(half, rel * (hi - lo), file.filename().string(), false);
+    checker.check(rest, rel * (hi - lo), file.filename().string(), true);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::int64_t values = 1000000000;
+  std::string data;
+  int threads = static_cast<int>(std::min(8u, std::max(1u, std::thread::hardware_concurrency())));
+  for (int i = 1; i + 1 < count; i += 2) {
+    const std::string name = arguments[i];
+    if (name == "--values")
+      values = std::atoll(arguments[i + 1]);
+    else if (name == "--data")
+      data = arguments[i + 1];
+    else if (name == "--threads")
+      threads = std::atoi(arguments[i + 1]);
+    else
+      stop("unknown option " + name);
+  }
+  must(stretto_cuda_available(), "no GPU");
+  const auto start = std::chrono::steady_clock::now();
+  int fields = 0;
+  if (std::filesystem::is_directory(data))
+    for (const auto& e : std::filesystem::directory_iterator(data)) {
+      if (e.path().extension() != ".f32" && e.path().extension() != ".f64") continue;
+      e.path().extension() == ".f32" ? one_field<float>(e.path()) : one_field<double>(e.path());
+      ++fields;
+    }
+  std::atomic<std::int64_t> left32{values - values / 4}, left64{values / 4};
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t)
+    workers.emplace_back([&, t] {
+      random_values<float>(1000 + static_cast<std::uint64_t>(t), left32);
+      random_values<double>(2000 + static_cast<std::uint64_t>(t), left64);
+    });
+  for (auto& w : workers) w.join();
+  std::printf("{\"fields\": %d, \"values\": %lld, \"seconds\": %.1f, \"exact\": true}\n", fields,
+              static_cast<long long>(values),
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
