@@ -1,5 +1,6 @@
 /* stretto.h is C99 by itself: this file is compiled with -std=c99 -pedantic -Werror, and linked to check the names. */
 #include "stretto/stretto.h"
+#include "stretto/stretto_cuda.h"
 
 #include <stdio.h>
 #include <string.h>

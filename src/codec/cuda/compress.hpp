@@ -57,8 +57,9 @@ STRETTO_DEVICE C no_code() {
 }
 
 // What a lane learns of its codes.
+template <class C>
 struct Seen {
-  u64 bound;
+  typename Unsigned<C>::type bound;
   bool negative, exception;
 };
 
@@ -81,12 +82,14 @@ STRETTO_DEVICE Code<T> code_of(T x, const Grid<T>& grid) {
 }
 
 template <class C>
-STRETTO_DEVICE void see(C q, Seen* seen) {
+STRETTO_DEVICE void see(C q, Seen<C>* seen) {
+  using U = typename Unsigned<C>::type;
   if (q == no_code<C>()) {
     seen->exception = true;
     return;
   }
-  seen->bound = larger(seen->bound, magnitude(q));
+  const U size = q < 0 ? U{0} - static_cast<U>(q) : static_cast<U>(q);
+  seen->bound = size > seen->bound ? size : seen->bound;
   seen->negative = seen->negative || q < 0;
 }
 
@@ -94,12 +97,12 @@ STRETTO_DEVICE void see(C q, Seen* seen) {
 template <class W, class T>
 STRETTO_DEVICE auto load_codes(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;
-  auto seen = W::splat(Seen{0, false, false});
+  auto seen = W::splat(Seen<C>{0, false, false});
   if (v.m == kGroup && v.quantised == nullptr && quad_aligned(v.x.x)) {
     STRETTO_ROLLED
     for (int half = 0; half < kGroup; half += kGroup / 2)
       seen = W::map(
-          [&](int j, Seen s) {
+          [&](int j, Seen<C> s) {
             Quad<T> in[4];
             STRETTO_UNROLL
             for (int k = 0; k < 4; ++k) load_quad(v.x, v.first + static_cast<u64>(half + 128 * k + 4 * j), &in[k]);
@@ -121,7 +124,7 @@ STRETTO_DEVICE auto load_codes(const GroupValues<T>& v, const Grid<T>& grid, Cod
   STRETTO_ROLLED
   for (int b = 0; b < kBlocks; ++b)
     seen = W::map(
-        [&](int j, Seen s) {
+        [&](int j, Seen<C> s) {
           const int i = 32 * b + j;
           const u64 at = v.first + static_cast<u64>(i);
           C code = 0;
@@ -144,9 +147,9 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
   W::sync();  // whoever used the memory before is done
   const auto seen = load_codes<W, T>(v, grid, q);
   W::sync();
-  p->bound = W::reduce_max(W::map([](Seen s) { return s.bound; }, seen));
-  const bool negative = W::any(W::map([](Seen s) { return s.negative; }, seen));
-  if (W::any(W::map([](Seen s) { return s.exception; }, seen))) {
+  p->bound = W::reduce_max(W::map([](const Seen<C>& s) { return s.bound; }, seen));
+  const bool negative = W::any(W::map([](const Seen<C>& s) { return s.negative; }, seen));
+  if (W::any(W::map([](const Seen<C>& s) { return s.exception; }, seen))) {
     STRETTO_ROLLED
     for (int b = 0; b < kBlocks; ++b) {
       const u32 own = W::ballot(W::map([=](int j) { return q[32 * b + j] == no_code<C>(); }, W::lane()));
