@@ -7,7 +7,7 @@ from typing import List, Optional
 import typer
 from rich.console import Console
 
-from stretto import __version__, pingpong as pingpong_, tune as tune_, units
+from stretto import __version__, model, pingpong as pingpong_, tune as tune_, units
 
 app = typer.Typer(name="stretto", no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
                   pretty_exceptions_enable=False,
@@ -96,3 +96,56 @@ def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks
         pingpong_.write_json(measurement, series, sys.stdout)
     else:
         pingpong_.show(out, measurement, series)
+
+
+# The options of these are stretto-model's, so all but ours are handed on, --help among them.
+FORWARDED = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "add_help_option": False}
+HELP = typer.Option(False, "--help", "-h", help="Show the options, with examples.")
+
+
+def asked(name, context, help_, json_, plot=None):
+    """Asks stretto-model and shows its answer."""
+    if help_:
+        print(model.help_of(name), end="")
+        return
+    if plot:
+        from stretto import plots  # noqa: PLC0415  it takes a second to load
+
+        plots.check(plot)
+    result = model.ask(name, context.args)
+    if plot:
+        plots.DRAW[name](result, plot)
+    if json_:
+        print(json.dumps(result, indent=1))
+    else:
+        model.SHOW[name](out, result)
+
+
+@app.command(**FORWARDED)
+def explain(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
+    """The ways to run a collective, the cheapest first, and how the choice changes with the size."""
+    asked("explain", context, help_, json_, plot)
+
+
+@app.command(**FORWARDED)
+def choose(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
+    """The cheapest way to run a collective."""
+    asked("choose", context, help_, json_)
+
+
+@app.command(**FORWARDED)
+def predict(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
+    """The time of one schedule and payload, or of a system of the literature."""
+    asked("predict", context, help_, json_)
+
+
+@app.command(**FORWARDED)
+def simulate(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
+    """Systems side by side on up to 131072 ranks: weak and strong scaling."""
+    asked("simulate", context, help_, json_, plot)
+
+
+@app.command(**FORWARDED)
+def profiles(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
+    """The machines that are shipped, or the figures of one."""
+    asked("profiles", context, help_, json_)

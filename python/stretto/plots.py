@@ -92,3 +92,57 @@ def pingpong(measurement, series, paths):
         figure.suptitle(f"Ping-pong on {measurement.machine['host']}, {measurement.machine['mpi']}, cores {measurement.regime()}: "
                         "T = T_l + N/B", fontsize=11, x=0.01, ha="left")
         save(figure, paths)
+
+
+def explain(result, paths):
+    """Predicted time against size: the MPI's own, the best raw and the best compressed way; below, which is chosen where."""
+    from stretto.model import subject  # noqa: PLC0415
+
+    sweep = result["sweep"]
+    sizes = [point["bytes"] for point in sweep]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+        for key, name, colour in (("native", "the MPI's own", "#999999"), ("raw", "best without compression", COLOURS[0]),
+                                  ("compressed", "best compressed", COLOURS[1])):
+            points = [(point["bytes"], point[key]) for point in sweep if point.get(key)]
+            if points:
+                axes.plot(*zip(*points), "o-", ms=3, lw=1.2, color=colour, label=name)
+        edges = [sizes[0], *((one["below"] * one["above"]) ** 0.5 for one in result["crossovers"]), sizes[-1]]
+        labels = [one["from"] for one in result["crossovers"]] + [sweep[-1]["best"]["label"]]
+        for i, (begin, end, label) in enumerate(zip(edges, edges[1:], labels)):
+            axes.axvspan(begin, end, color="black", alpha=0.06 if i % 2 else 0.0, lw=0)
+            axes.annotate(label, ((begin * end) ** 0.5, 0.02), xycoords=("data", "axes fraction"), rotation=90, ha="center",
+                          va="bottom", fontsize=7, color="#444444")
+        size_axis(axes, "whole vector")
+        time_axis(axes, "predicted time")
+        axes.set_ylim(bottom=axes.get_ylim()[0] / 30)  # room for the labels of the bands
+        axes.set_xlim(sizes[0], sizes[-1])
+        axes.legend(loc="upper left")
+        axes.set_title(f"{subject(result, sized=False)}\nbands: what is chosen", loc="left", fontsize=9)
+        save(figure, paths)
+
+
+def simulate(result, paths):
+    """Predicted time against ranks, a line a system, a panel a size."""
+    rows = result["rows"]
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    sizes = list(dict.fromkeys(row["bytes"] for row in rows))
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(1, len(sizes), figsize=(2 + 5 * len(sizes), 4.5), sharey=True, squeeze=False,
+                                    layout="constrained")
+        for axes, size in zip(grid[0], sizes):
+            for i, name in enumerate(systems):
+                points = [(row["ranks"], row["seconds"]) for row in rows if row["system"] == name and row["bytes"] == size]
+                axes.plot(*zip(*points), "o-" if i < len(COLOURS) else "s--", ms=3, lw=1, color=COLOURS[i % len(COLOURS)], label=name)
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
+            axes.set_xlabel("ranks")
+            axes.set_title(units.size(size) + (" on each rank" if result["study"] == "weak" else " over all ranks"), loc="left")
+        time_axis(grid[0][0], "predicted time")
+        grid[0][-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+        figure.suptitle(f"{result['collective']}, {result['study']} scaling on {result['machine']}, {result['per_node']} ranks a node",
+                        fontsize=10, x=0.01, ha="left")
+        save(figure, paths)
+
+
+DRAW = {"explain": explain, "simulate": simulate}

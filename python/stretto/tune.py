@@ -40,9 +40,9 @@ def show(console, measurement, made, path):
 
 def new_table(title, first, *others):
     table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, min_width=cell_len(title))
-    table.add_column(first)
+    table.add_column(first, overflow="fold")
     for name in others:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

@@ -1,14 +1,18 @@
 """What the commands say, with launchers and measuring programs made up for the purpose: no MPI runs here."""
 
 import json
+import subprocess
+import sys
 
 import synthetic
+
+from stretto import programs
 
 
 def measured_by(stretto, text):
     """A launcher that runs its last words, and a stretto-measure that does as `text`."""
     stretto.executable("bin/stretto-measure", text)
-    stretto.environment["STRETTO_LIBEXEC"] = str(stretto.home / "bin")
+    stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
     return stretto.executable("mpirun", 'while [ "${1##*/}" != stretto-measure ]; do shift; done; exec "$@"\n')
 
 
@@ -47,7 +51,7 @@ def test_a_former_profile_of_another_version_is_replaced_with_a_note(stretto):
 
 def test_hosts_and_ranks_are_given_in_the_launchers_own_words(stretto):
     program = stretto.executable("bin/stretto-measure", "")
-    stretto.environment["STRETTO_LIBEXEC"] = str(program.parent)
+    stretto.set("STRETTO_LIBEXEC", program.parent)
     for version, words in (("HYDRA build", "-hosts a,b -n 3"), ("mpirun (Open MPI) 5.0.11", "--host a,b -n 3")):
         launcher = stretto.executable("mpirun", f'[ "$1" = --version ] && echo "{version}" && exit\necho "$*" >&2\nexit 7\n')
         said = stretto.refused("tune", "--mpirun", launcher, "--hosts", "a,b", "-n", "3", status=1)
@@ -74,31 +78,36 @@ def test_without_a_launcher_it_is_said_how_to_name_one(stretto):
     assert "--mpirun is empty" in stretto.refused("tune", "--mpirun", " ")
 
 
-def test_without_the_measuring_program_it_is_said_where_it_was_looked_for(stretto, monkeypatch, tmp_path):
-    from stretto import programs
-
-    monkeypatch.setattr(programs, "CHECKOUT", tmp_path)
-    monkeypatch.setenv("STRETTO_LIBEXEC", "/nowhere/at/all")
-    monkeypatch.setenv("PATH", "/usr/bin")
-    try:
-        programs.program("stretto-measure")
-    except programs.Failure as failure:
-        assert "/nowhere/at/all" in str(failure) and "make build" in str(failure)
-    else:
-        raise AssertionError("a program that is not there was found")
+def test_without_the_measuring_program_it_is_said_where_it_was_looked_for(stretto, monkeypatch):
+    monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
+    stretto.set("STRETTO_LIBEXEC", "/nowhere/at/all")
+    launcher = stretto.executable("mpirun", "")
+    said = stretto.refused("tune", "--mpirun", launcher)
+    assert "the program stretto-measure is not there" in said
+    assert "/nowhere/at/all" in said and "make build" in said
 
 
-def test_no_launcher_at_all_is_told(monkeypatch, tmp_path):
-    from stretto import programs
+def test_where_there_is_no_launcher_at_all_it_is_told(stretto, monkeypatch):
+    monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
+    stretto.set("PATH", stretto.home)
+    assert "no MPI launcher: none of mpirun" in stretto.refused("bench", "pingpong")
 
-    monkeypatch.setattr(programs, "CHECKOUT", tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    try:
-        programs.launcher()
-    except programs.Failure as failure:
-        assert "no MPI launcher: none of mpirun" in str(failure)
-    else:
-        raise AssertionError("a launcher that is not there was found")
+
+def test_the_build_of_the_launchers_mpi_comes_first(stretto, monkeypatch):
+    monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
+    monkeypatch.delenv("STRETTO_LIBEXEC", raising=False)
+    for build in ("release-openmpi", "release-mpich"):
+        stretto.executable(f"build/{build}/apps/measure/stretto-measure", "")
+        (stretto.home / "build" / build / "CMakeCache.txt").write_text("", encoding="utf-8")
+    for mpi in ("mpich", "openmpi"):
+        assert f"build/release-{mpi}/" in programs.program("stretto-measure", mpi)
+
+
+def test_the_module_runs_as_a_program():
+    done = subprocess.run([sys.executable, "-m", "stretto", "bench", "pingpong", "--largest", "many"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "stretto: size 'many' is no number of bytes; it takes 4096, 64K, 16M, 1G\n"
 
 
 def test_bad_arguments_are_told_before_anything_runs(stretto):

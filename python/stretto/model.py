@@ -1,0 +1,120 @@
+"""`stretto explain`, `choose`, `predict`, `simulate`, `profiles`: asks stretto-model, and prints its JSON as tables.
+
+The options are those of stretto-model: they are handed on as they are, and its help is shown, so that they stand in one place.
+"""
+
+import json
+import re
+import subprocess
+
+from stretto import programs, units
+from stretto.errors import Failure
+from stretto.tune import new_table
+
+SHOWN = 12  # candidates of a table; all are in the JSON
+WIDE = 8  # numbers of ranks of a table; the same
+
+EXAMPLES = {
+    "explain": ("stretto explain allreduce --ranks 1024 --per-node 4 --bytes 1G --bound rel:1e-4 --ratio 8 --machine a100-hdr",
+                "stretto explain broadcast -n 64 --bytes 1M --plot broadcast.png"),
+    "choose": ("stretto choose allreduce -n 16 --per-node 4 --bytes 64M --bound rel:1e-3 --ratio 10",
+               "stretto choose broadcast -n 64 --bytes 1M --machine node17_Open_MPI_5.0.11.json"),
+    "predict": ("stretto predict allreduce --schedule ring -n 64 --bytes 64M --bound abs:1e-3 --payload fused --segment 256K",
+                "stretto predict allreduce --system hzccl -n 64 --bytes 64M --ratio 8"),
+    "simulate": ("stretto simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g --plot weak.svg",
+                 "stretto simulate strong --bytes 1G --systems mpi,ours"),
+    "profiles": ("stretto profiles", "stretto profiles a100-hdr"),
+}
+
+
+def run(arguments):
+    """What stretto-model prints for these arguments; its refusal is a Failure."""
+    done = subprocess.run([programs.program("stretto-model"), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip() or f"stretto-model ended with status {done.returncode} and said nothing"
+        raise Failure(said.replace("stretto-model: ", "").partition("\nRun with --help")[0])
+    return done.stdout
+
+
+def help_of(name):
+    """The help of one of its commands, as help of ours."""
+    text = run([name, "--help"]).partition("\nexamples:")[0].rstrip()
+    text = re.sub(r"^(Usage: ).*?(\[OPTIONS\])", rf"\1stretto {name} \2", text, flags=re.MULTILINE)
+    if name in ("explain", "simulate"):
+        text += "\n  --plot FILE                 draw a figure: .png, .svg or .pdf; may be given several times"
+    return text + "\n\nExamples:\n" + "".join(f"  {example}\n" for example in EXAMPLES[name])
+
+
+def ask(name, arguments):
+    return json.loads(run([name, *arguments, "--json"]))
+
+
+def subject(result, sized=True):
+    """"allreduce of 1 G, streams at ratio 8, on 1024 ranks, 4 a node: a100-hdr"."""
+    question = result["question"]
+    size = f" of {units.size(question['bytes'])}" if sized else ""
+    streams = f", streams at ratio {question['ratio']:.4g}" if question["compress"] else ""
+    return f"{question['collective']}{size}{streams}, on {result['ranks']} ranks, {result['per_node']} a node: {result['machine']}"
+
+
+def show_explain(console, result):
+    console.print(f"[bold]{subject(result)}[/]")
+    candidates = result["candidates"]
+    table = new_table(f"The cheapest {min(SHOWN, len(candidates))} of {len(candidates)} ways", "way", "predicted", "× the best")
+    for one in candidates[:SHOWN]:
+        table.add_row(one["label"], units.seconds(one["seconds"]), f"{one['seconds'] / candidates[0]['seconds']:.2f}")
+    console.print(table)
+    if result["crossovers"]:
+        table = new_table("How the choice changes with the size", "between", "from", "to")
+        for column in table.columns[1:]:
+            column.justify, column.overflow, column.no_wrap = "left", "fold", False
+        for one in result["crossovers"]:
+            table.add_row(f"{units.size(one['below'])} and {units.size(one['above'])}", one["from"], one["to"])
+        console.print(table)
+    else:
+        console.print("The choice is the same at every size.")
+
+
+def show_choose(console, result):
+    console.print(f"{subject(result)}\n[bold]{result['choice']['label']}[/], {units.seconds(result['choice']['seconds'])} predicted")
+
+
+def show_predict(console, result):
+    what = result.get("system") or f"{result['schedule']}, {result['payload']}"
+    table = new_table(f"{subject(result)}; {what}", "what", "figure")
+    table.add_row("time", units.seconds(result["seconds"]))
+    table.add_row("a rank's bytes on the wire, at most", units.size(result["wire_bytes"]))
+    table.add_row("a rank's work, at most", units.seconds(result["work_seconds"]))
+    console.print(table)
+
+
+def show_simulate(console, result):
+    rows = result["rows"]
+    ranks = list(dict.fromkeys(row["ranks"] for row in rows))
+    ranks = ranks[:: -(-len(ranks) // WIDE)]
+    for size in dict.fromkeys(row["bytes"] for row in rows):
+        table = new_table(f"{result['collective']}, {result['study']} scaling on {result['machine']}, {result['per_node']} a node: "
+                          f"{units.size(size)}", "system \\ ranks", *map(str, ranks))
+        times = {(row["system"], row["ranks"]): row["seconds"] for row in rows if row["bytes"] == size}
+        best = {n: min(seconds for (_, m), seconds in times.items() if m == n) for n in ranks if n in {m for _, m in times}}
+        for system in dict.fromkeys(name for name, _ in times):
+            figures = [times.get((system, n)) for n in ranks]
+            table.add_row(system, *("-" if t is None else f"[bold]{units.seconds(t)}[/]" if t == best[n] else units.seconds(t)
+                                    for n, t in zip(ranks, figures)))
+        console.print(table)
+    console.print("Bold: the fastest on so many ranks.")
+
+
+def show_profiles(console, result):
+    if isinstance(result, dict):
+        console.print_json(json.dumps(result))
+        return
+    table = new_table("Profiles that are shipped", "name", "source")
+    table.columns[1].justify, table.columns[1].no_wrap = "left", False
+    for one in result:
+        table.add_row(one["name"], one["source"])
+    console.print(table)
+
+
+SHOW = {"explain": show_explain, "choose": show_choose, "predict": show_predict, "simulate": show_simulate,
+        "profiles": show_profiles}

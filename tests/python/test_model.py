@@ -1,0 +1,91 @@
+"""The commands over stretto-model, with one made up for the purpose: what is handed on, shown, drawn and refused."""
+
+import json
+
+import pytest
+
+from stretto import plots
+
+QUESTION = {"collective": "allreduce", "bytes": 1 << 30, "element": 4, "root": 0, "compress": True, "ratio": 8.0}
+HEAD = {"question": QUESTION, "machine": "a100-hdr", "source": "made up", "ranks": 1024, "per_node": 4}
+
+
+def way(label, seconds):
+    return {"native": label == "native", "label": label, "seconds": seconds}
+
+
+ANSWERS = {
+    "explain": {**HEAD, "candidates": [way("ring fused", 0.02), way("native", 0.05)],
+                "sweep": [{"bytes": 8, "best": way("native", 1e-5), "native": 1e-5, "raw": 2e-5, "compressed": 3e-5},
+                          {"bytes": 1 << 30, "best": way("ring fused", 0.02), "native": 0.05, "raw": 0.06, "compressed": 0.02}],
+                "crossovers": [{"below": 1 << 20, "above": 1 << 21, "from": "native", "to": "ring fused"}]},
+    "choose": {**HEAD, "choice": way("ring fused", 0.02)},
+    "predict": {**HEAD, "schedule": "ring", "payload": "raw", "overlap": True, "seconds": 0.06, "wire_bytes": 2e9,
+                "work_seconds": 0.01, "walked": 1},
+    "simulate": {"study": "weak", "collective": "allreduce", "machine": "a100-hdr", "per_node": 4, "ratio": 8.0,
+                 "rows": [{"system": system, "ranks": ranks, "bytes": 1048576.0, "seconds": ranks * slower * 1e-6}
+                          for ranks in (8, 64) for system, slower in (("mpi", 3), ("ours", 1))]},
+    "profiles": [{"name": "a100-hdr", "source": "made up"}],
+}
+
+
+@pytest.fixture
+def answering(stretto):
+    """A stretto-model that writes its arguments to a file and answers from ANSWERS."""
+    for name, answer in ANSWERS.items():
+        (stretto.home / name).write_text(json.dumps(answer), encoding="utf-8")
+    stretto.executable("bin/stretto-model", f'echo "$*" >"{stretto.home}/asked"\ncat "{stretto.home}/$1"\n')
+    stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
+    return stretto
+
+
+def asked(stretto):
+    return (stretto.home / "asked").read_text(encoding="utf-8").strip()
+
+
+def test_options_are_handed_on_as_they_are(answering):
+    words = "allreduce --ranks 1024 --per-node 4 --bytes 1G --bound rel:1e-4 --ratio 8 --machine a100-hdr --no-native"
+    answering.succeeds("explain", *words.split(), "--plot", "p.svg")
+    assert asked(answering) == f"explain {words} --json"
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("explain", ["allreduce of 1 G, streams at ratio 8, on 1024 ranks, 4 a node: a100-hdr", "ring fused", "20 ms", "2.50",
+                 "1 M and 2 M"]),
+    ("choose", ["ring fused, 20 ms predicted"]),
+    ("predict", ["ring, raw", "60 ms", "1.863 G"]),
+    ("simulate", ["weak scaling", "ours", "8 µs", "192 µs"]),
+    ("profiles", ["a100-hdr", "made up"]),
+])
+def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, words):
+    shown = answering.succeeds(name)
+    for word in words:
+        assert word in shown, shown
+    assert json.loads(answering.succeeds(name, "--json")) == ANSWERS[name]
+
+
+@pytest.mark.parametrize("name", ["explain", "simulate"])
+def test_answers_are_drawn(name, tmp_path):
+    paths = [tmp_path / "p.png", tmp_path / "p.svg"]
+    plots.DRAW[name](ANSWERS[name], paths)
+    assert paths[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert "</svg>" in paths[1].read_text(encoding="utf-8")
+
+
+def test_a_refusal_is_repeated_in_our_name(stretto):
+    stretto.executable("bin/stretto-model", "echo \"stretto-model: 'allreduc' is no collective\" >&2\nexit 2\n")
+    stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
+    assert stretto.refused("explain", "allreduc") == "stretto: 'allreduc' is no collective\n"
+
+
+def test_help_is_the_models_with_our_name_and_examples(stretto):
+    stretto.executable("bin/stretto-model", 'echo "what it does"; echo "Usage: $0 $1 [OPTIONS] collective"; echo "  --ranks INT"; echo; '
+                       'echo "examples:"; echo "  stretto-model x"\n')
+    stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
+    for name in ANSWERS:
+        shown = stretto.succeeds(name, "--help")
+        assert f"Usage: stretto {name} [OPTIONS] collective" in shown
+        assert "--ranks INT" in shown
+        assert f"stretto {name}" in shown.partition("Examples:")[2]
+        assert "stretto-model" not in shown
+        assert ("--plot" in shown) is (name in plots.DRAW)
