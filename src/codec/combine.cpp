@@ -143,9 +143,10 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     return combine_part(op, va, vb, spec, *kernels, writer, first, last, p, end);
   };
+  // Without the kernels' room: that is left over from the slack of the part's other groups.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     return static_cast<std::size_t>(va.group(last) - va.group(first)) +
-           static_cast<std::size_t>(vb.group(last) - vb.group(first)) + (last - first) * kCombineSlack + kKernelRoom;
+           static_cast<std::size_t>(vb.group(last) - vb.group(first)) + (last - first) * kCombineSlack;
   };
   const PartResult r = writer.write(options.parallel, encode, reserve);
   if (r.status != Status::ok) return report(r, op_name(op), out.size());

@@ -11,6 +11,35 @@ int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept {
   return static_cast<int>(std::min(chunks, width));
 }
 
+void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept {
+  constexpr std::size_t kWorthThreads = 1 << 20;
+  if (count == 0) return;
+  const Piece& last = pieces[count - 1];
+  const auto bytes = static_cast<std::size_t>(last.to + last.bytes - pieces[0].to);
+  if (bytes < kWorthThreads || last.to + last.bytes > pieces[0].from) {
+    for (int i = 0; i < count; ++i) std::memmove(pieces[i].to, pieces[i].from, pieces[i].bytes);
+    return;
+  }
+  // As many equal slices of all bytes as there were parts.
+  struct Context {
+    const Piece* pieces;
+    int count;
+    std::size_t bytes;
+  } context{pieces, count, bytes};
+  const auto slice = [](void* arg, int k) {
+    const auto& c = *static_cast<const Context*>(arg);
+    const auto parts = static_cast<std::size_t>(c.count) + 1, n = static_cast<std::size_t>(k);
+    const std::size_t begin = c.bytes * n / parts, end = c.bytes * (n + 1) / parts;
+    std::size_t at = 0;  // where a piece begins
+    for (int i = 0; i < c.count; at += c.pieces[i++].bytes) {
+      const Piece& p = c.pieces[i];
+      const std::size_t from = std::max(begin, at), to = std::min(end, at + p.bytes);
+      if (from < to) std::memcpy(p.to + (from - at), p.from + (from - at), to - from);
+    }
+  };
+  parallel->run(parallel->self, count + 1, slice, &context);
+}
+
 std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {
   std::uint64_t at = layout.body;
   for (std::uint64_t g = 0; g < layout.groups; ++g) {

@@ -85,6 +85,16 @@ void run_parts(std::uint64_t groups, int parts, const Parallel* parallel, F& f) 
   parallel->run(parallel->self, parts, task, &context);
 }
 
+// Bytes that a part wrote, and where they belong, which is before them.
+struct Piece {
+  std::uint8_t* to;
+  const std::uint8_t* from;
+  std::size_t bytes;
+};
+
+// Moves the pieces, which are in order of both, to where they belong: by all threads if no piece is to go where another still stands.
+void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
+
 // Assembles a stream: encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by set_words, and
 // says where it ended; reserve(first, last) is the room that this is likely to need. A part that needs more after all
 // makes the work start again in one part.
@@ -130,13 +140,15 @@ class StreamWriter {
     };
     run_parts(layout.groups, parts, parallel, part);
     PartResult total = results[0];
+    Piece pieces[kMaxParts];
     for (int i = 1; i < parts && total.status == Status::ok; ++i) {
       if (results[i].status != Status::ok) return results[i];
       const auto n = static_cast<std::size_t>(results[i].end - start[i]);
-      std::memmove(total.end, start[i], n);
+      pieces[i - 1] = {total.end, start[i], n};
       total.end += n;
       total.tally.merge(results[i].tally);
     }
+    if (total.status == Status::ok) close_up(pieces, parts - 1, parallel);
     return total;
   }
 

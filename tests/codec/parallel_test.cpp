@@ -71,6 +71,23 @@ TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
   EXPECT_EQ(runs, 3);
 }
 
+// What the parts wrote closes up at the end: by all threads, unless pieces stand where others belong, as they do with many parts.
+TEST(Parallel, LongStreamsCloseUpToTheBytesOfSerialWork) {
+  constexpr double kEps = 1.5e-4;
+  Random r(72);
+  std::vector<float> x(2'000'000);
+  for (auto& v : x) v = static_cast<float>(r.symmetric());
+  const Stream a = compressed(x, kEps), sum = combined(Combine::add, a, a);
+  for (const int width : {2, 3, 7}) {
+    const Parallel parallel = threads(width);
+    Options o;
+    o.parallel = &parallel;
+    EXPECT_TRUE(compressed(x, kEps, o) == a) << width;
+    EXPECT_TRUE(combined(Combine::add, a, a, o) == sum) << width;
+    EXPECT_TRUE(with_values(a, x.data(), x.size(), o) == sum) << width;
+  }
+}
+
 TEST(Parallel, OutputsTooSmallAreRefusedAndTightOnesServe) {
   const std::size_t n = 3 * 64 * 1024;
   const auto x = summands<float>(n, 1e-3, 2, 5)[1];
