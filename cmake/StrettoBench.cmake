@@ -10,6 +10,12 @@ function(stretto_bench name)
   set_property(GLOBAL APPEND_STRING PROPERTY STRETTO_BENCH_NAMES "${name}\n")
 endfunction()
 
+# stretto_bench_script(NAME TARGET...): a benchmark that is bench/run_NAME.py alone, over these programs.
+function(stretto_bench_script name)
+  add_custom_target(bench_${name} DEPENDS ${ARGN})
+  set_property(GLOBAL APPEND_STRING PROPERTY STRETTO_BENCH_NAMES "${name}\n")
+endfunction()
+
 # The names, for scripts/bench; called once all directories are in.
 function(stretto_write_bench_names)
   get_property(names GLOBAL PROPERTY STRETTO_BENCH_NAMES)
