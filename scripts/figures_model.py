@@ -21,7 +21,7 @@ RATES = (25, 100, 400)  # Gb/s
 RATIOS = (2, 8, 32)
 RANKS = [2**i for i in range(3, 18)]
 MAP_RANKS = RANKS[:11]
-SIZES = [f"{4**i}K" for i in range(0, 11)]  # to 1 GiB
+SIZES = "1K 4K 16K 64K 256K 1M 4M 16M 64M 256M 1G".split()
 PER_NODE = "4"
 
 # One colour a system, the same in every figure; ours and the MPI stand out.
@@ -95,7 +95,7 @@ def best_way(program, directory):
             axis.imshow(grid, origin="lower", aspect="auto", cmap=colours, vmin=0, vmax=len(ways) - 1)
             axis.set_title(f"{rate} Gb/s a node, ratio {ratio}", fontsize=10)
             axis.set_xticks(range(0, len(MAP_RANKS), 2), [str(MAP_RANKS[k]) for k in range(0, len(MAP_RANKS), 2)], rotation=45)
-            axis.set_yticks(range(0, len(SIZES), 2), [SIZES[k].replace("1048576K", "1G") for k in range(0, len(SIZES), 2)])
+            axis.set_yticks(range(0, len(SIZES), 2), [SIZES[k] for k in range(0, len(SIZES), 2)])
     for axis in axes[-1]:
         axis.set_xlabel("ranks (4 a node)")
     for row in axes:
