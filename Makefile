@@ -3,7 +3,7 @@ MPI ?= auto
 export MPI
 
 .DEFAULT_GOAL := help
-# gpu-all: everything that a GPU is needed for, in one go.
+
 .PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-exhaustive bench setup build asan tsan format tidy clean
 
 help: ## this list

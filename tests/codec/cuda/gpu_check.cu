@@ -100,6 +100,7 @@ class Checker {
     out_.poison(stream_);
     must(stretto_compress_on_stream(kType<T>, values, n, eps, out_.p, out_.bytes, &call_), what);
     compare(bytes, what + ", compress");
+    check_graph(values, n, eps, bytes, what);
     const std::vector<char> a(host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(bytes));
     must(cudaMemcpyAsync(a_.p, a.data(), bytes, cudaMemcpyHostToDevice, stream_), "copy");
 
@@ -120,6 +121,20 @@ class Checker {
   }
 
  private:
+  // Compression captured in a graph, and the graph run: the stream in host_ once more.
+  void check_graph(const T* values, std::size_t n, double eps, std::size_t bytes, const std::string& what) {
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
+    must(stretto_compress_on_stream(kType<T>, values, n, eps, out_.p, out_.bytes, &call_), what);
+    must(cudaStreamEndCapture(stream_, &graph), "capture");
+    must(cudaGraphInstantiate(&executable, graph, 0), "graph");
+    out_.poison(stream_);
+    must(cudaGraphLaunch(executable, stream_), "graph");
+    compare(bytes, what + ", compress in a graph");
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
   void check_range(const std::vector<T>& x, const T* values, const std::string& what) {
     double lo = 0, hi = 0, range[2];
     must(stretto_value_range(kType<T>, x.data(), x.size(), &lo, &hi), what);
