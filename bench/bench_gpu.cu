@@ -1,5 +1,5 @@
-// Times the codec on a GPU: every operation over sizes, bounds and fields (tiled), with the bytes that it must move and the fraction of the
-// copy bandwidth measured in the same run. Prints rows of JSON.
+// Times the codec on a GPU: every operation over sizes, bounds and fields (tiled), with the bytes that it must move and
+// the fraction of the copy bandwidth measured in the same run. Prints rows of JSON.
 //
 // usage: bench_gpu [--data DIRECTORY] [--most BYTES] [--seconds LIMIT]
 #include <cuda_runtime.h>

@@ -29,18 +29,18 @@ extern "C" {
 STRETTO_API stretto_status stretto_cuda_available(void);
 
 typedef enum stretto_memory {
-  STRETTO_MEMORY_HOST = 0,    /* not known to CUDA */
+  STRETTO_MEMORY_HOST = 0, /* not known to CUDA */
   STRETTO_MEMORY_DEVICE = 1,
   STRETTO_MEMORY_MANAGED = 2,
-  STRETTO_MEMORY_PINNED = 3,  /* of the host, and usable by the device */
-  STRETTO_MEMORY_DETECT = 4   /* only for stretto_cuda_assume_memory */
+  STRETTO_MEMORY_PINNED = 3, /* of the host, and usable by the device */
+  STRETTO_MEMORY_DETECT = 4  /* only for stretto_cuda_assume_memory */
 } stretto_memory;
 
 /* What kind of memory p is in, or is assumed to be in. */
 STRETTO_API stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind);
 
-/* From now on, in the whole process, take every pointer for one of this kind instead of asking CUDA; DETECT asks again. For memory that
- * CUDA does not know by its address, and to save the question. Needs no plugin. */
+/* From now on, in the whole process, take every pointer for one of this kind instead of asking CUDA; DETECT asks again.
+ * For memory that CUDA does not know by its address, and to save the question. Needs no plugin. */
 STRETTO_API stretto_status stretto_cuda_assume_memory(stretto_memory kind);
 
 /* In device memory, when the work has ended. */
@@ -51,10 +51,10 @@ typedef struct stretto_cuda_result {
 } stretto_cuda_result;
 
 typedef struct stretto_cuda_call {
-  size_t size;                      /* sizeof(stretto_cuda_call), set by the initialiser */
-  void* stream;                     /* cudaStream_t */
-  void* workspace;                  /* device memory, at a multiple of 16 bytes; its content means nothing, before or after */
-  size_t workspace_bytes;           /* at least stretto_cuda_workspace() */
+  size_t size;            /* sizeof(stretto_cuda_call), set by the initialiser */
+  void* stream;           /* cudaStream_t */
+  void* workspace;        /* device memory, at a multiple of 16 bytes; its content means nothing, before or after */
+  size_t workspace_bytes; /* at least stretto_cuda_workspace() */
   stretto_cuda_result* result;      /* device memory, at a multiple of 8 bytes */
   stretto_cuda_result* host_result; /* pinned host memory to which *result is copied in stream order, or NULL */
 } stretto_cuda_call;

@@ -84,7 +84,6 @@ struct AddStreams {
     u64 g;
     const Memory<C>& memory;
     const State& s;
-    STRETTO_DEVICE void measure(Plan<W>*) const {}
     STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
       Group<W> ga, gb;
       read_group<W, T>(op.a, op.ha_, g, p.m, memory, 0, &ga);

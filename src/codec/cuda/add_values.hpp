@@ -10,8 +10,8 @@ template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost always; if it was not, the last
-  // block to end does all groups once more, alone.
+  // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
+  // always; if it was not, the last block to end does all groups once more, alone.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;
@@ -117,7 +117,6 @@ struct AddValues {
     u64 g;
     const Memory<C>& memory;
     const State& s;
-    STRETTO_DEVICE void measure(Plan<W>*) const {}
     STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
       Group<W> ga;
       read_group<W, T>(op.a, op.ha_, g, p.m, memory, 0, &ga);

@@ -1,5 +1,5 @@
-// A block of warps of the GPU; see tile.hpp. What its warps share, the operation's parameters among it, lies in shared memory, so that registers are
-// left for the work.
+// A block of warps of the GPU; see tile.hpp. What its warps share, the operation's parameters among it, lies in shared
+// memory, so that registers are left for the work.
 #pragma once
 
 #include "codec/cuda/compress.hpp"

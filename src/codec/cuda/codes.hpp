@@ -1,5 +1,6 @@
-// Codes of a group in memory, place i at q[i]: filled, judged for an order of prediction, turned into residuals and back. C is i32, or i64 where
-// codes may be wide; `wide` then says whether arithmetic is modulo 2^64 or 2^32. Two places before q are writable.
+// Codes of a group in memory, place i at q[i]: filled, judged for an order of prediction, turned into residuals and
+// back. C is i32, or i64 where codes may be wide; `wide` then says whether arithmetic is modulo 2^64 or 2^32. Two
+// places before q are writable.
 #pragma once
 
 #include "codec/cuda/group_reader.hpp"

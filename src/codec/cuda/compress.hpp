@@ -1,5 +1,5 @@
-// Compression of one group by a warp: values to codes in memory, then a plan. Codes are found four neighbouring values a lane, by loads of
-// 16 bytes; after that a lane has every 32nd value, as planes need it.
+// Compression of one group by a warp: values to codes in memory, then a plan. Codes are found four neighbouring values
+// a lane, by loads of 16 bytes; after that a lane has every 32nd value, as planes need it.
 #pragma once
 
 #include "codec/cuda/sources.hpp"

@@ -5,14 +5,8 @@
 
 namespace stretto::codec::cuda {
 
-template <class T>
-struct Target {
-  void* y;
-  Type type;
-  u64 first;  // of the group
-};
-
-// A number divided, rounded to float64 before and after. A NaN keeps its payload, as it does on the host, and becomes quiet.
+// A number divided, rounded to float64 before and after. A NaN keeps its payload, as it does on the host, and becomes
+// quiet.
 template <class T>
 STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {
   const T v = number_of<T>(bits);

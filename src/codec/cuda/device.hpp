@@ -1,6 +1,6 @@
-// What kernels and their emulation need of a compiler: the same source is compiled by nvcc for a GPU, and by the host's compiler for
-// warps of 32 emulated lanes. Nothing of the standard library but fixed-size integers; arithmetic in IEEE binary32 and
-// binary64, rounded to nearest, denormals kept, never contracted (nvcc -fmad=false -ftz=false).
+// What kernels and their emulation need of a compiler: the same source is compiled by nvcc for a GPU, and by the host's
+// compiler for warps of 32 emulated lanes. Nothing of the standard library but fixed-size integers; arithmetic in IEEE
+// binary32 and binary64, rounded to nearest, denormals kept, never contracted (nvcc -fmad=false -ftz=false).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,6 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
-#define STRETTO_DEVICE_CALL __device__ __noinline__
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
 #else
@@ -16,7 +15,6 @@
 #include <cmath>
 #include <cstring>
 #define STRETTO_DEVICE inline
-#define STRETTO_DEVICE_CALL inline
 #define STRETTO_UNROLL
 #define STRETTO_ROLLED
 #endif

@@ -1,5 +1,6 @@
-// Which places of a group are exceptions: 32 words, lane b holding that of block b; as runs or lanes of docs/format.md, measured, written
-// and parsed by a warp. A run ends where a bit differs from the one before it, so that runs are found, and turned back, by exclusive or.
+// Which places of a group are exceptions: 32 words, lane b holding that of block b; as runs or lanes of docs/format.md,
+// measured, written and parsed by a warp. A run ends where a bit differs from the one before it, so that runs are
+// found, and turned back, by exclusive or.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

@@ -1,7 +1,8 @@
-// A group written by a warp, in two steps: plan() finds how many words it takes from widths and exceptions alone, so that its place in the
-// stream can be found; emit() then writes it there. Residuals lie in memory in between. A source knows the values of exceptions:
-//   measure(lanes, plan)   sets plan->value_words, uniform, quiet
-//   write(lanes, plan, out)
+// A group written by a warp, in two steps: finish_plan() finds how many words it takes, from widths and exceptions alone,
+// so that its place in the stream can be found; emit() then writes it there. Residuals lie in memory in between. A source
+// knows the values of exceptions:
+//   measure(&plan)      sets value_words, uniform and quiet (finish_plan)
+//   write(plan, out)    writes them (emit)
 #pragma once
 
 #include "codec/cuda/codes.hpp"

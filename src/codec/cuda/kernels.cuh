@@ -8,7 +8,8 @@ namespace stretto::codec::cuda {
 // Warps in a block: for either type their codes take a third of 100 KB of shared memory.
 template <class T>
 constexpr int kWarpsOf = sizeof(T) == 4 ? 8 : 4;
-// Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many. Sums have two groups at hand.
+// Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many. Sums have two
+// groups at hand.
 constexpr int blocks_per_multiprocessor(Scratch s) { return s < Scratch::sums ? 4 : 2; }
 
 template <class T, class Op, Scratch kScratch>

@@ -1,5 +1,6 @@
-// One value to its code and back, as docs/format.md defines it (sections 4 and 5): the device's form of codec/quantise.hpp, codec/grid.cpp
-// and codec/half.hpp. The fast way for float32 needs no float64: a code that the proof in docs/codec.md covers is not looked at again.
+// One value to its code and back, as docs/format.md defines it (sections 4 and 5): the device's form of
+// codec/quantise.hpp, codec/grid.cpp and codec/half.hpp. The fast way for float32 needs no float64: a code that the
+// proof in docs/codec.md covers is not looked at again.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -87,8 +88,8 @@ STRETTO_DEVICE bool quantise_carefully(T x, const Grid<T>& g, i64* q) {
   return good(x, *q, g);
 }
 
-// The code of x; false if x is an exception. |x r| rounded below 2^21 implies the exact product is, and then the sum with 3 * 2^22 has units of
-// one: rounding it is rounding the exact product to an integer.
+// The code of x; false if x is an exception. |x r| rounded below 2^21 implies the exact product is, and then the sum
+// with 3 * 2^22 has units of one: rounding it is rounding the exact product to an integer.
 STRETTO_DEVICE bool quantise(float x, const Grid<float>& g, i64* q) {
   if (absolute(x * g.r) < 0x1p21f) {
     const float n = fused(x, g.r, 0x1.8p23f) - 0x1.8p23f;

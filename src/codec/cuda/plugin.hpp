@@ -1,5 +1,5 @@
-// What the plugin library, libstretto_cuda.so, offers to the core, which loads it at run time. Both are built from this file, so that a plugin of
-// another version is told by its number. Status numbers of CUDA pass through as int.
+// What the plugin library, libstretto_cuda.so, offers to the core, which loads it at run time. Both are built from this
+// file, so that a plugin of another version is told by its number. Status numbers of CUDA pass through as int.
 #pragma once
 
 #include "codec/cuda/stream.hpp"
@@ -38,8 +38,8 @@ struct Plugin {
   int (*device_count)(int* count);
   int (*memory_kind)(const void* p, MemoryKind* kind);
   int (*workspace_bytes)(Operation operation, Type type, u64 count, u64* bytes);
-  // Enqueues the operation: one kernel, behind a memset of the part of the workspace that it counts in, and before a copy of the
-  // result if host_result is given. No allocation, no wait; may be captured in a graph.
+  // Enqueues the operation: one kernel, behind a memset of the part of the workspace that it counts in, and before a
+  // copy of the result if host_result is given. No allocation, no wait; may be captured in a graph.
   int (*launch)(const Arguments& arguments);
 };
 

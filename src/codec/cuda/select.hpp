@@ -1,5 +1,6 @@
-// min and max of two streams, a group a warp: at each place the operand that wins is kept as it is stored (docs/format.md, section 5). Codes and values lie in
-// device memory: codes in wide[0] (then the result's) and wide[1], values of exceptions, as bits, in wide[2] (then those kept) and wide[3].
+// min and max of two streams, a group a warp: at each place the operand that wins is kept as it is stored
+// (docs/format.md, section 5). Codes and values lie in device memory: codes in wide[0] (then the result's) and wide[1],
+// values of exceptions, as bits, in wide[2] (then those kept) and wide[3].
 #pragma once
 
 #include "codec/cuda/sum.hpp"

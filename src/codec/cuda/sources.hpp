@@ -86,13 +86,6 @@ STRETTO_DEVICE Numbers<W, T, At> numbers(At at) {
   return {at};
 }
 
-// Groups that have no exceptions.
-template <class W>
-struct NoExceptions {
-  STRETTO_DEVICE void measure(Plan<W>*) const {}
-  STRETTO_DEVICE void write(const Plan<W>&, u32*) const {}
-};
-
 // One side of a sum: values in a stream's group, or in memory.
 template <class W, class T>
 struct Operand {

@@ -1,5 +1,5 @@
-// Headers and the index of streams in device memory: read with every check that codec/inspect.cpp makes (but for the checksum, which is not
-// verified), and written. A stream begins at a multiple of 8 bytes.
+// Headers and the index of streams in device memory: read with every check that codec/inspect.cpp makes (but for the
+// checksum, which is not verified), and written. A stream begins at a multiple of 8 bytes.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -62,8 +62,8 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   out[7] = h.exceptions;
 }
 
-// Group g of a stream whose header has been checked: found by its chunk's offset and the lengths before it. The chunk is checked against the
-// next one, so that all groups together check the whole index; false if it does not hold.
+// Group g of a stream whose header has been checked: found by its chunk's offset and the lengths before it. The chunk
+// is checked against the next one, so that all groups together check the whole index; false if it does not hold.
 template <class W>
 STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
   const Layout l = layout_of(h.count);

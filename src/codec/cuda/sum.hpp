@@ -1,5 +1,6 @@
-// What sums of two groups share. Where both are narrow and their exceptions stand in the same places, residuals add, an operand of lower order
-// being differenced once or twice more; nothing is decoded. All else goes by way of 64-bit codes in device memory.
+// What sums of two groups share. Where both are narrow and their exceptions stand in the same places, residuals add, an
+// operand of lower order being differenced once or twice more; nothing is decoded. All else goes by way of 64-bit codes
+// in device memory.
 #pragma once
 
 #include "codec/cuda/compress.hpp"
@@ -107,8 +108,8 @@ STRETTO_DEVICE void raise_residuals(C* e, Predictor from, Predictor to, int m) {
   }
 }
 
-// The plan of a sum from codes in memory: a's in wide[0], b's in wide[1], residuals to wide[2]. p->predictor, wide, lanes, and base and slope if it is
-// narrow, are set; `same`: both have exceptions in the same places.
+// The plan of a sum from codes in memory: a's in wide[0], b's in wide[1], residuals to wide[2]. p->predictor, wide,
+// lanes, and base and slope if it is narrow, are set; `same`: both have exceptions in the same places.
 template <class W, class C>
 STRETTO_DEVICE void plan_codes(const Memory<C>& memory, bool negate, bool same, Plan<W>* p) {
   i64 *qa = memory.wide[0], *qb = memory.wide[1], *q = memory.wide[2];

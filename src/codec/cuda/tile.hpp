@@ -1,6 +1,7 @@
-// How blocks of warps share an operation. Writing a stream: a tile is as many groups as a block has warps; a block takes a tile, each warp plans a
-// group, the block finds the tile's place by look-back, each warp writes its group; and the block that ends last writes the header. One
-// pass, one kernel. Reading a stream: every warp takes groups in turn, and none waits for another.
+// How blocks of warps share an operation. Writing a stream: a tile is as many groups as a block has warps; a block
+// takes a tile, each warp plans a group, the block finds the tile's place by look-back, each warp writes its group; and
+// the block that ends last writes the header. One pass, one kernel. Reading a stream: every warp takes groups in turn,
+// and none waits for another.
 //
 // Block is the hardware's (block_hardware.hpp) or emulated (block_emulated.hpp):
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then all wait for all; PerWarp<T>: state[w] of a warp
@@ -27,7 +28,7 @@ struct Control {
 };
 
 struct Shared {
-  u64 tile, next, offset;
+  u64 tile, offset;
   u32 words[kMaxWarps];
   u32 last;     // this block is the last to end
   u32 outcome;  // of opening the operation
@@ -219,7 +220,8 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Runs an operation over groups that writes no stream. `done(control)` is called by one lane at the very end, if all went well, and gives the result's bytes.
+// Runs an operation over groups that writes no stream. `done(control)` is called by one lane at the very end, if all
+// went well, and gives the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;

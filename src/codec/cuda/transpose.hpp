@@ -1,6 +1,7 @@
-// 32 words of 32 bits, one a lane, transposed: bit j of lane i and bit i of lane j change places. Five steps, each exchanging
-// off-diagonal halves with the lane `step` away; about fifteen instructions, where as many ballots as planes would take four a plane.
-// Residuals of at most 8 or 16 bits share a word with those of the next blocks, so that one transposition does four blocks, or two.
+// 32 words of 32 bits, one a lane, transposed: bit j of lane i and bit i of lane j change places. Five steps, each
+// exchanging off-diagonal halves with the lane `step` away; about fifteen instructions, where as many ballots as planes
+// would take four a plane. Residuals of at most 8 or 16 bits share a word with those of the next blocks, so that one
+// transposition does four blocks, or two.
 #pragma once
 
 #include "codec/cuda/device.hpp"

@@ -1,7 +1,9 @@
-// A warp on the host: a lane's value is an array of 32, and every operation does all lanes in turn. So kernels run in lockstep, and
-// their logic is tested without a GPU. What lockstep cannot show (a missing sync) is compute-sanitizer's to find.
+// A warp on the host: a lane's value is an array of 32, and every operation does all lanes in turn. So kernels run in
+// lockstep, and their logic is tested without a GPU. What lockstep cannot show (a missing sync) is compute-sanitizer's
+// to find.
 //
-// The interface, for this and warp_hardware.hpp. A plain type is a value that all lanes share; Lane<T> one that each has of its own.
+// The interface, for this and warp_hardware.hpp. A plain type is a value that all lanes share; Lane<T> one that each
+// has of its own.
 //   map(f, a, b, ...)     f of each lane's values, a Lane of its results; f may read memory
 //   each(f, a, b, ...)    the same without results; f may write memory that no other lane writes in the same call
 //   shuffle, shuffle_xor, broadcast, ballot, reductions, scan_add (inclusive)
@@ -119,7 +121,8 @@ struct EmulatedWarp {
   static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static void pause() { step(true); }
 
-  // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders of its choice.
+  // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders
+  // of its choice.
   using Step = void (*)(void* self, bool waiting);
   static inline thread_local Step on_step = nullptr;
   static inline thread_local void* step_self = nullptr;

@@ -1,5 +1,5 @@
-// Bytes that are no stream, altered or cut short, given to the kernels' logic: they accept what the host accepts, decode it alike, and touch
-// nothing outside (which AddressSanitizer sees).
+// Bytes that are no stream, altered or cut short, given to the kernels' logic: they accept what the host accepts,
+// decode it alike, and touch nothing outside (which AddressSanitizer sees).
 #include <cstring>
 
 #include "../inputs.hpp"

@@ -1,5 +1,6 @@
-// A plugin whose device is this process: kernels run on emulated warps, in host memory. So the core's side of the GPU, from the C functions to the
-// plugin's table, is tested where there is no GPU. STRETTO_EMULATED_DEVICES and STRETTO_EMULATED_VERSION make it lack a device, or be another's.
+// A plugin whose device is this process: kernels run on emulated warps, in host memory. So the core's side of the GPU,
+// from the C functions to the plugin's table, is tested where there is no GPU. STRETTO_EMULATED_DEVICES and
+// STRETTO_EMULATED_VERSION make it lack a device, or be another's.
 #include <cstdlib>
 #include <memory>
 

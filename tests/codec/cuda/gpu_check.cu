@@ -1,6 +1,8 @@
-// On a GPU: every operation gives the host's bytes, on all fields and on a given number of random and adversarial values.
+// On a GPU: every operation gives the host's bytes, on all fields and on a given number of random and adversarial
+// values.
 //
-// usage: gpu_check [--values N] [--data DIRECTORY] [--threads N]     prints what it compared; exits 1 at the first difference
+// usage: gpu_check [--values N] [--data DIRECTORY] [--threads N]
+// Prints what it compared; exits 1 at the first difference.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -88,7 +90,8 @@ class Checker {
     call_.stream = stream_;
   }
 
-  // x with the values before it as the other operand of sums. `shift`: values begin at a place that vectors do not load from.
+  // x with the values before it as the other operand of sums. `shift`: values begin at a place that vectors do not load
+  // from.
   void check(const std::vector<T>& x, double eps, const std::string& what, bool shift) {
     const std::size_t n = x.size(), capacity = host_.size();
     if (n > most_) stop(what + ": more values than there is room for");

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads off the compiler's report that kernels keep all their variables in registers: no stack in local memory, no spills.
+"""Reads off the compiler's report that kernels keep all in registers: no stack in local memory, no spills.
 
 usage: registers.py --nvcc NVCC [--architecture 90] [--type float|double|both] [--all]
 
-Compiles compress, decompress, add and add_values (with --all every kernel) to machine code and prints a line for each; exits 1 if one has a stack
-or spills, or is missing. Needs no GPU.
+Compiles compress, decompress, add and add_values (with --all every kernel) to machine code and prints a line for each;
+exits 1 if one has a stack or spills, or is missing. Needs no GPU.
 """
 
 import argparse
@@ -31,7 +31,8 @@ OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1_\d+(?P<op>[A-Z][A-Za-z]+)I")
 def report(arguments, source):
     """The kernels of a source: (operation, type, registers, shared memory, stack, spill stores, spill loads)."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [arguments.nvcc, *FLAGS, "-gencode", f"arch=compute_{arguments.architecture},code=sm_{arguments.architecture}",
+        code = f"arch=compute_{arguments.architecture},code=sm_{arguments.architecture}"
+        command = [arguments.nvcc, *FLAGS, "-gencode", code,
                    "-Xptxas", "-v", "-cubin", str(KERNELS / f"{source}.cu"), "-o", f"{folder}/out.cubin"]
         if arguments.type != "both":
             # One type alone compiles in half the time: the other's instantiations are left out of a copy.

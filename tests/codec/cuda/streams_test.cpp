@@ -1,5 +1,5 @@
-// The kernels' own logic, on emulated warps, gives the reference's bytes: compression, decompression, sums, minima and maxima, for all inputs
-// of this directory's other tests.
+// The kernels' own logic, on emulated warps, gives the reference's bytes: compression, decompression, sums, minima and
+// maxima, for all inputs of this directory's other tests.
 #include <cstring>
 #include <limits>
 
