@@ -50,8 +50,8 @@ TYPED_TEST(CudaStreams, CompressionGivesTheReferencesBytes) {
 TYPED_TEST(CudaStreams, UnalignedValuesCompressAlike) {
   using T = TypeParam;
   for (const auto& in : inputs<T>()) {
-    std::vector<T> moved(in.x.size() + 1);
-    std::memcpy(moved.data() + 1, in.x.data(), in.x.size() * sizeof(T));
+    std::vector<T> moved(1);
+    moved.insert(moved.end(), in.x.begin(), in.x.end());
     const Stream expected = compressed(in.x, in.eps, with(Isa::reference));
     expect_same(emulated_compress<T>(type_of<T>(), moved.data() + 1, in.x.size(), in.eps), expected, in.name);
   }
