@@ -20,7 +20,8 @@ std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) n
 }  // namespace
 
 Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-                  std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged) {
+                  std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged,
+                  const Travel& travel) {
   units.clear();
   edges.clear();
   readers_.clear();
@@ -29,7 +30,15 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
   const auto ranks = static_cast<std::size_t>(schedule.ranks);
   sent_.assign(ranks, 0);
   received_.assign(ranks, 0);
+  travel_ = travel;
+  all_final_ = false;
+  written_.clear();
   lay_out(schedule, blocks, element_bytes, segment_bytes, grain, merged);
+  if (travel.streams && (travel.raw_inside || travel.raw_below > 0)) {
+    block_elements_.resize(blocks.size());
+    std::transform(blocks.begin(), blocks.end(), block_elements_.begin(), [](const Block& b) { return b.count; });
+    find_finals(schedule);
+  }
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     if (const Status s = add_step(schedule, i); s != Status::ok) return s;
   }
@@ -101,6 +110,36 @@ std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept 
   return n;
 }
 
+// The same on both sides of a message, since both name the same blocks and the same kind of link.
+bool Plan::travels_raw(const schedule::Step& step) const noexcept {
+  if (!travel_.streams) return true;
+  if (travel_.raw_inside && step.link == schedule::Link::node) return true;
+  if (travel_.raw_below == 0) return false;
+  const schedule::Range& range = step.kind == schedule::Kind::send ? step.src : step.dst;
+  std::size_t elements = 0;
+  for (std::int32_t i = 0; i < range.count; ++i) elements += block_elements_[static_cast<std::size_t>(range.first + i)];
+  return elements < travel_.raw_below;
+}
+
+// In an allgather all blocks are results from the start; in an allreduce one that no later step writes is.
+void Plan::find_finals(const schedule::Schedule& schedule) {
+  all_final_ = schedule.collective == schedule::Collective::allgather;
+  written_.assign(static_cast<std::size_t>(schedule.blocks), none);
+  if (schedule.collective != schedule::Collective::allreduce) return;
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const schedule::Range& range = schedule.steps[i].dst;
+    if (range.buffer != schedule::Buffer::out) continue;
+    for (std::int32_t b = 0; b < range.count; ++b) written_[static_cast<std::size_t>(range.first + b)] = i;
+  }
+}
+
+bool Plan::is_final(const Unit& unit, std::uint32_t cell) const noexcept {
+  if (all_final_) return true;
+  const Place& place = places[cell];
+  const std::uint32_t last = written_.empty() ? none : written_[static_cast<std::size_t>(place.block)];
+  return place.buffer == schedule::Buffer::out && last != none && unit.step > last;
+}
+
 std::uint32_t Plan::next_message(std::vector<std::uint32_t>& counts, std::int32_t peer) {
   const std::uint32_t k = counts[static_cast<std::size_t>(peer)]++;
   most_messages = std::max(most_messages, k + 1);
@@ -137,6 +176,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
     return fail(Status::invalid_argument, "step {} of {} names rank {} of {}", index, schedule.algorithm, step.peer,
                 schedule.ranks);
   }
+  if (travels) unit.raw = travels_raw(step);
   const bool sends = unit.task == Task::send;
   const schedule::Range& range = sends ? step.src : step.dst;
   Cells cells = cells_of(range);

@@ -24,6 +24,7 @@ enum class Task : std::uint8_t { send, receive_replace, receive_combine, copy, c
 struct Unit {
   Task task{};
   bool incoming_first = false;
+  bool raw = true;  // a message of values as they are; false: of streams
   std::uint16_t level = 0;
   std::int32_t peer = -1;
   std::uint32_t step = 0;          // of the schedule; deliver: none
@@ -40,6 +41,13 @@ struct Edge {
   std::uint32_t next;
 };
 
+// Which messages are raw.
+struct Travel {
+  bool streams = false;       // false: all
+  bool raw_inside = false;    // those over links inside a node
+  std::size_t raw_below = 0;  // those of fewer elements than this
+};
+
 // Where a cell lies.
 struct Place {
   schedule::Buffer buffer{};
@@ -52,9 +60,12 @@ struct Place {
 class Plan {
  public:
   // `merged[b]`: in and out of block b are the same memory, so their cells are the same cells. Memory of an earlier plan is
-  // reused. Segments are multiples of `grain` elements. Throws std::bad_alloc.
+  // reused. Segments are multiples of `grain` elements. Every rank gives the same `travel`. Throws std::bad_alloc.
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-              std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged);
+              std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel);
+
+  // Whether what `unit` sends from this cell is what every rank ends with.
+  bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
   // The cell that stands for cell i: itself, or the one in `out` that it is merged with.
   std::uint32_t cell(std::uint32_t i) const noexcept { return same_[i]; }
@@ -79,6 +90,8 @@ class Plan {
                std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged);
   Status add_step(const schedule::Schedule& schedule, std::uint32_t step);
   void add_deliveries(const schedule::Schedule& schedule);
+  bool travels_raw(const schedule::Step& step) const noexcept;
+  void find_finals(const schedule::Schedule& schedule);
   std::uint32_t take(Cells* left, std::size_t most_elements) const noexcept;
   Cells cells_of(const schedule::Range& range) const noexcept;
   void add(Unit unit);
@@ -87,8 +100,12 @@ class Plan {
   void writes(std::uint32_t unit, std::uint32_t cell);
   std::uint32_t next_message(std::vector<std::uint32_t>& counts, std::int32_t peer);
 
-  std::size_t group_ = 0;             // most elements of a unit over several cells
-  std::vector<std::uint32_t> first_;  // cells of block b in a buffer: [first_[b], first_[b + 1])
+  std::size_t group_ = 0;  // most elements of a unit over several cells
+  Travel travel_;
+  bool all_final_ = false;                   // whatever is sent is final
+  std::vector<std::uint32_t> written_;       // by block: the last step that writes it in `out`; none: no step does
+  std::vector<std::size_t> block_elements_;  // by block
+  std::vector<std::uint32_t> first_;         // cells of block b in a buffer: [first_[b], first_[b + 1])
   std::vector<std::uint32_t> same_;
   std::vector<Touch> touched_;
   std::vector<Edge> readers_;

@@ -141,9 +141,7 @@ void Run::complete(std::uint32_t id, const carrier::Completion& completion) noex
     const Status s = check_arrival(unit, at(unit.dst).home, completion.bytes);
     if (s != Status::ok) failed(s, &unit);
     for (std::uint32_t i = 0; i < unit.cells; ++i) {
-      payload::Cell& cell = at(unit.dst + i);
-      cell.value.clear();
-      cell.value.raw = cell.home;
+      worker_.landed(at(unit.dst + i));
     }
   }
   if (unit.task == Task::send && --live.transfers > 0) return;

@@ -57,6 +57,8 @@ Status Run::check(const Call& call, const carrier::Carrier& carrier) const {
     if (!reduces || !(sums || op == payload::Op::min || op == payload::Op::max)) {
       return fail(Status::unsupported, "several inputs on a rank are for reductions by sum, mean, min and max");
     }
+    if (call.payload.nodes > 0)
+      return fail(Status::unsupported, "several inputs on a rank are not added raw inside a node");
     if (call.inputs.empty() && !sums)
       return fail(Status::invalid_argument, "a rank without inputs has no {}", payload::name(op));
   }
@@ -183,6 +185,7 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   sequence_ = sequence;
   schedule_ = call.schedule;
   spec_ = call.payload;
+  if (spec_.nodes == 1) spec_.kind = payload::Kind::raw;
   options_ = call.options;
   blocks_ = call.blocks;
   several_ = call.several;
@@ -191,7 +194,8 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   const bool codes = spec_.kind == payload::Kind::homomorphic || spec_.kind == payload::Kind::fused;
   const bool everywhere = schedule_->collective == schedule::Collective::allreduce ||
                           schedule_->collective == schedule::Collective::allgather;
-  from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_));
+  const bool mixes = payload::mixes(spec_);
+  from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_ && !mixes));
   const auto ranks = static_cast<std::uint32_t>(schedule_->ranks);
   contributions_ = !reduces_ ? 1 : call.contributions != 0 ? call.contributions : ranks;
   status_ = Status::ok;
@@ -202,7 +206,8 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
 
   Status s = separate_inputs(call);
   if (s == Status::ok) {
-    s = plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_);
+    s = plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_,
+                   {worker_.compressed(), spec_.nodes > 0, spec_.raw_below / worker_.raw_bytes(1)});
   }
   if (s == Status::ok) {
     const auto tag_bits = static_cast<unsigned>(std::bit_width(carrier.tags()) - 1);

@@ -19,17 +19,21 @@ Status status_of(std::byte mark) noexcept {
 std::size_t Run::room_for(const Unit& unit) const noexcept {
   std::size_t bytes = 0;
   const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
-  for (std::uint32_t i = 0; i < unit.cells; ++i) bytes += worker_.message_bound(plan_.places[first + i].count);
+  for (std::uint32_t i = 0; i < unit.cells; ++i) {
+    const std::size_t n = plan_.places[first + i].count;
+    bytes += unit.raw ? worker_.raw_bytes(n) : worker_.message_bound(n);
+  }
   return std::max(bytes, sizeof(Notice));
 }
 
 // Raw values that replace what neighbouring homes hold are received where they belong.
 bool Run::lands_in_place(const Unit& unit) const noexcept {
-  if (worker_.compressed() || unit.task != Task::receive_replace || unit.cells == 0) return false;
+  if (!unit.raw || unit.task != Task::receive_replace || unit.cells == 0) return false;
+  if (cells_[plan_.cell(unit.dst)].home == nullptr) return false;
   for (std::uint32_t i = 0; i + 1 < unit.cells; ++i) {
     const payload::Cell& a = cells_[plan_.cell(unit.dst + i)];
     const payload::Cell& b = cells_[plan_.cell(unit.dst + i + 1)];
-    if (a.home + worker_.raw_bytes(a.count) != b.home) return false;
+    if (b.home == nullptr || a.home + worker_.raw_bytes(a.count) != b.home) return false;
   }
   return true;
 }
@@ -82,7 +86,7 @@ bool Run::expect_long(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
   Notice notice;
-  if (!worker_.compressed() || unit.cells == 0 || live.bytes != sizeof(Notice)) return false;
+  if (unit.raw || unit.cells == 0 || live.bytes != sizeof(Notice)) return false;
   std::memcpy(&notice, live.hold.buffer.data(), sizeof(Notice));
   if (notice.mark != notice_mark) return false;
   std::size_t most = 0;
@@ -104,7 +108,7 @@ bool Run::expect_long(std::uint32_t u) noexcept {
 // A message of the length that its unit expects, or a mark, or one that cannot be right.
 Status Run::check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept {
   const std::size_t raw = worker_.raw_bytes(elements(unit));
-  const bool streams = worker_.compressed() && unit.cells > 0;
+  const bool streams = !unit.raw && unit.cells > 0;
   const bool marked = streams ? bytes == 1 && data[0] != absent_mark : raw == 1 ? bytes == 0 : bytes == 1;
   if (marked) {
     const Status s = bytes == 1 ? status_of(data[0]) : Status::internal;
@@ -163,7 +167,7 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
       unloaded_[plan_.cell(unit.dst + i)] = 0;
     }
     if (s != Status::ok) return s;
-    if (worker_.compressed()) {
+    if (!unit.raw) {
       payload::Stream stream;
       s = parse(unit, hold.buffer, live.bytes, &offset, i, &stream);
       if (s != Status::ok) return s;
@@ -173,9 +177,7 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
       s = worker_.meet(cell, data + offset, hold.buffer, unit.incoming_first);
       offset += worker_.raw_bytes(cell.count);
     } else {
-      std::memcpy(cell.home, data + offset, worker_.raw_bytes(cell.count));
-      cell.value.clear();
-      cell.value.raw = cell.home;
+      worker_.replace(cell, data + offset, hold.buffer);
       offset += worker_.raw_bytes(cell.count);
     }
     if (s != Status::ok) return s;

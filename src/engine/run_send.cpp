@@ -12,7 +12,7 @@ Status Run::send_bytes(std::uint32_t u, const void* data, std::size_t bytes, boo
   live.early = early;
   live.state = State::moving;
   Status s = Status::ok;
-  if (worker_.compressed() && unit.cells > 0 && bytes > room_for(unit)) {
+  if (!unit.raw && unit.cells > 0 && bytes > room_for(unit)) {
     live.notice = {notice_mark, bytes};
     s = carrier_->start_send(unit.peer, tag_of(unit), &live.notice, sizeof(Notice), id_of(u) | notice_bit);
     live.transfers += s == Status::ok;
@@ -43,7 +43,7 @@ Status Run::execute_send(std::uint32_t u) noexcept {
   bool early = true;
   if (status_ == Status::ok && unit.cells > 0) {
     Status s = Status::ok;
-    if (worker_.compressed()) {
+    if (!unit.raw) {
       s = pack_streams(unit, &hold, &data, &bytes);
     } else {
       bytes = worker_.raw_bytes(elements(unit));
@@ -52,7 +52,7 @@ Status Run::execute_send(std::uint32_t u) noexcept {
     if (s != Status::ok) failed(s, &unit);
   }
   if (status_ != Status::ok) {
-    const bool one_byte = !worker_.compressed() && worker_.raw_bytes(elements(unit)) == 1;
+    const bool one_byte = unit.raw && worker_.raw_bytes(elements(unit)) == 1;
     live.hold = {};
     return send_bytes(u, &mark_, one_byte ? 0 : 1, true);
   }
@@ -67,7 +67,8 @@ Status Run::pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool*
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
     payload::Cell& cell = at(unit.src + i);
     if (const Status s = load(cell, plan_.cell(unit.src + i)); s != Status::ok) return s;
-    if (const Status s = worker_.pack(cell); s != Status::ok) return s;
+    if (const Status s = worker_.pack_raw(cell, from_stream_ && plan_.is_final(unit, unit.src + i)); s != Status::ok)
+      return s;
     *early = *early && cell.value.raw_fixed;
     adjacent = adjacent && (unit.cells == 1 || !cell.value.raw_store);
     if (i > 0) {

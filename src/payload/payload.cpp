@@ -56,7 +56,8 @@ double error_factor(const Spec& spec, bool reduces, int ranks) noexcept {
   if (spec.kind == Kind::raw || spec.type == Type::i32 || spec.type == Type::i64) return 0;
   if (!reduces || spec.op == Op::min || spec.op == Op::max) return 1;
   const bool exact_sums = spec.kind == Kind::homomorphic || spec.kind == Kind::fused;
-  const double sum = exact_sums ? ranks : 2.0 * ranks - 1;
+  const double terms = spec.nodes > 0 ? spec.nodes : ranks;
+  const double sum = !exact_sums ? 2.0 * terms - 1 : spec.raw_below > 0 ? terms + 1 : terms;
   return spec.op == Op::mean ? sum / ranks : sum;
 }
 

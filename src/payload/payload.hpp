@@ -8,6 +8,11 @@
 //   fused        blocks meet as stream + raw local values in one pass; a contribution is compressed on its own only where
 //                it must be sent before anything met it. Min and max have no such pass and run as homomorphic.
 //
+// Mixed forms (Spec::nodes, Spec::raw_below). A raw message carries what its sender would have put into a stream, and a value that
+// a stream was decoded to is sent on as it is, so that results agree as below: where a sum of streams travels raw, it must travel raw to
+// the end (as floors and trees of growing or shrinking blocks have it), since compressing what it decodes to may move it by eps once more. Sums
+// that met raw are no longer the same bytes for every schedule.
+//
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same bytes:
 // the decoding of one stream, also on the rank that computed it (and with one rank). Homomorphic and fused sums are the same
 // bytes for every schedule, number of segments and order. Broadcast leaves the root its exact data; scatter, gather and
@@ -37,15 +42,25 @@ struct Spec {
   UserFunction user{};    // op == user
   bool checksum = false;  // streams carry and verify a CRC-32C
   double magnitude = 0;   // largest |value| of any contribution, if known (codec::Options); the same on every rank
+
+  // Messages that travel raw although `kind` compresses: those over links inside a node, of which there are so many (the schedule
+  // adds up the contributions of a node before any of it leaves; 0: none do), and those with fewer bytes of values than this.
+  int nodes = 0;
+  std::size_t raw_below = 0;
 };
+
+// Some messages travel raw and others as streams.
+inline bool mixes(const Spec& s) noexcept { return s.kind != Kind::raw && (s.nodes > 0 || s.raw_below > 0); }
 
 // Checks a spec before anything moves: the operation on the type (when `reduces`), a bound that is finite and positive.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under doc and cprp2p,
-// the rounding of each raw sum). 0 for raw and for integers.
+// the rounding of each raw sum). 0 for raw and for integers. With `nodes` the sum of a node stands for its contributions: sums
+// then have as many terms as there are nodes (mean: of p contributions still), beside the rounding of the raw sums.
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
+//   the same with raw_below: sum    p + 1 (a raw sum is compressed again);  mean (p + 1)/p
 //   doc, cprp2p: sum                2p - 1 (two operands of each of p - 1 meetings, and the result);  mean (2p - 1)/p
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept;
 

@@ -120,6 +120,45 @@ Status Worker::pack(Cell& cell) noexcept {
   return Status::internal;
 }
 
+// The stream stays at hand: others may be sent it.
+Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
+  Value& value = cell.value;
+  if (value.absent) {
+    Buffer zeros;
+    if (const Status s = pool_->take(raw_bytes(cell.count), &zeros); s != Status::ok) return s;
+    std::memset(zeros.data(), 0, raw_bytes(cell.count));
+    set_raw(value, zeros.data(), true);
+    value.raw_store = std::move(zeros);
+    return Status::ok;
+  }
+  if (value.raw != nullptr && (value.settled || !settle || !compressed())) return Status::ok;
+  if (value.raw == nullptr && !value.stream)
+    return fail(Status::internal, "a step sends a block that nothing was put into");
+  if (const Status s = make_stream(value, cell.count); s != Status::ok) return s;
+  const Stream stream = value.stream;
+  if (const Status s = make_raw(cell); s != Status::ok) return s;
+  value.stream = stream;
+  return Status::ok;
+}
+
+void Worker::landed(Cell& dst) noexcept {
+  dst.value.clear();
+  dst.value.raw = dst.home;
+  dst.value.settled = compressed();
+}
+
+void Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept {
+  if (dst.home != nullptr) {
+    std::memcpy(dst.home, arrived, raw_bytes(dst.count));
+    landed(dst);
+    return;
+  }
+  dst.value.clear();
+  set_raw(dst.value, arrived, true);
+  dst.value.raw_store = store;
+  dst.value.settled = compressed();
+}
+
 Status Worker::replace(Cell& dst, Stream arrived) noexcept {
   dst.value.clear();
   if (!arrived) {
@@ -201,7 +240,14 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
 
 Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept {
   Value& value = dst.value;
-  if (value.raw == nullptr) return fail(Status::internal, "a step combines with a block that nothing was put into");
+  if (value.absent) {
+    replace(dst, arrived, store);
+    value.settled = false;
+    return Status::ok;
+  }
+  if (value.raw == nullptr) {
+    if (const Status s = make_raw(dst); s != Status::ok) return s;
+  }
   Stopwatch watch(seconds_.combine);
   std::byte* at = nullptr;
   Buffer own;
@@ -228,7 +274,9 @@ Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arr
 Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
   if (src.value.absent) return Status::ok;
   if (dst.value.absent) return copy(dst, src);
-  if (spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused) {
+  const bool both_raw = dst.value.raw != nullptr && src.value.raw != nullptr && !dst.value.stream && !src.value.stream;
+  const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
+  if (codes && !(both_raw && mixes(spec_))) {
     // Raw local values join a stream in one pass if the payload allows it.
     if (spec_.kind == Kind::fused && sums_ && dst.value.stream && !src.value.stream && src.value.raw != nullptr) {
       dst.value.raw = nullptr;
@@ -238,7 +286,7 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
     if (const Status s = make_stream(src.value, src.count); s != Status::ok) return s;
     return meet(dst, src.value.stream, src_first);
   }
-  if (compressed()) {
+  if (compressed() && !codes) {
     if (const Status s = make_raw(dst); s != Status::ok) return s;
     if (const Status s = make_raw(src); s != Status::ok) return s;
   }
@@ -321,6 +369,10 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
 Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept {
   Value& value = cell.value;
   const std::size_t bytes = raw_bytes(cell.count);
+  if (divisor > 1 && mixes(spec_)) {
+    if (const Status s = finish(cell, from_stream, 1); s != Status::ok) return s;
+    return divide_values(spec_.type, cell.home, cell.count, divisor);
+  }
   if (value.absent) {
     std::memset(cell.home, 0, bytes);
     return Status::ok;

@@ -46,8 +46,16 @@ class Worker {
   // Before the value is sent: raw is at hand (payload raw), or a stream is; under cprp2p a new one.
   Status pack(Cell& cell) noexcept;
 
-  // dst = what arrived. Under cprp2p it is decoded at once.
+  // Before the value is sent raw. `settle`: all ranks are to end with what is sent, so where some of them get it as a stream it
+  // is what that decodes to.
+  Status pack_raw(Cell& cell, bool settle) noexcept;
+
+  // dst = what arrived. Under cprp2p it is decoded at once. A raw `arrived` lies in `store`.
   Status replace(Cell& dst, Stream arrived) noexcept;
+  void replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept;
+
+  // dst = what arrived at its home.
+  void landed(Cell& dst) noexcept;
 
   // dst = dst (+) arrived, or arrived (+) dst. A raw `arrived` lies in `store` (and may be changed by a user's function).
   Status meet(Cell& dst, Stream arrived, bool arrived_first) noexcept;
@@ -63,7 +71,7 @@ class Worker {
   Status load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept;
 
   // The result: raw values in cell.home. `from_stream`: decode the stream (made now if need be), so that all ranks agree.
-  // divisor > 1: the mean.
+  // divisor > 1: the mean. (Where raw and streams mix the division follows, as ranks may hold either.)
   Status finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept;
 
  private:

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/binding.hpp"
 #include "schedule/floors.hpp"
@@ -165,7 +166,8 @@ template <class T>
 std::string compare(const Case& c, int p, const Arrangement<T>& a, double promised) {
   const bool reduces = schedule::reduces(c.algorithm->collective);
   const bool adds = reduces && c.op != Op::min && c.op != Op::max;
-  const bool raw_sums = adds && (c.kind == Kind::raw || c.kind == Kind::cprp2p || c.kind == Kind::doc);
+  const bool mixes = c.raw_below > 0 || c.groups != nullptr;
+  const bool raw_sums = adds && (mixes || c.kind == Kind::raw || c.kind == Kind::cprp2p || c.kind == Kind::doc);
   for (std::size_t i = 0; i < a.expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(a.out[i]) - a.expected[i]);
     // The result's own rounding; sums of p floats round p - 1 times more, each at no more than the magnitude p.
@@ -216,6 +218,13 @@ schedule::Groups groups_for(const Case& c, int p) {
   return schedule::groups_of(host);
 }
 
+void link_by(const schedule::Groups& groups, schedule::Schedule* s) {
+  const auto node = [&](std::int32_t r) { return groups.group_of[static_cast<std::size_t>(r)]; };
+  for (auto& step : s->steps) {
+    if (step.peer >= 0) step.link = node(step.peer) == node(s->rank) ? schedule::Link::node : schedule::Link::network;
+  }
+}
+
 template <class T>
 std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint) {
   const int p = engine.carrier().size();
@@ -228,9 +237,13 @@ std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fing
   request.root = c.root;
   request.blocks = c.blocks;
   const schedule::Groups groups = c.hosts != 0 ? groups_for(c, p) : schedule::Groups{};
-  if (c.hosts != 0) request.groups = &groups;
+  request.groups = c.groups != nullptr ? c.groups : c.hosts != 0 ? &groups : nullptr;
   engine::Call call;
-  call.schedule = std::make_shared<schedule::Schedule>(c.algorithm->build(request));
+  schedule::Schedule built = c.algorithm->build(request);
+  if (c.groups != nullptr && !c.algorithm->uses_groups) link_by(*c.groups, &built);
+  call.schedule = std::make_shared<schedule::Schedule>(std::move(built));
+  call.payload.raw_below = c.raw_below;
+  if (c.groups != nullptr) call.payload.nodes = static_cast<int>(c.groups->members.size());
   call.payload.kind = c.kind;
   call.payload.type = c.type;
   call.payload.op = c.op;
@@ -286,7 +299,9 @@ std::string describe(const Case& c, int ranks) {
   return fmt::format("{} {}, {} of {} {}, {} blocks, segments of {} bytes, root {} of {} ranks, hosts {}{}",
                      schedule::name(c.algorithm->collective), c.algorithm->name, payload::name(c.kind), c.count,
                      payload::name(c.op), c.blocks, c.segment_bytes, c.root, ranks, c.hosts,
-                     c.in_place ? ", in place" : "");
+                     c.in_place ? ", in place" : "") +
+         (c.raw_below > 0 ? fmt::format(", raw below {} bytes", c.raw_below) : "") +
+         (c.groups != nullptr ? fmt::format(", nodes of ranks {}", fmt::join(c.groups->group_of, " ")) : "");
 }
 
 std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint) {
@@ -330,6 +345,34 @@ std::vector<Case> all_cases(int ranks, std::size_t stride) {
   return cases;
 }
 
+schedule::Groups groups_of(const std::vector<std::int32_t>& node_of) {
+  schedule::Groups g;
+  g.group_of = node_of;
+  for (std::size_t r = 0; r < node_of.size(); ++r) {
+    const auto node = static_cast<std::size_t>(node_of[r]);
+    if (g.members.size() <= node) g.members.resize(node + 1);
+    g.members[node].push_back(static_cast<std::int32_t>(r));
+  }
+  return g;
+}
+
+std::vector<Case> mixed_cases(const schedule::Groups& groups, std::size_t stride) {
+  std::vector<Case> cases;
+  std::size_t turn = 0;
+  for (Case c : all_cases(static_cast<int>(groups.group_of.size()), 1)) {
+    if (c.kind == Kind::raw) continue;
+    if (++turn % stride != 0) continue;
+    const std::size_t which = turn / stride % 3;
+    if (which != 0) c.raw_below = turn % 2 == 0 ? 3000 : 9000;
+    // A sum must have been made inside its node before it leaves: flat reductions do not see to that.
+    const bool floors = c.algorithm->uses_groups || !schedule::reduces(c.algorithm->collective);
+    if (which != 1 && floors) c.groups = &groups;
+    if (c.groups == nullptr && c.raw_below == 0) continue;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 std::vector<std::string> run_all(engine::Engine& engine, const std::vector<Case>& cases, std::size_t* done) {
   const int p = engine.carrier().size();
   std::vector<std::string> failures;
@@ -339,7 +382,8 @@ std::vector<std::string> run_all(engine::Engine& engine, const std::vector<Case>
   for (const Case& c : cases) {
     std::uint64_t fingerprint = 0;
     std::string wrong = run_case(engine, c, &fingerprint);
-    const bool codes = c.kind == Kind::homomorphic || c.kind == Kind::fused;
+    const bool codes =
+        (c.kind == Kind::homomorphic || c.kind == Kind::fused) && c.raw_below == 0 && c.groups == nullptr;
     if (wrong.empty() && codes && schedule::reduces(c.algorithm->collective) && fingerprint != 0) {
       const auto key = fmt::format("{} {} {} {}", schedule::name(c.algorithm->collective), c.count,
                                    payload::name(c.type), payload::name(c.op));

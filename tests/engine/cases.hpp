@@ -25,6 +25,8 @@ struct Case {
   std::size_t segment_bytes = 8192;
   std::size_t grain = 1024;
   double eps = 1e-3;
+  std::size_t raw_below = 0;                 // payload::Spec
+  const schedule::Groups* groups = nullptr;  // ranks of a node; links between them are raw
 };
 
 std::string describe(const Case& c, int ranks);
@@ -39,6 +41,13 @@ std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* finge
 // All algorithms with each payload over counts (0, 1, fewer than ranks, odd, several segments), roots (first, middle, last) and in place or
 // not. `stride` takes every so many-th of them.
 std::vector<Case> all_cases(int ranks, std::size_t stride);
+
+// All algorithms with each payload that compresses, raw over the links inside nodes, below some size, and both. Nodes are made up of
+// `groups`; of the algorithms that know nothing of groups, those that move data get them as links all the same.
+std::vector<Case> mixed_cases(const schedule::Groups& groups, std::size_t stride);
+
+// Node i holds the ranks r with node_of[r] = i.
+schedule::Groups groups_of(const std::vector<std::int32_t>& node_of);
 
 // Runs them all on this rank; also checks that homomorphic and fused give the same bytes for every algorithm. Returns the
 // first few failures, and in *done how many ran.

@@ -20,6 +20,16 @@ int run() {
     const auto failures = stretto::tests::run_all(engine, cases, &done);
     for (const auto& f : failures) std::fprintf(stderr, "rank %d: %s\n", carrier->rank(), f.c_str());
     if (!failures.empty() || done != cases.size()) return 1;
+    std::vector<std::int32_t> node_of;
+    for (std::int32_t r = 0; r < carrier->size(); ++r) node_of.push_back(r % 3 == 2 ? 1 : 0);
+    if (node_of.size() < 3) node_of.assign(node_of.size(), 0);
+    const auto groups = stretto::tests::groups_of(node_of);
+    const auto mixed = stretto::tests::mixed_cases(groups, chunk < 4096 ? 41 : 17);
+    for (const auto& f : stretto::tests::run_all(engine, mixed, &done)) {
+      std::fprintf(stderr, "rank %d: %s\n", carrier->rank(), f.c_str());
+      return 1;
+    }
+    done += cases.size();
     if (carrier->rank() == 0) std::printf("%zu cases on %d ranks, chunks of %zu bytes\n", done, carrier->size(), chunk);
   }
   return 0;

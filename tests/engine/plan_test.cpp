@@ -31,7 +31,7 @@ Plan plan_of(const schedule::Schedule& s, const std::vector<Block>& blocks, std:
              std::size_t grain = 1) {
   Plan plan;
   const std::vector<std::uint8_t> merged(blocks.size(), 0);
-  EXPECT_EQ(plan.make(s, blocks, 4, segment_bytes, grain, merged), Status::ok);
+  EXPECT_EQ(plan.make(s, blocks, 4, segment_bytes, grain, merged, {}), Status::ok);
   return plan;
 }
 
@@ -121,7 +121,7 @@ TEST(Plan, MergedBlocksAreOneCellAndTheirCopyOnlyReads) {
   const auto s = build(Collective::allreduce, "ring", 3, 0);
   Plan plan;
   const std::vector<std::uint8_t> merged(3, 1);
-  ASSERT_EQ(plan.make(s, blocks_of({7, 7, 7}), 4, 0, 1, merged), Status::ok);
+  ASSERT_EQ(plan.make(s, blocks_of({7, 7, 7}), 4, 0, 1, merged, {}), Status::ok);
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(plan.cell(i), plan.cell(3 + i));
 }
 
@@ -130,7 +130,7 @@ TEST(Plan, StepsOverSharedMemoryAreNotForThisEngine) {
   s.steps[0].kind = Kind::read_combine;
   Plan plan;
   const std::vector<std::uint8_t> merged(2, 0);
-  EXPECT_EQ(plan.make(s, blocks_of({4, 4}), 4, 0, 1, merged), Status::unsupported);
+  EXPECT_EQ(plan.make(s, blocks_of({4, 4}), 4, 0, 1, merged, {}), Status::unsupported);
 }
 
 }  // namespace
