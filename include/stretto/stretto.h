@@ -140,7 +140,8 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_RECOMPRESS = 2,  /* (DOC) decompress, operate, compress at every combination: errors grow */
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every rank's input compressed up front, then stream + stream */
   STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass: same bits as homomorphic */
-  STRETTO_PAYLOAD_CPRP2P = 5       /* every message compressed by its sender and decompressed by its receiver */
+  STRETTO_PAYLOAD_CPRP2P = 5,      /* every message compressed by its sender and decompressed by its receiver */
+  STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts: needs a schedule of two floors */
 } stretto_payload;
 
 #define STRETTO_NAME_MAX 32
@@ -149,8 +150,9 @@ typedef enum stretto_payload {
 typedef struct stretto_report {
   size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
   char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring"; "native": the MPI's own collective, whose bytes are not known */
-  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p" */
-  uint64_t contributions;           /* K: inputs that went into each element of the result */
+  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed" */
+  uint64_t contributions;           /* K: inputs that went into each element of the result; payload "mixed": hosts,
+                                       whose sums are made raw (and rounded as floats are) before they are compressed */
   uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule */
   uint64_t bytes_sent;              /* what it sent, the agreement exchange not counted */
   double ratio;                     /* raw_bytes / bytes_sent; 1 when nothing was sent */
@@ -160,10 +162,12 @@ typedef struct stretto_report {
   double codec_seconds;             /* spent in the codec by this rank */
   double agree_seconds;             /* from the start until the agreement exchange was complete */
   double seconds;                   /* from the start to completion */
+  double predicted_seconds;         /* what the model expected of the data's way, the agreement not counted; 0: no opinion */
+  double expected_ratio;            /* what the choice was made with: that of a sample of the data, or an assumption; 1: raw */
 } stretto_report;
 
 #define STRETTO_REPORT_INIT \
-  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
+  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of

@@ -94,6 +94,16 @@ void Signature::set_failure(Status s, const char* message, int rank) noexcept {
   text[n] = 0;
 }
 
+void Signature::add_sample(double ratio) noexcept {
+  if (!(ratio > 0)) return;
+  ++samples;
+  shrunk += static_cast<std::uint64_t>(std::max(1.0, 65536 / ratio));
+}
+
+double Signature::ratio() const noexcept {
+  return samples > 0 ? 65536 * static_cast<double>(samples) / static_cast<double>(shrunk) : 0;
+}
+
 void merge(const Signature& from, Signature& into) noexcept {
   for (int i = 0; i < fields; ++i) {
     const Span& a = from.span[i];
@@ -110,6 +120,8 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.lo = std::min(into.lo, from.lo);
   into.hi = std::max(into.hi, from.hi);
   into.contributions += from.contributions;
+  into.samples += from.samples;
+  into.shrunk += from.shrunk;
 }
 
 Status verdict(const Signature& merged, const Signature& own) noexcept {

@@ -2,8 +2,8 @@
 //
 // A signature is a flat record of words that combines associatively and commutatively, rank by rank, in one small
 // allreduce. It holds the arguments on which ranks must agree, each as the smallest and the largest value seen with a rank
-// that gave it; the first failure found by any rank in its own arguments; the range of the values; and the number of
-// contributions. Pure data: no communication here.
+// that gave it; the first failure found by any rank in its own arguments; the range of the values; the number of
+// contributions; and how well samples of the values compress. Pure data: no communication here.
 #pragma once
 
 #include <array>
@@ -50,9 +50,12 @@ struct Signature {
   double lo = std::numeric_limits<double>::infinity();  // range of the finite values; lo > hi: there are none
   double hi = -std::numeric_limits<double>::infinity();
   std::uint64_t contributions = 0;
+  std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of what was left of them, of 2^16 each
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // orders as the numbers do, NaN included
+  void add_sample(double ratio) noexcept;
+  double ratio() const noexcept;  // of all samples together; 0: there are none
   void set_failure(Status s, const char* message, int rank) noexcept;
 };
 

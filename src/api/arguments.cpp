@@ -6,14 +6,14 @@
 #include <numeric>
 
 #include "api/choice.hpp"
+#include "api/inputs.hpp"
 #include "api/payloads.hpp"
+#include "api/plan.hpp"
 #include "api/types.hpp"
 
 namespace stretto::api {
 
 namespace {
-
-bool in_place(const void* p) noexcept { return p == STRETTO_IN_PLACE; }
 
 // Elements of the largest buffer of the call, which its bytes must fit; false on overflow.
 bool addressable(const Call& c, int ranks) {
@@ -58,7 +58,7 @@ Status check_bound(const Call& c) {
     return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
   if (scope < STRETTO_SCOPE_CONTRIBUTION || scope > STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM)
     return fail(Status::invalid_argument, "scope {} is no stretto_scope", scope);
-  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_CPRP2P)
+  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_MIXED)
     return fail(Status::invalid_argument, "payload {} is no stretto_payload", payload);
   const bool compressed = payload > STRETTO_PAYLOAD_RAW;
   if (o.bound_kind == STRETTO_BOUND_NONE) {
@@ -68,19 +68,22 @@ Status check_bound(const Call& c) {
   } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
     return fail(Status::invalid_bound, "bound {} is not finite and positive", o.bound);
   }
+  if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
+    return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
+                payload_name(o.payload));
   if (!has_streams(c.type)) return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
   if (reduces(c.collective) && !payload::compressible(payload_op(c.op)))
     return fail(Status::unsupported, "operation {} cannot keep a bound", op_name(c.op));
   return Status::ok;
 }
 
-Status check_options(const Call& c, const Native* native) {
+Status check_options(const Call& c, const Setting& setting) {
   const stretto_options& o = c.settings.options;
   if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
   if (o.report && o.report->size < sizeof o.report->size)
     return fail(Status::invalid_argument, "report.size is {}; use STRETTO_REPORT_INIT", o.report->size);
   if (c.settings.schedule.empty()) return Status::ok;
-  return check_schedule(c, native);
+  return check_schedule(c, setting.native, setting.groups);
 }
 
 // One buffer: not null unless empty, and in place only where the collective has it.
@@ -88,38 +91,6 @@ Status check_buffer(const void* p, const char* what, std::size_t elements, bool 
   if (in_place(p)) return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
   return p || elements == 0 ? Status::ok
                             : fail(Status::invalid_argument, "{} is NULL with {} elements", what, elements);
-}
-
-std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
-
-// Elements that this rank gives and gets.
-struct Extent {
-  std::size_t send = 0, recv = 0;
-  bool sends = true, receives = true;  // whether the buffer matters on this rank
-  bool send_in_place = false, recv_in_place = false;
-};
-
-Extent extent(const Call& c, int rank, int ranks) {
-  const std::size_t p = static_cast<std::size_t>(ranks), n = c.count;
-  const bool root = rank == c.root;
-  const std::size_t all = c.counts_given ? sum(c.counts) : n * p;
-  switch (c.collective) {
-    case Collective::allreduce: return {n, n, true, true, true, false};
-    case Collective::allreduce_multi: return {0, n, false, true, false, false};
-    case Collective::reduce: return {n, root ? n : 0, true, root, root, false};
-    case Collective::reduce_scatter_block:
-    case Collective::reduce_scatter: return {all, n, true, true, true, false};
-    case Collective::allgather:
-    case Collective::allgatherv: return {n, all, true, true, true, false};
-    case Collective::bcast: return {n, n, root, !root, false, false};
-    case Collective::scatter:
-    case Collective::scatterv: return {root ? all : 0, n, root, true, false, root};
-    case Collective::gather:
-    case Collective::gatherv: return {n, root ? all : 0, true, root, root, false};
-    case Collective::alltoall: return {all, all, true, true, true, false};
-    case Collective::barrier: return {0, 0, false, false, false, false};
-  }
-  return {};
 }
 
 Status check_buffers(const Call& c, int rank, int ranks) {
@@ -161,51 +132,6 @@ Status check_overlap(const Call& c, int rank) {
   return Status::ok;
 }
 
-struct Piece {
-  const void* first = nullptr;
-  std::size_t count = 0;
-};
-
-const void* at(const void* p, std::size_t element, stretto_type t) noexcept {
-  return static_cast<const std::byte*>(p) + element * stretto_type_size(t);
-}
-
-// Where the i-th piece of this rank's input lies; pieces are contiguous. False: there is no such piece.
-bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece) noexcept {
-  const Extent e = extent(c, rank, ranks);
-  const auto r = static_cast<std::size_t>(rank);
-  if (c.collective == Collective::allreduce_multi) {
-    if (i >= c.inputs.size()) return false;
-    *piece = {c.inputs[i], c.count};
-    return true;
-  }
-  if (!e.sends) return false;
-  if (c.collective == Collective::scatterv && !c.displs.empty()) {
-    if (i >= c.counts.size()) return false;
-    *piece = {at(c.send, c.displs[i], c.type), c.counts[i]};
-    return true;
-  }
-  if (i > 0) return false;
-  if (!in_place(c.send)) {
-    *piece = {c.send, e.send};
-    return true;
-  }
-  // A rank's block lies at its place in the result of a gather; elsewhere the input fills the buffer from its start.
-  const bool gathers = schedule_collective(c.collective) == schedule::Collective::allgather ||
-                       schedule_collective(c.collective) == schedule::Collective::gather;
-  std::size_t first = 0;
-  if (gathers) {
-    if (!c.counts_given)
-      first = r * c.count;
-    else if (!c.displs.empty())
-      first = c.displs[r];
-    else
-      first = std::accumulate(c.counts.begin(), c.counts.begin() + rank, std::size_t{0});
-  }
-  *piece = {e.send ? at(c.recv, first, c.type) : nullptr, e.send};
-  return true;
-}
-
 // FNV-1a over the words of the counts: ranks compare arrays by it.
 std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -216,12 +142,13 @@ std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
 
 }  // namespace
 
-Status check_arguments(const Call& call, int rank, int ranks, const Native* native) noexcept {
+Status check_arguments(const Call& call, const Setting& setting) noexcept {
+  const int rank = setting.rank, ranks = setting.ranks;
   try {
-    if (call.collective == Collective::barrier) return check_options(call, native);
+    if (call.collective == Collective::barrier) return check_options(call, setting);
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
-    if (s == Status::ok) s = check_options(call, native);
+    if (s == Status::ok) s = check_options(call, setting);
     if (s == Status::ok) s = check_buffers(call, rank, ranks);
     if (s == Status::ok) s = check_overlap(call, rank);
     return s;
@@ -252,30 +179,19 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
   return a;
 }
 
-Status input_range(const Call& call, int rank, int ranks, double* lo, double* hi) noexcept {
-  *lo = std::numeric_limits<double>::infinity();
-  *hi = -*lo;
-  Piece piece;
-  for (std::size_t i = 0; input_piece(call, rank, ranks, i, &piece); ++i) {
-    if (piece.count == 0) continue;
-    double a = 0, b = 0;
-    if (Status s = codec::value_range(codec_type(call.type), piece.first, piece.count, &a, &b); s != Status::ok)
-      return s;
-    *lo = std::min(*lo, a);
-    *hi = std::max(*hi, b);
-  }
-  return Status::ok;
-}
-
 Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept {
   const stretto_options& o = c.settings.options;
   Signature s;
   for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
   s.set(Field::collective, static_cast<std::uint64_t>(c.collective) | (c.nonblocking ? nonblocking_form : 0), rank);
   s.contributions = c.collective == Collective::allreduce_multi ? c.inputs.size() : 1;
-  if (own == Status::ok && o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(c.type) &&
-      c.collective != Collective::barrier)
-    own = input_range(c, rank, ranks, &s.lo, &s.hi);
+  if (own == Status::ok && c.prospect.range) own = input_range(c, rank, ranks, &s.lo, &s.hi);
+  if (own == Status::ok && c.prospect.sample) {
+    double eps = 0;
+    const auto terms = Terms{payload::Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
+    if (eps_of(c, terms, {s.lo, s.hi, 1}, &eps) == Status::ok)
+      s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratio(c, rank, ranks, eps) : best_ratio);
+  }
   if (own != Status::ok) s.set_failure(own, message(), rank);
   if (!c.settings.schedule.empty())
     s.set(Field::schedule, static_cast<std::uint64_t>(schedule_index(c.settings.schedule.c_str())), rank);

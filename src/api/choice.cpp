@@ -1,148 +1,144 @@
 #include "api/choice.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <initializer_list>
+#include <bit>
+#include <cmath>
 
+#include "api/payloads.hpp"
 #include "api/types.hpp"
-#include "schedule/names.hpp"
+#include "schedule/floors.hpp"
 #include "schedule/registry.hpp"
 
 namespace stretto::api {
-
 namespace {
 
-// Thresholds in bytes of the whole vector. Up to `small` latency decides: fewest rounds, values as they are. Up to
-// `medium` rounds still matter beside bytes.
-constexpr std::size_t small = std::size_t{32} << 10;
-constexpr std::size_t medium = std::size_t{1} << 20;
-
 constexpr std::size_t default_segment = std::size_t{256} << 10;
-constexpr std::size_t pipeline_piece = std::size_t{256} << 10;
-constexpr std::size_t most_pieces = 64;
 
-bool needs_order(const Call& c) noexcept {
-  return reduces(c.collective) && c.op == STRETTO_USER && !c.settings.options.user_commutes;
+schedule::Groups hosts_of(const topology::Topology& t) {
+  std::vector<std::int32_t> host(static_cast<std::size_t>(t.ranks()));
+  for (int r = 0; r < t.ranks(); ++r) host[static_cast<std::size_t>(r)] = t.host_of(r);
+  return schedule::groups_of(host);
 }
 
-// The first of these that the collective has, or its default.
-std::string_view first(schedule::Collective collective, std::initializer_list<std::string_view> names) {
-  for (std::string_view n : names)
-    if (schedule::find(collective, n)) return n;
-  return schedule::default_algorithm(collective).name;
+bool same(const model::Question& a, const model::Question& b) noexcept {
+  return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
+         a.keeps_order == b.keeps_order && a.compress == b.compress && a.code_space == b.code_space &&
+         a.native == b.native && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
+         a.schedule == b.schedule;
 }
 
-std::string_view by_size(schedule::Collective collective, std::size_t bytes) {
-  using C = schedule::Collective;
-  switch (collective) {
-    case C::allreduce:
-      if (bytes <= small) return first(collective, {"recursive_doubling"});
-      return bytes <= medium ? first(collective, {"rabenseifner"}) : first(collective, {"ring"});
-    case C::reduce: return bytes <= small ? first(collective, {"binomial"}) : first(collective, {"rabenseifner"});
-    case C::reduce_scatter:
-      return bytes <= small ? first(collective, {"recursive_halving"}) : first(collective, {"ring"});
-    case C::allgather: return bytes <= small ? first(collective, {"dissemination"}) : first(collective, {"ring"});
-    case C::broadcast:
-      return bytes <= medium ? first(collective, {"binomial"}) : first(collective, {"scatter_allgather"});
-    case C::gather:
-    case C::scatter: return first(collective, {"binomial"});
-    case C::alltoall: return first(collective, {"pairwise"});
-    case C::barrier: return first(collective, {"dissemination"});
-  }
-  return schedule::default_algorithm(collective).name;
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) noexcept {
+  h = (h ^ x) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 29);
 }
 
-// What is known of a call before counts are: gatherv and scatterv are looked at again when every rank knows them.
-Status check_native(const Call& call, const Native* native) {
+std::uint64_t key_of(const Call& call, std::size_t bytes) noexcept {
   const stretto_options& o = call.settings.options;
-  if (!native) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", native_name);
-  if (o.payload > STRETTO_PAYLOAD_RAW)
-    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native_name,
-                payload_name(o.payload));
-  if (native->serves(call)) return Status::ok;
-  return fail(Status::unsupported, "the MPI has no {} of {} elements of {}{}{} of its own",
-              collective_name(call.collective), call.count, type_name(call.type),
-              reduces(call.collective) ? " by " : "", reduces(call.collective) ? op_name(call.op) : "");
+  std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(call.collective));
+  h = mix(h, static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(o.bound_kind) << 8 |
+                 static_cast<std::uint64_t>(o.scope));
+  return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;  // 0 is an entry without one
 }
 
-bool same(const schedule::Request& a, const schedule::Request& b) noexcept {
-  return a.collective == b.collective && a.ranks == b.ranks && a.rank == b.rank && a.root == b.root &&
-         a.blocks == b.blocks && a.radix == b.radix;
+Choice choice_of(const model::Candidate& c) {
+  Choice choice;
+  choice.native = c.native;
+  choice.schedule = c.schedule;
+  choice.kind = c.payload;
+  choice.raw_inside = c.raw_inside;
+  choice.segment = static_cast<std::size_t>(c.segment);
+  choice.blocks = c.blocks;
+  choice.radix = c.radix > 0 ? c.radix : 2;
+  choice.seconds = c.seconds;
+  return choice;
+}
+
+// Where the model knows no way, what is right at any size.
+Choice plain(const model::Question& q) {
+  Choice c;
+  c.schedule = q.schedule.empty() ? schedule::default_algorithm(q.collective, q.keeps_order).name : q.schedule;
+  if (q.compress) c.kind = q.payload >= 0 ? static_cast<payload::Kind>(q.payload) : payload::Kind::fused;
+  c.segment = q.segment > 0 ? static_cast<std::size_t>(q.segment) : default_segment;
+  return c;
 }
 
 }  // namespace
 
-int schedule_index(const char* name) noexcept {
-  const auto& all = schedule::algorithms();
-  if (std::strcmp(name, native_name) == 0) return static_cast<int>(all.size()) + 1;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].name == name) return static_cast<int>(i) + 1;
-  return -1;
-}
+Choices::Choices(std::shared_ptr<SharedChooser> shared)
+    : shared_(std::move(shared)), groups_(hosts_of(shared_->chooser.topology())) {}
 
-const char* schedule_name(int index) noexcept {
-  const auto& all = schedule::algorithms();
-  if (index == 0) return "chosen";
-  if (index == static_cast<int>(all.size()) + 1) return native_name;
-  return index > 0 && static_cast<std::size_t>(index) <= all.size() ? all[index - 1].name.data() : "?";
-}
-
-Status check_schedule(const Call& call, const Native* native) {
-  if (call.settings.schedule == native_name) return check_native(call, native);
-  const auto collective = schedule_collective(call.collective);
-  const std::string& name = call.settings.schedule;
-  const schedule::Algorithm* a = schedule::find(collective, name);
-  if (!a) {
-    std::string offered;
-    for (const auto& other : schedule::algorithms())
-      if (other.collective == collective) offered += (offered.empty() ? "" : ", ") + std::string(other.name);
-    return fail(Status::unsupported, "{} has no schedule '{}'; it has {}", schedule::name(collective), name, offered);
+Choice Choices::ask(const model::Question& q, bool mixed) const {
+  const std::lock_guard lock(shared_->mutex);
+  model::Candidate best;
+  Status s = Status::ok;
+  if (mixed) {
+    std::vector<model::Candidate> all;
+    s = shared_->chooser.table(q, &all);
+    const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
+    if (s == Status::ok && found != all.end()) return choice_of(*found);
+    // On one host there is nothing between: the same schedule, raw.
+    Choice c = plain(q);
+    if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
+    const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);
+    c.raw_inside = a && a->uses_groups;
+    return c;
   }
-  if (needs_order(call) && !a->keeps_order)
-    return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", name);
-  return Status::ok;
+  s = shared_->chooser.choose(q, &best);
+  if (s != Status::ok) return plain(q);
+  return choice_of(best);
 }
 
-Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress, const Native* native) {
+const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
+  static const Choice forced_native{.native = true, .schedule = {}};
+  if (call.settings.schedule == native_name) return forced_native;
   const stretto_options& o = call.settings.options;
-  const auto collective = schedule_collective(call.collective);
-  Choice c;
-  c.segment = o.segment ? o.segment : default_segment;
-  if (o.payload != STRETTO_PAYLOAD_AUTO) {
-    c.payload = compress ? o.payload : STRETTO_PAYLOAD_RAW;
-  } else if (compress && (bytes > small || call.collective == Collective::allreduce_multi)) {
-    // Several inputs a rank: always as codes, or the result would depend on how they are shared out.
-    c.payload = STRETTO_PAYLOAD_FUSED;
+  model::Question q;
+  q.collective = schedule_collective(call.collective);
+  q.bytes = bytes;
+  q.element = static_cast<std::uint32_t>(call.collective == Collective::barrier ? 1 : stretto_type_size(call.type));
+  q.root = rooted(call.collective) ? call.root : 0;
+  q.keeps_order = needs_order(call);
+  q.compress = compress;
+  q.ratio = compress ? ratio : 1;
+  q.segment = o.segment;
+  const bool mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
+  if (mixed)
+    q.payload = static_cast<int>(payload::Kind::fused);
+  else if (compress && o.payload != STRETTO_PAYLOAD_AUTO)
+    q.payload = static_cast<int>(payload_kind(o.payload));
+  else if (!compress)
+    q.payload = static_cast<int>(payload::Kind::raw);
+  // A payload that adds codes promises the same bits for every schedule, where it is asked for; and several inputs a rank are
+  // always added as codes, or the result would depend on how they are shared out.
+  const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
+  q.code_space = compress && (adds_codes || call.collective == Collective::allreduce_multi);
+  q.native = native;
+  q.schedule = call.settings.schedule;
+
+  std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(q.collective));
+  h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
+  h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | static_cast<std::uint64_t>(q.native) << 4 |
+                 static_cast<std::uint64_t>(q.schedule.size()));
+  Entry& e = latest_[h % latest_.size()];
+  if (!e.used || e.mixed != mixed || !same(e.question, q)) {
+    e.choice = ask(q, mixed);
+    e.question = std::move(q);
+    e.mixed = mixed;
+    e.used = true;
   }
-  if (!call.settings.schedule.empty())
-    c.schedule = call.settings.schedule;
-  else if (needs_order(call))
-    c.schedule = schedule::default_algorithm(collective, true).name;
-  else
-    c.schedule = by_size(collective, bytes);
-
-  c.native = call.settings.schedule == native_name ||
-             (call.settings.schedule.empty() && c.payload == STRETTO_PAYLOAD_RAW && native && native->serves(call));
-
-  const schedule::Algorithm* a = schedule::find(collective, c.schedule);
-  if (a && a->uses_blocks && ranks > 1)
-    c.blocks = static_cast<int>(std::clamp(bytes / pipeline_piece, std::size_t{1}, most_pieces));
-  return c;
+  return e.choice;
 }
 
-std::shared_ptr<const schedule::Schedule> Schedules::get(const std::string& algorithm,
-                                                         const schedule::Request& request) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& e) { return e.algorithm == algorithm && same(e.request, request); });
-  if (found != entries_.end()) {
-    std::rotate(found, found + 1, entries_.end());
-    return entries_.back().schedule;
-  }
-  const schedule::Algorithm* a = schedule::find(request.collective, algorithm);
-  if (!a) return nullptr;
-  if (entries_.size() == capacity) entries_.erase(entries_.begin());
-  entries_.push_back({algorithm, request, std::make_shared<const schedule::Schedule>(a->build(request))});
-  return entries_.back().schedule;
+std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  const Entry& e = entries_[key % entries_.size()];
+  return e.key == key ? std::optional(e.ratio) : std::nullopt;
+}
+
+void Ratios::remember(const Call& call, std::size_t bytes, double ratio) noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  entries_[key % entries_.size()] = {key, ratio};
 }
 
 }  // namespace stretto::api

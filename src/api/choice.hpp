@@ -1,16 +1,21 @@
-// Which schedule, payload and segment a collective runs with when the caller forces none: thresholds in bytes, written down
-// in docs/api.md. Pure functions of what all ranks agree on, so every rank chooses alike.
+// Which schedule, payload and segment a collective runs with: what the model predicts to be the cheapest among what the caller
+// leaves open. A choice follows from what all ranks agree on, so every rank chooses alike.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/collective.hpp"
 #include "api/native.hpp"
 #include "base/status.hpp"
+#include "model/choose.hpp"
+#include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
 
 namespace stretto::api {
@@ -22,21 +27,73 @@ inline constexpr const char* native_name = "native";
 int schedule_index(const char* name) noexcept;
 const char* schedule_name(int index) noexcept;
 
-// A forced schedule must exist, offer the collective, and keep the order of an operation that does not commute; `native` (null:
-// there are none) must serve the call, exact.
-Status check_schedule(const Call& call, const Native* native);
+// A forced schedule must exist, offer the collective, and keep the order of an operation that does not commute (with ranks in these
+// groups; null: each alone); `native` (null: there are none) must serve the call, exact.
+Status check_schedule(const Call& call, const Native* native, const schedule::Groups* groups);
 
 struct Choice {
-  bool native = false;  // the communicator's own collective; the rest is void then
+  bool native = false;  // the communicator's own collective; the rest but `seconds` is void then
   std::string schedule;
-  stretto_payload payload = STRETTO_PAYLOAD_RAW;
-  std::size_t segment = 0;  // bytes
+  payload::Kind kind = payload::Kind::raw;
+  bool raw_inside = false;  // raw inside a host, `kind` between hosts
+  std::size_t segment = 0;  // bytes; 0: uncut
   int blocks = 0;           // pieces of a pipelined schedule; 0: what it needs
+  int radix = 2;
+  double seconds = 0;  // predicted
 };
 
-// `bytes` is the length of the whole vector (of all blocks); `compress` whether a bound allows streams (and more than
-// raw is wanted: false when the bound is exact); `native` null: no collectives of its own. Counts must be complete.
-Choice choose(const Call& call, std::size_t bytes, int ranks, bool compress, const Native* native);
+// What a vector is assumed to compress by before anything is known of it, and at best.
+inline constexpr double usual_ratio = 4, best_ratio = 32;
+
+// One model for the ranks of a process that share it.
+struct SharedChooser {
+  SharedChooser(model::Profile profile, topology::Topology topology)
+      : chooser(std::move(profile), std::move(topology)) {}
+  std::mutex mutex;
+  model::Chooser chooser;
+};
+
+// The choices of one rank of a communicator: the latest are at hand without the model.
+class Choices {
+ public:
+  explicit Choices(std::shared_ptr<SharedChooser> shared);
+
+  const schedule::Groups& groups() const noexcept { return groups_; }
+  int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
+
+  // `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams, which shrink the vector by about
+  // `ratio`; `native`: the communicator's own collective serves the call. The result is valid until the next call. Never fails: where
+  // the model has no answer, the collective's default serves.
+  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
+
+ private:
+  struct Entry {
+    model::Question question;
+    Choice choice;
+    bool mixed = false;  // raw inside and streams between were asked for
+    bool used = false;
+  };
+  Choice ask(const model::Question& question, bool mixed) const;
+
+  std::shared_ptr<SharedChooser> shared_;
+  schedule::Groups groups_;
+  std::array<Entry, 64> latest_;
+};
+
+// Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.
+class Ratios {
+ public:
+  // Of vectors like this one.
+  std::optional<double> recall(const Call& call, std::size_t bytes) const noexcept;
+  void remember(const Call& call, std::size_t bytes, double ratio) noexcept;
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    double ratio = 0;
+  };
+  std::array<Entry, 64> entries_;
+};
 
 // Schedules already built by a communicator.
 class Schedules {

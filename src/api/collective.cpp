@@ -60,6 +60,10 @@ bool rooted(Collective c) noexcept {
 
 bool counts_at_root(Collective c) noexcept { return c == Collective::scatterv || c == Collective::gatherv; }
 
+bool needs_order(const Call& c) noexcept {
+  return reduces(c.collective) && c.op == STRETTO_USER && !c.settings.options.user_commutes;
+}
+
 Status read_options(const stretto_options* given, Settings* settings) {
   *settings = {};
   if (!given) return Status::ok;

@@ -48,6 +48,15 @@ struct Settings {
 // Seconds until a wait is given up; <= 0: never.
 inline double timeout_of(const stretto_options& o) noexcept { return o.timeout == 0 ? 300 : o.timeout; }
 
+// What follows from a call alone, the same on every rank, before they have exchanged anything.
+struct Prospect {
+  bool exchange = true;  // something must be agreed on
+  bool range = false;    // the range of the values is wanted for a bound
+  bool sample = false;   // how well the values compress is wanted for the choice
+  bool native = false;   // nothing of that, and the communicator's own collective serves best
+  double ratio = 1;      // what to choose with when no rank takes a sample
+};
+
 struct Call {
   Collective collective{};
   const void* send = nullptr;  // the only buffer of bcast, at root
@@ -61,8 +70,12 @@ struct Call {
   int root = 0;
   std::vector<const void*> inputs;  // allreduce_multi
   bool nonblocking = false;         // started as a request
+  Prospect prospect;
   Settings settings;
 };
+
+// Contributions must be combined in the order of the ranks.
+bool needs_order(const Call& call) noexcept;
 
 // Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
 Status read_options(const stretto_options* given, Settings* settings);

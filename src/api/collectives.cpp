@@ -1,7 +1,9 @@
 // The collectives under their C names: each is put down as a Call once, and run or started from there.
 #include <new>
 
+#include "api/arguments.hpp"
 #include "api/operation.hpp"
+#include "api/plan.hpp"
 #include "api/straight.hpp"
 #include "api/types.hpp"
 
@@ -12,12 +14,22 @@ using api::to_c;
 
 namespace {
 
-// Reads options and arguments into `call`; whatever fails is what this rank brings to the agreement.
+// Reads and checks options and arguments into `call`; whatever fails is what this rank brings to the agreement.
 template <class Build>
 Status put_together(stretto_comm comm, const stretto_options* options, const Build& build, Call* call) noexcept {
   try {
-    const Status s = api::read_options(options, &call->settings);
-    return s == Status::ok ? build(*call, comm->rank, comm->size) : s;
+    Status s = api::read_options(options, &call->settings);
+    if (s == Status::ok) s = build(*call, comm->rank, comm->size);
+    if (s == Status::ok)
+      s = api::check_arguments(*call, {comm->rank, comm->size, comm->carriers.native.get(), &comm->choices.groups()});
+    if (s == Status::ok) {
+      call->prospect = api::prospect_of(*call, *comm);
+    } else {
+      const std::string why = message();
+      call->prospect = api::prospect_of(*call, *comm);  // to be where the others are, if they exchange anything
+      s = fail(s, "{}", why);
+    }
+    return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
   }

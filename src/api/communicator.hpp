@@ -27,10 +27,11 @@ struct Carriers {
 }  // namespace stretto::api
 
 struct stretto_comm_s {
-  explicit stretto_comm_s(stretto::api::Carriers c)
+  stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::api::SharedChooser> chooser)
       : carriers(std::move(c)),
         agreement(*carriers.agreement),
         data(*carriers.data),
+        choices(std::move(chooser)),
         rank(carriers.data->rank()),
         size(carriers.data->size()) {}
 
@@ -42,6 +43,8 @@ struct stretto_comm_s {
 
   stretto::api::Carriers carriers;
   stretto::engine::Engine agreement, data;
+  stretto::api::Choices choices;
+  stretto::api::Ratios ratios;
   stretto::api::Schedules schedules;
   int rank = 0, size = 1;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api/communicator.hpp"
+#include "api/machine_mpi.hpp"
 #include "api/native_mpi.hpp"
 #include "api/types.hpp"
 #include "carrier/mpi.hpp"
@@ -31,8 +32,11 @@ Status create(MPI_Comm duplicate, std::unique_ptr<api::Native>* native, std::uni
     Status s = carrier::make_mpi_carrier(duplicate, {}, &c.agreement);
     const Status t = carrier::make_mpi_carrier(duplicate, {}, &c.data);  // collective: also when the first failed
     if (s == Status::ok) s = t;
+    std::shared_ptr<api::SharedChooser> chooser;
+    const Status m = api::find_machine(duplicate, &chooser);  // collective, too
+    if (s == Status::ok) s = m;
     *native = api::make_mpi_native(duplicate);
-    if (s == Status::ok) *made = std::make_unique<stretto_comm_s>(std::move(c));
+    if (s == Status::ok) *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser));
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));

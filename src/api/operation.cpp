@@ -49,10 +49,6 @@ Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, vo
   return engine.start(c, request);
 }
 
-bool range_needed(const Call& c) noexcept {
-  return c.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && c.collective != Collective::barrier;
-}
-
 }  // namespace
 
 Operation::~Operation() {
@@ -68,11 +64,7 @@ void Operation::start(Call&& call, Status own) noexcept {
     finish(fail(Status::timeout, "the communicator is unusable since a wait was given up: {}", comm_.broken_by));
     return;
   }
-  if (own == Status::ok) own = check_arguments(call_, comm_.rank, comm_.size, comm_.carriers.native.get());
-  const stretto_options& o = call_.settings.options;
-  const bool exchanges = o.check || counts_at_root(call_.collective) ||
-                         call_.collective == Collective::allreduce_multi ||
-                         (range_needed(call_) && !(own == Status::ok && native_anyhow(call_, comm_)));
+  const bool exchanges = call_.prospect.exchange;
   if (!exchanges && own != Status::ok) {
     finish(own);
     return;
@@ -121,6 +113,7 @@ void Operation::end_agreement() noexcept {
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
   } else {
+    remember(call_, merged_.ratio(), comm_);
     phase_ = Phase::agreed;
   }
 }
@@ -159,7 +152,7 @@ Status Operation::end_counting() noexcept {
 }
 
 Status Operation::begin_data() noexcept {
-  const Agreed agreed{merged_.lo, merged_.hi, merged_.contributions};
+  const Agreed agreed{merged_.lo, merged_.hi, merged_.contributions, merged_.ratio()};
   if (Status s = make_plan(call_, agreed, comm_, &plan_); s != Status::ok) return s;
   if (plan_.native) return begin_native();
   if (call_.op == STRETTO_USER && reduces(call_.collective))
@@ -298,6 +291,8 @@ void Operation::report() noexcept {
     r.codec_seconds = ran_.compress_seconds + ran_.decompress_seconds + ran_.combine_seconds;
   r.agree_seconds = agree_seconds_;
   r.seconds = seconds();
+  r.predicted_seconds = plan_.predicted;
+  r.expected_ratio = plan_.ratio;
   deliver(r, out);
 }
 

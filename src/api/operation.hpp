@@ -24,7 +24,7 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Begins. `own` is what was found wrong while `call` was put together, with the message of this thread.
+  // Begins. `own` is what was found wrong with the arguments, with the message of this thread.
   void start(Call&& call, Status own) noexcept;
 
   // One step without waiting. `may_start_data`: every earlier operation has started its own.

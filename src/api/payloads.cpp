@@ -48,6 +48,7 @@ payload::Kind payload_kind(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_RAW: return K::raw;
     case STRETTO_PAYLOAD_RECOMPRESS: return K::doc;
     case STRETTO_PAYLOAD_HOMOMORPHIC: return K::homomorphic;
+    case STRETTO_PAYLOAD_MIXED:
     case STRETTO_PAYLOAD_FUSED: return K::fused;
     case STRETTO_PAYLOAD_CPRP2P: return K::cprp2p;
   }

@@ -34,17 +34,31 @@ bool meets_in_code_space(payload::Kind k) noexcept {
 // Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
-  return c.collective != Collective::barrier && (o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW);
+  if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW || c.settings.schedule == native_name)
+    return false;
+  return o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW;
 }
+
+// Enumerations and the root are what they should be.
+bool fit_to_choose(const Call& c, int ranks) noexcept {
+  const auto payload = int(c.settings.options.payload);
+  return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
+         (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && payload >= STRETTO_PAYLOAD_AUTO &&
+         payload <= STRETTO_PAYLOAD_MIXED;
+}
+
+bool is_raw(const Choice& c) noexcept { return c.native || c.kind == payload::Kind::raw; }
 
 }  // namespace
 
 double error_factor(const Call& call, const Terms& t) noexcept {
   if (t.kind == payload::Kind::raw || !is_floating(call.type)) return 0;
   if (!reduces(call.collective) || !sums(call)) return 1;
-  const double K = static_cast<double>(t.contributions), divisor = call.op == STRETTO_MEAN ? K : 1;
-  if (!meets_in_code_space(t.kind)) return (K + t.ranks - 1) / divisor;
-  if (t.contributions < 3) return K / divisor;
+  const double divisor = call.op == STRETTO_MEAN ? static_cast<double>(t.contributions) : 1;
+  const double K = t.hosts > 0 ? t.hosts : static_cast<double>(t.contributions);
+  const int meeting = t.hosts > 0 ? t.hosts : t.ranks;
+  if (!meets_in_code_space(t.kind)) return (K + meeting - 1) / divisor;
+  if (K < 3) return K / divisor;
   switch (call.settings.options.scope) {
     case STRETTO_SCOPE_CONTRIBUTION:
     case STRETTO_SCOPE_RESULT: return K / divisor;
@@ -76,13 +90,46 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
   return Status::ok;
 }
 
-bool native_anyhow(const Call& call, stretto_comm_s& comm) noexcept {
+Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
+  const stretto_options& o = call.settings.options;
+  const bool by_root = counts_at_root(call.collective);
+  Prospect p;
+  p.exchange = o.check || by_root || call.collective == Collective::allreduce_multi;
+  const bool streams = may_compress(call);
+  const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
+  p.ratio = streams ? usual_ratio : 1;
+  p.range = streams && relative;
   try {
-    return choose(call, vector_bytes(call, comm.size), comm.size, may_compress(call), comm.carriers.native.get())
-        .native;
+    if (!by_root && fit_to_choose(call, comm.size)) {
+      const Native* native = comm.carriers.native.get();
+      const bool serves = native && native->serves(call);
+      const std::size_t bytes = vector_bytes(call, comm.size);
+      const auto choice = [&](double ratio) -> const Choice& {
+        return comm.choices.choose(call, bytes, streams, ratio, serves);
+      };
+      const std::optional<double> known = streams ? comm.ratios.recall(call, bytes) : std::nullopt;
+      const bool open = streams && o.payload == STRETTO_PAYLOAD_AUTO && call.collective != Collective::allreduce_multi;
+      if (open && is_raw(choice(best_ratio))) {
+        p.ratio = best_ratio;  // not even then a stream
+        p.range = false;
+      } else if (open) {
+        p.sample = o.check || !known;
+        p.ratio = known.value_or(usual_ratio);
+        p.range = p.range && (p.sample || !is_raw(choice(p.ratio)));
+      }
+      p.exchange = p.exchange || p.range || p.sample;
+      p.native = !p.exchange && choice(p.ratio).native;
+    } else {
+      p.exchange = p.exchange || p.range;
+    }
   } catch (...) {
-    return false;
+    p.exchange = true;
   }
+  return p;
+}
+
+void remember(const Call& call, double ratio, stretto_comm_s& comm) noexcept {
+  if (ratio > 0 && !call.nonblocking) comm.ratios.remember(call, vector_bytes(call, comm.size), ratio);
 }
 
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept {
@@ -98,26 +145,38 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     if (plan->contributions > 0x7fffffffu)
       return fail(Status::unsupported, "{} contributions; at most 2147483647", plan->contributions);
 
-    const bool streams = may_compress(call);
+    bool streams = may_compress(call);
     const std::size_t bytes = vector_bytes(call, ranks);
-    Choice choice = choose(call, bytes, ranks, streams, native);
-    Terms terms{payload_kind(choice.payload), plan->contributions, ranks};
+    const bool serves = native && native->serves(call);
+    plan->ratio = agreed.ratio > 0 ? agreed.ratio : call.prospect.ratio;
+    const auto terms_of = [&](const Choice& c) {
+      const int hosts = c.raw_inside ? comm.choices.hosts() : 0;
+      return Terms{hosts == 1 ? payload::Kind::raw : c.kind, plan->contributions, ranks, hosts};
+    };
+    Choice choice = comm.choices.choose(call, bytes, streams, plan->ratio, serves);
+    Terms terms = terms_of(choice);
     if (Status s = eps_of(call, terms, agreed, &plan->eps); s != Status::ok) return s;
     if (terms.kind != payload::Kind::raw && is_floating(call.type) && plan->eps == 0) {
-      choice = choose(call, bytes, ranks, false, native);  // only exact values will do
-      terms.kind = payload::Kind::raw;
+      streams = false;  // only exact values will do
+      choice = comm.choices.choose(call, bytes, streams, 1, serves);
+      terms = terms_of(choice);
     }
-    plan->payload = payload_of(terms.kind);
+    plan->predicted = choice.seconds;
+    if (!streams || choice.native || terms.kind == payload::Kind::raw) plan->ratio = 1;
     plan->native = choice.native;
     if (plan->native) {
+      plan->payload = STRETTO_PAYLOAD_RAW;
       plan->eps = 0;
-      return native->serves(call)
-                 ? Status::ok
-                 : fail(Status::unsupported, "the MPI has no {} of these counts", collective_name(call.collective));
+      if (serves) return Status::ok;
+      return fail(Status::unsupported, "the MPI has no {} of these counts", collective_name(call.collective));
     }
+    plan->mixed = terms.kind != payload::Kind::raw && terms.hosts > 0;
+    plan->payload = plan->mixed ? STRETTO_PAYLOAD_MIXED : payload_of(terms.kind);
+    if (plan->mixed && reduces(call.collective)) plan->contributions = static_cast<std::uint64_t>(terms.hosts);
 
     engine::Call& e = plan->call;
     e.payload.kind = terms.kind;
+    e.payload.nodes = plan->mixed ? terms.hosts : 0;
     e.payload.type = payload_type(call.type);
     e.payload.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
     e.payload.eps = plan->eps;
@@ -131,6 +190,8 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     request.rank = rank;
     request.root = rooted(call.collective) ? call.root : 0;
     request.blocks = choice.blocks;
+    request.radix = choice.radix;
+    request.groups = &comm.choices.groups();
     e.schedule = comm.schedules.get(choice.schedule, request);
     if (!e.schedule) return fail(Status::internal, "schedule {} cannot be built", choice.schedule);
     if (Status s = engine::bind(*e.schedule, e.payload.type, engine_arguments(call, rank), &e.blocks); s != Status::ok)

@@ -16,6 +16,7 @@ namespace stretto::api {
 struct Agreed {
   double lo = 0, hi = 0;  // range of the finite values; lo > hi: none
   std::uint64_t contributions = 1;
+  double ratio = 0;  // of samples; 0: none were taken
 };
 
 struct Plan {
@@ -23,8 +24,11 @@ struct Plan {
   engine::Call call;
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K
+  bool mixed = false;               // raw inside hosts
   double eps = 0;
   double promised = 0;
+  double predicted = 0;  // seconds
+  double ratio = 1;      // expected
 };
 
 // How a vector travels and how much of it there is: what its error depends on.
@@ -32,6 +36,7 @@ struct Terms {
   payload::Kind kind = payload::Kind::raw;
   std::uint64_t contributions = 1;  // K
   int ranks = 1;                    // p
+  int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `kind` says
 };
 
 // Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say). invalid_bound when it is
@@ -39,13 +44,15 @@ struct Terms {
 Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept;
 
 // |error of the result| <= this * eps; for a statistical scope, with its probability. Sums in code space: K. Sums that
-// recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1.
+// recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1. With raw sums inside hosts, these are the inputs.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept;
 
-// Without an exchange: whether the communicator's own collective is what all ranks choose for `call`, whatever the values are. Its
-// counts are complete.
-bool native_anyhow(const Call& call, stretto_comm_s& comm) noexcept;
+// Looks ahead. Where the arguments are not fit for that, only at what needs no choice.
+Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept;
+
+// Keeps what an exchange of a blocking call found out for later calls that make none.
+void remember(const Call& call, double ratio, stretto_comm_s& comm) noexcept;
 
 }  // namespace stretto::api

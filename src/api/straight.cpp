@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "api/arguments.hpp"
 #include "api/plan.hpp"
 #include "api/report.hpp"
 
@@ -31,10 +30,7 @@ Status run_and_tell(Native& native, const Call& call, int ranks) noexcept {
 
 bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept {
   Native* native = comm.carriers.native.get();
-  if (!native || call.settings.options.check || call.nonblocking || comm.broken || !comm.live.empty()) return false;
-  if (counts_at_root(call.collective) || !native->serves(call)) return false;
-  if (check_arguments(call, comm.rank, comm.size, native) != Status::ok) return false;
-  if (!native_anyhow(call, comm)) return false;
+  if (!call.prospect.native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
   *ended = run_and_tell(*native, call, comm.size);
   return true;
 }

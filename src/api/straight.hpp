@@ -8,7 +8,7 @@
 
 namespace stretto::api {
 
-// True: the blocking `call` ran, and *ended is its status. False: it must take the long way; nothing has happened.
+// Precondition: the arguments are checked. True: the blocking `call` ran, and *ended is its status. False: it must take the long way; nothing has happened.
 bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept;
 
 }  // namespace stretto::api

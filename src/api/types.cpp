@@ -62,6 +62,7 @@ const char* payload_name(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_HOMOMORPHIC: return "homomorphic";
     case STRETTO_PAYLOAD_FUSED: return "fused";
     case STRETTO_PAYLOAD_CPRP2P: return "cprp2p";
+    case STRETTO_PAYLOAD_MIXED: return "mixed";
   }
   return "?";
 }

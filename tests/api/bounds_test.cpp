@@ -145,6 +145,7 @@ TEST(Bounds, RelativeBoundIsAFractionOfTheRangeOverAllRanks) {
     }
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1e-4, STRETTO_BOUND_RELATIVE);
+    o.payload = STRETTO_PAYLOAD_FUSED;  // streams, whatever would be chosen here
     o.report = &report;
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_MAX, comm, &o));
     EXPECT_NEAR(report.eps, 1e-4 * ranks, 1e-9);
@@ -161,6 +162,7 @@ TEST(Bounds, RelativeRangeIgnoresRanksWithoutFiniteValues) {
       for (std::size_t i = 0; i < n; ++i) x[i] = 100.0f + static_cast<float>(i % 11) / 10.0f;
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
+    o.payload = STRETTO_PAYLOAD_FUSED;  // streams, whatever would be chosen here
     o.report = &report;
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_NEAR(report.eps, 1e-3, 1e-8);  // the range is 1, not 101
@@ -231,6 +233,7 @@ TEST(Bounds, MeanMinMaxAndDifferenceKeepTheirs) {
       }
       stretto_report report = STRETTO_REPORT_INIT;
       stretto_options o = bounded(1e-4);
+      o.payload = STRETTO_PAYLOAD_FUSED;  // streams, whatever would be chosen here
       o.report = &report;
       std::vector<float> y(n);
       ASSERT_STRETTO_OK(
@@ -246,6 +249,7 @@ TEST(Bounds, MovedDataIsCompressedOnce) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1e-3);
+    o.payload = STRETTO_PAYLOAD_FUSED;  // streams, whatever would be chosen here
     o.report = &report;
     const auto p = static_cast<std::size_t>(ranks);
     const auto x = wave(rank, n);

@@ -29,52 +29,87 @@ Call allreduce(std::size_t count, double bound = 0, stretto_scope scope = STRETT
 
 constexpr std::size_t kib = 1024;
 
-}  // namespace
-
-TEST(Plan, SmallVectorsTakeFewRoundsAndLargeOnesFewBytes) {
-  const Call c = allreduce(1, 1e-3);
-  EXPECT_EQ(choose(c, 32 * kib, 5, true, nullptr).schedule, "recursive_doubling");
-  EXPECT_EQ(choose(c, 32 * kib, 5, true, nullptr).payload, STRETTO_PAYLOAD_RAW);
-  EXPECT_EQ(choose(c, 33 * kib, 5, true, nullptr).schedule, "rabenseifner");
-  EXPECT_EQ(choose(c, 33 * kib, 5, true, nullptr).payload, STRETTO_PAYLOAD_FUSED);
-  EXPECT_EQ(choose(c, 1025 * kib, 5, true, nullptr).schedule, "ring");
-  EXPECT_EQ(choose(c, 1025 * kib, 5, false, nullptr).payload, STRETTO_PAYLOAD_RAW);
+Choices on_hosts(int ranks, int per_host) {
+  return Choices(std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(ranks, per_host)));
 }
 
-TEST(Plan, EveryCollectiveHasAChoiceAtEverySize) {
+}  // namespace
+
+TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
   for (int i = 0; i <= static_cast<int>(Collective::barrier); ++i)
     for (std::size_t bytes : {std::size_t{0}, 40 * kib, 5000 * kib})
       for (int ranks : {1, 2, 7}) {
+        Choices choices = on_hosts(ranks, 3);
         Call c;
         c.collective = static_cast<Collective>(i);
-        const Choice choice = choose(c, bytes, ranks, false, nullptr);
-        EXPECT_NE(schedule::find(schedule_collective(c.collective), choice.schedule), nullptr) << choice.schedule;
-        EXPECT_GT(choice.segment, 0u);
+        const Choice first = choices.choose(c, bytes, false, 1, false);
+        EXPECT_FALSE(first.native);
+        EXPECT_NE(schedule::find(schedule_collective(c.collective), first.schedule), nullptr) << first.schedule;
+        EXPECT_EQ(choices.choose(c, bytes, false, 1, false).schedule, first.schedule);
       }
 }
 
-TEST(Plan, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
+TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing) {
+  Choices choices = on_hosts(4, 1);
+  const Call c = allreduce(1, 1e-3);
+  EXPECT_TRUE(choices.choose(c, 8, true, best_ratio, true).native);
+  const Choice large = choices.choose(c, 64 * kib * kib, true, 8, true);
+  EXPECT_FALSE(large.native);
+  EXPECT_NE(large.kind, payload::Kind::raw);
+}
+
+TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
+  Choices choices = on_hosts(6, 3);
+  Call c = allreduce(1, 1e-3);
+  for (const stretto_payload p : {STRETTO_PAYLOAD_HOMOMORPHIC, STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_MIXED})
+    for (const char* schedule : {"", "hierarchical_ring"}) {
+      c.settings.options.payload = p;
+      c.settings.schedule = schedule;
+      const Choice choice = choices.choose(c, 4096 * kib, true, 8, true);
+      EXPECT_FALSE(choice.native);
+      EXPECT_NE(choice.kind, payload::Kind::raw);
+      EXPECT_EQ(choice.raw_inside, p == STRETTO_PAYLOAD_MIXED);
+    }
+  c.collective = Collective::allreduce_multi;
+  c.settings = {};
+  EXPECT_NE(choices.choose(c, 8, true, 8, true).kind, payload::Kind::raw);
+}
+
+TEST(Choices, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
+  Choices choices = on_hosts(7, 2);
   for (auto collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
     for (std::size_t bytes : {std::size_t{8}, 5000 * kib}) {
       Call c;
       c.collective = collective;
       c.op = STRETTO_USER;
-      const auto* a = schedule::find(schedule_collective(collective), choose(c, bytes, 7, false, nullptr).schedule);
+      const auto* a =
+          schedule::find(schedule_collective(collective), choices.choose(c, bytes, false, 1, false).schedule);
       ASSERT_NE(a, nullptr);
-      EXPECT_TRUE(a->keeps_order) << a->name;
+      EXPECT_TRUE(schedule::keeps_order(*a, &choices.groups())) << a->name;
     }
+}
+
+TEST(Ratios, AreRememberedForCallsLikeTheirs) {
+  Ratios ratios;
+  Call c = allreduce(1, 1e-3);
+  EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
+  ratios.remember(c, 1000, 7);
+  EXPECT_EQ(ratios.recall(c, 1000), 7);
+  EXPECT_EQ(ratios.recall(c, 2000), std::nullopt);
+  c.settings.options.bound = 1e-4;
+  EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
 }
 
 TEST(Plan, AForcedScheduleMustExistAndKeepOrder) {
   Call c = allreduce(1);
   c.settings.schedule = "nonsense";
-  EXPECT_EQ(check_schedule(c, nullptr), Status::unsupported);
+  EXPECT_EQ(check_schedule(c, nullptr, nullptr), Status::unsupported);
   c.settings.schedule = "ring";
-  EXPECT_EQ(check_schedule(c, nullptr), Status::ok);
+  EXPECT_EQ(check_schedule(c, nullptr, nullptr), Status::ok);
   c.op = STRETTO_USER;
-  EXPECT_EQ(check_schedule(c, nullptr), Status::unsupported);
+  EXPECT_EQ(check_schedule(c, nullptr, nullptr), Status::unsupported);
   c.settings.options.user_commutes = 1;
-  EXPECT_EQ(check_schedule(c, nullptr), Status::ok);
+  EXPECT_EQ(check_schedule(c, nullptr, nullptr), Status::ok);
 }
 
 TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {
@@ -92,6 +127,14 @@ TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {
             EXPECT_GT(eps * error_factor(c, {kind, K, 5}), 0.999 * bound);
           }
         }
+}
+
+TEST(Plan, HostsThatAddRawCountOnceEach) {
+  Call c = allreduce(1, 1e-3, STRETTO_SCOPE_RESULT);
+  EXPECT_EQ(error_factor(c, {payload::Kind::fused, 8, 8, 2}), 2);
+  EXPECT_EQ(error_factor(c, {payload::Kind::doc, 8, 8, 2}), 3);
+  c.op = STRETTO_MEAN;
+  EXPECT_EQ(error_factor(c, {payload::Kind::fused, 8, 8, 2}), 0.25);
 }
 
 TEST(Plan, StatisticalScopeFollowsItsFormula) {

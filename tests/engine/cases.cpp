@@ -345,17 +345,6 @@ std::vector<Case> all_cases(int ranks, std::size_t stride) {
   return cases;
 }
 
-schedule::Groups groups_of(const std::vector<std::int32_t>& node_of) {
-  schedule::Groups g;
-  g.group_of = node_of;
-  for (std::size_t r = 0; r < node_of.size(); ++r) {
-    const auto node = static_cast<std::size_t>(node_of[r]);
-    if (g.members.size() <= node) g.members.resize(node + 1);
-    g.members[node].push_back(static_cast<std::int32_t>(r));
-  }
-  return g;
-}
-
 std::vector<Case> mixed_cases(const schedule::Groups& groups, std::size_t stride) {
   std::vector<Case> cases;
   std::size_t turn = 0;

@@ -46,9 +46,6 @@ std::vector<Case> all_cases(int ranks, std::size_t stride);
 // `groups`; of the algorithms that know nothing of groups, those that move data get them as links all the same.
 std::vector<Case> mixed_cases(const schedule::Groups& groups, std::size_t stride);
 
-// Node i holds the ranks r with node_of[r] = i.
-schedule::Groups groups_of(const std::vector<std::int32_t>& node_of);
-
 // Runs them all on this rank; also checks that homomorphic and fused give the same bytes for every algorithm. Returns the
 // first few failures, and in *done how many ran.
 std::vector<std::string> run_all(engine::Engine& engine, const std::vector<Case>& cases, std::size_t* done);

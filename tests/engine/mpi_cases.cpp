@@ -3,6 +3,7 @@
 
 #include "carrier/mpi.hpp"
 #include "cases.hpp"
+#include "schedule/floors.hpp"
 
 namespace {
 
@@ -23,7 +24,7 @@ int run() {
     std::vector<std::int32_t> node_of;
     for (std::int32_t r = 0; r < carrier->size(); ++r) node_of.push_back(r % 3 == 2 ? 1 : 0);
     if (node_of.size() < 3) node_of.assign(node_of.size(), 0);
-    const auto groups = stretto::tests::groups_of(node_of);
+    const auto groups = stretto::schedule::groups_of(node_of);
     const auto mixed = stretto::tests::mixed_cases(groups, chunk < 4096 ? 41 : 17);
     for (const auto& f : stretto::tests::run_all(engine, mixed, &done)) {
       std::fprintf(stderr, "rank %d: %s\n", carrier->rank(), f.c_str());
