@@ -20,7 +20,7 @@ Status run_and_tell(Native& native, const Call& call, int ranks) noexcept {
   set_name(r.algorithm, native_name);
   set_name(r.payload, "raw");
   r.contributions = reduces(call.collective) ? static_cast<std::uint64_t>(ranks) : 1;
-  r.ratio = 1;
+  r.ratio = r.expected_ratio = 1;
   r.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   deliver(r, out);
   return s;
