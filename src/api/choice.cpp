@@ -12,6 +12,10 @@
 namespace stretto::api {
 namespace {
 
+// A schedule of ours is taken over the native collective where it is predicted to take less than this part of its time, and to
+// gain this many seconds.
+constexpr double enough_of_native = 0.75, least_gain = 50e-6;
+
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
 schedule::Groups hosts_of(const topology::Topology& t) {
@@ -85,7 +89,14 @@ Choice Choices::ask(const model::Question& q, bool mixed) const {
   }
   s = shared_->chooser.choose(q, &best);
   if (s != Status::ok) return plain(q);
-  return choice_of(best);
+  if (!q.native || best.native) return choice_of(best);
+  // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
+  std::vector<model::Candidate> all;
+  if (shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
+  const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
+  const bool enough =
+      own == all.end() || (best.seconds < enough_of_native * own->seconds && best.seconds < own->seconds - least_gain);
+  return choice_of(enough ? best : *own);
 }
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
