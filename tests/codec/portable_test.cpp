@@ -317,8 +317,25 @@ TEST_P(PortableKernels, DeclineNoPlainGroup) {
     }
   };
   check(fields<float>(), 1e-3);
+  check(fields<float>(), 1e-5);  // codes beyond 16 bits, and none of them good without looking
   check(fields<double>(), 1e-3);
   check(fields<double>(), 1e-7);
+}
+
+TEST_P(PortableKernels, DeclineNoMissingData) {
+  const auto check = [](const auto& all) {
+    using T = typename std::decay_t<decltype(all[0].x)>::value_type;
+    const Grid<T> grid = make_grid<T>(1e-3, grid_width(kType<T>, 1e-3, 0));
+    for (const auto& f : all) {
+      if (f.name != "fills" && f.name != "not numbers") continue;
+      std::vector<std::uint8_t> out(kKernelRoom);
+      Tally tally;
+      EXPECT_NE(float_kernels<T>(*portable_kernels()).compress(f.x.data(), grid, out.data(), &tally), kDeclined);
+      EXPECT_GT(tally.exceptions, 0u) << f.name;
+    }
+  };
+  check(fields<float>());
+  check(fields<double>());
 }
 
 TEST_P(PortableKernels, WriteTheSameValuesPastTheCaches) {

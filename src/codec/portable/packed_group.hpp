@@ -162,10 +162,10 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
 }
 
 // Finishes the group at out, whose head and planes, ending at `at`, are written; words.
-inline std::size_t finish_packed(Predictor p, const std::uint8_t* width, const std::uint8_t* planes, std::uint8_t* at,
-                                 std::uint8_t* out) noexcept {
-  if (at == planes && p == Predictor::none_unsigned) return 0;
+inline std::size_t finish_packed(const std::uint8_t* width, std::uint8_t* at, std::uint8_t* out) noexcept {
   const Form form = write_packed_widths(width, &at);
+  const auto unsigned_zeros = static_cast<std::uint32_t>(Predictor::none_unsigned);
+  if (form == Form::zero && load<std::uint32_t>(out) == unsigned_zeros) return 0;
   out[0] = static_cast<std::uint8_t>(out[0] | static_cast<unsigned>(form) << 4);
   return static_cast<std::size_t>(at - out) / 4;
 }

@@ -155,7 +155,7 @@ inline std::size_t AddSameOrder(const PackedGroup& a, const PackedGroup& b, bool
   std::uint8_t* planes = out + write_head(p, plus(a.base, b.base), plus(a.slope, b.slope), out);
   std::uint8_t* at = p == Predictor::none_unsigned ? AddPlanes<false>(a, b, negate_b, width, planes)
                                                    : AddPlanes<true>(a, b, negate_b, width, planes);
-  return at ? finish_packed(p, width, planes, at, out) : kDeclined;
+  return at ? finish_packed(width, at, out) : kDeclined;
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

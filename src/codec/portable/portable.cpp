@@ -11,9 +11,8 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
+#include "codec/portable/codes-inl.h"
 #include "codec/portable/plane_sums-inl.h"
-#include "codec/portable/residuals-inl.h"
-#include "codec/portable/values-inl.h"
 
 #ifndef STRETTO_PORTABLE_ONCE
 #define STRETTO_PORTABLE_ONCE
@@ -29,46 +28,45 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Codes up to this are handled in 16 bits: their second differences fit.
-inline constexpr std::uint32_t kSmallCode = 8191;
+constexpr auto kNothing = [](std::uint8_t* p) { return p; };  // between slope and planes
 
-// Codes of 1,024 values, in 16 bits where all are small, else in 32.
-struct Codes1024 {
-  Row<std::int16_t> small;
-  Row<std::int32_t> large;
-  CodeRange range;
-  bool is_small = true;
-
-  void quantise(const float* x, const Grid<float>& grid) { range = Quantise(x, grid, small.at()); }
-  void quantise(const double* x, const Grid<double>& grid) {
-    range = Quantise(x, grid, large.at());
-    is_small = range.bound() <= kSmallCode;
-    if (range.good() && is_small) Narrow(large.at(), small.at());
-  }
-  int order() { return is_small ? ChooseOrder(small.at()) : ChooseOrder(large.at()); }
-  Predictor predictor() {
-    const int k = order();
-    if (k > 0) return k == 1 ? Predictor::first : Predictor::second;
-    return range.least >= 0 ? Predictor::none_unsigned : Predictor::none_signed;
-  }
-};
-
-template <class T>
-std::size_t CompressAs(Predictor p, T* q, std::uint8_t* out) {
+template <class T, class Between>
+std::size_t CompressAs(Predictor p, T* q, std::uint8_t* out, const Between& between) {
   Row<T> e;
   std::int32_t base, slope;
   const T* residuals = FreshResiduals(order_of(p), q, e.at(), &base, &slope);
-  return WriteGroup(p, base, slope, residuals, out);
+  return WriteGroup(p, base, slope, residuals, out, between);
+}
+template <class Between>
+std::size_t CompressAs(Predictor p, Codes1024& codes, std::uint8_t* out, const Between& between) {
+  return codes.is_small ? CompressAs(p, codes.small.at(), out, between) : CompressAs(p, codes.large.at(), out, between);
+}
+
+// Values with codes that need a look, or with none. Declined: codes beyond 32 bits, and what is as long as the values are.
+template <class T>
+HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
+  Codes1024 codes;
+  Lanes lanes;
+  const int exceptions = codes.check(x, grid, lanes);
+  if (exceptions < 0 || (sizeof(T) == 8 && exceptions > kGroup / 2))
+    return kDeclined;  // the latter might outgrow the room
+  const std::size_t words = CompressAs(codes.predictor(), codes, out, [&](std::uint8_t* p) {
+    if (exceptions == 0) return p;
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return write_exceptions(x, lanes, p);
+  });
+  if (words >= 1 + kGroup * sizeof(T) / 4) return kDeclined;
+  tally->merge({codes.range.bound(), static_cast<std::uint64_t>(exceptions)});
+  return words;
 }
 
 template <class T>
 std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
   codes.quantise(x, grid);
-  if (!codes.range.good()) return kDeclined;
-  const Predictor p = codes.predictor();
+  if (!codes.range.good()) return CompressChecked(x, grid, out, tally);
   tally->merge({codes.range.bound(), 0});
-  return codes.is_small ? CompressAs(p, codes.small.at(), out) : CompressAs(p, codes.large.at(), out);
+  return CompressAs(codes.predictor(), codes, out, kNothing);
 }
 
 // a and b of any order.
@@ -116,7 +114,7 @@ std::size_t AddSmall(const PackedGroup& a, Predictor p, std::int16_t* q, std::ui
   const auto plus = [](std::int32_t x, std::int32_t y) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
   };
-  return WriteGroup(a.predictor > p ? a.predictor : p, plus(a.base, base), plus(a.slope, slope), ea, out);
+  return WriteGroup(a.predictor > p ? a.predictor : p, plus(a.base, base), plus(a.slope, slope), ea, out, kNothing);
 }
 
 // Whether AddSmall will do: one order, and sums of residuals that fit 16 bits.
@@ -133,7 +131,10 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   if (!parse_packed(a, words, &ga)) return kDeclined;
   Codes1024 codes;
   codes.quantise(x, grid);
-  if (!codes.range.good()) return kDeclined;
+  if (!codes.range.good()) {
+    Lanes lanes;
+    if (codes.check(x, grid, lanes) != 0) return kDeclined;
+  }
   const Predictor p = codes.predictor();
   if (SumsAreSmall(ga, codes, p)) {
     tally->merge({codes.range.bound(), 0});
@@ -149,6 +150,9 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
 
 template <bool kStream, class T>
 void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_bound, std::uint32_t divisor, T* y) {
+  if constexpr (sizeof(T) == 4) {
+    if (divisor == 1 && order_of(g.predictor) == 0 && g.widest <= 8) return PutBytes<kStream>(g, grid, y);
+  }
   Codes1024 codes;
   if (ReadCodes(g, codes.small.at())) {
     if constexpr (sizeof(T) == 4) {

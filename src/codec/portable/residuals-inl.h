@@ -195,13 +195,14 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
   return at;
 }
 
-// A full narrow group without exceptions, from its residuals; words. Up to 28 bytes more than these are written.
-template <class T>
-HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out) {
+// A full narrow group from its residuals; words. between(p) writes what stands between slope and planes, and returns where that ends.
+// Up to 28 bytes more are written.
+template <class T, class Between>
+HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out,
+                                  const Between& between) {
   alignas(8) std::uint8_t width[kBlocks];
-  std::uint8_t* planes = out + write_head(p, base, slope, out);
-  std::uint8_t* at = WritePlanes(p != Predictor::none_unsigned, e, width, planes);
-  return finish_packed(p, width, planes, at, out);
+  std::uint8_t* planes = between(out + write_head(p, base, slope, out));
+  return finish_packed(width, WritePlanes(p != Predictor::none_unsigned, e, width, planes), out);
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

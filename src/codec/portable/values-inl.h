@@ -9,7 +9,8 @@
 #include <limits>
 
 #include "codec/grid.hpp"
-#include "codec/portable/vectors-inl.h"
+#include "codec/portable/planes-inl.h"
+#include "codec/quantise.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
@@ -47,6 +48,26 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   return {low - kMagicBits, high - kMagicBits};
 }
 
+// The same for all codes up to safe_code32.
+HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int32_t* q) {
+  const auto safe = static_cast<std::int32_t>(grid.safe_code32);  // below 2^21
+  if (safe == 0) return {};
+  const Tag<float> d;
+  const Tag<std::int32_t> di;
+  const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
+  const auto zero = hn::BitCast(di, magic);
+  // Here too, what is too large, NaN and infinities lie outside, those of negative sums wrapped around.
+  auto least = hn::Zero(di), most = least;
+  for (std::size_t i = 0; i < kGroup; i += kLanes<float>) {
+    const auto code = hn::Sub(hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)), zero);
+    least = hn::Min(least, code);
+    most = hn::Max(most, code);
+    hn::Store(code, di, q + i);
+  }
+  const CodeRange range{hn::GetLane(hn::MinOfLanes(di, least)), hn::GetLane(hn::MaxOfLanes(di, most))};
+  return range.least >= -safe && range.most <= safe ? range : CodeRange{};
+}
+
 HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::int32_t* q) {
   if (!(grid.safe_code > 0)) return {};
   const Tag<double> d;
@@ -66,6 +87,61 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   }
   if (!hn::AllTrue(d, good)) return {};
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
+}
+
+// Codes of 1,024 values of any kind, each one checked as quantise() does; 0 where there is none, and `lanes` says where that is. False if one
+// needs more than 32 bits.
+template <class T>
+HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  // Products below the first are rounded in this arithmetic; from the second on there is no code.
+  constexpr T kDirect = kSingle ? T(0x1p21 - 2) : T(0x1p51), kHopeless = kSingle ? T(0x1p33) : T(0x1p51);
+  const Tag<T> d;
+  const hn::Rebind<std::int32_t, Tag<T>> di;
+  const auto magic = hn::Set(d, kSingle ? T(0x1.8p23) : T(0x1.8p52)), r = hn::Set(d, grid.r), w = hn::Set(d, grid.w);
+  const auto eps_e = hn::Set(d, grid.eps_e), eps_y = hn::Set(d, grid.eps_y);
+  auto most = hn::Zero(d);
+  std::fill_n(lanes, kBlocks, 0u);
+  for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
+    const auto v = hn::LoadU(d, x + i), size = hn::Abs(hn::Mul(v, r));
+    const auto direct = hn::Lt(size, hn::Set(d, kDirect)), hopeful = hn::Lt(size, hn::Set(d, kHopeless));
+    const auto n = hn::IfThenElseZero(direct, hn::Sub(hn::MulAdd(v, r, magic), magic));
+    const auto e = hn::Abs(hn::NegMulAdd(n, w, v)), error = hn::Abs(hn::Sub(v, hn::Mul(n, w)));
+    const auto good = hn::And(direct, hn::And(hn::Le(e, eps_e), hn::Le(error, eps_y)));
+    std::uint32_t bad = 0;
+    if (hn::AllFalse(d, hn::AndNot(good, hopeful))) {
+      const auto codes = hn::IfThenElseZero(good, n);
+      most = hn::Max(most, hn::Abs(codes));
+      if constexpr (kSingle)
+        hn::Store(hn::ConvertTo(di, codes), di, q + i);
+      else
+        hn::Store(hn::DemoteTo(di, codes), di, q + i);
+      std::uint8_t bits[8] = {};
+      hn::StoreMaskBits(d, good, bits);
+      bad = ~std::uint32_t{bits[0]} & ((1u << kLanes<T>)-1);
+    } else {  // seldom: beyond this arithmetic, or another code than the nearest one
+      for (std::size_t j = 0; j < kLanes<T>; ++j) {
+        std::int64_t code = 0;
+        const bool is_code = codec::quantise(x[i + j], grid, &code);
+        if (is_code && (code > std::int64_t{kNarrowLimit} || code < -std::int64_t{kNarrowLimit})) return false;
+        q[i + j] = is_code ? static_cast<std::int32_t>(code) : 0;
+        bad |= static_cast<std::uint32_t>(!is_code) << j;
+      }
+    }
+    lanes[i / kBlock] |= bad << (i % kBlock);
+  }
+  return hn::AllTrue(d, hn::Le(most, hn::Set(d, static_cast<T>(kNarrowLimit))));
+}
+
+HWY_INLINE CodeRange RangeOf(const std::int32_t* q) {
+  const Tag<std::int32_t> d;
+  auto least = hn::Zero(d), most = least;
+  for (std::size_t i = 0; i < kGroup; i += kLanes<std::int32_t>) {
+    const auto v = hn::Load(d, q + i);
+    least = hn::Min(least, v);
+    most = hn::Max(most, v);
+  }
+  return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
 HWY_INLINE void Narrow(const std::int32_t* from, std::int16_t* to) {
@@ -106,6 +182,31 @@ HWY_INLINE void PutSingle(const Q* q, const Grid<float>& grid, float* y) {
         return hn::Load(di, q + i);
     }();
     Put<kStream>(hn::Mul(hn::ConvertTo(d, code), w), d, y + i);
+  }
+}
+
+// Values of residuals that are codes, of at most 8 bits: no group of codes is made on the way.
+template <bool kStream>
+HWY_INLINE void PutBytes(const PackedGroup& g, const Grid<float>& grid, float* y) {
+  const Tag<float> d;
+  const Tag<std::int32_t> di;
+  const hn::Rebind<std::uint8_t, Tag<std::int32_t>> narrow;
+  const auto scale = hn::Set(d, grid.w);
+  alignas(32) std::uint8_t bytes[kBlock];
+  const std::uint8_t* p = g.planes;
+  for (int b = 0; b < kBlocks; ++b, y += kBlock) {
+    const int w = g.width[b];
+    if (w == 0) {
+      for (std::size_t i = 0; i < kBlock; i += kLanes<float>) Put<kStream>(hn::Zero(d), d, y + i);
+      continue;
+    }
+    ReadPlanes(p, g.end, w, bytes);
+    const auto sign = hn::Set(di, g.predictor == Predictor::none_signed ? 1 << (w - 1) : 0);
+    for (std::size_t i = 0; i < kBlock; i += kLanes<float>) {
+      const auto v = hn::PromoteTo(di, hn::Load(narrow, bytes + i));
+      Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Sub(hn::Xor(v, sign), sign)), scale), d, y + i);
+    }
+    p += 4 * w;
   }
 }
 

@@ -1,0 +1,62 @@
+// The codes of a group of values, in the narrowest words that will do, and the order that suits them.
+#if defined(STRETTO_PORTABLE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_CODES_INL_H_
+#undef STRETTO_PORTABLE_CODES_INL_H_
+#else
+#define STRETTO_PORTABLE_CODES_INL_H_
+#endif
+
+#include "codec/portable/residuals-inl.h"
+#include "codec/portable/values-inl.h"
+#include "codec/portable/write_exceptions.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+// Codes up to this are handled in 16 bits: their second differences fit.
+inline constexpr std::uint32_t kSmallCode = 8191;
+
+// Codes of 1,024 values, in 16 bits where all are small, else in 32.
+struct Codes1024 {
+  Row<std::int16_t> small;
+  Row<std::int32_t> large;
+  CodeRange range;
+  bool is_small = true;
+
+  void quantise(const float* x, const Grid<float>& grid) {
+    range = Quantise(x, grid, small.at());
+    if (range.good()) return;
+    range = Quantise(x, grid, large.at());
+    is_small = false;
+  }
+  void quantise(const double* x, const Grid<double>& grid) {
+    range = Quantise(x, grid, large.at());
+    is_small = range.bound() <= kSmallCode;
+    if (range.good() && is_small) Narrow(large.at(), small.at());
+  }
+  // The same with a look at each value: how many are exceptions, which take the codes before them, or -1 where 32 bits do not do.
+  template <class T>
+  int check(const T* x, const Grid<T>& grid, Lanes lanes) {
+    if (!QuantiseChecked(x, grid, large.at(), lanes)) return -1;
+    int exceptions = 0;
+    for (int b = 0; b < kBlocks; ++b) exceptions += std::popcount(lanes[b]);
+    range = RangeOf(large.at());
+    if (exceptions > 0) fill_exceptions(lanes, large.at());
+    is_small = range.bound() <= kSmallCode;
+    if (is_small) Narrow(large.at(), small.at());
+    return exceptions;
+  }
+  int order() { return is_small ? ChooseOrder(small.at()) : ChooseOrder(large.at()); }
+  Predictor predictor() {
+    const int k = order();
+    if (k > 0) return k == 1 ? Predictor::first : Predictor::second;
+    return range.least >= 0 ? Predictor::none_unsigned : Predictor::none_signed;
+  }
+};
+
+#endif  // STRETTO_PORTABLE_TARGET
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target
