@@ -38,7 +38,8 @@ Status CarrierExchange::allgather(const void* mine, std::size_t bytes, void* all
   for (std::size_t held = 1; held < p; held *= 2, ++tag_) {
     const std::size_t more = std::min(held, p - held);
     const int to = static_cast<int>((me + p - held) % p), from = static_cast<int>((me + held) % p);
-    if (const Status s = carrier_.start_recv(from, tag_, blocks.data() + held * bytes, more * bytes, 0); s != Status::ok)
+    if (const Status s = carrier_.start_recv(from, tag_, blocks.data() + held * bytes, more * bytes, 0);
+        s != Status::ok)
       return s;
     if (const Status s = carrier_.start_send(to, tag_, blocks.data(), more * bytes, 1); s != Status::ok) return s;
     if (const Status s = both(carrier_, limit_); s != Status::ok) return s;

@@ -27,7 +27,8 @@ class Exchange {
   }
 };
 
-// An exchange over a carrier whose ranks all are on this node: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use them meanwhile.
+// An exchange over a carrier whose ranks all are on this node: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use
+// them meanwhile.
 class CarrierExchange final : public Exchange {
  public:
   explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept

@@ -51,8 +51,10 @@ Descriptor watch_process(std::int32_t pid) noexcept {
 }  // namespace
 
 Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
-  if (options.slot < 4096 || options.slot % kLine != 0)
-    return fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, 4096 at least", options.slot, kLine);
+  const std::size_t least = std::max<std::size_t>(4096, kLine * 4 * static_cast<std::size_t>(exchange.size()));
+  if (options.slot < least || options.slot % kLine != 0)
+    return fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, {} at least for {} ranks",
+                options.slot, kLine, least, exchange.size());
   try {
     std::unique_ptr<Group> made(new Group);
     if (const Status s = made->build(exchange, options); s != Status::ok) return s;
@@ -78,11 +80,13 @@ Status Group::build(Exchange& exchange, const GroupOptions& options) {
   Status status = Status::ok;
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r].slot != me.slot)
-      status = fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
+      status =
+          fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
     CPU_OR(&cores, &cores, &all[r].cores);
     members_[r].pid = all[r].pid;
     members_[r].same_process = all[r].process == me.process;
-    if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace) members_[r].process = watch_process(all[r].pid);
+    if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
+      members_[r].process = watch_process(all[r].pid);
   }
   if (status = agree(exchange, status); status != Status::ok) return status;
   patience_ = options.patience;
@@ -145,6 +149,9 @@ Status Group::await(int peer, std::uint64_t round, const Line** found) noexcept 
       s != Status::ok)
     return give_up_all(s);
   if (l.signature != signature_) return differs(peer);
+  // Who publishes a round has done all rounds but the one before it: so ranks that meet often never look who is done.
+  Member& m = members_[static_cast<std::size_t>(peer)];
+  if (round > 0 && m.known_done < round - 1) m.known_done = round - 1;
   *found = &l;
   return Status::ok;
 }

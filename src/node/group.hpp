@@ -118,9 +118,7 @@ class Group final : private Watch {
   Line& line_of(int rank, std::uint64_t round) noexcept {
     return *reinterpret_cast<Line*>(segment_->data() + layout_.line(static_cast<std::size_t>(rank), round));
   }
-  State& state(int rank) const noexcept {
-    return reinterpret_cast<State*>(segment_->data() + layout_.states())[rank];
-  }
+  State& state(int rank) const noexcept { return reinterpret_cast<State*>(segment_->data() + layout_.states())[rank]; }
   Head& head() const noexcept { return *reinterpret_cast<Head*>(segment_->data()); }
 
   int rank_ = 0, size_ = 1;
@@ -139,7 +137,7 @@ class Group final : private Watch {
     std::uint64_t rounds = 0;  // all done when they are done with so many
   };
   Fill fills_[kSlots];  // what each slot of this rank holds
-  int awaited_ = -1;                  // whom the wait in progress is for
+  int awaited_ = -1;    // whom the wait in progress is for
 };
 
 }  // namespace stretto::node

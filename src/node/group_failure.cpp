@@ -58,21 +58,22 @@ Status Group::look() noexcept {
     if (!m.process || poll(&p, 1, 0) != 1) continue;
     // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
-    return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r, m.pid,
-                whereabouts(r), rank_, calls_, call_.text());
+    return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r,
+                m.pid, whereabouts(r), rank_, calls_, call_.text());
   }
   return Status::ok;
 }
 
 Status Group::give_up(double seconds) noexcept {
-  return fail(Status::timeout, "rank {} waited {:.1f} s for rank {} in its collective {}, {}; rank {} (process {}) {}", rank_,
-              seconds, awaited_, calls_, call_.text(), awaited_, members_[static_cast<std::size_t>(awaited_)].pid,
-              whereabouts(awaited_));
+  return fail(Status::timeout, "rank {} waited {:.1f} s for rank {} in its collective {}, {}; rank {} (process {}) {}",
+              rank_, seconds, awaited_, calls_, call_.text(), awaited_,
+              members_[static_cast<std::size_t>(awaited_)].pid, whereabouts(awaited_));
 }
 
 Status Group::differs(int peer) noexcept {
-  return give_up_all(fail(Status::incompatible, "ranks call differently: rank {} is in its collective {}, {}, rank {} {}", rank_,
-                          calls_, call_.text(), peer, whereabouts(peer)));
+  return give_up_all(fail(Status::incompatible,
+                          "ranks call differently: rank {} is in its collective {}, {}, rank {} {}", rank_, calls_,
+                          call_.text(), peer, whereabouts(peer)));
 }
 
 Status Group::give_up_all(Status why) noexcept {

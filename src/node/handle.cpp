@@ -43,8 +43,9 @@ Descriptor open_through_proc(const Offer& offer) noexcept {
 socklen_t address_of(const Token& name, sockaddr_un* address) noexcept {
   *address = {};
   address->sun_family = AF_UNIX;
-  const auto end = fmt::format_to_n(address->sun_path + 1, sizeof address->sun_path - 1, "stretto-{:016x}{:016x}",
-                                    name[0], name[1]);  // the leading 0 makes it abstract: no file, gone with the process
+  const auto end =
+      fmt::format_to_n(address->sun_path + 1, sizeof address->sun_path - 1, "stretto-{:016x}{:016x}", name[0],
+                       name[1]);  // the leading 0 makes it abstract: no file, gone with the process
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + end.size);
 }
 
@@ -52,7 +53,8 @@ Descriptor listen_as(const Token& name) noexcept {
   sockaddr_un address;
   const socklen_t length = address_of(name, &address);
   Descriptor s(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!s || bind(s.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(s.get(), SOMAXCONN) != 0) return {};
+  if (!s || bind(s.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(s.get(), SOMAXCONN) != 0)
+    return {};
   return s;
 }
 
@@ -122,7 +124,8 @@ int serve(int listener, int fd, const Token& token, int expected) noexcept {
   return served;
 }
 
-Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing, std::vector<Descriptor>* all) {
+Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
+            std::vector<Descriptor>* all) {
   const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
   all->clear();
   all->resize(p);

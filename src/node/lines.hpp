@@ -32,9 +32,9 @@ static_assert(sizeof(Line) == kLine);
 
 // What a rank says of itself.
 struct alignas(kLine) State {
-  std::atomic<std::uint64_t> done;    // rounds whose slots this rank will not read any more
-  std::atomic<std::uint64_t> calls;   // collectives entered; the rest describes the last of them
-  std::atomic<std::uint64_t> kind;    // Call::packed()
+  std::atomic<std::uint64_t> done;   // rounds whose slots this rank will not read any more
+  std::atomic<std::uint64_t> calls;  // collectives entered; the rest describes the last of them
+  std::atomic<std::uint64_t> kind;   // Call::packed()
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> returned;  // collectives left
 };

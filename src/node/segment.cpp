@@ -39,7 +39,8 @@ Status share_in_process(Exchange& exchange, std::size_t bytes, std::shared_ptr<M
   return agree(exchange, Status::ok);  // rank 0's pointer stays where it is until all have copied it
 }
 
-Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) {
+Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing,
+                               std::shared_ptr<Mapping>* segment) {
   Status status = Status::ok;
   Descriptor memory;
   if (exchange.rank() == 0) {
@@ -69,7 +70,8 @@ Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
 }
 
 unsigned fork_generation() noexcept {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
   return generation.load(std::memory_order_relaxed);
 }
@@ -85,7 +87,8 @@ Token process_token() noexcept {
   return token;
 }
 
-Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept {
+Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
+                    std::shared_ptr<Mapping>* segment) noexcept {
   try {
     std::vector<Token> tokens;
     if (const Status s = exchange.allgather(process_token(), &tokens); s != Status::ok) return s;

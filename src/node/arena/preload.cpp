@@ -1,0 +1,157 @@
+// libstretto_arena.so: preloaded into a program, it serves the program's large allocations from the arena (arena.hpp), so that its
+// ranks see each other's buffers; all others, and what finds no room, go to the C library. C++ new comes through malloc.
+//
+//   STRETTO_ARENA_SIZE    bound of the arena in bytes (K, M, G understood); half of the memory by default, 0 switches it off
+//   STRETTO_ARENA_MIN     smallest allocation that it serves, 65536 by default
+//   STRETTO_ARENA_REPORT  1: prints its statistics to standard error when the process ends
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "node/arena/region.hpp"
+
+// The C library's own, which it exports under these names too.
+extern "C" {
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+void __libc_free(void*);
+}
+
+namespace {
+
+using stretto::node::arena::Interface;
+using stretto::node::arena::Region;
+using stretto::node::arena::Statistics;
+
+// Making the arena may itself allocate; that goes to the C library. initial-exec: its first use allocates nothing.
+[[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
+
+size_t smallest() noexcept {
+  static const size_t bytes = [] {
+    const char* text = getenv("STRETTO_ARENA_MIN");
+    const size_t asked = text != nullptr ? strtoull(text, nullptr, 10) : 0;
+    return asked != 0 ? asked : 65536;
+  }();
+  return bytes;
+}
+
+void* from_arena(size_t bytes, size_t alignment, size_t* zeroed = nullptr) noexcept {
+  if (bytes < 4096 || inside || bytes < smallest()) return nullptr;
+  inside = true;
+  void* at = Region::mine().allocate(bytes, alignment, zeroed);
+  inside = false;
+  return at;
+}
+
+bool is_ours(const void* at) noexcept {
+  const Region* made = Region::made();
+  return made != nullptr && made->owns(at);
+}
+
+void* aligned(size_t alignment, size_t bytes) noexcept {
+  if (void* at = from_arena(bytes, std::max<size_t>(alignment, 1))) return at;
+  return __libc_memalign(alignment, bytes);
+}
+
+bool power_of_two(size_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
+
+[[gnu::destructor]] void report() {
+  const char* wanted = getenv("STRETTO_ARENA_REPORT");
+  if (wanted == nullptr || strcmp(wanted, "1") != 0) return;
+  const Statistics s = Region::made() != nullptr ? Region::made()->statistics() : Statistics{};
+  dprintf(STDERR_FILENO,
+          "stretto arena: process %d, %llu allocations, %llu refused, %llu bytes in use, %llu at most, of %llu\n",
+          static_cast<int>(getpid()), static_cast<unsigned long long>(s.allocations),
+          static_cast<unsigned long long>(s.refused), static_cast<unsigned long long>(s.used),
+          static_cast<unsigned long long>(s.peak), static_cast<unsigned long long>(s.bound));
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] const Interface* stretto_arena_interface() {
+  return &stretto::node::arena::interface_of_mine();
+}
+
+[[gnu::visibility("default")]] void* malloc(size_t bytes) {
+  if (void* at = from_arena(bytes, 1)) return at;
+  return __libc_malloc(bytes);
+}
+
+[[gnu::visibility("default")]] void free(void* at) {
+  const int before = errno;
+  if (is_ours(at))
+    Region::mine().release(at);
+  else
+    __libc_free(at);
+  errno = before;
+}
+
+[[gnu::visibility("default")]] void* calloc(size_t count, size_t size) {
+  size_t bytes = 0, zeroed = 0;
+  if (!__builtin_mul_overflow(count, size, &bytes)) {
+    if (void* at = from_arena(bytes, 1, &zeroed)) {
+      // Only what was used before need be cleared; the end of the last unit belongs to nobody.
+      const size_t whole = (bytes + stretto::node::arena::Heap::kUnit - 1) / stretto::node::arena::Heap::kUnit *
+                           stretto::node::arena::Heap::kUnit;
+      memset(at, 0, std::min(bytes, whole - zeroed));
+      return at;
+    }
+  }
+  return __libc_calloc(count, size);
+}
+
+[[gnu::visibility("default")]] void* realloc(void* at, size_t bytes) {
+  if (at == nullptr) return malloc(bytes);
+  if (!is_ours(at)) return __libc_realloc(at, bytes);  // what began small stays with the C library
+  if (bytes == 0) {
+    free(at);
+    return nullptr;
+  }
+  if (bytes >= smallest() && Region::mine().resize(at, bytes)) return at;
+  void* moved = malloc(bytes);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, at, std::min(bytes, Region::mine().usable(at)));
+  free(at);
+  return moved;
+}
+
+[[gnu::visibility("default")]] void* memalign(size_t alignment, size_t bytes) { return aligned(alignment, bytes); }
+
+[[gnu::visibility("default")]] void* aligned_alloc(size_t alignment, size_t bytes) {
+  if (!power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return aligned(alignment, bytes);
+}
+
+[[gnu::visibility("default")]] int posix_memalign(void** at, size_t alignment, size_t bytes) {
+  if (!power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  void* found = aligned(alignment, bytes);
+  if (found == nullptr) return ENOMEM;
+  *at = found;
+  return 0;
+}
+
+[[gnu::visibility("default")]] void* valloc(size_t bytes) {
+  return aligned(static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes);
+}
+
+[[gnu::visibility("default")]] size_t malloc_usable_size(void* at) {
+  if (is_ours(at)) return Region::mine().usable(at);
+  using Function = size_t (*)(void*);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  return next != nullptr ? next(at) : 0;
+}
+}  // extern "C"

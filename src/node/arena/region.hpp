@@ -1,0 +1,56 @@
+// The memory of an arena: the memfd, its mapping, and what becomes of both at a fork.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "node/arena/arena.hpp"
+#include "node/arena/heap.hpp"
+
+namespace stretto::node::arena {
+
+// The arena that this library holds itself.
+class Region {
+ public:
+  static Region& mine() noexcept;  // made on first use; may have no room at all
+  static Region* made() noexcept;  // null while nobody has used it
+
+  View view() const noexcept { return {fd_, base_, shared_ ? bytes_ : 0}; }
+  void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept;
+  bool owns(const void* at) const noexcept {
+    const auto* p = static_cast<const std::byte*>(at);
+    return base_ != nullptr && p >= base_ && p < base_ + bytes_;
+  }
+  void release(void* at) noexcept;
+  std::size_t usable(const void* at) noexcept;
+  bool resize(void* at, std::size_t bytes) noexcept;
+  Statistics statistics() noexcept;
+
+ private:
+  Region() noexcept;
+  void before_fork() noexcept;
+  void after_fork_in_parent() noexcept;
+  void after_fork_in_child() noexcept;
+  void copy_for_child() noexcept;
+  void idle(Heap::Run run, std::uint64_t freed) noexcept;
+  std::uint32_t unit_of(const void* at) const noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(at) - base_) /
+                                      Heap::kUnit);
+  }
+
+  std::mutex mutex_;
+  Heap heap_;
+  int fd_ = -1;
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool shared_ = false;        // false in a forked child
+  std::uint32_t touched_ = 0;  // units from here on were never used
+  std::uint64_t idle_ = 0;     // bytes free that still hold pages, about
+  int fork_pipe_[2] = {-1, -1};
+  Statistics statistics_;
+};
+
+const Interface& interface_of_mine() noexcept;
+
+}  // namespace stretto::node::arena

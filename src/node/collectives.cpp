@@ -1,0 +1,157 @@
+#include "node/collectives.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "node/reduction.hpp"
+
+namespace stretto::node {
+
+using payload::Type;
+
+Status Collectives::create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept {
+  try {
+    std::unique_ptr<Collectives> c(new Collectives);
+    c->options_ = options;
+    if (options.hierarchy.ranks() != exchange.size()) {
+      if (options.hierarchy.ranks() != 1)
+        return fail(Status::invalid_argument, "a hierarchy of {} ranks for {}", options.hierarchy.ranks(),
+                    exchange.size());
+      c->options_.hierarchy = Hierarchy(exchange.size());
+    }
+    c->one_level_ = Hierarchy(exchange.size());
+    for (int r = 0; r < exchange.size(); ++r)
+      if (r != exchange.rank()) c->others_.push_back(r);
+    if (const Status s = Group::create(exchange, options.group, &c->group_); s != Status::ok) return s;
+    if (const Status s = Memory::create(exchange, *c->group_, options.memory, &c->memory_); s != Status::ok) return s;
+    *made = std::move(c);
+    return Status::ok;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, "no memory for the collectives of {} ranks", exchange.size());
+  }
+}
+
+Collectives::~Collectives() = default;
+
+std::byte* Collectives::scratch(std::size_t bytes) {
+  if (scratch_.size() < bytes) scratch_.resize(bytes);
+  return scratch_.data();
+}
+
+Status Collectives::finish_call(Status s) noexcept {
+  if (s == Status::ok) group_->leave();
+  return s;
+}
+
+Status Collectives::barrier() noexcept {
+  const Call call{Kind::barrier};
+  // Over several levels a barrier is the reduction of one byte.
+  std::uint8_t in = 0, out = 0;
+  return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
+}
+
+Status Collectives::reduce(const void* in, void* out, std::size_t count, Type type, const Operation& operation,
+                           int root) noexcept {
+  if (root < 0 || root >= size()) return fail(Status::invalid_argument, "root {} of {} ranks", root, size());
+  const Call call{Kind::reduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), root,
+                  count * payload::size_of(type)};
+  if (rank() != root) return reduction(call, in, nullptr, count, type, operation);
+  return reduction(call, in == nullptr ? out : in, out, count, type, operation);
+}
+
+Status Collectives::allreduce(const void* in, void* out, std::size_t count, Type type,
+                              const Operation& operation) noexcept {
+  const Call call{Kind::allreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), 0,
+                  count * payload::size_of(type)};
+  return reduction(call, in == nullptr ? out : in, out, count, type, operation);
+}
+
+Status Collectives::reduce_scatter(const void* in, void* out, std::size_t count, Type type,
+                                   const Operation& operation) noexcept {
+  const Call call{Kind::reduce_scatter, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), 0,
+                  count * payload::size_of(type)};
+  return reduction(call, in == nullptr ? out : in, out, count, type, operation);
+}
+
+Status Collectives::reduction(Call call, const void* in, void* out, std::size_t count, Type type,
+                              const Operation& operation) noexcept {
+  if (const Status s = check(operation, type); s != Status::ok) return s;
+  if (const Status s = group_->enter(call); s != Status::ok) return s;
+  ++counters_.calls;
+  if (count == 0 && call.kind != Kind::barrier) return finish_call(Status::ok);
+  const std::size_t blocks = call.kind == Kind::reduce_scatter ? static_cast<std::size_t>(size()) : 1;
+  const bool one_level = options_.reproducible || !operation.commutes() || options_.hierarchy.levels() == 1;
+  const std::size_t bytes = count * blocks * payload::size_of(type);
+  if (size() == 1 || (bytes <= std::min(options_.eager, group_->slot_bytes()) && size() <= kFlat))
+    return finish_call(eager(call, in, out, count, type, operation));
+  if (bytes >= options_.direct) {
+    if (const Status s = tune_when_due(bytes); s != Status::ok) return s;
+  }
+  try {
+    const Kind kind = call.kind == Kind::barrier ? Kind::allreduce : call.kind;
+    Reduction r(
+        *this,
+        {kind, static_cast<const std::byte*>(in), static_cast<std::byte*>(out), count, type, operation, call.root},
+        one_level ? one_level_ : options_.hierarchy);
+    return finish_call(r.run());
+  } catch (const std::bad_alloc&) {
+    return group_->give_up_all(fail(Status::out_of_memory, "no memory for a reduction over {} ranks", size()));
+  }
+}
+
+// One round: every rank publishes all it has; who wants a result combines everybody's, in rank order. A barrier is that, of nothing.
+// Cost: one round, n bytes in, p·n combined on each rank that wants it.
+Status Collectives::eager(const Call& call, const void* in, void* out, std::size_t count, Type type,
+                          const Operation& operation) noexcept {
+  Group& g = *group_;
+  const std::size_t size_of = payload::size_of(type), bytes = count * size_of;
+  const std::size_t all = call.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(size()) : bytes;
+  const std::size_t mine = call.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(rank()) : 0;
+  const bool inlined = all <= kInline;
+  if (size() > 1) {
+    const std::uint64_t round = g.rounds(1);
+    const std::span<const int> readers = call.kind != Kind::reduce ? std::span<const int>(others_)
+                                         : rank() == call.root     ? std::span<const int>()
+                                                                   : std::span<const int>(&call.root, 1);
+    ++(inlined ? counters_.inlined : counters_.eager);
+    if (const Status s = g.open(round, readers); s != Status::ok) return s;
+    Line& line = g.line(round);
+    if (all > 0) std::memcpy(inlined ? line.payload : line.body(), in, all);
+    g.publish(round);
+    if (call.kind == Kind::reduce && rank() != call.root) {
+      g.done(round + 1);
+      return Status::ok;
+    }
+    std::byte* sum = nullptr;
+    try {
+      sum = scratch(std::max<std::size_t>(bytes, 1));
+    } catch (const std::bad_alloc&) {
+      return g.give_up_all(fail(Status::out_of_memory, "no memory for {} bytes", bytes));
+    }
+    const std::byte* left = nullptr;
+    for (int r = 0; r < size(); ++r) {
+      const std::byte* next = static_cast<const std::byte*>(in) + mine;
+      if (r != rank()) {
+        const Line* theirs = nullptr;
+        if (const Status s = g.await(r, round, &theirs); s != Status::ok) return s;
+        next = (inlined ? theirs->payload : theirs->body()) + mine;
+      }
+      if (bytes == 0) continue;
+      Status s = Status::ok;
+      if (r == 0)
+        left = next;
+      else
+        s = r == 1 ? join(operation, type, left, next, sum, count) : fold(operation, type, sum, next, count);
+      if (s != Status::ok) return g.give_up_all(s);
+    }
+    g.done(round + 1);
+    if (bytes > 0) std::memcpy(out, sum, bytes);
+  } else if (in != out && bytes > 0) {
+    std::memcpy(out, in, bytes);
+  }
+  return bytes > 0 ? finish(operation, type, out, count, size()) : Status::ok;
+}
+
+}  // namespace stretto::node

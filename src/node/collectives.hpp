@@ -1,0 +1,123 @@
+// Collectives of the ranks of one node.
+//
+// Contracts that all share. The ranks call the same collectives in the same order with the same kind, length, type, operation and
+// root; where they do not, every rank gets `incompatible` or, after the limit, `timeout`, with a message that says who called what.
+// Counts may be zero. Buffers may lie anywhere and are the caller's again on return; input and output do not overlap unless in
+// place: `in` null means that the input lies in `out` (as MPI_IN_PLACE does; the block of this rank where `out` has one a rank).
+// Types are those of payload::Type; bytes that are only moved have none.
+//
+// Reductions are in a fixed order, so all ranks get the same bytes and a repeated call gives the same bytes again. On one level the
+// order is that of ranks, ((x0 + x1) + x2) + ..., whatever the length, the chunks and the memory; over several levels it is that
+// order within each group, and groups in the order of their lowest ranks. Options::reproducible, and operations that do not
+// commute, use one level.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "node/combine.hpp"
+#include "node/group.hpp"
+#include "node/hierarchy.hpp"
+#include "node/kernels.hpp"
+#include "node/memory.hpp"
+#include "node/moves.hpp"
+
+namespace stretto::node {
+
+struct Options {
+  GroupOptions group;
+  MemoryOptions memory;
+  Hierarchy hierarchy;  // of as many ranks as the exchange has, or of one (the default): one level
+  bool reproducible = false;
+  std::size_t eager = 4096;  // reductions up to so many bytes: every rank reads all (one level, up to kFlat ranks)
+  std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
+  // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
+  // where copying in and out overlap (docs/node.md), so by default never.
+  std::size_t kernel = 256 * 1024;               // allgather, gather, scatter, alltoall
+  std::size_t kernel_streams = ~std::size_t{0};  // broadcasts and reductions
+};
+
+// What one node's collectives did, to be explained to people.
+struct Counters {
+  std::uint64_t calls = 0;
+  std::uint64_t inlined = 0, eager = 0, pipelined = 0;  // by protocol
+  std::uint64_t mapped = 0, copyable = 0, staged = 0;   // of pipelined ones: by this rank's own input
+};
+
+class Collectives {
+ public:
+  // Collective over the exchange's ranks.
+  static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
+  ~Collectives();
+
+  int rank() const noexcept { return group_->rank(); }
+  int size() const noexcept { return group_->size(); }
+
+  Status barrier() noexcept;
+  Status bcast(void* data, std::size_t bytes, int root) noexcept;
+
+  // out is written on the root only (and may be null elsewhere). In place: on the root.
+  Status reduce(const void* in, void* out, std::size_t count, payload::Type type, const Operation& operation,
+                int root) noexcept;
+  Status allreduce(const void* in, void* out, std::size_t count, payload::Type type,
+                   const Operation& operation) noexcept;
+  // `in` holds size() blocks of `count`; out receives block rank(). In place: out holds all blocks, and its first receives.
+  Status reduce_scatter(const void* in, void* out, std::size_t count, payload::Type type,
+                        const Operation& operation) noexcept;
+
+  // `bytes` is the length of one block.
+  Status allgather(const void* in, void* out, std::size_t bytes) noexcept;
+  Status gather(const void* in, void* out, std::size_t bytes, int root) noexcept;   // in place: on the root
+  Status scatter(const void* in, void* out, std::size_t bytes, int root) noexcept;  // in place: out null on the root
+  Status alltoall(const void* in, void* out, std::size_t bytes) noexcept;
+
+  const Memory& memory() const noexcept { return *memory_; }
+  Group& group() noexcept { return *group_; }
+  const Hierarchy& hierarchy() const noexcept { return options_.hierarchy; }
+  const Counters& counters() const noexcept { return counters_; }
+  Stores stores() const noexcept { return stores_; }  // that this rank uses into its slots
+  // Uses these from now on, instead of what is measured. The same call on every rank.
+  void use(Stores stores) noexcept {
+    stores_ = stores;
+    fixed_stores_ = true;
+  }
+
+  static constexpr int kFlat = 8;  // ranks that one rank reads in turn without minding
+
+ private:
+  friend class Reduction;
+  friend class Transfer;
+
+  Collectives() = default;
+  Status reduction(Call call, const void* in, void* out, std::size_t count, payload::Type type,
+                   const Operation& operation) noexcept;
+  Status eager(const Call& call, const void* in, void* out, std::size_t count, payload::Type type,
+               const Operation& operation) noexcept;
+  template <class Describe>
+  Status move(const Call& call, const Describe& describe) noexcept;
+  Status finish_call(Status s) noexcept;
+  Status tune() noexcept;
+  Status tune_when_due(std::size_t bytes) noexcept;
+  std::byte* scratch(std::size_t bytes);
+
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr std::uint64_t kTuneEvery = std::uint64_t{256} << 20;  // bytes: tens of milliseconds at least
+
+  Options options_;
+  std::unique_ptr<Group> group_;
+  std::unique_ptr<Memory> memory_;
+  Hierarchy one_level_;
+  std::vector<int> others_;  // all ranks but this one
+  std::vector<std::byte> scratch_;
+  Moves moves_;                 // of the call in hand
+  std::vector<int> offspring_;  // in the tree of the last broadcast
+  int offspring_root_ = -1, offspring_levels_ = 0;
+  Stores stores_ = Stores::plain;
+  bool fixed_stores_ = false;
+  std::uint64_t since_tuned_ = kNever;
+  Counters counters_;
+};
+
+}  // namespace stretto::node

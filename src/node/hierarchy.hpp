@@ -1,0 +1,65 @@
+// How the ranks of a node nest: groups within groups, from those closest together to all of them.
+//
+// Level 1 are the smallest groups, the last level is everybody; a group of a level is a union of groups of the level below (of single
+// ranks, at level 1). Pure data, the same on every rank, made from places or given outright.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto::node {
+
+class Hierarchy {
+ public:
+  Hierarchy() : Hierarchy(1) {}
+  explicit Hierarchy(int ranks);  // one level: everybody
+
+  // One level for each label of `levels`, a list of l3, numa and socket separated by commas (numa is taken as the socket, which is
+  // what places know); a level that separates nobody is left out. invalid_argument names an unknown label.
+  static Status from_places(std::span<const topology::Place> places, const std::string& levels, Hierarchy* hierarchy);
+
+  // Explicit: labels[l][r] is the group of rank r at level l + 1. Levels that do not nest are refused.
+  static Status from_labels(const std::vector<std::vector<int>>& labels, int ranks, Hierarchy* hierarchy);
+
+  // The same ranks, one level.
+  Hierarchy flat() const { return Hierarchy(ranks_); }
+
+  int ranks() const noexcept { return ranks_; }
+  int levels() const noexcept { return static_cast<int>(groups_.size()); }  // 1 at least
+
+  // Ranks of the group of `rank` at a level in 1 .. levels(), ascending.
+  std::span<const int> group(int level, int rank) const noexcept {
+    const auto l = static_cast<std::size_t>(level - 1);
+    return groups_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
+  }
+  // Position of `rank` in its group.
+  int index(int level, int rank) const noexcept {
+    return index_[static_cast<std::size_t>(level - 1)][static_cast<std::size_t>(rank)];
+  }
+  // The lowest rank of each group of the level below (0: each rank) that the group of `rank` consists of, ascending.
+  std::span<const int> children(int level, int rank) const noexcept {
+    const auto l = static_cast<std::size_t>(level - 1);
+    return children_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
+  }
+
+  // The tree of a broadcast: from whom `rank` has it (-1: it is the root), and who has it from `rank`. The root leads every group it is
+  // in; another group is led by its lowest rank.
+  int parent(int rank, int root) const noexcept;
+  std::vector<int> offspring(int rank, int root) const;
+
+ private:
+  void close(int ranks);
+  int leader(int level, int rank, int root) const noexcept;
+
+  int ranks_ = 1;
+  std::vector<std::vector<std::vector<int>>> groups_;    // by level and group
+  std::vector<std::vector<std::vector<int>>> children_;  // by level and group
+  std::vector<std::vector<int>> group_of_, index_;       // by level and rank
+};
+
+}  // namespace stretto::node

@@ -1,0 +1,97 @@
+// Memory that peers can see. For a range of one rank's memory and the peers that will read it, one of three answers:
+//
+//   mapped     they load from it and store to it where it is
+//   copyable   they have the kernel copy from it (process_vm_readv)
+//   staged     its owner copies it through the slots of the segment
+//
+// The owner decides (expose) and tells how in a line of the group; a peer follows (reach, or read). What can be used at all between
+// these ranks is found out once, when the memory is made, by really doing it, and agreed by all: the weakest pair decides for the
+// group.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "node/exchange.hpp"
+#include "node/group.hpp"
+
+namespace stretto::node {
+
+class Xpmem;
+
+// How peers get at a range. `address` is the owner's for process, xpmem and kernel, an offset into its arena for arena.
+enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
+enum class Answer : std::uint8_t { mapped, copyable, staged };
+
+Answer answer(Access a) noexcept;
+const char* name(Access a) noexcept;
+const char* name(Answer a) noexcept;
+
+struct Exposure {
+  std::uint64_t address = 0;
+  Access access = Access::staged;
+  std::uint32_t reserved = 0;
+};
+
+struct MemoryOptions {
+  bool process = true;  // ranks that are threads of one process see each other's memory
+  bool arena = true;
+  bool xpmem = true;
+  bool kernel = true;
+  const char* xpmem_library = "libxpmem.so.0";
+  Passing passing = Passing::proc_then_socket;
+};
+
+class Memory {
+ public:
+  // Collective over the ranks of `group`.
+  static Status create(Exchange& exchange, const Group& group, const MemoryOptions& options,
+                       std::unique_ptr<Memory>* memory) noexcept;
+  ~Memory();
+
+  // What all peers can do with this range of this rank's memory. kernel: whether the caller wants copies by the kernel at all.
+  Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
+
+  // Where a mapped range of a peer is in this process; null when it cannot be reached (a stale exposure, or no room to attach).
+  // Valid until 64 + 4p other ranges have been reached.
+  std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
+
+  // Copies from a copyable range of a peer.
+  Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
+
+  // Whether this way is in use in the group, and why (not), for people.
+  bool usable(Access a) const noexcept { return usable_[static_cast<std::size_t>(a)]; }
+  const std::string& reason(Access a) const noexcept { return reason_[static_cast<std::size_t>(a)]; }
+
+ private:
+  struct Peer {
+    pid_t pid = 0;
+    std::byte* arena = nullptr;  // mapped here; null: none
+    std::size_t arena_bytes = 0;
+  };
+
+  Memory() = default;
+  Status build(Exchange& exchange, const Group& group, const MemoryOptions& options);
+  Status build_arenas(Exchange& exchange, const MemoryOptions& options);
+  Status build_kernel(Exchange& exchange, const Group& group, const MemoryOptions& options);
+  Status build_xpmem(Exchange& exchange, const MemoryOptions& options);
+  Status settle(Exchange& exchange, Access a, bool mine, const std::string& why);
+
+  std::vector<Peer> peers_;
+  std::array<bool, 5> usable_{};
+  std::array<std::string, 5> reason_{};
+  std::vector<std::unique_ptr<Mapping>> mappings_;
+  std::unique_ptr<Xpmem> xpmem_;
+};
+
+// Reads another process's memory through the kernel; also where the kernel copies in parts. Names the process on failure.
+Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
+
+}  // namespace stretto::node

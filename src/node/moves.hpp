@@ -1,0 +1,41 @@
+// Who exposes which blocks in a collective that only moves them, and who pulls them: one rank's part.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace stretto::node {
+
+struct Pull {
+  int source = 0;
+  std::size_t index = 0;   // of the block among those that the source exposes
+  std::size_t offset = 0;  // of the block from the first byte that the source exposes
+  std::byte* to = nullptr;
+};
+
+struct Moves {
+  const std::byte* exposed = nullptr;  // first byte
+  std::vector<std::size_t> offsets;    // of the exposed blocks; empty: nothing
+  std::size_t span = 0;                // bytes from the first to the end of the last
+  std::size_t indices = 1;             // most blocks that any rank exposes; the same on every rank
+  std::vector<int> readers;            // who pulls from this rank
+  std::vector<Pull> pulls;
+  bool streams = false;        // a broadcast: Options::kernel_streams holds
+  bool passes_on = false;      // what it exposes is what it pulls
+  std::size_t bytes = 0;       // of a block
+  std::vector<char> complete;  // by pull: nothing is left to do
+
+  // Nothing, with the room of all lists kept.
+  void clear() noexcept {
+    exposed = nullptr;
+    offsets.clear();
+    span = 0;
+    indices = 1;
+    readers.clear();
+    pulls.clear();
+    streams = passes_on = false;
+    bytes = 0;
+  }
+};
+
+}  // namespace stretto::node

@@ -1,0 +1,117 @@
+#include "node/transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t pipeline_step = 32 * 1024;
+
+}  // namespace
+
+Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
+  const std::size_t room =
+      std::max(c.group_->slot_bytes() / std::max<std::size_t>(m_.indices, 1) / kLine * kLine, kLine);
+  step_ = std::min(room, pipeline_step);
+  // All the rest depends on lengths alone, so that ranks agree without a word.
+  if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
+  chunks_ = (m_.bytes + step_ - 1) / step_;
+  inlined_ = m_.bytes * m_.indices <= kInline;
+  large_ = m_.bytes >= c.options_.direct && !inlined_;
+}
+
+Transfer::Chunk Transfer::chunk(std::uint64_t k) const noexcept {
+  const std::size_t at = static_cast<std::size_t>(k) * step_;
+  return {at, std::min(step_, m_.bytes - at)};
+}
+
+Status Transfer::run() noexcept {
+  Group& g = *c_.group_;
+  first_ = g.rounds(chunks_);
+  const std::size_t kernel = m_.streams ? c_.options_.kernel_streams : c_.options_.kernel;
+  if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, m_.bytes >= kernel);
+  try {
+    m_.complete.assign(m_.pulls.size(), 0);
+  } catch (const std::bad_alloc&) {
+    return g.give_up_all(fail(Status::out_of_memory, "no memory for {} transfers", m_.pulls.size()));
+  }
+  Counters& n = c_.counters_;
+  ++(inlined_ ? n.inlined : chunks_ > 1 || large_ ? n.pipelined : n.eager);
+  if (large_) {
+    const Answer a = answer(exposure_.access);
+    ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
+  }
+  for (std::uint64_t k = 0; k < chunks_; ++k) {
+    if (m_.passes_on) {
+      if (const Status s = pull(k); s != Status::ok) return s;
+      if (const Status s = expose(k); s != Status::ok) return s;
+    } else {
+      if (const Status s = expose(k); s != Status::ok) return s;
+      if (const Status s = pull(k); s != Status::ok) return s;
+    }
+    g.done(first_ + k + 1);
+  }
+  // What peers read where it is stays until they have it.
+  return exposure_.access != Access::staged ? g.await_done(m_.readers, first_ + chunks_) : Status::ok;
+}
+
+Status Transfer::expose(std::uint64_t k) noexcept {
+  if (m_.offsets.empty()) return Status::ok;
+  const bool direct = exposure_.access != Access::staged;
+  if (direct && !m_.passes_on && k > 0) return Status::ok;  // readers took everything at the first chunk
+  Group& g = *c_.group_;
+  if (const Status s = g.open(first_ + k, m_.readers); s != Status::ok) return s;
+  Line& line = g.line(first_ + k);
+  if (large_) {
+    std::memcpy(line.payload, &exposure_, sizeof exposure_);
+    line.payload[sizeof exposure_] = static_cast<std::byte>(m_.passes_on ? 1 : 0);
+  }
+  if (!direct) {
+    const Chunk part = chunk(k);
+    std::byte* room = inlined_ ? line.payload : line.body();
+    for (std::size_t i = 0; i < m_.offsets.size(); ++i)
+      copy(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes, c_.stores_);
+  }
+  g.publish(first_ + k);
+  return Status::ok;
+}
+
+Status Transfer::pull(std::uint64_t k) noexcept {
+  for (std::size_t i = 0; i < m_.pulls.size(); ++i) {
+    if (m_.complete[i]) continue;
+    const Line* line = nullptr;
+    if (const Status s = c_.group_->await(m_.pulls[i].source, first_ + k, &line); s != Status::ok) return s;
+    bool whole = false;
+    if (const Status s = pull_from(m_.pulls[i], *line, k, &whole); s != Status::ok) return c_.group_->give_up_all(s);
+    m_.complete[i] = whole ? 1 : 0;
+  }
+  return Status::ok;
+}
+
+Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, bool* whole) noexcept {
+  Chunk part = chunk(k);
+  Exposure source;
+  bool in_parts = false;
+  if (large_) {
+    std::memcpy(&source, line.payload, sizeof source);
+    in_parts = line.payload[sizeof source] != std::byte{0};
+  }
+  const Answer a = answer(source.access);
+  if (a == Answer::staged) {
+    const std::byte* room = inlined_ ? line.payload : line.body();
+    std::memcpy(p.to + part.at, room + p.index * part.bytes, part.bytes);
+    return Status::ok;
+  }
+  if (!in_parts) {
+    part = {0, m_.bytes};
+    *whole = true;
+  }
+  if (a == Answer::copyable) return c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
+  const std::byte* block = c_.memory_->reach(p.source, source, p.offset, m_.bytes);
+  if (block == nullptr) return fail(Status::internal, "memory of rank {} cannot be reached any more", p.source);
+  std::memcpy(p.to + part.at, block + part.at, part.bytes);
+  return Status::ok;
+}
+
+}  // namespace stretto::node

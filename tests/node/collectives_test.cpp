@@ -1,0 +1,173 @@
+#include "node/collectives.hpp"
+
+#include "cases.hpp"
+#include "ranks.hpp"
+
+namespace stretto::node {
+namespace {
+
+using payload::Op;
+using payload::Type;
+
+template <class Body>
+void on_collectives(int ranks, const Options& options, const Body& body) {
+  on_exchanges(ranks, [&](Exchange& exchange) {
+    std::unique_ptr<Collectives> c;
+    ASSERT_EQ(Collectives::create(exchange, options, &c), Status::ok) << message();
+    body(*c);
+    ASSERT_EQ(agree(exchange, Status::ok), Status::ok);
+  });
+}
+
+// Small slots and switch points, so that short vectors take every protocol and many chunks.
+Options small(bool mapped, bool kernel) {
+  Options o;
+  o.group.slot = 4096;
+  o.eager = 256;
+  o.direct = 1024;
+  o.kernel = o.kernel_streams = kernel ? 1024 : ~std::size_t{0};
+  o.memory.process = mapped;
+  o.memory.arena = false;
+  o.memory.xpmem = false;
+  return o;
+}
+
+struct Memories {
+  const char* name;
+  bool mapped, kernel;
+};
+constexpr Memories memories[] = {{"mapped", true, false}, {"copyable", false, true}, {"staged", false, false}};
+
+void run_cases(int ranks, const Options& options, bool rank_order) {
+  on_collectives(ranks, options, [&](Collectives& c) {
+    cases::Cases cases(c, {});
+    cases.expect_rank_order(rank_order);
+    for (const std::size_t n : {0, 1, 11, 12, 13, 200, 1000, 1024, 3333, 20011}) cases.all(n);
+    EXPECT_EQ(cases.failures(), 0);
+  });
+}
+
+class Memory_ : public testing::TestWithParam<Memories> {};
+INSTANTIATE_TEST_SUITE_P(Collectives, Memory_, testing::ValuesIn(memories), [](const auto& i) { return i.param.name; });
+
+TEST_P(Memory_, every_collective_keeps_its_promise_on_any_number_of_ranks) {
+  for (const int ranks : {1, 2, 3, 5, 9}) {
+    SCOPED_TRACE(testing::Message() << ranks << " ranks");
+    run_cases(ranks, small(GetParam().mapped, GetParam().kernel), true);
+  }
+}
+
+TEST_P(Memory_, every_collective_keeps_its_promise_over_uneven_nested_groups) {
+  Options options = small(GetParam().mapped, GetParam().kernel);
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 2, 2, 2, 3}, {0, 0, 0, 1, 1, 1, 1}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
+  run_cases(7, options, false);
+}
+
+TEST_P(Memory_, groups_of_scattered_ranks_work_too) {
+  Options options = small(GetParam().mapped, GetParam().kernel);
+  ASSERT_EQ(Hierarchy::from_labels({{0, 1, 0, 1, 0}}, 5, &options.hierarchy), Status::ok);
+  run_cases(5, options, false);
+}
+
+TEST(Collectives, reproducible_sums_are_those_of_rank_order_whatever_the_hierarchy) {
+  Options options = small(false, false);
+  options.reproducible = true;
+  ASSERT_EQ(Hierarchy::from_labels({{0, 0, 1, 1, 1}}, 5, &options.hierarchy), Status::ok);
+  run_cases(5, options, true);
+}
+
+// More ranks than one rank reads in turn.
+TEST(Collectives, many_ranks_meet_through_a_tree) {
+  Options options = small(false, false);
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6},
+                                             {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 13, &options.hierarchy), Status::ok);
+  on_collectives(13, options, [](Collectives& c) {
+    cases::Cases cases(c, {});
+    cases.expect_rank_order(false);
+    for (int k = 0; k < 30; ++k) cases.barrier();
+    for (const std::size_t n : {1, 13, 700}) cases.all(n);
+    EXPECT_EQ(cases.failures(), 0);
+  });
+}
+
+// Every type and operation that is defined gives what the arithmetic gives in rank order.
+TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
+  on_collectives(3, small(false, false), [](Collectives& c) {
+    for (int t = 0; t <= static_cast<int>(Type::i64_i32); ++t)
+      for (int o = 0; o <= static_cast<int>(Op::maxloc); ++o) {
+        const auto type = static_cast<Type>(t);
+        const auto op = static_cast<Op>(o);
+        const std::size_t size = payload::size_of(type);
+        for (const std::size_t n : {2, 700}) {
+          const auto input = [&](int rank) {
+            std::vector<unsigned char> x(n * size);
+            for (std::size_t i = 0; i < x.size(); ++i)
+              x[i] = static_cast<unsigned char>((i * 5 + static_cast<std::size_t>(rank)) % 3);
+            return x;
+          };
+          std::vector<unsigned char> out(n * size);
+          const auto in = input(c.rank());
+          const Status s = c.allreduce(in.data(), out.data(), n, type, {op});
+          if (!payload::defined(op, type)) {
+            EXPECT_EQ(s, Status::unsupported);
+            continue;
+          }
+          ASSERT_EQ(s, Status::ok) << message();
+          auto want = input(0);
+          for (int r = 1; r < 3; ++r) {
+            const auto next = input(r);
+            auto sum = want;
+            ASSERT_EQ(payload::combine_values(op, type, want.data(), next.data(), sum.data(), n), Status::ok);
+            want = sum;
+          }
+          // Nobody says what the four bytes after an index are.
+          for (std::size_t i = 0; i < n && (type == Type::f64_i32 || type == Type::i64_i32); ++i)
+            std::memset(&out[i * size + 12], 0, 4), std::memset(&want[i * size + 12], 0, 4);
+          EXPECT_EQ(out, want) << payload::name(op) << " of " << payload::name(type);
+        }
+      }
+  });
+}
+
+TEST(Collectives, ranks_that_disagree_all_learn_it) {
+  Options options = small(false, false);
+  options.group.patience.limit = 20;
+  on_collectives(3, options, [](Collectives& c) {
+    float x[4] = {}, y[4] = {};
+    ASSERT_EQ(c.barrier(), Status::ok);
+    EXPECT_EQ(c.allreduce(x, y, c.rank() == 2 ? 3 : 4, Type::f32, {Op::sum}), Status::incompatible);
+    EXPECT_NE(std::string(message()).find("bytes 12"), std::string::npos) << message();
+    EXPECT_NE(std::string(message()).find("bytes 16"), std::string::npos) << message();
+    EXPECT_EQ(c.barrier(), Status::incompatible);
+  });
+}
+
+TEST(Collectives, arguments_that_are_none_are_refused_before_anything_moves) {
+  on_collectives(2, small(false, false), [](Collectives& c) {
+    float x = 1, y = 0;
+    EXPECT_EQ(c.bcast(&x, 4, 2), Status::invalid_argument);
+    EXPECT_EQ(c.reduce(&x, &y, 1, Type::f32, {Op::sum}, -1), Status::invalid_argument);
+    EXPECT_EQ(c.allreduce(&x, &y, 1, Type::f32, {Op::user}), Status::invalid_argument);
+    EXPECT_EQ(c.allreduce(&x, &y, 1, Type::f32, {Op::band}), Status::unsupported);
+    EXPECT_EQ(c.barrier(), Status::ok);
+  });
+}
+
+TEST(Collectives, memory_that_peers_see_is_used_where_it_is) {
+  for (const auto& m : memories) {
+    Options options = small(m.mapped, m.kernel);
+    on_collectives(2, options, [&](Collectives& c) {
+      std::vector<float> x(5000, 1), y(5000);
+      ASSERT_EQ(c.allreduce(x.data(), y.data(), x.size(), Type::f32, {Op::sum}), Status::ok);
+      const Counters n = c.counters();
+      EXPECT_EQ(n.mapped, m.mapped ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.copyable, m.kernel ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.staged, !m.mapped && !m.kernel ? 1u : 0u) << m.name;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace stretto::node

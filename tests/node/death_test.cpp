@@ -1,0 +1,160 @@
+// What is left when a rank dies in the middle of a collective, and who can look in from outside.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "node/collectives.hpp"
+#include "processes.hpp"
+
+namespace stretto::node {
+namespace {
+
+constexpr int ranks = 3, victim = 1;
+
+std::set<std::string> files_in(const char* directory) {
+  std::set<std::string> names;
+  std::error_code none;
+  for (const auto& e : std::filesystem::directory_iterator(directory, none)) {
+    if (e.path().filename().string().find("stretto") != std::string::npos) names.insert(e.path());
+  }
+  return names;
+}
+
+Status call(Collectives& c, Kind kind, std::vector<float>& in, std::vector<float>& out) {
+  const std::size_t n = in.size() / ranks, bytes = n * sizeof(float);
+  const Operation sum{payload::Op::sum};
+  switch (kind) {
+    case Kind::barrier: return c.barrier();
+    case Kind::bcast: return c.bcast(in.data(), bytes, victim);
+    case Kind::reduce: return c.reduce(in.data(), out.data(), n, payload::Type::f32, sum, 0);
+    case Kind::allreduce: return c.allreduce(in.data(), out.data(), n, payload::Type::f32, sum);
+    case Kind::allgather: return c.allgather(in.data(), out.data(), bytes);
+    case Kind::reduce_scatter: return c.reduce_scatter(in.data(), out.data(), n, payload::Type::f32, sum);
+    case Kind::gather: return c.gather(in.data(), out.data(), bytes, victim);
+    case Kind::scatter: return c.scatter(in.data(), out.data(), bytes, victim);
+    case Kind::alltoall: return c.alltoall(in.data(), out.data(), bytes);
+  }
+  return Status::internal;
+}
+
+struct Case {
+  Kind kind;
+  bool kernel;
+};
+
+class Death : public testing::TestWithParam<Case> {};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all;
+  for (int k = 0; k <= static_cast<int>(Kind::alltoall); ++k)
+    for (const bool kernel : {false, true}) all.push_back({static_cast<Kind>(k), kernel});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()), [](const auto& i) {
+  return std::string(name(i.param.kind)) + (i.param.kernel ? "_copyable" : "_staged");
+});
+
+// The survivors go on until a call fails; it does, it names the dead rank, and neither a file nor a process stays behind.
+TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
+  const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
+  Inherited memory(ranks);
+  const auto body = [&](Exchange& exchange) {
+    Options options;
+    options.group.slot = 8192;
+    options.group.patience.limit = 60;
+    options.eager = 256;
+    options.direct = 1024;
+    options.kernel = options.kernel_streams = GetParam().kernel ? 1024 : ~std::size_t{0};
+    std::unique_ptr<Collectives> c;
+    if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
+    std::vector<float> in(ranks * 9000, 1), out(ranks * 9000);
+    for (;;) {
+      const Status s = call(*c, GetParam().kind, in, out);
+      if (exchange.rank() == victim) memory.count().fetch_add(1);
+      if (s == Status::ok) continue;
+      const std::string why = message();
+      const bool named =
+          why.find("rank 1 (process") != std::string::npos || why.find("process_vm_readv") != std::string::npos;
+      if (s == Status::timeout && named && why.find("has ended") != std::string::npos) return 0;
+      std::fprintf(stderr, "%s: %s\n", stretto::name(s), why.c_str());
+      return 3;
+    }
+  };
+  const auto ends = on_processes(ranks, memory, body, [&](const std::vector<pid_t>& children) {
+    while (memory.count().load() < 20) sched_yield();
+    kill(children[victim], SIGKILL);
+  });
+  for (int r = 0; r < ranks; ++r) {
+    const int end = ends[static_cast<std::size_t>(r)];
+    if (r == victim)
+      EXPECT_TRUE(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
+    else
+      EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << "rank " << r << " ended with " << end;
+  }
+  EXPECT_EQ(files_in("/dev/shm"), before);
+  EXPECT_EQ(files_in("/tmp"), before_tmp);
+}
+
+// Tries, as another user, to open whatever `pid` holds, to read its memory, and to write there. Returns how often it could.
+int intrude(pid_t pid, const void* at) {
+  int successes = 0;
+  const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
+  if (DIR* d = opendir(directory.c_str())) {
+    ++successes;
+    closedir(d);
+  }
+  for (int fd = 3; fd < 64; ++fd) {
+    const int mine = open((directory + "/" + std::to_string(fd)).c_str(), O_RDWR);
+    if (mine >= 0) ++successes, close(mine);
+  }
+  char byte = 0;
+  iovec here{&byte, 1}, there{const_cast<void*>(at), 1};
+  if (process_vm_readv(pid, &here, 1, &there, 1, 0) == 1) ++successes;
+  if (process_vm_writev(pid, &here, 1, &there, 1, 0) == 1) ++successes;
+  return successes;
+}
+
+TEST(Intruder, another_user_can_neither_open_nor_read_what_ranks_share) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
+  Inherited memory(ranks);
+  int value = 42;
+  const auto rank = [&](Exchange& exchange) {
+    // Ranks of an ordinary user: the intruder is another ordinary one.
+    if (setgid(1234) != 0 || setuid(1234) != 0) return 4;
+    prctl(PR_SET_DUMPABLE, 1);  // as after exec; a change of user takes it away
+    Options options;
+    std::unique_ptr<Collectives> c;
+    if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
+    if (!c->memory().usable(Access::kernel)) return 5;
+    if (exchange.rank() == 0) memory.count() = 1;
+    while (memory.count() != 2) sched_yield();
+    return c->barrier() == Status::ok ? 0 : 3;
+  };
+  const auto ends = on_processes(ranks, memory, rank, [&](const std::vector<pid_t>& children) {
+    while (memory.count() != 1) sched_yield();
+    const auto try_as = [&](uid_t user) {
+      const pid_t intruder = fork();
+      if (intruder == 0) {
+        if (setgid(user) != 0 || setuid(user) != 0) _exit(255);
+        _exit(std::min(intrude(children[0], &value), 100));
+      }
+      int status = 0;
+      waitpid(intruder, &status, 0);
+      return WEXITSTATUS(status);
+    };
+    EXPECT_EQ(try_as(65534), 0);
+    EXPECT_GE(try_as(1234), 3) << "the same user can, so the attempt is a real one";
+    memory.count() = 2;
+  });
+  for (const int end : ends) EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << end;
+}
+
+}  // namespace
+}  // namespace stretto::node

@@ -1,0 +1,78 @@
+#include "node/xpmem.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "cases.hpp"
+#include "ranks.hpp"
+
+namespace stretto::node {
+namespace {
+
+long ask(const char* name) {
+  static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+  return reinterpret_cast<long (*)()>(dlsym(library, name))();
+}
+
+TEST(Xpmem, a_library_that_is_not_there_or_lacks_a_function_is_no_error) {
+  std::string why;
+  EXPECT_EQ(Xpmem::load("libnone-of-this-name.so", &why), nullptr);
+  EXPECT_NE(why.find("libnone-of-this-name.so"), std::string::npos);
+  EXPECT_EQ(Xpmem::load("libc.so.6", &why), nullptr);
+  EXPECT_NE(why.find("lacks a function"), std::string::npos);
+}
+
+TEST(Xpmem, a_module_that_refuses_says_why) {
+  setenv("STAND_IN_XPMEM_REFUSES", "1", 1);
+  std::string why;
+  EXPECT_EQ(Xpmem::load(STAND_IN_XPMEM, &why), nullptr);
+  EXPECT_NE(why.find("Permission denied"), std::string::npos) << why;
+  unsetenv("STAND_IN_XPMEM_REFUSES");
+}
+
+TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_peer_is_forgotten) {
+  std::string why;
+  auto x = Xpmem::load(STAND_IN_XPMEM, &why);
+  ASSERT_NE(x, nullptr) << why;
+  ASSERT_TRUE(x->open({x->segment()}, &why)) << why;
+  std::vector<char> memory(400 * 8192);
+  const auto address = [&](std::size_t i) { return reinterpret_cast<std::uintptr_t>(memory.data()) + i * 8192 + 13; };
+  const long before = ask("stand_in_calls");
+  std::byte* first = x->reach(0, address(0), 5000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first), address(0));
+  EXPECT_EQ(x->reach(0, address(0) + 100, 1000), first + 100) << "a part of what is attached";
+  EXPECT_EQ(ask("stand_in_calls"), before + 1);
+  for (std::size_t i = 0; i < 400; ++i) ASSERT_NE(x->reach(0, address(i), 4096), nullptr);
+  EXPECT_LE(x->attached(), x->limit());
+  EXPECT_EQ(static_cast<std::size_t>(ask("stand_in_attached")), x->attached());
+  x->forget(0);
+  EXPECT_EQ(ask("stand_in_attached"), 0);
+  x.reset();
+  EXPECT_EQ(ask("stand_in_held"), 0);
+}
+
+TEST(Xpmem, collectives_map_private_buffers_through_it) {
+  for (const int ranks : {2, 5})
+    on_exchanges(ranks, [](Exchange& exchange) {
+      Options options;
+      options.group.slot = 4096;
+      options.eager = 256;
+      options.direct = 1024;
+      options.memory.process = options.memory.arena = false;
+      options.memory.xpmem_library = STAND_IN_XPMEM;
+      std::unique_ptr<Collectives> c;
+      ASSERT_EQ(Collectives::create(exchange, options, &c), Status::ok) << message();
+      EXPECT_TRUE(c->memory().usable(Access::xpmem)) << c->memory().reason(Access::xpmem);
+      cases::Cases cases(*c, {});
+      for (const std::size_t n : {12, 1000, 9001}) cases.all(n);
+      EXPECT_EQ(cases.failures(), 0);
+      EXPECT_GT(c->counters().mapped, 0u);
+      EXPECT_EQ(c->counters().copyable, 0u);
+      ASSERT_EQ(agree(exchange, Status::ok), Status::ok);
+    });
+  EXPECT_EQ(ask("stand_in_held"), 0);
+}
+
+}  // namespace
+}  // namespace stretto::node
