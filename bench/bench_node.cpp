@@ -131,8 +131,10 @@ void sweep(Contest& c, const std::vector<std::string>& operations, std::size_t s
       std::vector<Contestant> all{
           {"ours", [&] { check(o.allreduce(c.in, c.out, n, payload::Type::f32, sum)); }, c.out},
           {c.peer, [&] { MPI_Allreduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, c.out}};
-      if (c.limits != nullptr && c.memory == "mapped")
-        all.push_back({"limit", [&] { c.limits->allreduce_mapped(n); }, c.limits->output(), true});
+      if (c.limits != nullptr && c.memory == "mapped") {
+        all.push_back({"limit, streaming", [&] { c.limits->allreduce_mapped(n, true); }, c.limits->output(), true});
+        all.push_back({"limit, plain", [&] { c.limits->allreduce_mapped(n, false); }, c.limits->output(), true});
+      }
       if (c.limits != nullptr && c.memory == "private") {
         all.push_back({"limit, streaming", [&] { c.limits->allreduce_staged(n, true); }, c.limits->output(), true});
         all.push_back({"limit, plain", [&] { c.limits->allreduce_staged(n, false); }, c.limits->output(), true});

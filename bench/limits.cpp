@@ -65,15 +65,16 @@ void Limits::rewrite(std::size_t n, float by) noexcept {
   for (std::size_t i = 0; i < n; ++i) in_[i] = by + static_cast<float>(i & 1023);
 }
 
-void Limits::allreduce_mapped(std::size_t n) noexcept {
+void Limits::allreduce_mapped(std::size_t n, bool streaming) noexcept {
+  const node::Stores stores = streaming ? node::Stores::streaming : node::Stores::plain;
   meet();
   const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
   alignas(64) float sum[1024];
   for (std::size_t at = first; at < end; at += 1024) {
     const std::size_t m = std::min<std::size_t>(1024, end - at);
     for (std::size_t i = 0; i < m; ++i) sum[i] = in_[at + i] + peer_in_[at + i];
-    node::copy(out_ + at, sum, m * sizeof(float), node::Stores::streaming);
-    node::copy(peer_out_ + at, sum, m * sizeof(float), node::Stores::streaming);
+    node::copy(out_ + at, sum, m * sizeof(float), stores);
+    node::copy(peer_out_ + at, sum, m * sizeof(float), stores);
   }
   meet();
 }

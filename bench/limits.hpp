@@ -23,8 +23,8 @@ class Limits {
   // Makes `n` floats of this rank's input anew, as a program would between two collectives.
   void rewrite(std::size_t n, float by) noexcept;
 
-  // One allreduce of n floats, buffers of both ranks mapped: each adds half and stores it, around the caches, in both outputs.
-  void allreduce_mapped(std::size_t n) noexcept;
+  // One allreduce of n floats, buffers of both ranks mapped: each adds half and stores it in both outputs.
+  void allreduce_mapped(std::size_t n, bool streaming) noexcept;
   // The same of private buffers, copied in, added and copied out through shared memory in pieces that stay in cache.
   void allreduce_staged(std::size_t n, bool streaming) noexcept;
   // One broadcast of n bytes from rank 0: the other loads from where it lies.
