@@ -14,7 +14,7 @@ namespace {
 
 // A schedule of ours is taken over the native collective where it is predicted to take less than this part of its time, and to
 // gain this many seconds.
-constexpr double enough_of_native = 0.75, least_gain = 50e-6;
+constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
