@@ -80,11 +80,11 @@ TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
     const auto peers = others(g);
     meet(g, peers, 2);
     const bool odd = g.rank() == 1;
-    ASSERT_EQ(g.enter({odd ? Kind::bcast : Kind::reduce, 0, 0, 0, odd ? 80u : 40u}), Status::ok);
+    // A rank that comes late learns it on entering: another has found out already.
+    Status met = g.enter({odd ? Kind::bcast : Kind::reduce, 0, 0, 0, odd ? 80u : 40u});
     const std::uint64_t r = g.rounds(1);
-    ASSERT_EQ(g.open(r, peers), Status::ok);
-    g.publish(r);
-    Status met = Status::ok;
+    if (met == Status::ok) met = g.open(r, peers);
+    if (met == Status::ok) g.publish(r);
     for (const int peer : peers) {
       const Line* line = nullptr;
       if (met == Status::ok) met = g.await(peer, r, &line);
