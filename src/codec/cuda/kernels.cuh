@@ -5,17 +5,19 @@
 
 namespace stretto::codec::cuda {
 
-// Warps in a block: for either type their codes take a third of 100 KB of shared memory.
-template <class T>
-constexpr int kWarpsOf = sizeof(T) == 4 ? 8 : 4;
-// Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many. Sums have two
-// groups at hand.
-constexpr int blocks_per_multiprocessor(Scratch s) { return s < Scratch::sums ? 4 : 2; }
+// Warps in a block: their codes take some 30 KB of shared memory for either type. Sums have two groups at hand and need more
+// registers than eight warps leave them.
+constexpr int warps_of(bool float64, Scratch s) { return float64 ? 4 : s < Scratch::sums ? 8 : 6; }
+template <class T, Scratch kScratch>
+constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
+// Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
+// architecture (tests/codec/cuda/registers.py).
+constexpr int blocks_per_multiprocessor(Scratch s) { return s == Scratch::none ? 4 : s == Scratch::tables ? 3 : 2; }
 
 template <class T, class Op, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T>, blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     write_kernel(Op op, Output output, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T>, true, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, true, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;
@@ -30,9 +32,9 @@ struct NoBytes {
 };
 
 template <class T, class Op, class Done, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T>, blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     group_kernel(Op op, u64 count, Control* control, Result* result, Done done, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T>, false, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, false, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;

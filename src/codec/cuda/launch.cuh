@@ -47,7 +47,7 @@ inline int plan_room(Operation operation, Type type, u64 count, Room* r) {
   if (const int e = cudaGetDevice(&device)) return e;
   if (const int e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device)) return e;
   const Scratch scratch = scratch_of(operation);
-  const u64 warps = type == Type::f64 ? kWarpsOf<double> : kWarpsOf<float>, groups = (count + kGroup - 1) / kGroup,
+  const u64 warps = static_cast<u64>(warps_of(type == Type::f64, scratch)), groups = (count + kGroup - 1) / kGroup,
             tiles = (groups + warps - 1) / warps,
             most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
@@ -75,7 +75,7 @@ template <class T, Scratch kScratch, class Op>
 int launch_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    write_kernel<T, Op, kScratch><<<blocks, 32 * kWarpsOf<T>, 0, stream>>>(op, out, scratch);
+    write_kernel<T, Op, kScratch><<<blocks, 32 * kWarpsOf<T, kScratch>, 0, stream>>>(op, out, scratch);
   });
 }
 
