@@ -79,7 +79,7 @@ def profile(spans):
 def predict(machine, schedule, payload, ranks, size):
     argv = [pathlib.Path(os.environ["BUILD"]) / "apps" / "model" / "stretto-model", "predict", "allreduce", "--schedule", schedule,
             "--payload", payload, "--ranks", ranks, "--per-node", 1, "--bytes", size, "--ratio", CODEC["ratio"],
-            "--bound", "rel:1e-4", "--no-overlap", "--machine", machine, "--json"]
+            "--bound", "rel:1e-4", "--no-overlap", "--growth", "0", "--machine", machine, "--json"]
     done = subprocess.run([str(a) for a in argv], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)

@@ -1,5 +1,7 @@
 #include "arguments.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -59,11 +61,24 @@ topology::Topology topology_of(int ranks, int per_node) {
   return topology::Topology::regular(ranks, per_node);
 }
 
-model::Profile profile_of(const Arguments& arguments) {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+model::Profile profile_of(const Arguments& arguments, std::string* from) {
   model::Profile profile;
+  std::string found = arguments.machine;
   bool is_shipped = false;
   for (const std::string& name : model::shipped()) is_shipped |= name == arguments.machine;
-  if (is_shipped) {
+  if (arguments.machine.empty()) {
+    check(model::find_of_host(host_name(), &profile, &found));
+  } else if (is_shipped) {
     check(model::shipped(arguments.machine, &profile));
   } else {
     if (!std::ifstream(arguments.machine)) {
@@ -73,6 +88,7 @@ model::Profile profile_of(const Arguments& arguments) {
     }
     check(model::load(arguments.machine, &profile));
   }
+  if (from != nullptr) *from = found;
   if (arguments.gigabits < 0 || !std::isfinite(arguments.gigabits))
     throw Problem(fmt::format("{} Gb/s is no rate of a network", arguments.gigabits));
   if (arguments.gigabits > 0) {
@@ -80,6 +96,19 @@ model::Profile profile_of(const Arguments& arguments) {
       s.beta = 8 / (arguments.gigabits * 1e9);
   }
   return profile;
+}
+
+model::Machine machine_of(const Arguments& a, const model::Profile& profile, std::uint32_t element, double ratio) {
+  if (!std::isfinite(ratio) || ratio < 1) throw Problem(fmt::format("ratio {} is below 1", ratio));
+  if (!std::isfinite(a.growth) || a.growth < 0) throw Problem(fmt::format("growth {} is below 0", a.growth));
+  if (a.hosts_per_switch < 0 || !std::isfinite(a.oversubscription) || a.oversubscription < 1) {
+    throw Problem(fmt::format("{} hosts a switch, oversubscribed {} times: no fabric; the least is 0 and 1",
+                              a.hosts_per_switch, a.oversubscription));
+  }
+  model::Machine machine = model::machine_of(profile, element, ratio);
+  machine.growth = a.growth;
+  machine.fabric = {a.hosts_per_switch, a.oversubscription};
+  return machine;
 }
 
 model::Question question_of(const Arguments& a) {

@@ -8,6 +8,7 @@
 
 #include "model/choose.hpp"
 #include "model/clock.hpp"
+#include "model/machine.hpp"
 
 namespace stretto::app {
 
@@ -25,7 +26,8 @@ struct Arguments {
   std::string type = "f32";
   std::string bound = "exact";
   double ratio = 8;
-  std::string machine = "built-in";
+  double growth = model::kIndependentGrowth;
+  std::string machine;  // empty: what the library would use on this host
   double gigabits = 0;  // of the network; 0: as the profile says
   int hosts_per_switch = 0;
   double oversubscription = 1;
@@ -41,8 +43,10 @@ std::uint64_t parse_size(const std::string& text);
 
 schedule::Collective collective_of(const Arguments& arguments);
 topology::Topology topology_of(int ranks, int per_node);
-model::Profile profile_of(const Arguments& arguments);
+model::Profile profile_of(const Arguments& arguments, std::string* from = nullptr);  // *from: where it was found
 model::Question question_of(const Arguments& arguments);
+model::Machine machine_of(const Arguments& arguments, const model::Profile& profile, std::uint32_t element,
+                          double ratio);
 
 // "exact" allows no streams; rel:X and abs:X do.
 bool allows_streams(const std::string& bound);

@@ -17,10 +17,19 @@ using model::Question;
 
 constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the sweep
 
-Json head(const Arguments& a, const Question& q, const model::Profile& profile) {
+// The profile that a question is answered from.
+struct Asked {
+  std::string from;
+  model::Profile profile;
+  explicit Asked(const Arguments& a) : profile(profile_of(a, &from)) {}
+};
+
+Json head(const Arguments& a, const Question& q, const Asked& asked) {
+  const model::Profile& profile = asked.profile;
   Json j;
   j["question"] = to_json(q);
   j["machine"] = profile.name;
+  j["profile"] = asked.from;
   j["source"] = profile.source;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
@@ -43,7 +52,8 @@ Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidat
 }  // namespace
 
 Json predict(const Arguments& a) {
-  const model::Profile profile = profile_of(a);
+  const Asked asked(a);
+  const model::Profile& profile = asked.profile;
   const topology::Topology where = topology_of(a.ranks, a.per_node);
   Question q = question_of(a);
   const model::Known* known = nullptr;
@@ -75,14 +85,13 @@ Json predict(const Arguments& a) {
   request.collective = q.collective;
   request.ranks = a.ranks;
   request.root = q.root;
-  model::Machine machine = model::machine_of(profile, q.element, q.ratio);
-  machine.fabric = {a.hosts_per_switch, a.oversubscription};
+  const model::Machine machine = machine_of(a, profile, q.element, q.ratio);
   model::Programs programs;
   check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, profile.cores}, &programs));
   const bool row = q.collective == schedule::Collective::alltoall;
   const double bytes = static_cast<double>(q.bytes) * (row ? a.ranks : 1);
   const model::Prediction p = predict(programs, system, machine, {bytes, static_cast<double>(q.segment), 0, overlap});
-  Json j = head(a, q, profile);
+  Json j = head(a, q, asked);
   j["schedule"] = algorithm->name;
   j["payload"] = known != nullptr ? a.system : q.payload < 0 ? "raw" : a.payload;
   j["overlap"] = overlap;
@@ -94,23 +103,25 @@ Json predict(const Arguments& a) {
 }
 
 Json choose(const Arguments& a) {
-  const model::Profile profile = profile_of(a);
+  const Asked asked(a);
+  const model::Profile& profile = asked.profile;
   const Question q = question_of(a);
   model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
   Candidate best;
   check(chooser.choose(q, &best));
-  Json j = head(a, q, profile);
+  Json j = head(a, q, asked);
   j["choice"] = to_json(best);
   return j;
 }
 
 Json explain(const Arguments& a) {
-  const model::Profile profile = profile_of(a);
+  const Asked asked(a);
+  const model::Profile& profile = asked.profile;
   Question q = question_of(a);
   const model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
   std::vector<Candidate> all;
   check(chooser.table(q, &all));
-  Json j = head(a, q, profile);
+  Json j = head(a, q, asked);
   j["candidates"] = Json::array();
   for (const Candidate& c : all) j["candidates"].push_back(to_json(c));
   j["sweep"] = Json::array();
@@ -152,22 +163,33 @@ Json profiles(const std::string& one) {
   return j;
 }
 
+namespace {
+
+// "node17 (/home/me/.config/stretto/node17_MPICH.json)"; the name alone where it says all.
+std::string machine_text(const Json& r) {
+  const std::string name = r["machine"], from = r["profile"];
+  return name == from ? name : fmt::format("{} ({})", name, from);
+}
+
+}  // namespace
+
 std::string predict_text(const Json& r) {
   return fmt::format("{} {} of {} on {} ranks, {} a node, {}: {} ({} sent by the busiest rank, {} of work there)\n",
                      r["question"]["collective"].get<std::string>(), r["schedule"].get<std::string>(),
                      size_text(r["question"]["bytes"]), r["ranks"].get<int>(), r["per_node"].get<int>(),
-                     r["machine"].get<std::string>(), time_text(r["seconds"]), size_text(r["wire_bytes"]),
+                     machine_text(r), time_text(r["seconds"]), size_text(r["wire_bytes"]),
                      time_text(r["work_seconds"]));
 }
 
 std::string choose_text(const Json& r) {
-  return fmt::format("{}: {}\n", r["choice"]["label"].get<std::string>(), time_text(r["choice"]["seconds"]));
+  return fmt::format("{}: {} on {}\n", r["choice"]["label"].get<std::string>(), time_text(r["choice"]["seconds"]),
+                     machine_text(r));
 }
 
 std::string explain_text(const Json& r) {
-  std::string text = fmt::format("{} of {} on {} ranks, {} a node, {}\n\n",
-                                 r["question"]["collective"].get<std::string>(), size_text(r["question"]["bytes"]),
-                                 r["ranks"].get<int>(), r["per_node"].get<int>(), r["machine"].get<std::string>());
+  std::string text =
+      fmt::format("{} of {} on {} ranks, {} a node, {}\n\n", r["question"]["collective"].get<std::string>(),
+                  size_text(r["question"]["bytes"]), r["ranks"].get<int>(), r["per_node"].get<int>(), machine_text(r));
   const double best = r["candidates"].front()["seconds"];
   for (const Json& c : r["candidates"]) {
     const double seconds = c["seconds"];

@@ -12,7 +12,9 @@ namespace stretto::app {
 namespace {
 
 void add_machine(CLI::App* c, Arguments* a) {
-  c->add_option("--machine", a->machine, "profile: a file, or one that is shipped (stretto-model profiles)");
+  c->add_option("--machine", a->machine,
+                "profile: a file, or one that is shipped (stretto-model profiles); by default what the library uses "
+                "here: STRETTO_PROFILE, else what stretto tune wrote last on this host, else built-in");
   c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's");
   c->add_flag("--json", a->json, "print JSON");
 }
@@ -24,7 +26,8 @@ void add_question(CLI::App* c, Arguments* a) {
   c->add_option("--bytes", a->bytes, "of the whole vector: 4096, 64K, 1G");
   c->add_option("--type", a->type, "f32 or f64");
   c->add_option("--bound", a->bound, "exact (no streams), rel:X of the range of values, or abs:X");
-  c->add_option("--ratio", a->ratio, "that compression is expected to reach, where there is a bound");
+  c->add_option("--ratio", a->ratio,
+                "that compression of one contribution is expected to reach, where there is a bound");
   c->add_option("--root", a->root, "of rooted collectives");
   add_machine(c, a);
 }
@@ -33,6 +36,13 @@ void add_forced(CLI::App* c, Arguments* a) {
   c->add_option("--schedule", a->schedule, "only this one");
   c->add_option("--payload", a->payload, "only this one: raw, cprp2p, doc, homomorphic, fused");
   c->add_option("--segment", a->segment, "only this length: 256K");
+}
+
+void add_growth(CLI::App* c, Arguments* a) {
+  c->add_option(
+      "--growth", a->growth,
+      "bits of a value that streams gain with each doubling of the contributions summed in them: 0.5 where those are "
+      "independent; 0: all that travels has the ratio of one");
 }
 
 void add_fabric(CLI::App* c, Arguments* a) {
@@ -62,6 +72,7 @@ int run(int argc, char** argv) {
   CLI::App* predicting = app.add_subcommand("predict", "one schedule and payload, or one system of the literature");
   add_question(predicting, &a);
   add_forced(predicting, &a);
+  add_growth(predicting, &a);
   add_fabric(predicting, &a);
   predicting->add_option("--system", a.system, "as this system runs it: cprp2p, c-coll, hzccl, homcomp-f, argm, ...");
   predicting->add_flag("--no-overlap", a.rounds, "a rank exchanges or computes, never both");
@@ -84,10 +95,11 @@ int run(int argc, char** argv) {
       ->delimiter(',');
   simulating->add_option("--per-node", a.per_node, "ranks on each node");
   simulating->add_option("--bytes", study.sizes, "sizes, with commas: 64K,1G")->delimiter(',');
-  simulating->add_option("--ratio", a.ratio, "that compression reaches");
+  simulating->add_option("--ratio", a.ratio, "that compression of one contribution reaches");
   simulating
       ->add_option("--systems", study.systems, "with commas: mpi, ours, and those of predict --system; all if none")
       ->delimiter(',');
+  add_growth(simulating, &a);
   add_fabric(simulating, &a);
   add_machine(simulating, &a);
 

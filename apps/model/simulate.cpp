@@ -39,9 +39,7 @@ class Job {
         profile_(profile),
         collective_(collective),
         where_(topology_of(ranks, std::min(a.per_node, ranks))),
-        machine_(model::machine_of(profile, a.type == "f64" ? 8 : 4, a.ratio)) {
-    machine_.fabric = {a.hosts_per_switch, a.oversubscription};
-  }
+        machine_(machine_of(a, profile, 4, a.ratio)) {}
 
   // Nothing where no schedule of the system can be walked.
   std::optional<Best> best(const std::string& name, double bytes) {
@@ -111,7 +109,8 @@ class Job {
 }  // namespace
 
 Json simulate(const Arguments& a, Study study) {
-  const model::Profile profile = profile_of(a);
+  std::string from;
+  const model::Profile profile = profile_of(a, &from);
   const Collective collective = collective_of(a);
   if (collective != Collective::allreduce && collective != Collective::reduce_scatter &&
       collective != Collective::allgather) {
@@ -130,11 +129,6 @@ Json simulate(const Arguments& a, Study study) {
     if (s != "mpi" && s != "ours" && model::find_system(s) == nullptr)
       throw Problem(fmt::format("system '{}' is none of mpi, ours or those of stretto-model predict --system", s));
   }
-  if (a.hosts_per_switch < 0 || a.oversubscription < 1) {
-    throw Problem(fmt::format("{} hosts a switch, oversubscribed {} times: no fabric; the least is 0 and 1",
-                              a.hosts_per_switch, a.oversubscription));
-  }
-  if (a.ratio < 1) throw Problem(fmt::format("ratio {} is below 1", a.ratio));
   Json rows = Json::array();
   for (const int ranks : study.ranks) {
     if (a.per_node > ranks || a.per_node < 1) (void)topology_of(ranks, a.per_node);  // says what is wrong
@@ -158,8 +152,10 @@ Json simulate(const Arguments& a, Study study) {
   return {{"study", study.kind},
           {"collective", a.collective},
           {"machine", profile.name},
+          {"profile", from},
           {"per_node", a.per_node},
           {"ratio", a.ratio},
+          {"growth", a.growth},
           {"gigabits", a.gigabits},
           {"hosts_per_switch", a.hosts_per_switch},
           {"oversubscription", a.oversubscription},
@@ -168,7 +164,9 @@ Json simulate(const Arguments& a, Study study) {
 
 std::string simulate_text(const Json& r) {
   std::string text =
-      fmt::format("{:>8} {:>8}  {:<24} {:>12}  {:>8}  schedule\n", "ranks", "bytes", "system", "time", "walked");
+      fmt::format("{} scaling of {} on {} ({})\n", r["study"].get<std::string>(), r["collective"].get<std::string>(),
+                  r["machine"].get<std::string>(), r["profile"].get<std::string>());
+  text += fmt::format("{:>8} {:>8}  {:<24} {:>12}  {:>8}  schedule\n", "ranks", "bytes", "system", "time", "walked");
   for (const Json& row : r["rows"]) {
     const bool known = !row["seconds"].is_null();
     fmt::format_to(std::back_inserter(text), "{:>8} {:>8}  {:<24} {:>12}  {:>8}  {}\n", row["ranks"].get<int>(),

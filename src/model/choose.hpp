@@ -16,7 +16,7 @@ namespace stretto::model {
 // All that a choice depends on, the same on every rank.
 struct Question {
   schedule::Collective collective{};
-  std::uint64_t bytes = 0;    // of the whole vector (all blocks)
+  std::uint64_t bytes = 0;    // of the whole vector, as Native counts them (profile.hpp)
   std::uint32_t element = 4;  // bytes; 8: the codec's float64 figures
   int root = 0;
   bool keeps_order = false;   // the operation does not commute

@@ -40,7 +40,10 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
       from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside &&
                     (programs.collective == Collective::allreduce || programs.collective == Collective::allgather)),
       forms_(program.slots.size()) {
-  for (std::size_t i = 0; i < forms_.size(); ++i) forms_[i].raw = program.slots[i].held;
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    forms_[i].raw = program.slots[i].held;
+    forms_[i].contributions = program.slots[i].held ? 1 : 0;
+  }
 }
 
 double Forms::size(std::int32_t slot) const noexcept {
@@ -94,19 +97,20 @@ double Forms::up_front() {
   return work;
 }
 
-double Forms::pack(const Act& act, double* wire) {
-  *wire = 0;
+double Forms::pack(const Act& act, Parcel* parcel) {
+  *parcel = {};
   double work = 0;
   for (std::int32_t i = 0; i < act.blocks; ++i) {
     Form& f = forms_[static_cast<std::size_t>(act.src + i)];
     const double n = size(act.src + i);
     if (n <= 0) continue;
+    parcel->contributions = std::max(parcel->contributions, f.contributions);
     if (raw_travels(act)) {
       work += to_raw(f, n);
-      *wire += n;
+      parcel->wire += n;
     } else {
       work += system_.travel == Travel::every_hop ? cost(machine_.compress, n) : to_stream(f, n);
-      *wire += n / machine_.ratio;
+      parcel->wire += n / machine_.ratio_of(f.contributions);
     }
   }
   return work;
@@ -115,6 +119,7 @@ double Forms::pack(const Act& act, double* wire) {
 // dst = dst + src, each in the forms that it has.
 double Forms::meet(Form& dst, const Form& src, double n) {
   double work = 0;
+  const double contributions = dst.contributions + src.contributions;
   const bool raw_only = dst.raw && src.raw && !dst.stream && !src.stream;
   if (raw_only || system_.meet == Meet::raw) {
     Form other = src;
@@ -122,6 +127,7 @@ double Forms::meet(Form& dst, const Form& src, double n) {
     sums_raw_ = true;
     dst = {};
     dst.raw = dst.home = true;
+    dst.contributions = contributions;
     return work;
   }
   const int streams = (dst.stream ? 1 : 0) + (src.stream ? 1 : 0);
@@ -139,6 +145,7 @@ double Forms::meet(Form& dst, const Form& src, double n) {
   }
   dst = {};
   dst.stream = true;
+  dst.contributions = contributions;
   return work;
 }
 
@@ -147,13 +154,14 @@ double Forms::raw_sum_calls(const Act& act) {
   return std::exchange(sums_raw_, false) ? pieces(act) * machine_.combine.call : 0;
 }
 
-double Forms::take(const Act& act) {
+double Forms::take(const Act& act, double contributions) {
   double work = 0;
   for (std::int32_t i = 0; i < act.blocks; ++i) {
     Form& f = forms_[static_cast<std::size_t>(act.dst + i)];
     const double n = size(act.dst + i);
     if (n <= 0) continue;
     Form arrived;
+    arrived.contributions = contributions;
     if (raw_travels(act)) {
       arrived.raw = arrived.home = true;
     } else if (system_.travel == Travel::every_hop) {
@@ -167,7 +175,7 @@ double Forms::take(const Act& act) {
     else
       f = arrived;
   }
-  return work;
+  return work + raw_sum_calls(act);
 }
 
 double Forms::local(const Act& act) {

@@ -30,17 +30,23 @@ struct Cut {
   double pieces(double bytes) const noexcept;
 };
 
+// What a send hands over.
+struct Parcel {
+  double wire = 0;           // bytes that travel
+  double contributions = 0;  // summed in each of its blocks; of the block with most of them where they differ
+};
+
 class Forms {
  public:
   Forms(const Programs& programs, const Program& program, const System& system, const Machine& machine,
         const Extents& extents, const Cut& cut);
 
   // Seconds of work; the forms change.
-  double up_front();                          // of what is done before the first message
-  double pack(const Act& act, double* wire);  // before a send; *wire: bytes that travel
-  double take(const Act& act);                // after a receive
-  double local(const Act& act);               // a copy or combine
-  double deliver(std::int32_t slot);          // of a result, to the caller
+  double up_front();                                  // of what is done before the first message
+  double pack(const Act& act, Parcel* parcel);        // before a send
+  double take(const Act& act, double contributions);  // after a receive
+  double local(const Act& act);                       // a copy or combine
+  double deliver(std::int32_t slot);                  // of a result, to the caller
 
   double bytes(const Act& act) const noexcept;   // raw, of the blocks of a message; 0 for signals
   double pieces(const Act& act) const noexcept;  // messages that it is cut into
@@ -52,6 +58,7 @@ class Forms {
     bool raw = false, codes = false, stream = false;
     bool decoded = false;  // raw was made from stream
     bool home = false;     // raw lies where results belong
+    double contributions = 0;
   };
 
   bool raw_travels(const Act& act) const noexcept;

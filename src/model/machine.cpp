@@ -1,6 +1,7 @@
 #include "model/machine.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stretto::model {
 namespace {
@@ -41,6 +42,11 @@ const Span& Machine::span(topology::Distance d, double bytes) const noexcept {
   return link[i];
 }
 
+double Machine::ratio_of(double contributions) const noexcept {
+  if (contributions <= 1 || growth <= 0) return ratio;
+  return std::max(1.0, value_bits / (value_bits / ratio + growth * std::log2(contributions)));
+}
+
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) {
   Machine m;
   for (std::size_t d = 0; d < topology::kDistances; ++d) m.links[d] = nearest(profile, d);
@@ -48,6 +54,8 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   m.nics = profile.nics;
   m.cores = profile.cores;
   m.ratio = std::max(ratio, 1.0);
+  m.value_bits = 8.0 * element;
+  m.growth = kIndependentGrowth;
   m.step = profile.step;
   m.combine = {profile.device.launch, profile.gamma};
   m.copy = {profile.device.launch, profile.copy};

@@ -28,7 +28,9 @@ struct Machine {
   bool full_duplex = true;
   int nics = 1;
   int cores = 1;
-  double ratio = 1;
+  double ratio = 1;        // of one contribution
+  double value_bits = 32;  // of a raw value
+  double growth = 0;       // bits of a value that a stream gains with each doubling of the contributions summed in it
   double step = 0;
   Rate combine, copy;                     // raw + raw
   Rate compress, decompress, add, fused;  // stream + stream, raw + stream
@@ -36,9 +38,14 @@ struct Machine {
   Fabric fabric;
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
+  double ratio_of(double contributions) const noexcept;  // of a stream of so many; at least 1
 };
 
+// Of independent contributions: the spread of their sum grows with the root of their number, the grid stays.
+inline constexpr double kIndependentGrowth = 0.5;
+
 // Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest that was.
+// Sums grow as those of independent contributions do; what codec work on them costs is taken at the ratio of one contribution.
 // Quantising alone, and adding codes to a stream, are not in profiles: a kernel that reads and writes each value once (copy),
 // and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);

@@ -76,7 +76,7 @@ class Overlapped {
   struct Posted {  // one side of a message that waits for the other
     bool there = false;
     Flow ready;
-    double wire = 0;
+    Parcel parcel{};
   };
   struct Ready {        // a message that both sides have posted
     std::int64_t time;  // picoseconds
@@ -185,10 +185,10 @@ class Overlapped {
     Posted& own = r.ready[static_cast<std::size_t>(index)];
     if (a.kind == Kind::send) {
       const double pieces = r.forms.pieces(a);
-      const double seconds = r.forms.pack(a, &own.wire);
+      const double seconds = r.forms.pack(a, &own.parcel);
       at = compute(r, at, seconds + pieces * machine_.step, pieces);
       if (seconds > 0) set(r, a.src, a.blocks, at);
-      r.wire += own.wire;
+      r.wire += own.parcel.wire;
     }
     own.there = true;
     own.ready = at;
@@ -228,7 +228,7 @@ class Overlapped {
     Rank& d = ranks_[static_cast<std::size_t>(m.to)];
     const Posted& out = s.ready[static_cast<std::size_t>(m.send)];
     const double pieces = s.forms.pieces(sent(m));
-    p.there = network_.pass(sent(m), m.from, m.to, out.wire, pieces, out.ready,
+    p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready,
                             d.ready[static_cast<std::size_t>(m.receive)].ready.head, &p.busy);
     if (p.busy <= 0) return;
     const double begun = p.there.head;
@@ -267,7 +267,9 @@ class Overlapped {
       }
     }
     const double pieces = d.forms.pieces(a);
-    const Flow made = compute(d, in, d.forms.take(a) + pieces * machine_.step, pieces);
+    const double contributions =
+        ranks_[static_cast<std::size_t>(m.from)].ready[static_cast<std::size_t>(m.send)].parcel.contributions;
+    const Flow made = compute(d, in, d.forms.take(a, contributions) + pieces * machine_.step, pieces);
     if (a.level != d.level) d.others = std::max(d.others, made.tail);
     for (std::int32_t i = 0; i < a.blocks; ++i) {
       Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];

@@ -31,7 +31,10 @@ struct CodecCost {
   double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
 };
 
-// The MPI's own collective as it was measured: seconds against bytes of the whole vector.
+// The MPI's own collective as it was measured: seconds against bytes of the whole vector. That is what one rank holds at its
+// longest: the operand of allreduce, reduce and broadcast, all blocks of allgather, reduce_scatter, gather and scatter, and of
+// alltoall the blocks that one rank sends (as many bytes as it receives). 0 for a barrier. Questions and rows of stretto-measure
+// count the same way.
 struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
@@ -73,6 +76,11 @@ Status load(const std::string& path, Profile* profile) noexcept;
 // the user's configuration directory ($XDG_CONFIG_HOME/stretto or ~/.config/stretto); else the built-in. Only a profile that
 // the user named and that cannot be read is an error.
 Status find(const std::string& host, const std::string& mpi, Profile* profile) noexcept;
+
+// The same where no MPI runs that would name itself: of the files of this host the one that was written last, whatever its MPI,
+// passing over those that cannot be read. *from says which it was: "STRETTO_PROFILE=NAME", a path, or "built-in".
+Status find_of_host(const std::string& host, Profile* profile, std::string* from) noexcept;
+
 std::string user_path(const std::string& host, const std::string& mpi);  // where `stretto tune` writes
 
 // Sane figures without any measurement; and those shipped, by name (see profiles/).

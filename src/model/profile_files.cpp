@@ -1,4 +1,5 @@
 // Where profiles lie: the user's configuration directory, and what STRETTO_PROFILE names.
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -40,6 +41,37 @@ bool is_shipped(const std::string& name) {
   return false;
 }
 
+// Whether the user named one, and it if so.
+bool named(Status* status, Profile* profile, std::string* from) {
+  const char* name = std::getenv("STRETTO_PROFILE");
+  if (name == nullptr || *name == '\0') return false;
+  *status = is_shipped(name) ? shipped(name, profile) : load(name, profile);
+  *from = std::string("STRETTO_PROFILE=") + name;
+  return true;
+}
+
+// The profiles of a host in the user's configuration directory, the one written last first.
+std::vector<fs::path> tuned(const std::string& host) {
+  struct File {
+    fs::file_time_type written;
+    fs::path path;
+  };
+  std::vector<File> found;
+  std::error_code error;
+  const std::string begin = as_file_name(host) + "_";
+  for (const fs::directory_entry& entry : fs::directory_iterator(configuration_directory(), error)) {
+    if (!entry.path().filename().string().starts_with(begin) || entry.path().extension() != ".json") continue;
+    const fs::file_time_type written = entry.last_write_time(error);
+    if (!error) found.push_back({written, entry.path()});
+  }
+  std::sort(found.begin(), found.end(), [](const File& a, const File& b) {
+    return a.written != b.written ? a.written > b.written : a.path < b.path;
+  });
+  std::vector<fs::path> paths;
+  for (File& file : found) paths.push_back(std::move(file.path));
+  return paths;
+}
+
 }  // namespace
 
 std::string user_path(const std::string& host, const std::string& mpi) {
@@ -62,12 +94,27 @@ Status load(const std::string& path, Profile* profile) noexcept try {
 }
 
 Status find(const std::string& host, const std::string& mpi, Profile* profile) noexcept try {
-  if (const char* named = std::getenv("STRETTO_PROFILE"); named != nullptr && *named != '\0')
-    return is_shipped(named) ? shipped(named, profile) : load(named, profile);
+  Status status{};
+  std::string from;
+  if (named(&status, profile, &from)) return status;
   std::error_code error;
   const std::string path = user_path(host, mpi);
   if (fs::exists(path, error) && load(path, profile) == Status::ok) return Status::ok;
   *profile = built_in();
+  return Status::ok;
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
+}
+
+Status find_of_host(const std::string& host, Profile* profile, std::string* from) noexcept try {
+  Status status{};
+  if (named(&status, profile, from)) return status;
+  for (const fs::path& path : tuned(host)) {
+    *from = path.string();
+    if (load(*from, profile) == Status::ok) return Status::ok;
+  }
+  *profile = built_in();
+  *from = "built-in";
   return Status::ok;
 } catch (const std::exception& e) {
   return fail(Status::out_of_memory, "no profile can be found: {}", e.what());

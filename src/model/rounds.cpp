@@ -28,6 +28,7 @@ class Rounds {
         return p.acts[static_cast<std::size_t>(a)].level < p.acts[static_cast<std::size_t>(b)].level;
       });
       r.arrived.assign(p.acts.size(), 0);
+      r.parcels.resize(p.acts.size());
       const bool same_host = ranks_.size() > 1 && ranks_[ranks_.size() - 2].program.host == p.host;
       r.index = same_host ? ranks_[ranks_.size() - 2].index + 1 : 0;
       order_.push_back(static_cast<std::int32_t>(order_.size()));
@@ -64,7 +65,8 @@ class Rounds {
     std::vector<std::int32_t> order{};  // acts by level
     std::size_t begin = 0, end = 0;     // of the round, in order
     std::size_t next = 0;               // after what was done before the messages
-    std::vector<double> arrived{};      // by act
+    std::vector<double> arrived{};      // by act: when
+    std::vector<Parcel> parcels{};      // by act: what is sent, or has arrived
     double now = 0, wire = 0, work = 0;
     double beside = 0;       // of work that goes on while messages travel
     std::int32_t index = 0;  // on its host
@@ -89,10 +91,9 @@ class Rounds {
       while (r.next < r.end && !is_message(act(r, r.next))) local(r, r.next++);
       for (std::size_t i = r.next; i < r.end; ++i) {
         if (act(r, i).kind != Kind::send) continue;
-        double wire = 0;
-        work(r, r.forms.pack(act(r, i), &wire));
-        r.arrived[static_cast<std::size_t>(r.order[i])] = wire;
-        r.wire += wire;
+        Parcel& parcel = r.parcels[static_cast<std::size_t>(r.order[i])];
+        work(r, r.forms.pack(act(r, i), &parcel));
+        r.wire += parcel.wire;
       }
       r.sent = r.now;
     }
@@ -105,9 +106,10 @@ class Rounds {
       const Act& a = act(r, i);
       if (a.kind != Kind::send || (a.blocks > 0 && r.forms.bytes(a) <= 0)) continue;
       Rank& to = ranks_[static_cast<std::size_t>(a.peer)];
-      const double wire = r.arrived[static_cast<std::size_t>(r.order[i])];
+      const Parcel& parcel = r.parcels[static_cast<std::size_t>(r.order[i])];
       double busy = 0;
-      const Flow there = network_.pass(a, self, a.peer, wire, 1, {r.now, r.now}, to.now, &busy);
+      const Flow there = network_.pass(a, self, a.peer, parcel.wire, 1, {r.now, r.now}, to.now, &busy);
+      to.parcels[static_cast<std::size_t>(a.partner)] = parcel;
       to.arrived[static_cast<std::size_t>(a.partner)] = there.tail + busy * to.program.share;
       r.sent = std::max(r.sent, there.tail + busy * r.program.share);
     }
@@ -132,7 +134,7 @@ class Rounds {
         local(r, i);
         continue;
       }
-      work(r, r.forms.take(a));
+      work(r, r.forms.take(a, r.parcels[static_cast<std::size_t>(r.order[i])].contributions));
       written(r, i);
     }
   }

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -11,13 +12,16 @@ import unittest
 PROGRAM = os.environ["STRETTO_MODEL"]
 
 
-def run(*args):
-    done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120)
+def run(*args, **variables):
+    """Without profiles of the user's, unless `variables` name some."""
+    surroundings = {name: value for name, value in os.environ.items() if name != "STRETTO_PROFILE"}
+    surroundings.update({"XDG_CONFIG_HOME": "/nonexistent", **variables})
+    done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120, env=surroundings)
     return done.returncode, done.stdout, done.stderr
 
 
-def result(*args):
-    status, out, err = run(*args, "--json")
+def result(*args, **variables):
+    status, out, err = run(*args, "--json", **variables)
     if status != 0:
         raise AssertionError(err)
     return json.loads(out)
@@ -104,6 +108,21 @@ class Answers(unittest.TestCase):
         for p in result("profiles"):
             self.assertGreater(result("choose", "allreduce", "-n", 8, "--per-node", 2, "--machine", p["name"])["choice"]["seconds"], 0)
             self.assertEqual(result("profiles", p["name"])["name"], p["name"])
+
+    def test_the_machine_is_the_librarys_where_none_is_named(self):
+        question = ("choose", "allreduce", "-n", 4)
+        self.assertEqual(result(*question)["profile"], "built-in")
+        self.assertEqual(result(*question, STRETTO_PROFILE="zen4-2core")["machine"], "zen4-2core")
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "stretto", f"{socket.gethostname()}_Some_MPI_1.json")
+            path.parent.mkdir()
+            path.write_text('{"version": 1, "name": "tuned"}')
+            for command in (question, ("explain", "allreduce"), ("predict", "allreduce", "--schedule", "ring"),
+                            ("simulate", "weak", "-n", 8, "--systems", "mpi")):
+                found = result(*command, XDG_CONFIG_HOME=directory)
+                self.assertEqual((found["machine"], found["profile"]), ("tuned", str(path)))
+                self.assertIn(f"tuned ({path})", run(*command, XDG_CONFIG_HOME=directory)[1])
+            self.assertEqual(result(*question, "--machine", "built-in", XDG_CONFIG_HOME=directory)["profile"], "built-in")
 
     def test_text_is_for_people(self):
         status, out, _ = run("explain", "allreduce", "-n", 64, "--bytes", "1M")

@@ -126,6 +126,49 @@ TEST_P(ClosedForm, GhzcclAllreduce) {
        whole * c + floor_log * (whole * h + whole * wire + alpha) + whole * h + whole * d);
 }
 
+TEST_P(ClosedForm, SumsGrowByHalfABitAValueWithEachDoublingOfContributions) {
+  if (p == 1) return;
+  Machine growing = machine();
+  growing.growth = 0.5;
+  growing.decompress = {0, 0};
+  const auto where = topology::Topology::regular(GetParam(), 1);
+  const System system = find_system("homcomp-f")->system;
+  const auto walk_it = [&](std::string_view schedule) {
+    return predict(programs_of(Collective::allreduce, schedule, where), system, growing, {bytes, 0, 0, false}).seconds;
+  };
+  const auto sum = [&](double k) { return (32 / ratio + 0.5 * std::log2(k)) / 32 * beta; };  // a byte of a sum of k
+  double formula = c + (p - 1) * (2 * alpha + block * sum(p) + f);
+  for (double k = 1; k < p; ++k) formula += block * sum(k);
+  same(walk_it("ring"), formula);
+  if (!power) return;
+  formula = p * c + floor_log * (alpha + p * h);
+  for (double k = 1; k < p; k *= 2) formula += n * sum(k);
+  same(walk_it("recursive_doubling"), formula);
+}
+
+TEST(Growth, ASumIsNeverLongerThanItsValues) {
+  Machine m;
+  m.ratio = 2;
+  m.growth = 0.5;
+  EXPECT_EQ(m.ratio_of(1), 2);
+  EXPECT_DOUBLE_EQ(m.ratio_of(16), 32.0 / 18);
+  EXPECT_EQ(m.ratio_of(std::exp2(40)), 1);
+  m.growth = 0;
+  EXPECT_EQ(m.ratio_of(1000), 2);
+}
+
+// One call of the sum for each message that is summed.
+TEST_P(ClosedForm, EachRawSumIsACall) {
+  Machine m = machine();
+  const auto where = topology::Topology::regular(GetParam(), 1);
+  const auto seconds = [&] {
+    return predict(programs_of(Collective::allreduce, "ring", where), {}, m, {bytes, 0, 0, false}).seconds;
+  };
+  const double free = seconds();
+  m.combine.call = 1e-3;
+  same(seconds(), free + (p - 1) * 1e-3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, ClosedForm, testing::Values(1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 24),
                          [](const auto& i) { return fmt::format("p{}", i.param); });
 

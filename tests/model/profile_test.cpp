@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -147,6 +148,36 @@ TEST(Profile, OfAUserIsFoundByHostAndMpiAndElseTheBuiltIn) {
   around.write(path, "{}");  // nobody named it, so that it cannot be read is no error
   ASSERT_EQ(find("node/17", "Open MPI 5.0.11", &p), Status::ok);
   EXPECT_EQ(p.name, "built-in");
+}
+
+TEST(Profile, OfAHostIsTheOneWrittenLastOfThoseThatCanBeRead) {
+  Surroundings around;
+  around.set("STRETTO_PROFILE", "");
+  around.set("XDG_CONFIG_HOME", around.directory());
+  Profile p;
+  std::string from;
+  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  EXPECT_EQ(from, "built-in");
+  const auto now = fs::file_time_type::clock::now();
+  const auto write = [&](const char* host, const char* mpi, const std::string& text, int minutes_ago) {
+    const std::string path = around.write(user_path(host, mpi), text);
+    fs::last_write_time(path, now - std::chrono::minutes(minutes_ago));
+    return path;
+  };
+  const std::string older = write("node/17", "Open MPI 5", R"({"version": 1, "name": "older"})", 3);
+  write("node/170", "MPICH 5", R"({"version": 1, "name": "another host"})", 0);
+  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  EXPECT_EQ(from, older);
+  EXPECT_EQ(p.name, "older");
+  const std::string newer = write("node/17", "MPICH 5", R"({"version": 1, "name": "newer"})", 2);
+  write("node/17", "MPICH 6", R"({"version": 99})", 1);
+  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  EXPECT_EQ(from, newer);
+  EXPECT_EQ(p.name, "newer");
+  around.set("STRETTO_PROFILE", "zen4-2core");
+  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  EXPECT_EQ(from, "STRETTO_PROFILE=zen4-2core");
+  EXPECT_EQ(p.name, "zen4-2core");
 }
 
 TEST(Profile, ThatIsNamedIsTakenOrAnError) {

@@ -7,7 +7,7 @@ import pytest
 from stretto import plots
 
 QUESTION = {"collective": "allreduce", "bytes": 1 << 30, "element": 4, "root": 0, "compress": True, "ratio": 8.0}
-HEAD = {"question": QUESTION, "machine": "a100-hdr", "source": "made up", "ranks": 1024, "per_node": 4}
+HEAD = {"question": QUESTION, "machine": "a100-hdr", "profile": "a100-hdr", "source": "made up", "ranks": 1024, "per_node": 4}
 
 
 def way(label, seconds):
@@ -22,7 +22,8 @@ ANSWERS = {
     "choose": {**HEAD, "choice": way("ring fused", 0.02)},
     "predict": {**HEAD, "schedule": "ring", "payload": "raw", "overlap": True, "seconds": 0.06, "wire_bytes": 2e9,
                 "work_seconds": 0.01, "walked": 1},
-    "simulate": {"study": "weak", "collective": "allreduce", "machine": "a100-hdr", "per_node": 4, "ratio": 8.0,
+    "simulate": {"study": "weak", "collective": "allreduce", "machine": "a100-hdr", "profile": "STRETTO_PROFILE=a100-hdr",
+                 "per_node": 4, "ratio": 8.0,
                  "rows": [{"system": system, "ranks": ranks, "bytes": 1048576.0, "seconds": ranks * slower * 1e-6}
                           for ranks in (8, 64) for system, slower in (("mpi", 3), ("ours", 1))]},
     "profiles": [{"name": "a100-hdr", "source": "made up"}],
@@ -54,7 +55,7 @@ def test_options_are_handed_on_as_they_are(answering):
                  "1 M and 2 M"]),
     ("choose", ["ring fused, 20 ms predicted"]),
     ("predict", ["ring, raw", "60 ms", "1.863 G"]),
-    ("simulate", ["weak scaling", "ours", "8 µs", "192 µs"]),
+    ("simulate", ["weak scaling on a100-hdr (STRETTO_PROFILE=a100-hdr)", "ours", "8 µs", "192 µs"]),
     ("profiles", ["a100-hdr", "made up"]),
 ])
 def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, words):
