@@ -163,16 +163,6 @@ Json profiles(const std::string& one) {
   return j;
 }
 
-namespace {
-
-// "node17 (/home/me/.config/stretto/node17_MPICH.json)"; the name alone where it says all.
-std::string machine_text(const Json& r) {
-  const std::string name = r["machine"], from = r["profile"];
-  return name == from ? name : fmt::format("{} ({})", name, from);
-}
-
-}  // namespace
-
 std::string predict_text(const Json& r) {
   return fmt::format("{} {} of {} on {} ranks, {} a node, {}: {} ({} sent by the busiest rank, {} of work there)\n",
                      r["question"]["collective"].get<std::string>(), r["schedule"].get<std::string>(),

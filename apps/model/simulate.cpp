@@ -163,9 +163,8 @@ Json simulate(const Arguments& a, Study study) {
 }
 
 std::string simulate_text(const Json& r) {
-  std::string text =
-      fmt::format("{} scaling of {} on {} ({})\n", r["study"].get<std::string>(), r["collective"].get<std::string>(),
-                  r["machine"].get<std::string>(), r["profile"].get<std::string>());
+  std::string text = fmt::format("{} scaling of {} on {}\n", r["study"].get<std::string>(),
+                                 r["collective"].get<std::string>(), machine_text(r));
   text += fmt::format("{:>8} {:>8}  {:<24} {:>12}  {:>8}  schedule\n", "ranks", "bytes", "system", "time", "walked");
   for (const Json& row : r["rows"]) {
     const bool known = !row["seconds"].is_null();

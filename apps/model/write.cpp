@@ -41,6 +41,11 @@ std::string label(const model::Candidate& c) {
   return text;
 }
 
+std::string machine_text(const Json& r) {
+  const std::string name = r["machine"], from = r["profile"];
+  return name == from ? name : fmt::format("{} ({})", name, from);
+}
+
 std::string size_text(double bytes) {
   const char* const units[] = {"", "K", "M", "G", "T"};
   int u = 0;

@@ -14,7 +14,9 @@ using Json = nlohmann::ordered_json;
 Json to_json(const model::Candidate& candidate);
 Json to_json(const model::Question& question);
 std::string label(const model::Candidate& candidate);  // "hierarchical_ring fused, raw inside, 256K"
-std::string size_text(double bytes);                   // "64K"
-std::string time_text(double seconds);                 // "1.23 ms"
+// "node17 (/home/me/.config/stretto/node17_MPICH.json)", of a result; the name alone where it says all.
+std::string machine_text(const Json& result);
+std::string size_text(double bytes);    // "64K"
+std::string time_text(double seconds);  // "1.23 ms"
 
 }  // namespace stretto::app

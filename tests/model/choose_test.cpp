@@ -104,6 +104,29 @@ TEST(Choose, NativeIsTakenWhereItWasMeasuredToBeFaster) {
   EXPECT_FALSE(best(chooser, q).native);  // slower there
 }
 
+// Questions and native points count bytes alike: a question of a point's size is answered with the point's time.
+TEST(Choose, NativeTakesWhatWasMeasuredAtAQuestionsSize) {
+  Profile p = profile();
+  const std::vector<std::pair<double, double>> points = {{24, 1e-6}, {3000, 2e-6}, {3'000'000, 4e-3}};
+  for (const auto& a : schedule::algorithms()) p.natives.push_back({a.collective, 3, 2, points});
+  std::vector<topology::Place> uneven;
+  for (const int host : {0, 0, 1}) uneven.push_back({host, -1, -1, -1});
+  Chooser chooser(p, topology::Topology(uneven));
+  for (const auto& a : schedule::algorithms()) {
+    for (const auto& [bytes, seconds] : points) {
+      Question q;
+      q.collective = a.collective;
+      q.bytes = static_cast<std::uint64_t>(bytes);
+      q.native = true;
+      std::vector<Candidate> all;
+      ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
+      const auto native = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native; });
+      ASSERT_NE(native, all.end());
+      EXPECT_EQ(native->seconds, seconds) << schedule::name(a.collective) << " " << bytes;
+    }
+  }
+}
+
 TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
   Chooser chooser(profile(), topology::Topology::regular(4, 1));
   for (const auto& a : schedule::algorithms()) {

@@ -25,6 +25,16 @@ def test_tune_writes_the_profile_of_this_host(stretto, ranks):
                                                                                 "fused"}
     assert all(span["alpha"] + span["beta"] > 0 for spans in written["links"].values() for span in spans)
     assert {entry["collective"] for entry in written["natives"]} >= {"allreduce", "broadcast", "barrier"}
+    # The library's parser reads every figure back as it was written; the commands take this profile without being told.
+    read = json.loads(stretto.succeeds("profiles", path, "--json"))
+    assert {key: read[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives")} == {
+        key: written[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives")}
+    for entry in written["natives"]:
+        size, seconds = entry["points"][-1]
+        answer = json.loads(stretto.succeeds("explain", entry["collective"], "-n", ranks, "--per-node", ranks, "--bytes", size, "--json"))
+        assert answer["profile"] == str(path)
+        (native,) = (way for way in answer["candidates"] if way["native"])
+        assert native["seconds"] == seconds, entry["collective"]
 
 
 def test_pingpong_writes_tables_and_plots(stretto):
