@@ -63,6 +63,7 @@ double flag_round_trip() {
 }
 
 constexpr int most_ping = 4 << 20;  // bytes
+constexpr int trial_calls = 12;
 
 struct Kind {
   Collective collective;
@@ -205,16 +206,18 @@ class Bench {
       if (schedules.size() > 3) add("hierarchical_ring mixed", true, "hierarchical_ring", STRETTO_PAYLOAD_MIXED);
     }
     const double before = regime();
-    telling_ = true;
     std::vector<int> calls;
     double round_ms = 0;
     for (Contestant& c : all) {
+      // What is chosen is known after the trials (stretto.h), which are not what lasts.
+      for (int k = 0; k < trial_calls && c.name.starts_with("chosen"); ++k) static_cast<void>(sample(c.call, 1, count));
+      telling_ = true;
       c.call();
+      telling_ = false;
       const double ms = sample(c.call, 1, count);
       calls.push_back(calls_for(ms));
       round_ms += ms * calls.back();
     }
-    telling_ = false;
     const int rounds = std::clamp(static_cast<int>(o_.seconds_a_size * 1e3 / round_ms), 3, 41);
     for (int r = 0; r < rounds; ++r)
       for (std::size_t i = 0; i < all.size(); ++i) all[i].ms.push_back(sample(all[i].call, calls[i], count));

@@ -172,7 +172,7 @@ typedef struct stretto_report {
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
  * bound_kind, bound, scope, schedule, payload and segment; a difference gives STRETTO_INCOMPATIBLE on every rank. They
- * also pass the same check: where they do not, they wait for different exchanges until the timeout. */
+ * also pass the same check and trials: where they do not, they wait for different exchanges until the timeout. */
 typedef struct stretto_options {
   size_t size;              /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind; /* NONE: exact */
@@ -189,12 +189,13 @@ typedef struct stretto_options {
   void* user_context;                  /* borrowed until completion */
   int user_commutes;                   /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report;              /* NULL, or filled at completion; borrowed until then */
+  int trials;                          /* 1: close choices are put to the test (see below); 0: prediction alone */
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                          \
   {                                                                                                                   \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, \
-        1, NULL, NULL, 0, NULL                                                                                        \
+        1, NULL, NULL, 0, NULL, 1                                                                                     \
   }
 
 /* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a
@@ -209,6 +210,13 @@ typedef struct stretto_options {
  * small vector would not gain from (exact is within any bound). It serves the predefined operations and MEAN, not USER
  * and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
  * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
+
+/* Trials. Where schedules of ours compete with the MPI's own collective and the model does not expect much less than 50 us, the first
+ * dozen blocking calls of a shape (collective, type, count, root, bound, ratio) take turns: the MPI's own, and up to three that
+ * the model likes best. Then the ranks agree on the slowest rank's least time of each, in one small exchange, and the winner stays. All
+ * of them keep the bound. Not for exact sums of floating point, whose rounding would depend on the winner; not where
+ * schedule, payload or segment are given; not for started forms, which follow what blocking ones found. With trials = 0
+ * equal calls run alike, and results have the same bits in every run. */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the

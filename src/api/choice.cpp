@@ -16,6 +16,11 @@ namespace {
 // gain this many seconds.
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
+// Trials: where the native collective is predicted to take at least `least_to_try` seconds, choices that are predicted to take less
+// than `worst_to_try` times as long, at most `most_to_try` with it, each `turns` times.
+constexpr double least_to_try = 40e-6, worst_to_try = 1.5;
+constexpr std::size_t most_to_try = 4, turns = 3;
+
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
 schedule::Groups hosts_of(const topology::Topology& t) {
@@ -29,6 +34,14 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.keeps_order == b.keeps_order && a.compress == b.compress && a.code_space == b.code_space &&
          a.native == b.native && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
          a.schedule == b.schedule;
+}
+
+// Results do not depend on the way beyond what the bound allows, and nothing is forced.
+bool may_be_tried(const Call& c, bool compress) noexcept {
+  const stretto_options& o = c.settings.options;
+  const bool rounds = reduces(c.collective) && is_floating(c.type) && c.op != STRETTO_MIN && c.op != STRETTO_MAX;
+  return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 &&
+         c.collective != Collective::allreduce_multi && (compress || !rounds);
 }
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t x) noexcept {
@@ -71,13 +84,12 @@ Choice plain(const model::Question& q) {
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(hosts_of(shared_->chooser.topology())) {}
 
-Choice Choices::ask(const model::Question& q, bool mixed) const {
+Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vector<Contestant>* contestants) const {
+  contestants->clear();
   const std::lock_guard lock(shared_->mutex);
-  model::Candidate best;
-  Status s = Status::ok;
+  std::vector<model::Candidate> all;
   if (mixed) {
-    std::vector<model::Candidate> all;
-    s = shared_->chooser.table(q, &all);
+    const Status s = shared_->chooser.table(q, &all);
     const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
     if (s == Status::ok && found != all.end()) return choice_of(*found);
     // On one host there is nothing between: the same schedule, raw.
@@ -87,21 +99,30 @@ Choice Choices::ask(const model::Question& q, bool mixed) const {
     c.raw_inside = a && a->uses_groups;
     return c;
   }
-  s = shared_->chooser.choose(q, &best);
-  if (s != Status::ok) return plain(q);
-  if (!q.native || best.native) return choice_of(best);
-  // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
-  std::vector<model::Candidate> all;
-  if (shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
+  model::Candidate best;
+  if (shared_->chooser.choose(q, &best) != Status::ok) return plain(q);
+  if (!q.native || (best.native && !tries) || shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
   const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
-  const bool enough =
-      own == all.end() || (best.seconds < enough_of_native * own->seconds && best.seconds < own->seconds - least_gain);
+  if (own == all.end()) return choice_of(best);
+  if (tries && own->seconds >= least_to_try) {
+    contestants->push_back({choice_of(*own)});
+    for (const model::Candidate& c : all) {  // the cheapest first
+      const bool close = !c.native && c.seconds < worst_to_try * own->seconds && contestants->size() < most_to_try;
+      const auto alike = [&](const Contestant& other) {
+        return other.choice.schedule == c.schedule && other.choice.kind == c.payload &&
+               other.choice.raw_inside == c.raw_inside;
+      };
+      if (close && std::none_of(contestants->begin(), contestants->end(), alike))
+        contestants->push_back({choice_of(c)});
+    }
+    if (contestants->size() == 1) contestants->clear();
+  }
+  // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
+  const bool enough = best.seconds < enough_of_native * own->seconds && best.seconds < own->seconds - least_gain;
   return choice_of(enough ? best : *own);
 }
 
-const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
-  static const Choice forced_native{.native = true, .schedule = {}};
-  if (call.settings.schedule == native_name) return forced_native;
+Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
   const stretto_options& o = call.settings.options;
   model::Question q;
   q.collective = schedule_collective(call.collective);
@@ -110,7 +131,7 @@ const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress
   q.root = rooted(call.collective) ? call.root : 0;
   q.keeps_order = needs_order(call);
   q.compress = compress;
-  q.ratio = compress ? ratio : 1;
+  q.ratio = compress ? std::exp2(std::round(2 * std::log2(ratio)) / 2) : 1;  // data that change a little ask the same
   q.segment = o.segment;
   const bool mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
   if (mixed)
@@ -132,13 +153,63 @@ const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | static_cast<std::uint64_t>(q.native) << 4 |
                  static_cast<std::uint64_t>(q.schedule.size()));
   Entry& e = latest_[h % latest_.size()];
-  if (!e.used || e.mixed != mixed || !same(e.question, q)) {
-    e.choice = ask(q, mixed);
+  const bool tries = o.trials && may_be_tried(call, compress);
+  if (!e.used || e.mixed != mixed || e.tries != tries || !same(e.question, q)) {
+    e.choice = ask(q, mixed, tries, &e.contestants);
     e.question = std::move(q);
     e.mixed = mixed;
+    e.tries = tries;
     e.used = true;
+    e.calls = 0;
+    ++e.generation;
   }
-  return e.choice;
+  return e;
+}
+
+const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native,
+                              Trial* trial) {
+  static const Choice forced_native{.native = true, .schedule = {}};
+  if (trial) *trial = 0;
+  if (call.settings.schedule == native_name) return forced_native;
+  Entry& e = entry(call, bytes, compress, ratio, native);
+  if (!trial || e.contestants.empty()) return e.choice;
+  *trial = e.generation * latest_.size() + static_cast<std::size_t>(&e - latest_.data());
+  return e.contestants[e.calls % e.contestants.size()].choice;
+}
+
+bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, bool native) {
+  if (call.settings.schedule == native_name) return false;
+  const Entry& e = entry(call, bytes, true, ratio, native);
+  const auto streams = [](const Choice& c) { return !c.native && c.kind != payload::Kind::raw; };
+  return streams(e.choice) || std::any_of(e.contestants.begin(), e.contestants.end(),
+                                          [&](const Contestant& c) { return streams(c.choice); });
+}
+
+Choices::Entry* Choices::of(Trial trial) {
+  Entry& e = latest_[trial % latest_.size()];
+  return e.generation == trial / latest_.size() && !e.contestants.empty() ? &e : nullptr;
+}
+
+bool Choices::took(Trial trial, double seconds) {
+  Entry* e = of(trial);
+  if (!e) return false;
+  Contestant& c = e->contestants[e->calls % e->contestants.size()];
+  c.seconds = e->calls < e->contestants.size() ? seconds : std::min(c.seconds, seconds);
+  return ++e->calls == turns * e->contestants.size();
+}
+
+std::vector<double> Choices::times(Trial trial) const {
+  std::vector<double> t;
+  for (const Contestant& c : latest_[trial % latest_.size()].contestants) t.push_back(c.seconds);
+  return t;
+}
+
+void Choices::settle(Trial trial, const std::vector<double>& slowest) {
+  Entry* e = of(trial);
+  if (!e || slowest.size() != e->contestants.size()) return;
+  const auto winner = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
+  e->choice = e->contestants[static_cast<std::size_t>(winner)].choice;
+  e->contestants.clear();
 }
 
 std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {

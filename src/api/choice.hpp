@@ -53,7 +53,11 @@ struct SharedChooser {
   model::Chooser chooser;
 };
 
-// The choices of one rank of a communicator: the latest are at hand without the model.
+// A choice that is still open: which call of a trial this is, for Choices::took. 0: it is not open.
+using Trial = std::uint64_t;
+
+// The choices of one rank of a communicator: the latest are at hand without the model. Where the native collective serves and the
+// prediction is not clear, calls of one shape take turns with several choices until the ranks agree on the fastest (stretto.h, Trials).
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -64,16 +68,37 @@ class Choices {
   // `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams, which shrink the vector by about
   // `ratio`; `native`: the communicator's own collective serves the call. The result is valid until the next call. Never fails: where
   // the model has no answer, the collective's default serves.
-  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
+  // *trial: not 0 where this call is one of a trial (null: it cannot be one; what is predicted or was found serves).
+  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native,
+                       Trial* trial = nullptr);
+
+  // Whether a call of this shape may run with streams, now or in a trial.
+  bool may_stream(const Call& call, std::size_t bytes, double ratio, bool native);
+
+  // A call of a trial took `seconds` on this rank. True: the trial is over but for the agreement: exchange the maximum over all ranks
+  // of times() and settle() with it.
+  bool took(Trial trial, double seconds);
+  std::vector<double> times(Trial trial) const;
+  void settle(Trial trial, const std::vector<double>& slowest);
 
  private:
+  struct Contestant {
+    Choice choice;
+    double seconds = 0;  // the least so far
+  };
   struct Entry {
     model::Question question;
     Choice choice;
     bool mixed = false;  // raw inside and streams between were asked for
+    bool tries = false;  // trials were allowed
     bool used = false;
+    std::uint64_t generation = 0;         // of this place: a trial whose entry was replaced is void
+    std::vector<Contestant> contestants;  // empty: nothing to try, or settled
+    std::size_t calls = 0;                // of the trial so far
   };
-  Choice ask(const model::Question& question, bool mixed) const;
+  Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
+  Entry* of(Trial trial);
+  Choice ask(const model::Question& question, bool mixed, bool tries, std::vector<Contestant>* contestants) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;

@@ -182,6 +182,28 @@ Status Operation::begin_native() noexcept {
   return Status::ok;
 }
 
+// The last call of a trial: the slowest rank's times of what was tried decide, the same on every rank.
+Status Operation::begin_settling() noexcept {
+  phase_ = Phase::settling;
+  took_ = seconds();
+  try {
+    own_times_ = comm_.choices.times(plan_.trial);
+    all_times_.assign(own_times_.size(), 0);
+    payload::Spec spec;
+    spec.type = payload::Type::f64;
+    spec.op = payload::Op::max;
+    return exchange(comm_, comm_.data, own_times_.data(), all_times_.data(), own_times_.size(), spec,
+                    timeout_of(call_.settings.options), &request_);
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to compare what was tried"));
+  }
+}
+
+void Operation::end_settling() noexcept {
+  comm_.choices.settle(plan_.trial, all_times_);
+  finish(Status::ok);
+}
+
 void Operation::poll() noexcept {
   bool done = false;
   Status s = Status::ok;
@@ -218,7 +240,13 @@ void Operation::step() noexcept {
       else
         phase_ = Phase::agreed;
       return;
-    case Phase::running: finish(Status::ok); return;
+    case Phase::running:
+      if (!plan_.trial || !comm_.choices.took(plan_.trial, seconds() - agree_seconds_))
+        finish(Status::ok);
+      else if (Status s = begin_settling(); s != Status::ok)
+        ended(s);
+      return;
+    case Phase::settling: end_settling(); return;
     case Phase::idle:
     case Phase::agreed:
     case Phase::draining:
@@ -290,7 +318,7 @@ void Operation::report() noexcept {
   if (plan_.payload > STRETTO_PAYLOAD_RAW)
     r.codec_seconds = ran_.compress_seconds + ran_.decompress_seconds + ran_.combine_seconds;
   r.agree_seconds = agree_seconds_;
-  r.seconds = seconds();
+  r.seconds = took_ > 0 ? took_ : seconds();
   r.predicted_seconds = plan_.predicted;
   r.expected_ratio = plan_.ratio;
   deliver(r, out);

@@ -34,14 +34,16 @@ class Operation {
   Status wait() noexcept;
 
   bool done() const noexcept { return phase_ == Phase::done; }
-  bool data_started() const noexcept { return phase_ == Phase::running || phase_ == Phase::done; }
+  bool data_started() const noexcept {
+    return phase_ == Phase::running || phase_ == Phase::settling || phase_ == Phase::done;
+  }
 
   // Status of the collective once done; renews the message on this thread.
   Status status() const noexcept;
 
  private:
   // draining: a native collective that blocks waits for what was started before it.
-  enum class Phase : std::uint8_t { idle, agreeing, agreed, counting, draining, running, done };
+  enum class Phase : std::uint8_t { idle, agreeing, agreed, counting, draining, running, settling, done };
   using Clock = std::chrono::steady_clock;
 
   Status begin_agreement() noexcept;
@@ -50,6 +52,8 @@ class Operation {
   Status end_counting() noexcept;
   Status begin_data() noexcept;
   Status begin_native() noexcept;
+  Status begin_settling() noexcept;
+  void end_settling() noexcept;
   void poll() noexcept;           // what this phase waits for
   void step() noexcept;           // the engine request of this phase has ended well
   void ended(Status s) noexcept;  // it has ended
@@ -63,11 +67,13 @@ class Operation {
   Signature own_, merged_;
   std::vector<std::uint64_t> own_counts_, all_counts_;
   Plan plan_;
+  std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request request_;
   std::unique_ptr<Native::Pending> pending_;  // a native collective on its way
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
+  double took_ = 0;  // until the data were there, where an exchange followed
   Status status_ = Status::ok;
   std::string message_;
 };

@@ -47,8 +47,6 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
          payload <= STRETTO_PAYLOAD_MIXED;
 }
 
-bool is_raw(const Choice& c) noexcept { return c.native || c.kind == payload::Kind::raw; }
-
 }  // namespace
 
 double error_factor(const Call& call, const Terms& t) noexcept {
@@ -104,21 +102,22 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       const Native* native = comm.carriers.native.get();
       const bool serves = native && native->serves(call);
       const std::size_t bytes = vector_bytes(call, comm.size);
-      const auto choice = [&](double ratio) -> const Choice& {
-        return comm.choices.choose(call, bytes, streams, ratio, serves);
-      };
+      const auto may_stream = [&](double ratio) { return comm.choices.may_stream(call, bytes, ratio, serves); };
       const std::optional<double> known = streams ? comm.ratios.recall(call, bytes) : std::nullopt;
       const bool open = streams && o.payload == STRETTO_PAYLOAD_AUTO && call.collective != Collective::allreduce_multi;
-      if (open && is_raw(choice(best_ratio))) {
+      if (open && !may_stream(best_ratio)) {
         p.ratio = best_ratio;  // not even then a stream
         p.range = false;
       } else if (open) {
         p.sample = o.check || !known;
         p.ratio = known.value_or(usual_ratio);
-        p.range = p.range && (p.sample || !is_raw(choice(p.ratio)));
+        p.range = p.range && (p.sample || may_stream(p.ratio));
       }
       p.exchange = p.exchange || p.range || p.sample;
-      p.native = !p.exchange && choice(p.ratio).native;
+      Trial trial = 0;
+      const bool native_serves_best =
+          comm.choices.choose(call, bytes, streams, p.ratio, serves, call.nonblocking ? nullptr : &trial).native;
+      p.native = !p.exchange && native_serves_best && trial == 0;
     } else {
       p.exchange = p.exchange || p.range;
     }
@@ -153,12 +152,14 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       const int hosts = c.raw_inside ? comm.choices.hosts() : 0;
       return Terms{hosts == 1 ? payload::Kind::raw : c.kind, plan->contributions, ranks, hosts};
     };
-    Choice choice = comm.choices.choose(call, bytes, streams, plan->ratio, serves);
+    // Blocking calls come in the same order on every rank: only they can be trials.
+    Trial* const trial = call.nonblocking ? nullptr : &plan->trial;
+    Choice choice = comm.choices.choose(call, bytes, streams, plan->ratio, serves, trial);
     Terms terms = terms_of(choice);
     if (Status s = eps_of(call, terms, agreed, &plan->eps); s != Status::ok) return s;
     if (terms.kind != payload::Kind::raw && is_floating(call.type) && plan->eps == 0) {
       streams = false;  // only exact values will do
-      choice = comm.choices.choose(call, bytes, streams, 1, serves);
+      choice = comm.choices.choose(call, bytes, streams, 1, serves, trial);
       terms = terms_of(choice);
     }
     plan->predicted = choice.seconds;

@@ -29,6 +29,7 @@ struct Plan {
   double promised = 0;
   double predicted = 0;  // seconds
   double ratio = 1;      // expected
+  Trial trial = 0;       // this call is one of a trial
 };
 
 // How a vector travels and how much of it there is: what its error depends on.

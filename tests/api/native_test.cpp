@@ -44,6 +44,31 @@ class NativeMpi : public testing::Test {
 
 }  // namespace
 
+TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
+  constexpr std::size_t n = 300000;
+  constexpr double bound = 1e-3;
+  const auto x = samples<float>(rank, n);
+  std::vector<float> y(n);
+  for (const int check : {1, 0}) {
+    stretto_options o = STRETTO_OPTIONS_INIT;
+    o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    o.bound = check ? bound : bound / 2;  // another shape, with trials of its own
+    o.check = check;
+    o.report = &report;
+    for (int call = 0; call < 16; ++call) {
+      std::fill(y.begin(), y.end(), 0.0F);
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      for (std::size_t i = 0; i < n; i += 997)
+        ASSERT_NEAR(y[i], sum_at<double>(i), report.promised_error + 1e-6 * ranks * 1000) << report.algorithm;
+    }
+    std::vector<char> names(STRETTO_NAME_MAX * static_cast<std::size_t>(ranks));
+    MPI_Allgather(report.algorithm, STRETTO_NAME_MAX, MPI_CHAR, names.data(), STRETTO_NAME_MAX, MPI_CHAR,
+                  MPI_COMM_WORLD);
+    for (int r = 0; r < ranks; ++r)
+      EXPECT_STREQ(&names[STRETTO_NAME_MAX * static_cast<std::size_t>(r)], report.algorithm);
+  }
+}
+
 TEST_F(NativeMpi, EveryCollectiveGivesWhatOursGives) {
   const auto p = static_cast<std::size_t>(ranks), me = static_cast<std::size_t>(rank);
   for (const int check : {1, 0}) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -56,6 +57,60 @@ TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing)
   const Choice large = choices.choose(c, 64 * kib * kib, true, 8, true);
   EXPECT_FALSE(large.native);
   EXPECT_NE(large.kind, payload::Kind::raw);
+}
+
+TEST(Choices, WhatIsCloseIsTriedAndTheFastestOnTheSlowestRankStays) {
+  Choices choices = on_hosts(4, 1);
+  const Call c = allreduce(kib * kib, 1e-3);
+  const auto choose = [&](Trial* trial) { return choices.choose(c, 4 * kib * kib, true, 8, true, trial); };
+  Trial trial = 0;
+  EXPECT_TRUE(choose(&trial).native);  // the first of the contestants
+  ASSERT_NE(trial, 0u);
+  EXPECT_TRUE(choices.may_stream(c, 4 * kib * kib, 8, true));
+  std::vector<std::string> order;
+  double seconds = 10;
+  bool over = false;
+  for (int i = 0; i < 100 && !over; ++i) {
+    const Choice now = choose(&trial);
+    order.push_back(now.native ? "native" : now.schedule + payload::name(now.kind));
+    over = choices.took(trial, --seconds);
+  }
+  ASSERT_TRUE(over);
+  const std::vector<double> own = choices.times(trial);
+  ASSERT_GE(own.size(), 2u);
+  EXPECT_EQ(order.size() % own.size(), 0u);  // each as often as the others
+  for (std::size_t i = own.size(); i < order.size(); ++i) EXPECT_EQ(order[i], order[i - own.size()]);
+  EXPECT_TRUE(std::is_sorted(own.rbegin(), own.rend())) << "the least of each, and times fell from call to call";
+  // Another rank was slow in all but the second.
+  std::vector<double> slowest(own.size(), 50);
+  slowest[1] = own[1];
+  choices.settle(trial, slowest);
+  const Choice found = choose(&trial);
+  EXPECT_EQ(trial, 0u);
+  EXPECT_EQ(found.schedule + payload::name(found.kind), order[1]);
+  EXPECT_EQ(choose(nullptr).schedule, found.schedule);
+}
+
+TEST(Choices, NothingIsTriedThatIsForcedOrWouldChangeBitsOrIsShort) {
+  Choices choices = on_hosts(4, 1);
+  const auto trial_of = [&](const Call& c, std::size_t bytes, bool compress) {
+    Trial trial = 0;
+    static_cast<void>(choices.choose(c, bytes, compress, 8, true, &trial));
+    return trial;
+  };
+  const Call bounded = allreduce(kib * kib, 1e-3), exact = allreduce(kib * kib);
+  EXPECT_NE(trial_of(bounded, 4 * kib * kib, true), 0u);
+  EXPECT_EQ(trial_of(bounded, 8, true), 0u);
+  EXPECT_EQ(trial_of(exact, 4 * kib * kib, false), 0u);
+  Call other = bounded;
+  other.settings.options.trials = 0;
+  EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
+  other = bounded;
+  other.settings.options.payload = STRETTO_PAYLOAD_FUSED;
+  EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
+  other = bounded;
+  other.settings.schedule = "ring";
+  EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
 }
 
 TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
