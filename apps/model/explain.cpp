@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/candidates.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
@@ -80,7 +81,7 @@ Json predict(const Arguments& a) {
     system = model::system_of(static_cast<payload::Kind>(q.payload));
   }
   const schedule::Algorithm* algorithm = schedule::find(q.collective, name);
-  if (algorithm == nullptr) throw Problem(fmt::format("{} has no schedule '{}'", schedule::name(q.collective), name));
+  if (algorithm == nullptr) throw Problem(model::no_schedule(q.collective, name));
   schedule::Request request;
   request.collective = q.collective;
   request.ranks = a.ranks;

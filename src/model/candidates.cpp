@@ -56,6 +56,13 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
 
 }  // namespace
 
+std::string no_schedule(schedule::Collective collective, std::string_view name) {
+  std::string offered;
+  for (const schedule::Algorithm& a : schedule::algorithms())
+    if (a.collective == collective) offered += (offered.empty() ? "" : ", ") + std::string(a.name);
+  return fmt::format("{} has no schedule '{}'; it has {}", schedule::name(collective), name, offered);
+}
+
 bool native_may_serve(const Question& q) noexcept {
   return q.native && !q.code_space && q.schedule.empty() && q.segment == 0 &&
          (q.payload < 0 || is_forced(q, Kind::raw));
@@ -104,7 +111,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
     }
   }
   if (!known)
-    *why = fmt::format("{} has no schedule '{}'", schedule::name(q.collective), q.schedule);
+    *why = no_schedule(q.collective, q.schedule);
   else if (all.empty())
     *why = fmt::format("{} has no schedule{} that keeps the order of the operands", schedule::name(q.collective),
                        q.schedule.empty() ? "" : " '" + q.schedule + "'");

@@ -1,6 +1,8 @@
 // All that a question may be answered with.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/choose.hpp"
@@ -20,6 +22,9 @@ struct Option {
 // that the question allows, and segments shorter than a block. Payloads of collectives that combine nothing all do the same;
 // they stand for one, fused. Empty where what is forced does not fit together; `why` says what then.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
+
+// "allreduce has no schedule 'x'; it has ring, ...".
+std::string no_schedule(schedule::Collective collective, std::string_view name);
 
 // Whether the MPI's own collective may serve, by what is asked for and forced.
 bool native_may_serve(const Question& question) noexcept;

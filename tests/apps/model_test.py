@@ -50,7 +50,9 @@ class Errors(unittest.TestCase):
     def test_names_that_are_none_are_given_with_those_there_are(self):
         self.refused("hdr", "choose", "allreduce", "--machine", "deep-thought")
         self.refused("allgather", "choose", "allscatter")
-        self.refused("'carousel'", "predict", "allreduce", "--schedule", "carousel")
+        for command in ("predict", "choose"):
+            self.refused("'carousel'; it has ring, ", command, "allreduce", "--schedule", "carousel")
+        self.refused("growth -1", "predict", "allreduce", "--system", "hzccl", "--growth=-1")
         self.refused("homcomp-f", "predict", "allreduce", "--system", "zip")
         self.refused("root 9", "choose", "broadcast", "-n", 4, "--root", 9)
         self.refused("homomorphic", "predict", "allreduce", "--payload", "brown paper")
