@@ -136,5 +136,8 @@ def cache_note(series):
         return ""
     rate, at = by["reused"].peak
     other = float(dict(zip(by["rotated"].bytes, by["rotated"].bytes / by["rotated"].seconds))[at])
+    if rate <= other:
+        return (f"One unmodified buffer peaks at {units.rate(rate)} ({units.size(at)}), below the {units.rate(other)} of rewritten ones there: "
+                "no artefact of the cache, but a sign that something else ran meanwhile; measure again.\n")
     return (f"One unmodified buffer peaks at {units.rate(rate)} ({units.size(at)}); rewritten ones reach {units.rate(other)} there, "
             f"{rate / other:.1f} times less: that much of the peak is the cache's.\n")
