@@ -1,9 +1,10 @@
 # stretto_bench(NAME SOURCES ... LIBS ...): the program bench_NAME, which `make bench-NAME` runs (scripts/bench). It takes
 # --json FILE and appends rows there (bench/rows.hpp). Where bench/run_NAME.py stands, `make bench-NAME` runs that instead:
-# it drives the program, for example across several hosts. `make bench` runs all, in the order of these calls.
+# it drives the program, for example across several hosts. `make bench` runs all, in the order of these calls. They are
+# built for that (all of them by the target `benches`), not with everything else.
 function(stretto_bench name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
-  add_executable(bench_${name} ${arg_SOURCES})
+  add_executable(bench_${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
   target_include_directories(bench_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(bench_${name} PRIVATE ${arg_LIBS} nlohmann_json::nlohmann_json fmt::fmt CLI11::CLI11)
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
@@ -20,4 +21,7 @@ endfunction()
 function(stretto_write_bench_names)
   get_property(names GLOBAL PROPERTY STRETTO_BENCH_NAMES)
   file(WRITE ${CMAKE_BINARY_DIR}/bench/names "${names}")
+  string(REGEX REPLACE "([^\n]+)\n" "bench_\\1;" targets "${names}")
+  list(REMOVE_ITEM targets "")
+  add_custom_target(benches DEPENDS ${targets})
 endfunction()

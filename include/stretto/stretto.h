@@ -203,7 +203,7 @@ typedef struct stretto_options {
  * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
  * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
  * and the message names the field, both values and a rank for each. check = 0 saves it where nothing else needs it
- * (relative bounds, gatherv, scatterv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
+ * (relative bounds, the first call of a shape with a bound, gatherv, scatterv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
  * and a rank's own argument error is its own. */
 
 /* Over an MPI, what needs no stream may be left to the MPI's own collective: a call without a bound, or with one that a
@@ -211,8 +211,8 @@ typedef struct stretto_options {
  * and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
  * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
 
-/* Trials. Where schedules of ours compete with the MPI's own collective and the model does not expect much less than 50 us, the first
- * dozen blocking calls of a shape (collective, type, count, root, bound, ratio) take turns: the MPI's own, and up to three that
+/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, up to
+ * twelve blocking calls of a shape (collective, type, count, root, bound, ratio) take turns: the MPI's own, and up to three that
  * the model likes best. Then the ranks agree on the slowest rank's least time of each, in one small exchange, and the winner stays. All
  * of them keep the bound. Not for exact sums of floating point, whose rounding would depend on the winner; not where
  * schedule, payload or segment are given; not for started forms, which follow what blocking ones found. With trials = 0
@@ -259,7 +259,8 @@ STRETTO_API int stretto_comm_rank(stretto_comm comm);
  * bound are the same bits on every rank; with PAYLOAD_HOMOMORPHIC and FUSED, those of all reductions are also the same
  * for every schedule, segment and order of ranks. That is for equal options and inputs: the grid of a relative bound
  * also depends on the largest magnitude of the inputs, so an absolute bound of the same eps may give other bits, each
- * result within its bound. Up to 32 KiB travel raw unless a payload is forced. */
+ * result within its bound. Where streams gain nothing, values travel
+ * raw unless a payload is forced. */
 
 /* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
  * Buffers: `count` elements each; in place: the contribution is in recvbuf.

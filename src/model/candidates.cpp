@@ -31,7 +31,8 @@ std::vector<Kind> payloads_for(const Question& q) {
   }
   for (const Kind k : {Kind::fused, Kind::homomorphic})
     if (may(k)) kinds.push_back(k);
-  if (!q.code_space && may(Kind::doc)) kinds.push_back(Kind::doc);
+  // Those that round again at every meeting promise less: only where they are asked for.
+  if (!q.code_space && is_forced(q, Kind::doc)) kinds.push_back(Kind::doc);
   if (!q.code_space && is_forced(q, Kind::cprp2p)) kinds.push_back(Kind::cprp2p);
   return kinds;
 }
