@@ -161,7 +161,7 @@ typedef struct stretto_report {
                                        With a statistical scope, the statistical bound */
   double codec_seconds;             /* spent in the codec by this rank */
   double agree_seconds;             /* from the start until the agreement exchange was complete */
-  double seconds;                   /* from the start to completion */
+  double seconds;                   /* from the start to completion (not what ends a trial) */
   double predicted_seconds;         /* what the model expected of the data's way, the agreement not counted; 0: no opinion */
   double expected_ratio;            /* what the choice was made with: that of a sample of the data, or an assumption; 1: raw */
 } stretto_report;
@@ -212,15 +212,15 @@ typedef struct stretto_options {
  * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
 
 /* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, up to
- * twelve blocking calls of a shape (collective, type, count, root, bound, ratio) take turns: the MPI's own, and up to three that
+ * twelve blocking calls of a shape (collective, type, operation, count, root, ratio) take turns: the MPI's own, and up to three that
  * the model likes best. Then the ranks agree on the slowest rank's least time of each, in one small exchange, and the winner stays. All
- * of them keep the bound. Not for exact sums of floating point, whose rounding would depend on the winner; not where
- * schedule, payload or segment are given; not for started forms, which follow what blocking ones found. With trials = 0
+ * of them keep the bound. Not for exact reductions of floating point, whose rounding would depend on the winner, nor for
+ * integer sums with a bound; not where schedule, payload or segment are given; not for started forms. With trials = 0
  * equal calls run alike, and results have the same bits in every run. */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the
- * same); a sum that does not fit its type gives STRETTO_OVERFLOW. Other integers: STRETTO_UNSUPPORTED. NaN and
+ * same); a sum of streams that does not fit its type gives STRETTO_OVERFLOW, a raw one wraps. Other integers: STRETTO_UNSUPPORTED. NaN and
  * infinities travel bit for bit; a sum that meets one is what floating point gives. Collectives that only move data
  * compress once: error <= eps, whatever the scope. */
 

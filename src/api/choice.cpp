@@ -20,6 +20,7 @@ constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 // than `worst_to_try` times as long, at most `most_to_try` with it, each `turns` times.
 constexpr double least_to_try = 40e-6, worst_to_try = 1.5;
 constexpr std::size_t most_to_try = 4, turns = 3;
+constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
@@ -36,12 +37,19 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.schedule == b.schedule;
 }
 
-// Results do not depend on the way beyond what the bound allows, and nothing is forced.
+// Results do not depend on the way beyond what the bound allows, and nothing is forced. Exact reductions of floating point do (rounding,
+// NaN), and integer sums with a bound: only streams tell that one does not fit its type.
 bool may_be_tried(const Call& c, bool compress) noexcept {
   const stretto_options& o = c.settings.options;
-  const bool rounds = reduces(c.collective) && is_floating(c.type) && c.op != STRETTO_MIN && c.op != STRETTO_MAX;
-  return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 &&
-         c.collective != Collective::allreduce_multi && (compress || !rounds);
+  const bool floating = is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
+  const bool depends = reduces(c.collective) && (compress ? !floating && sums : floating);
+  return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && !depends &&
+         c.collective != Collective::allreduce_multi;
+}
+
+const Choice& forced_native() {
+  static const Choice c{.native = true, .schedule = {}};
+  return c;
 }
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t x) noexcept {
@@ -84,8 +92,7 @@ Choice plain(const model::Question& q) {
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(hosts_of(shared_->chooser.topology())) {}
 
-Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vector<Contestant>* contestants) const {
-  contestants->clear();
+Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vector<Choice>* contestants) const {
   const std::lock_guard lock(shared_->mutex);
   std::vector<model::Candidate> all;
   if (mixed) {
@@ -101,19 +108,18 @@ Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vecto
   }
   model::Candidate best;
   if (shared_->chooser.choose(q, &best) != Status::ok) return plain(q);
-  if (!q.native || (best.native && !tries) || shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
+  if (!q.native || (best.native && (!tries || best.seconds < least_to_try))) return choice_of(best);
+  if (shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
   const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
   if (own == all.end()) return choice_of(best);
   if (tries && own->seconds >= least_to_try) {
-    contestants->push_back({choice_of(*own)});
+    contestants->push_back(choice_of(*own));
     for (const model::Candidate& c : all) {  // the cheapest first
       const bool close = !c.native && c.seconds < worst_to_try * own->seconds && contestants->size() < most_to_try;
-      const auto alike = [&](const Contestant& other) {
-        return other.choice.schedule == c.schedule && other.choice.kind == c.payload &&
-               other.choice.raw_inside == c.raw_inside;
+      const auto alike = [&](const Choice& other) {
+        return other.schedule == c.schedule && other.kind == c.payload && other.raw_inside == c.raw_inside;
       };
-      if (close && std::none_of(contestants->begin(), contestants->end(), alike))
-        contestants->push_back({choice_of(c)});
+      if (close && std::none_of(contestants->begin(), contestants->end(), alike)) contestants->push_back(choice_of(c));
     }
     if (contestants->size() == 1) contestants->clear();
   }
@@ -122,7 +128,7 @@ Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vecto
   return choice_of(enough ? best : *own);
 }
 
-Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
+const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
   const stretto_options& o = call.settings.options;
   model::Question q;
   q.collective = schedule_collective(call.collective);
@@ -150,66 +156,75 @@ Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compres
   std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
-  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | static_cast<std::uint64_t>(q.native) << 4 |
-                 static_cast<std::uint64_t>(q.schedule.size()));
-  Entry& e = latest_[h % latest_.size()];
   const bool tries = o.trials && may_be_tried(call, compress);
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{tries} << 6 |
+                 std::uint64_t{mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3);
+  h = mix(h, q.segment ^ q.schedule.size());
+  Entry& e = latest_[h % latest_.size()];
   if (!e.used || e.mixed != mixed || e.tries != tries || !same(e.question, q)) {
-    e.choice = ask(q, mixed, tries, &e.contestants);
-    e.question = std::move(q);
-    e.mixed = mixed;
-    e.tries = tries;
-    e.used = true;
-    e.calls = 0;
-    ++e.generation;
+    Entry fresh;
+    fresh.choice = ask(q, mixed, tries, &fresh.contestants);
+    fresh.question = std::move(q);
+    fresh.mixed = mixed;
+    fresh.tries = tries;
+    fresh.used = true;
+    e = std::move(fresh);
   }
+  e.key = mix(h, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return e;
 }
 
-const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native,
-                              Trial* trial) {
-  static const Choice forced_native{.native = true, .schedule = {}};
-  if (trial) *trial = 0;
-  if (call.settings.schedule == native_name) return forced_native;
-  Entry& e = entry(call, bytes, compress, ratio, native);
-  if (!trial || e.contestants.empty()) return e.choice;
-  *trial = e.generation * latest_.size() + static_cast<std::size_t>(&e - latest_.data());
-  return e.contestants[e.calls % e.contestants.size()].choice;
+const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
+  if (call.settings.schedule == native_name) return forced_native();
+  return entry(call, bytes, compress, ratio, native).choice;
+}
+
+const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, bool native, bool begins,
+                            Trial* trial) {
+  *trial = 0;
+  if (call.settings.schedule == native_name) return forced_native();
+  const Entry& e = entry(call, bytes, compress, ratio, native);
+  if (e.contestants.empty()) return e.choice;
+  auto contest = contests_.find(e.key);
+  if (contest == contests_.end()) {
+    if (contests_.size() == most_contests) return e.choice;
+    *trial = e.key;
+    if (!begins) return e.contestants.front();
+    contest = contests_.emplace(e.key, Contest{e.contestants, std::vector<double>(e.contestants.size()), 0}).first;
+  }
+  const Contest& c = contest->second;
+  if (!c.settled()) *trial = e.key;
+  return c.contestants[c.calls % c.contestants.size()];
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, bool native) {
   if (call.settings.schedule == native_name) return false;
   const Entry& e = entry(call, bytes, true, ratio, native);
   const auto streams = [](const Choice& c) { return !c.native && c.kind != payload::Kind::raw; };
-  return streams(e.choice) || std::any_of(e.contestants.begin(), e.contestants.end(),
-                                          [&](const Contestant& c) { return streams(c.choice); });
+  if (call.nonblocking || e.contestants.empty()) return streams(e.choice);
+  const auto contest = contests_.find(e.key);
+  const std::vector<Choice>& open = contest == contests_.end() ? e.contestants : contest->second.contestants;
+  return std::any_of(open.begin(), open.end(), streams);
 }
 
-Choices::Entry* Choices::of(Trial trial) {
-  Entry& e = latest_[trial % latest_.size()];
-  return e.generation == trial / latest_.size() && !e.contestants.empty() ? &e : nullptr;
+bool Choices::took(Trial trial, double seconds) noexcept {
+  const auto contest = contests_.find(trial);
+  if (contest == contests_.end() || contest->second.settled()) return false;
+  Contest& c = contest->second;
+  double& least = c.seconds[c.calls % c.seconds.size()];
+  least = c.calls < c.seconds.size() ? seconds : std::min(least, seconds);
+  return ++c.calls == turns * c.seconds.size();
 }
 
-bool Choices::took(Trial trial, double seconds) {
-  Entry* e = of(trial);
-  if (!e) return false;
-  Contestant& c = e->contestants[e->calls % e->contestants.size()];
-  c.seconds = e->calls < e->contestants.size() ? seconds : std::min(c.seconds, seconds);
-  return ++e->calls == turns * e->contestants.size();
-}
+std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).seconds; }
 
-std::vector<double> Choices::times(Trial trial) const {
-  std::vector<double> t;
-  for (const Contestant& c : latest_[trial % latest_.size()].contestants) t.push_back(c.seconds);
-  return t;
-}
-
-void Choices::settle(Trial trial, const std::vector<double>& slowest) {
-  Entry* e = of(trial);
-  if (!e || slowest.size() != e->contestants.size()) return;
+void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
+  const auto contest = contests_.find(trial);
+  if (contest == contests_.end() || slowest.size() != contest->second.contestants.size()) return;
+  std::vector<Choice>& all = contest->second.contestants;
   const auto winner = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
-  e->choice = e->contestants[static_cast<std::size_t>(winner)].choice;
-  e->contestants.clear();
+  if (winner != 0) all.front() = std::move(all[static_cast<std::size_t>(winner)]);
+  all.resize(1);
 }
 
 std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/collective.hpp"
@@ -53,11 +54,13 @@ struct SharedChooser {
   model::Chooser chooser;
 };
 
-// A choice that is still open: which call of a trial this is, for Choices::took. 0: it is not open.
+// A blocking call that is one of a trial, for Choices::took. 0: it is none.
 using Trial = std::uint64_t;
 
-// The choices of one rank of a communicator: the latest are at hand without the model. Where the native collective serves and the
-// prediction is not clear, calls of one shape take turns with several choices until the ranks agree on the fastest (stretto.h, Trials).
+// The choices of one rank of a communicator. Predictions are a pure function of the question; the latest are at hand without the
+// model. Where the native collective serves and the prediction is not clear, blocking calls of one shape take turns with several
+// choices until the ranks agree on the fastest (stretto.h, Trials). What a trial has come to changes only where all ranks are at the same
+// call: when a blocking one runs and ends.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -65,44 +68,48 @@ class Choices {
   const schedule::Groups& groups() const noexcept { return groups_; }
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
 
-  // `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams, which shrink the vector by about
-  // `ratio`; `native`: the communicator's own collective serves the call. The result is valid until the next call. Never fails: where
-  // the model has no answer, the collective's default serves.
-  // *trial: not 0 where this call is one of a trial (null: it cannot be one; what is predicted or was found serves).
-  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native,
-                       Trial* trial = nullptr);
+  // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams,
+  // which shrink the vector by about `ratio`; `native`: the communicator's own collective serves the call. The result is valid until
+  // the next call. Never fails: where the model has no answer, the collective's default serves.
+  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
 
-  // Whether a call of this shape may run with streams, now or in a trial.
+  // The same for a blocking call: what a trial has found; or whose turn it is in one, then *trial is not 0; or what is predicted.
+  // `begins`: the call is about to run with it.
+  const Choice& turn(const Call& call, std::size_t bytes, bool compress, double ratio, bool native, bool begins,
+                     Trial* trial);
+
+  // Whether the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, double ratio, bool native);
 
-  // A call of a trial took `seconds` on this rank. True: the trial is over but for the agreement: exchange the maximum over all ranks
-  // of times() and settle() with it.
-  bool took(Trial trial, double seconds);
+  // A call of a trial took `seconds` on this rank (infinity: it failed). True: the trial is over but for the agreement: exchange the
+  // maximum over all ranks of times() and settle() with it.
+  bool took(Trial trial, double seconds) noexcept;
   std::vector<double> times(Trial trial) const;
-  void settle(Trial trial, const std::vector<double>& slowest);
+  void settle(Trial trial, const std::vector<double>& slowest) noexcept;
 
  private:
-  struct Contestant {
-    Choice choice;
-    double seconds = 0;  // the least so far
-  };
   struct Entry {
     model::Question question;
     Choice choice;
-    bool mixed = false;  // raw inside and streams between were asked for
-    bool tries = false;  // trials were allowed
+    std::vector<Choice> contestants;  // empty: nothing to try
+    std::uint64_t key = 0;            // of trials
+    bool mixed = false;               // raw inside and streams between were asked for
+    bool tries = false;               // trials were allowed
     bool used = false;
-    std::uint64_t generation = 0;         // of this place: a trial whose entry was replaced is void
-    std::vector<Contestant> contestants;  // empty: nothing to try, or settled
-    std::size_t calls = 0;                // of the trial so far
   };
-  Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
-  Entry* of(Trial trial);
-  Choice ask(const model::Question& question, bool mixed, bool tries, std::vector<Contestant>* contestants) const;
+  struct Contest {
+    std::vector<Choice> contestants;  // one, when it is settled
+    std::vector<double> seconds;      // the least of each so far
+    std::size_t calls = 0;
+    bool settled() const noexcept { return contestants.size() == 1; }
+  };
+  const Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
+  Choice ask(const model::Question& question, bool mixed, bool tries, std::vector<Choice>* contestants) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
   std::array<Entry, 64> latest_;
+  std::unordered_map<Trial, Contest> contests_;  // never more than most_contests; none is dropped
 };
 
 // Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.

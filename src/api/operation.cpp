@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "api/arguments.hpp"
@@ -185,7 +186,6 @@ Status Operation::begin_native() noexcept {
 // The last call of a trial: the slowest rank's times of what was tried decide, the same on every rank.
 Status Operation::begin_settling() noexcept {
   phase_ = Phase::settling;
-  took_ = seconds();
   try {
     own_times_ = comm_.choices.times(plan_.trial);
     all_times_.assign(own_times_.size(), 0);
@@ -201,7 +201,7 @@ Status Operation::begin_settling() noexcept {
 
 void Operation::end_settling() noexcept {
   comm_.choices.settle(plan_.trial, all_times_);
-  finish(Status::ok);
+  finish_outcome();
 }
 
 void Operation::poll() noexcept {
@@ -212,6 +212,9 @@ void Operation::poll() noexcept {
   } else if (pending_) {
     s = pending_->test(&done);
     if (done) pending_.reset();
+  } else if (phase_ == Phase::draining && comm_.broken) {
+    done = true;
+    s = fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by);
   } else if (phase_ == Phase::draining && comm_.live.front() == this) {
     done = true;
     phase_ = Phase::running;
@@ -221,14 +224,38 @@ void Operation::poll() noexcept {
 }
 
 void Operation::ended(Status s) noexcept {
-  if (s == Status::ok) {
-    step();
+  if (s != Status::ok) {
+    // An exchange is tiny and trusted: when it fails, or a wait was given up, or a native collective failed on this rank, what the others
+    // know is uncertain.
+    const bool uncertain = s == Status::timeout || phase_ != Phase::running || plan_.native;
+    try {
+      message_ = message();
+    } catch (...) {
+      message_.clear();
+    }
+    if (uncertain) comm_.give_up(message_.c_str());
+    if (uncertain || !plan_.trial) {
+      finish(s);
+      return;
+    }
+  }
+  if (phase_ == Phase::running && plan_.trial) {
+    // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
+    took_ = seconds();
+    outcome_ = s;
+    const double counts = s == Status::ok ? took_ - agree_seconds_ : std::numeric_limits<double>::infinity();
+    if (!comm_.choices.took(plan_.trial, counts)) {
+      finish_outcome();
+    } else if (const Status begun = begin_settling(); begun != Status::ok) {
+      ended(begun);
+    }
     return;
   }
-  // An exchange is tiny and trusted: when it fails, or a wait was given up, what the others know is uncertain.
-  const std::string_view why = message();
-  if (s == Status::timeout || phase_ != Phase::running) comm_.give_up(why.data());
-  finish(s);
+  step();
+}
+
+void Operation::finish_outcome() noexcept {
+  finish(outcome_ == Status::ok ? outcome_ : fail(outcome_, std::string_view(message_)));
 }
 
 void Operation::step() noexcept {
@@ -240,12 +267,7 @@ void Operation::step() noexcept {
       else
         phase_ = Phase::agreed;
       return;
-    case Phase::running:
-      if (!plan_.trial || !comm_.choices.took(plan_.trial, seconds() - agree_seconds_))
-        finish(Status::ok);
-      else if (Status s = begin_settling(); s != Status::ok)
-        ended(s);
-      return;
+    case Phase::running: finish(Status::ok); return;
     case Phase::settling: end_settling(); return;
     case Phase::idle:
     case Phase::agreed:

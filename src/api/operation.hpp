@@ -54,6 +54,7 @@ class Operation {
   Status begin_native() noexcept;
   Status begin_settling() noexcept;
   void end_settling() noexcept;
+  void finish_outcome() noexcept;
   void poll() noexcept;           // what this phase waits for
   void step() noexcept;           // the engine request of this phase has ended well
   void ended(Status s) noexcept;  // it has ended
@@ -73,7 +74,8 @@ class Operation {
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
-  double took_ = 0;  // until the data were there, where an exchange followed
+  Status outcome_ = Status::ok;  // of the data, while a trial is settled
+  double took_ = 0;              // until the data were there, where an exchange followed
   Status status_ = Status::ok;
   std::string message_;
 };

@@ -115,8 +115,9 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       }
       p.exchange = p.exchange || p.range || p.sample;
       Trial trial = 0;
-      const bool native_serves_best =
-          comm.choices.choose(call, bytes, streams, p.ratio, serves, call.nonblocking ? nullptr : &trial).native;
+      const Choice& c = call.nonblocking ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
+                                         : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial);
+      const bool native_serves_best = c.native;
       p.native = !p.exchange && native_serves_best && trial == 0;
     } else {
       p.exchange = p.exchange || p.range;
@@ -152,14 +153,16 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       const int hosts = c.raw_inside ? comm.choices.hosts() : 0;
       return Terms{hosts == 1 ? payload::Kind::raw : c.kind, plan->contributions, ranks, hosts};
     };
-    // Blocking calls come in the same order on every rank: only they can be trials.
-    Trial* const trial = call.nonblocking ? nullptr : &plan->trial;
-    Choice choice = comm.choices.choose(call, bytes, streams, plan->ratio, serves, trial);
+    const auto chosen = [&](double ratio) {
+      if (call.nonblocking) return comm.choices.choose(call, bytes, streams, ratio, serves);
+      return comm.choices.turn(call, bytes, streams, ratio, serves, true, &plan->trial);
+    };
+    Choice choice = chosen(plan->ratio);
     Terms terms = terms_of(choice);
     if (Status s = eps_of(call, terms, agreed, &plan->eps); s != Status::ok) return s;
     if (terms.kind != payload::Kind::raw && is_floating(call.type) && plan->eps == 0) {
       streams = false;  // only exact values will do
-      choice = comm.choices.choose(call, bytes, streams, 1, serves, trial);
+      choice = chosen(1);
       terms = terms_of(choice);
     }
     plan->predicted = choice.seconds;

@@ -32,6 +32,7 @@ bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept
   Native* native = comm.carriers.native.get();
   if (!call.prospect.native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
   *ended = run_and_tell(*native, call, comm.size);
+  if (*ended != Status::ok) comm.give_up(message());  // what the others have done is uncertain
   return true;
 }
 

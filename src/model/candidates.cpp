@@ -102,7 +102,9 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
             c.blocks = b;
             c.radix = k;
             option.ways.push_back(c);
-            if (!a.uses_groups || !floors || kind == Kind::raw || q.code_space) continue;
+            // (A broadcast gives all but the root the same bytes: streams everywhere.)
+            const bool moves_one = q.collective == schedule::Collective::broadcast;
+            if (!a.uses_groups || !floors || kind == Kind::raw || q.code_space || moves_one) continue;
             c.raw_inside = true;
             option.ways.push_back(c);
           }
