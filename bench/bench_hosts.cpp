@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/mpi_main.hpp"
 #include "bench/fields.hpp"
 #include "bench/mpi.hpp"
 #include "stack/images.hpp"
@@ -203,17 +204,4 @@ int run(int argc, char** argv, int rank) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  int rank = 0;
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int code = 1;
-  try {
-    code = run(argc, argv, rank);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "bench_hosts: rank {}: {}\n", rank, e.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "bench_hosts", run); }

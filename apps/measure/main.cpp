@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/mpi_main.hpp"
 #include "model/profile.hpp"
 #include "parts.hpp"
 #include "regime.hpp"
@@ -72,12 +73,12 @@ void regime(const char* when, const Job& job) {
   job.report.event({{"event", "regime"}, {"when", when}, {"regime", r.name}, {"round_trip", r.round_trip}});
 }
 
-int measure(int argc, char** argv) {
+int measure(int argc, char** argv, int rank) {
   const double start = now();
   const Ranks ranks(MPI_COMM_WORLD);
   Options options;
   int code = 0;
-  if (!parse(argc, argv, ranks.rank == 0, &options, &code)) return code;
+  if (!parse(argc, argv, rank == 0, &options, &code)) return code;
   if (ranks.size < 2) {
     fmt::print(stderr, "stretto-measure: 1 rank measures no link; start at least 2 (mpirun -n 2)\n");
     return 2;
@@ -103,27 +104,6 @@ int measure(int argc, char** argv) {
   return 0;
 }
 
-std::string host_name() {
-  char name[MPI_MAX_PROCESSOR_NAME] = {};
-  int length = 0;
-  MPI_Get_processor_name(name, &length);
-  return name;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
-  int code = 1;
-  try {
-    code = measure(argc, argv);
-  } catch (const std::exception& e) {
-    // On this rank alone: the others would wait for it.
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fmt::print(stderr, "stretto-measure: rank {} on {}: {}\n", rank, host_name(), e.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "stretto-measure", measure); }

@@ -4,10 +4,9 @@
 
 #include <mpi.h>
 
-#include <exception>
-
 #include <fmt/format.h>
 
+#include "apps/mpi_main.hpp"
 #include "job/images.hpp"
 #include "job/options.hpp"
 #include "job/output.hpp"
@@ -53,18 +52,4 @@ int run(int argc, char** argv, int rank) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  int rank = 0;
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int code = 1;
-  try {
-    code = run(argc, argv, rank);
-  } catch (const std::exception& e) {
-    // On this rank alone: the others would wait for it.
-    fmt::print(stderr, "stacking: rank {}: {}\n", rank, e.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "stacking", run); }

@@ -1,0 +1,32 @@
+// The main function of a program over MPI: what is thrown on one rank is named, and ends the others, which would wait for it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+namespace stretto {
+
+// run(argc, argv, rank) between MPI_Init and MPI_Finalize; its result is the exit status, 1 where MPI does not start.
+template <class Run>
+int mpi_main(int argc, char** argv, const char* program, const Run& run) {
+  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
+  int rank = 0, code = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    code = run(argc, argv, rank);
+  } catch (const std::exception& e) {
+    char host[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    MPI_Get_processor_name(host, &length);
+    fmt::print(stderr, "{}: rank {} on {}: {}\n", program, rank, host, e.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return code;
+}
+
+}  // namespace stretto
