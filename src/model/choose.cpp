@@ -143,7 +143,8 @@ Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) cons
   const bool native = native_may_serve(q);
   double native_seconds = INFINITY;
   std::optional<double> measured;
-  if (native) measured = measured_native(profile, q.collective, topology.ranks(), topology.hosts(), bytes);
+  if (native)
+    measured = measured_native(profile, Provider::mpi, q.collective, topology.ranks(), topology.hosts(), bytes);
   Machine stepless = machine;
   stepless.step = 0;
 

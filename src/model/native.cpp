@@ -4,10 +4,11 @@
 
 namespace stretto::model {
 
-std::optional<double> measured_native(const Profile& profile, schedule::Collective collective, int ranks, int hosts,
-                                      double bytes) noexcept {
+std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
+                                      int ranks, int hosts, double bytes) noexcept {
   for (const Native& native : profile.natives) {
-    if (native.collective != collective || native.ranks != ranks || native.hosts != hosts || native.points.empty())
+    if (native.provider != provider || native.collective != collective || native.ranks != ranks ||
+        native.hosts != hosts || native.points.empty())
       continue;
     const auto& points = native.points;
     if (bytes <= points.front().first) return points.front().second;

@@ -1,4 +1,4 @@
-// What the MPI's own collective takes.
+// What a collective takes that we did not build from a schedule: the MPI's own, or that of a node's shared memory.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace stretto::model {
 
 // From the points of the profile that were measured with as many ranks and hosts, interpolated on logarithmic scales; beyond the
 // ends, in proportion to bytes above and constant below. Nothing where there are none.
-std::optional<double> measured_native(const Profile& profile, schedule::Collective collective, int ranks, int hosts,
-                                      double bytes) noexcept;
+std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
+                                      int ranks, int hosts, double bytes) noexcept;
 
 }  // namespace stretto::model

@@ -31,7 +31,10 @@ struct CodecCost {
   double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
 };
 
-// The MPI's own collective as it was measured: seconds against bytes of the whole vector. That is what one rank holds at its
+// Whose collectives a profile has measured times of: those of the MPI, those of ranks that share a node's memory (src/node).
+enum class Provider : std::uint8_t { mpi, node };
+
+// A collective as it was measured: seconds against bytes of the whole vector. That is what one rank holds at its
 // longest: the operand of allreduce, reduce and broadcast, all blocks of allgather, reduce_scatter, gather and scatter, and of
 // alltoall the blocks that one rank sends (as many bytes as it receives). 0 for a barrier. Questions and rows of stretto-measure
 // count the same way.
@@ -39,6 +42,7 @@ struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
   std::vector<std::pair<double, double>> points;  // bytes, seconds; ascending bytes
+  Provider provider = Provider::mpi;
 };
 
 // Of a device that holds the values, where there is one.

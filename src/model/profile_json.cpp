@@ -92,8 +92,12 @@ std::vector<CodecCost> read_costs(const Node& node) {
   return costs;
 }
 
-Native read_native(const Node& node) {
+// The key of each provider's array: a reader that does not know a provider passes it over.
+constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
+
+Native read_native(const Node& node, Provider provider) {
   Native native;
+  native.provider = provider;
   const std::string name = node.at("collective").text();
   const auto collective = schedule::find_collective(name);
   if (!collective) node.at("collective").wrong(" '" + name + "' is none");
@@ -141,8 +145,9 @@ Profile read(const Node& root) {
     if (codec.has("f32")) p.f32 = read_costs(codec.at("f32"));
     if (codec.has("f64")) p.f64 = read_costs(codec.at("f64"));
   }
-  if (root.has("natives"))
-    for (const Node& n : root.at("natives").items()) p.natives.push_back(read_native(n));
+  for (const auto& [provider, key] : kProviders)
+    if (root.has(key))
+      for (const Node& n : root.at(key).items()) p.natives.push_back(read_native(n, provider));
   if (root.has("device")) {
     p.device.launch = root.at("device").number("launch", 0);
     p.device.staging = root.at("device").number("staging", 0);
@@ -201,10 +206,13 @@ std::string to_json(const Profile& p) {
   root["step"] = p.step;
   root["agreement"] = p.agreement;
   root["codec"] = {{"f32", write_costs(p.f32)}, {"f64", write_costs(p.f64)}};
-  root["natives"] = ordered_json::array();
-  for (const Native& n : p.natives) {
-    root["natives"].push_back(
-        {{"collective", schedule::name(n.collective)}, {"ranks", n.ranks}, {"hosts", n.hosts}, {"points", n.points}});
+  for (const auto& [provider, key] : kProviders) {
+    root[key] = ordered_json::array();
+    for (const Native& n : p.natives) {
+      if (n.provider != provider) continue;
+      root[key].push_back(
+          {{"collective", schedule::name(n.collective)}, {"ranks", n.ranks}, {"hosts", n.hosts}, {"points", n.points}});
+    }
   }
   root["device"] = {{"launch", p.device.launch}, {"staging", p.device.staging}};
   return root.dump(2) + "\n";

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/native.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
@@ -138,6 +139,17 @@ TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
       EXPECT_TRUE(best(chooser, q).native) << schedule::name(a.collective) << " " << bytes;
     }
   }
+}
+
+TEST(Native, IsAskedByProviderRanksAndHosts) {
+  Profile p = profile();
+  p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-6}, {800, 2e-4}}},
+               {Collective::allreduce, 3, 1, {{8, 1e-6}, {800, 1e-4}}, Provider::node}};
+  EXPECT_NEAR(measured_native(p, Provider::mpi, Collective::allreduce, 3, 1, 80).value_or(0), 2e-5, 1e-12);
+  EXPECT_NEAR(measured_native(p, Provider::node, Collective::allreduce, 3, 1, 80).value_or(0), 1e-5, 1e-12);
+  EXPECT_FALSE(measured_native(p, Provider::node, Collective::allreduce, 4, 1, 80));
+  EXPECT_FALSE(measured_native(p, Provider::node, Collective::allreduce, 3, 3, 80));
+  EXPECT_FALSE(measured_native(p, Provider::node, Collective::reduce, 3, 1, 80));
 }
 
 TEST(Choose, ForcedPartsAreKept) {

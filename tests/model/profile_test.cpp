@@ -62,7 +62,8 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.agreement = 4e-6;
   p.f32 = {{2, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}, {8, 2e-7, 5e-11, 6e-11, 7e-11, 8e-11}};
   p.f64 = {{4, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}};
-  p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}}};
+  p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}},
+               {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
   p.device = {5e-6, 4e-11};
   const std::string text = to_json(p);
   Profile q;
@@ -72,6 +73,8 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(q.links[1].size(), 2u);
   EXPECT_EQ(q.natives[0].points, p.natives[0].points);
   EXPECT_EQ(q.natives[0].collective, schedule::Collective::reduce_scatter);
+  EXPECT_EQ(q.natives[1].provider, Provider::node);
+  EXPECT_EQ(q.natives[1].points, p.natives[1].points);
 }
 
 TEST(Profile, WhatIsMissingHasADefaultAndUnknownKeysAreNotes) {
