@@ -32,7 +32,7 @@ Json to_json(const model::Question& q) {
 }
 
 std::string label(const model::Candidate& c) {
-  if (c.native) return "native";
+  if (c.native) return c.provider == model::Provider::node ? "node" : "native";
   std::string text = fmt::format("{} {}", c.schedule, payload::name(c.payload));
   if (c.raw_inside) text += ", raw inside";
   if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);

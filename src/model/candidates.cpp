@@ -64,9 +64,8 @@ std::string no_schedule(schedule::Collective collective, std::string_view name) 
   return fmt::format("{} has no schedule '{}'; it has {}", schedule::name(collective), name, offered);
 }
 
-bool native_may_serve(const Question& q) noexcept {
-  return q.native && !q.code_space && q.schedule.empty() && q.segment == 0 &&
-         (q.payload < 0 || is_forced(q, Kind::raw));
+bool own_may_serve(const Question& q) noexcept {
+  return !q.code_space && q.schedule.empty() && q.segment == 0 && (q.payload < 0 || is_forced(q, Kind::raw));
 }
 
 std::vector<Option> options_for(const Question& q, const topology::Topology& topology, std::string* why) {

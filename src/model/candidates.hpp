@@ -26,7 +26,7 @@ std::vector<Option> options_for(const Question& question, const topology::Topolo
 // "allreduce has no schedule 'x'; it has ring, ...".
 std::string no_schedule(schedule::Collective collective, std::string_view name);
 
-// Whether the MPI's own collective may serve, by what is asked for and forced.
-bool native_may_serve(const Question& question) noexcept;
+// Whether a provider's own collective may serve, by what is asked for and forced.
+bool own_may_serve(const Question& question) noexcept;
 
 }  // namespace stretto::model

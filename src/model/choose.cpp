@@ -65,7 +65,8 @@ Key key_of(const Question& q) {
       q.segment,
       q.element,
       static_cast<std::uint8_t>(q.collective),
-      static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3)),
+      static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
+                                bit(q.node, 4)),
       q.schedule};
 }
 
@@ -140,11 +141,12 @@ Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) cons
   const double grain =
       schedule::reduces(q.collective) || q.collective == schedule::Collective::broadcast ? 1024.0 * q.element : 0;
   // An MPI without a measurement is taken to run the best of our flat schedules on raw values, and to take no time for a step.
-  const bool native = native_may_serve(q);
+  const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
-  std::optional<double> measured;
-  if (native)
-    measured = measured_native(profile, Provider::mpi, q.collective, topology.ranks(), topology.hosts(), bytes);
+  const auto measured_by = [&](Provider provider) {
+    return measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
+  };
+  const std::optional<double> measured = native ? measured_by(Provider::mpi) : std::nullopt;
   Machine stepless = machine;
   stepless.step = 0;
 
@@ -168,11 +170,19 @@ Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) cons
       all->push_back(std::move(c));
     }
   }
-  if (native && (measured || std::isfinite(native_seconds))) {
+  if (measured) native_seconds = *measured;
+  if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;
     c.native = true;
-    c.seconds = measured ? *measured : native_seconds;
+    c.seconds = native_seconds;
     all->push_back(c);
+  }
+  if (native && q.node) {
+    Candidate c;
+    c.native = true;
+    c.provider = Provider::node;
+    c.seconds = measured_by(Provider::node).value_or(native_seconds * unmeasured_node(topology.ranks()));
+    if (std::isfinite(c.seconds)) all->push_back(c);
   }
   if (all->empty()) {
     if (why.empty())

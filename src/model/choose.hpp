@@ -23,6 +23,7 @@ struct Question {
   bool compress = false;      // a bound allows streams
   bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
   bool native = false;        // the MPI's own collective can serve
+  bool node = false;          // so can that of the ranks' shared memory: they are on one host
   double ratio = 1;           // expected of a compressed contribution
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
@@ -30,7 +31,8 @@ struct Question {
 };
 
 struct Candidate {
-  bool native = false;  // the MPI's own; the rest is void then
+  bool native = false;  // the provider's own; the rest but `provider` and `seconds` is void then
+  Provider provider = Provider::mpi;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
   bool raw_inside = false;    // hierarchical: raw in the node, `payload` between

@@ -141,6 +141,33 @@ TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
   }
 }
 
+TEST(Choose, ANodesCollectiveIsTakenWhereItWasMeasuredToBeTheFastest) {
+  Profile p = profile();
+  p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 1e-9}}},
+               {Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 2e-9}}, Provider::node}};
+  Chooser chooser(p, topology::Topology::regular(3, 3));
+  Question q = allreduce(8);
+  q.native = q.node = true;
+  EXPECT_EQ(best(chooser, q).provider, Provider::node);
+  q.bytes = 1 << 20;
+  EXPECT_EQ(best(chooser, q).provider, Provider::mpi);
+  EXPECT_TRUE(best(chooser, q).native);
+  q.native = false;
+  EXPECT_EQ(best(chooser, q).provider, Provider::node);
+  q.schedule = "ring";
+  EXPECT_FALSE(best(chooser, q).native);
+}
+
+TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForFewRanks) {
+  for (const int ranks : {3, 12}) {
+    Chooser chooser(profile(), topology::Topology::regular(ranks, ranks));
+    Question q = allreduce(4096);
+    q.native = q.node = true;
+    EXPECT_TRUE(best(chooser, q).native);
+    EXPECT_EQ(best(chooser, q).provider == Provider::node, ranks <= 8);
+  }
+}
+
 TEST(Native, IsAskedByProviderRanksAndHosts) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-6}, {800, 2e-4}}},
