@@ -59,6 +59,7 @@ void run(Part part, const Job& job) {
     case Part::local: return local(job);
     case Part::engine: return engine(job);
     case Part::native: return native(job);
+    case Part::node: return node(job);
     case Part::device: return device(job);
   }
 }

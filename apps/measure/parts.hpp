@@ -39,6 +39,9 @@ void engine(const Job& job);
 // The MPI's own collectives on all ranks of the job.
 void native(const Job& job);
 
+// The collectives of src/node on all ranks of the job, where these share a host; nothing elsewhere.
+void node(const Job& job);
+
 // Launch of a kernel and staging of values, where there is a GPU.
 void device(const Job& job);
 

@@ -12,6 +12,7 @@ const char* name(Part part) noexcept {
     case Part::local: return "local";
     case Part::engine: return "engine";
     case Part::native: return "native";
+    case Part::node: return "node";
     case Part::device: return "device";
   }
   return "?";

@@ -11,6 +11,7 @@ from stretto.errors import Failure
 
 VERSION = 1
 DISTANCES = ("cache", "socket", "node", "network")
+COLLECTIVES = {"natives": "native", "node": "node"}  # the part of the measurement, by key of the profile
 DUPLEX = 1.5  # both ways at once within this much of one way: full duplex
 
 
@@ -61,9 +62,9 @@ def codec(measurement, kind):
     return [cost for i, cost in enumerate(costs) if i == 0 or cost["ratio"] > costs[i - 1]["ratio"]]
 
 
-def natives(measurement):
+def collectives(measurement, part):
     machine, found = measurement.machine, {}
-    for row in measurement.of("native"):
+    for row in measurement.of(part):
         found.setdefault(row["collective"], []).append([row["bytes"], rounded(row["seconds"])])
     return [{"collective": name, "ranks": machine["ranks"], "hosts": machine["hosts"], "points": sorted(points)}
             for name, points in found.items()]
@@ -102,7 +103,8 @@ def from_measurement(measurement):
     for key in ("step", "agreement"):
         profile[key] = rounded(measurement.of("engine", operation=key)[0]["seconds"])
     profile["codec"] = {kind: codec(measurement, kind) for kind in ("f32", "f64")}
-    profile["natives"] = natives(measurement)
+    for key, part in COLLECTIVES.items():
+        profile[key] = collectives(measurement, part)
     for row in measurement.of("device"):
         if "launch" in row and "to_device" in row:
             profile["device"] = {"launch": rounded(row["launch"]), "staging": rounded((row["to_device"] + row["to_host"]) / 2)}
@@ -111,13 +113,14 @@ def from_measurement(measurement):
 
 
 def merge(old, new):
-    """`new`, with what only `old` knows: links of other distances, the MPI's collectives on other numbers of ranks or hosts."""
+    """`new`, with what only `old` knows: links of other distances, collectives on other numbers of ranks or hosts."""
     merged = dict(new)
     merged["links"] = {name: new["links"].get(name) or old.get("links", {}).get(name) for name in DISTANCES
                        if name in new["links"] or name in old.get("links", {})}
-    known = {(entry["collective"], entry["ranks"], entry["hosts"]) for entry in new["natives"]}
-    merged["natives"] = new["natives"] + [entry for entry in old.get("natives", [])
-                                          if (entry["collective"], entry["ranks"], entry["hosts"]) not in known]
+    for key in COLLECTIVES:
+        known = {(entry["collective"], entry["ranks"], entry["hosts"]) for entry in new[key]}
+        merged[key] = new[key] + [entry for entry in old.get(key, [])
+                                  if (entry["collective"], entry["ranks"], entry["hosts"]) not in known]
     for key in ("device", "nics"):
         if key in old and key not in new:
             merged[key] = old[key]

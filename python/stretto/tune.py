@@ -8,7 +8,8 @@ from rich.table import Table
 from stretto import measuring, profile, units
 from stretto.errors import Failure
 
-PARTS = ["links", "codec", "local", "engine", "native", "device"]
+COLLECTIVES = {"natives": "The MPI's own collectives", "node": "Collectives in a node's memory"}  # by key of the profile
+PARTS = ["links", "codec", "local", "engine", "native", "node", "device"]
 
 
 def measure(console, mpirun=None, hosts=None, ranks=None, quick=False):
@@ -33,7 +34,7 @@ def show(console, measurement, made, path):
     console.print(f"[bold]{measurement.machine['host']}[/]: {measurement.where()}, {made['cores']} cores a host; "
                   f"measured in {measurement.seconds:.0f} s", highlight=False)
     for table in (regime_table(measurement), links_table(made), codec_table(made), costs_table(made, measurement),
-                  natives_table(made)):
+                  *(collectives_table(made, key, whose) for key, whose in COLLECTIVES.items() if made[key])):
         console.print(table)
     console.print(f"written to {path}", highlight=False, soft_wrap=True)
 
@@ -90,12 +91,12 @@ def costs_table(made, measurement):
     return table
 
 
-def natives_table(made):
+def collectives_table(made, key, whose):
     """Of the run just made: seconds, at some of the sizes."""
-    mine = [entry for entry in made["natives"] if (entry["ranks"], entry["hosts"]) == (made["ranks"], made["hosts"])]
+    mine = [entry for entry in made[key] if (entry["ranks"], entry["hosts"]) == (made["ranks"], made["hosts"])]
     sizes = sorted({n for entry in mine for n, _ in entry["points"] if n > 0})
     wanted = sizes[:: max(1, len(sizes) // 6)]
-    table = new_table(f"The MPI's own collectives on {made['ranks']} ranks, whole vector", "collective", *map(units.size, wanted))
+    table = new_table(f"{whose} on {made['ranks']} ranks, whole vector", "collective", *map(units.size, wanted))
     for entry in mine:
         at = dict(map(tuple, entry["points"]))
         figures = [at.get(n) for n in wanted] if set(at) != {0} else [at[0]]

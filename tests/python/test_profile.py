@@ -33,6 +33,7 @@ def test_the_other_figures_are_taken_over(made):
     assert made["gamma"] == pytest.approx(4e-5 / (1 << 18), rel=1e-3)
     assert (made["step"], made["agreement"], made["full_duplex"], made["nics"]) == (5e-7, 3e-6, True, 1)
     assert made["natives"][0] == {"collective": "allreduce", "ranks": 4, "hosts": 2, "points": [[8, 1.008e-6], [1024, 2.024e-6]]}
+    assert made["node"] == []
     assert "near, then far" in made["source"]
     assert "device" not in made
 

@@ -24,11 +24,12 @@ def test_tune_writes_the_profile_of_this_host(stretto, ranks):
     assert {cost for kind in written["codec"].values() for cost in kind[0]} == {"ratio", "call", "compress", "decompress", "add",
                                                                                 "fused"}
     assert all(span["alpha"] + span["beta"] > 0 for spans in written["links"].values() for span in spans)
+    assert {entry["collective"] for entry in written["node"]} == {entry["collective"] for entry in written["natives"]}
     assert {entry["collective"] for entry in written["natives"]} >= {"allreduce", "broadcast", "barrier"}
     # The library's parser reads every figure back as it was written; the commands take this profile without being told.
     read = json.loads(stretto.succeeds("profiles", path, "--json"))
-    assert {key: read[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives")} == {
-        key: written[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives")}
+    assert {key: read[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives", "node")} == {
+        key: written[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives", "node")}
     for entry in written["natives"]:
         size, seconds = entry["points"][-1]
         answer = json.loads(stretto.succeeds("explain", entry["collective"], "-n", ranks, "--per-node", ranks, "--bytes", size, "--json"))

@@ -1,0 +1,119 @@
+#include "collectives.hpp"
+
+#include <algorithm>
+
+#include "schedule/names.hpp"
+#include "schedule/schedule.hpp"
+
+namespace stretto::measure {
+namespace {
+
+using schedule::Collective;
+
+constexpr Collective kCollectives[] = {Collective::allreduce, Collective::broadcast,      Collective::reduce,
+                                       Collective::allgather, Collective::reduce_scatter, Collective::gather,
+                                       Collective::scatter,   Collective::alltoall,       Collective::barrier};
+
+bool is_cut(Collective c) noexcept {
+  return c != Collective::allreduce && c != Collective::broadcast && c != Collective::reduce &&
+         c != Collective::barrier;
+}
+
+struct Vectors {
+  std::vector<float> in, out;
+  float value = 0;
+
+  Vectors(int ranks, std::size_t largest)
+      : in(largest / sizeof(float) + static_cast<std::size_t>(ranks)), out(in.size()) {}
+  void rewrite(std::size_t bytes) {
+    value += 1;
+    std::fill_n(in.begin(), bytes / sizeof(float), value);
+  }
+};
+
+// Calls one after the other in samples of `batch`, inputs rewritten before each, the root going round as in IMB so that no rank
+// runs ahead of the others; a sample starts at a barrier. Of each sample the slowest rank's time a call, less that of rewriting;
+// of those the median.
+class Series {
+ public:
+  Series(const Ranks& ranks, Vectors& vectors, Provider& provider, Collective collective, std::size_t bytes)
+      : ranks_(ranks), vectors_(vectors), provider_(provider), collective_(collective), bytes_(bytes) {}
+
+  Timing time(const Budget& budget) {
+    batch_seconds(2);  // not counted
+    const double each = agreed(batch_seconds(2) / 2);
+    const int batch = static_cast<int>(std::clamp(kSample / each, 1.0, 64.0));
+    const int count = budget.samples(each * batch);
+    const double rewriting = rewrite_seconds() + clock_cost() / batch;
+    std::vector<double> samples;
+    for (int i = 0; i < count; ++i) samples.push_back(std::max(0.0, batch_seconds(batch) / batch - rewriting));
+    MPI_Allreduce(MPI_IN_PLACE, samples.data(), count, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    return summary(samples);
+  }
+
+ private:
+  static constexpr double kSample = 100e-6;  // least seconds of a sample: what leaving the barrier takes shows no more
+
+  double batch_seconds(int calls) {
+    MPI_Barrier(ranks_.comm);
+    const double start = now();
+    for (int i = 0; i < calls; ++i) {
+      vectors_.rewrite(bytes_);
+      const std::size_t whole = bytes_ / sizeof(float);
+      provider_.run(collective_, vectors_.in.data(), vectors_.out.data(), whole,
+                    whole / static_cast<std::size_t>(ranks_.size), i % ranks_.size);
+    }
+    return now() - start;
+  }
+
+  double rewrite_seconds() {
+    return sample({1e-3, 3, 50}, [&] { vectors_.rewrite(bytes_); }).least;
+  }
+
+  double agreed(double seconds) const {
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    return std::max(seconds, 1e-9);
+  }
+
+  const Ranks& ranks_;
+  Vectors& vectors_;
+  Provider& provider_;
+  Collective collective_;
+  std::size_t bytes_;
+};
+
+std::vector<std::size_t> sizes(Collective collective, bool quick) {
+  if (collective == Collective::barrier) return {0};
+  std::vector<std::size_t> all;
+  for (std::size_t n = 8; n <= (std::size_t{16} << 20); n *= quick ? 16 : 4) all.push_back(n);
+  if (all.back() != std::size_t{16} << 20) all.push_back(std::size_t{16} << 20);
+  return all;
+}
+
+}  // namespace
+
+void collectives(const Job& job, Part part, Provider& provider) {
+  const Ranks& ranks = job.ranks;
+  int steps = 0;
+  for (const Collective c : kCollectives) steps += static_cast<int>(sizes(c, job.quick).size());
+  job.report.begin(part, steps);
+  const std::size_t least = static_cast<std::size_t>(ranks.size) * sizeof(float);  // one value a block
+  Vectors vectors(ranks.size, std::size_t{16} << 20);
+  for (const Collective collective : kCollectives) {
+    for (const std::size_t bytes : sizes(collective, job.quick)) {
+      if (!is_cut(collective) || bytes >= least) {
+        // Blocks are even: what a cut vector has beyond them does not travel, and is not counted.
+        const std::size_t whole = is_cut(collective) ? bytes / least * least : bytes;
+        const Timing t = Series(ranks, vectors, provider, collective, whole).time({job.seconds(0.06), 4, 500});
+        job.report.row({{"collective", schedule::name(collective)},
+                        {"bytes", whole},
+                        {"seconds", t.median},
+                        {"least", t.least},
+                        {"samples", t.samples}});
+      }
+      job.report.step();
+    }
+  }
+}
+
+}  // namespace stretto::measure

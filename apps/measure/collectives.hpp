@@ -1,0 +1,22 @@
+// Collectives that a profile holds times of as they are, whoever provides them.
+#pragma once
+
+#include <cstddef>
+
+#include "parts.hpp"
+#include "schedule/schedule.hpp"
+
+namespace stretto::measure {
+
+// Somebody's collectives over vectors of floats: `whole` floats of operand, or `block` floats of each block. Throws where one fails.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual void run(schedule::Collective collective, const float* in, float* out, std::size_t whole, std::size_t block,
+                   int root) = 0;
+};
+
+// Collective. A row for each collective and size, with bytes as model::Native counts them.
+void collectives(const Job& job, Part part, Provider& provider);
+
+}  // namespace stretto::measure
