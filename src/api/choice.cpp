@@ -235,7 +235,10 @@ std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const 
 
 void Ratios::remember(const Call& call, std::size_t bytes, double ratio) noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  entries_[key % entries_.size()] = {key, ratio};
+  Entry& e = entries_[key % entries_.size()];
+  if (e.key == key && e.ratio == ratio) return;
+  e = {key, ratio};
+  ++changes_;
 }
 
 }  // namespace stretto::api

@@ -21,9 +21,6 @@
 
 namespace stretto::api {
 
-// The name that stands for the communicator's own collective where a schedule is forced or reported.
-inline constexpr const char* native_name = "native";
-
 // Names of schedules as small numbers for the agreement: 0 is "chosen", -1 a name that is none.
 int schedule_index(const char* name) noexcept;
 const char* schedule_name(int index) noexcept;
@@ -119,12 +116,16 @@ class Ratios {
   std::optional<double> recall(const Call& call, std::size_t bytes) const noexcept;
   void remember(const Call& call, std::size_t bytes, double ratio) noexcept;
 
+  // Grows whenever something else is remembered.
+  std::uint64_t changes() const noexcept { return changes_; }
+
  private:
   struct Entry {
     std::uint64_t key = 0;
     double ratio = 0;
   };
   std::array<Entry, 64> entries_;
+  std::uint64_t changes_ = 0;
 };
 
 // Schedules already built by a communicator.

@@ -47,12 +47,6 @@ schedule::Collective schedule_collective(Collective c) noexcept {
   return S::barrier;
 }
 
-bool reduces(Collective c) noexcept {
-  const auto s = schedule_collective(c);
-  return s == schedule::Collective::allreduce || s == schedule::Collective::reduce ||
-         s == schedule::Collective::reduce_scatter;
-}
-
 bool rooted(Collective c) noexcept {
   return c == Collective::reduce || c == Collective::bcast || c == Collective::scatter || c == Collective::scatterv ||
          c == Collective::gather || c == Collective::gatherv;

@@ -13,6 +13,8 @@
 
 namespace stretto::api {
 
+class Native;
+
 // The functions of the API; ranks that call different ones are told so.
 enum class Collective : std::uint8_t {
   allreduce,
@@ -33,7 +35,25 @@ enum class Collective : std::uint8_t {
 
 const char* collective_name(Collective c) noexcept;
 schedule::Collective schedule_collective(Collective c) noexcept;
-bool reduces(Collective c) noexcept;
+constexpr bool reduces(Collective c) noexcept {
+  switch (c) {
+    case Collective::allreduce:
+    case Collective::allreduce_multi:
+    case Collective::reduce:
+    case Collective::reduce_scatter_block:
+    case Collective::reduce_scatter: return true;
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::bcast:
+    case Collective::scatter:
+    case Collective::scatterv:
+    case Collective::gather:
+    case Collective::gatherv:
+    case Collective::alltoall:
+    case Collective::barrier: return false;
+  }
+  return false;
+}
 bool rooted(Collective c) noexcept;
 
 // Whether a rank other than the root needs counts that only the root and the owner of each block know.
@@ -50,11 +70,11 @@ inline double timeout_of(const stretto_options& o) noexcept { return o.timeout =
 
 // What follows from a call alone, the same on every rank, before they have exchanged anything.
 struct Prospect {
-  bool exchange = true;  // something must be agreed on
-  bool range = false;    // the range of the values is wanted for a bound
-  bool sample = false;   // how well the values compress is wanted for the choice
-  bool native = false;   // nothing of that, and the communicator's own collective serves best
-  double ratio = 1;      // what to choose with when no rank takes a sample
+  bool exchange = true;        // something must be agreed on
+  bool range = false;          // the range of the values is wanted for a bound
+  bool sample = false;         // how well the values compress is wanted for the choice
+  Native* straight = nullptr;  // nothing of that, and this native collective serves best
+  double ratio = 1;            // what to choose with when no rank takes a sample
 };
 
 struct Call {
@@ -73,6 +93,17 @@ struct Call {
   Prospect prospect;
   Settings settings;
 };
+
+// What decides how a call without arrays of counts and inputs runs, but for its buffers and options.
+struct Shape {
+  Collective collective{};
+  stretto_type type = STRETTO_U8;
+  stretto_op op = STRETTO_SUM;
+  int root = 0;
+  std::size_t count = 0;
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+inline Shape shape_of(const Call& c) noexcept { return {c.collective, c.type, c.op, c.root, c.count}; }
 
 // Contributions must be combined in the order of the ranks.
 bool needs_order(const Call& call) noexcept;

@@ -10,9 +10,46 @@
 using namespace stretto;
 using api::Call;
 using api::Collective;
+using api::Shape;
 using api::to_c;
 
 namespace {
+
+// A call without arrays, which is all there is to most collectives.
+struct Plain {
+  Shape shape;
+  const void* send = nullptr;
+  void* recv = nullptr;
+
+  Status operator()(Call& c, int, int) const noexcept {
+    c.collective = shape.collective;
+    c.send = send;
+    c.recv = recv;
+    c.count = shape.count;
+    c.type = shape.type;
+    c.op = shape.op;
+    c.root = shape.root;
+    return Status::ok;
+  }
+};
+
+Plain plain(Collective what, const void* send, void* recv, std::size_t count, stretto_type type, stretto_op op,
+            int root = 0) noexcept {
+  return {{what, type, op, root, count}, send, recv};
+}
+
+Plain moving(Collective what, const void* send, void* recv, std::size_t count, stretto_type type,
+             int root = 0) noexcept {
+  return plain(what, send, recv, count, type, STRETTO_SUM, root);
+}
+
+// The one buffer is what root gives and the others get.
+Plain broadcasting(stretto_comm comm, void* buffer, std::size_t count, stretto_type type, int root) noexcept {
+  const bool gives = comm && comm->rank == root;
+  return moving(Collective::bcast, gives ? buffer : nullptr, gives ? nullptr : buffer, count, type, root);
+}
+
+Plain barrier() noexcept { return moving(Collective::barrier, nullptr, nullptr, 0, STRETTO_U8); }
 
 // Reads and checks options and arguments into `call`; whatever fails is what this rank brings to the agreement.
 template <class Build>
@@ -46,6 +83,12 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const Buil
   return to_c(operation.wait());
 }
 
+stretto_status run(stretto_comm comm, const stretto_options* options, const Plain& call) noexcept {
+  Status s = Status::ok;
+  if (comm && comm->straight.again(*comm, call.shape, call.send, call.recv, options, &s)) return to_c(s);
+  return run<Plain>(comm, options, call);
+}
+
 template <class Build>
 stretto_status start(stretto_comm comm, const stretto_options* options, stretto_request* request,
                      const Build& build) noexcept {
@@ -70,24 +113,6 @@ Status copy_counts(Call& c, const std::size_t* counts, const std::size_t* displs
   c.counts.assign(counts, counts + ranks);
   if (displs) c.displs.assign(displs, displs + ranks);
   return Status::ok;
-}
-
-auto vector_call(Collective what, const void* send, void* recv, std::size_t count, stretto_type type, stretto_op op,
-                 int root) {
-  return [=](Call& c, int, int) {
-    c.collective = what;
-    c.send = send;
-    c.recv = recv;
-    c.count = count;
-    c.type = type;
-    c.op = op;
-    c.root = root;
-    return Status::ok;
-  };
-}
-
-auto moving(Collective what, const void* send, void* recv, std::size_t count, stretto_type type, int root = 0) {
-  return vector_call(what, send, recv, count, type, STRETTO_SUM, root);
 }
 
 auto multi(const void* const* contributions, int k, void* recv, std::size_t count, stretto_type type, stretto_op op) {
@@ -133,37 +158,18 @@ auto with_root_counts(Collective what, const void* send, void* recv, std::size_t
   };
 }
 
-auto broadcasting(void* buffer, std::size_t count, stretto_type type, int root) {
-  return [=](Call& c, int rank, int) {
-    c.collective = Collective::bcast;
-    c.send = rank == root ? buffer : nullptr;
-    c.recv = rank == root ? nullptr : buffer;
-    c.count = count;
-    c.type = type;
-    c.root = root;
-    return Status::ok;
-  };
-}
-
-auto barrier() {
-  return [](Call& c, int, int) {
-    c.collective = Collective::barrier;
-    return Status::ok;
-  };
-}
-
 }  // namespace
 
 extern "C" {
 
 stretto_status stretto_allreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                                  stretto_comm comm, const stretto_options* options) {
-  return run(comm, options, vector_call(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+  return run(comm, options, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
 }
 
 stretto_status stretto_iallreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, vector_call(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+  return start(comm, options, request, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
 }
 
 stretto_status stretto_allreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
@@ -180,24 +186,23 @@ stretto_status stretto_iallreduce_multi(const void* const* contributions, int k,
 
 stretto_status stretto_reduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                               int root, stretto_comm comm, const stretto_options* options) {
-  return run(comm, options, vector_call(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+  return run(comm, options, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
 }
 
 stretto_status stretto_ireduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                                int root, stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, vector_call(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+  return start(comm, options, request, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
 }
 
 stretto_status stretto_reduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                             stretto_op op, stretto_comm comm, const stretto_options* options) {
-  return run(comm, options, vector_call(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+  return run(comm, options, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
 }
 
 stretto_status stretto_ireduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_op op, stretto_comm comm, const stretto_options* options,
                                              stretto_request* request) {
-  return start(comm, options, request,
-               vector_call(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+  return start(comm, options, request, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
 }
 
 stretto_status stretto_reduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
@@ -236,12 +241,12 @@ stretto_status stretto_iallgatherv(const void* sendbuf, void* recvbuf, const siz
 
 stretto_status stretto_bcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                              const stretto_options* options) {
-  return run(comm, options, broadcasting(buffer, count, type, root));
+  return run(comm, options, broadcasting(comm, buffer, count, type, root));
 }
 
 stretto_status stretto_ibcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                               const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, broadcasting(buffer, count, type, root));
+  return start(comm, options, request, broadcasting(comm, buffer, count, type, root));
 }
 
 stretto_status stretto_scatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,

@@ -11,6 +11,7 @@
 
 #include "api/choice.hpp"
 #include "api/native.hpp"
+#include "api/straight.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 #include "engine/engine.hpp"
@@ -46,6 +47,7 @@ struct stretto_comm_s {
   stretto::api::Choices choices;
   stretto::api::Ratios ratios;
   stretto::api::Schedules schedules;
+  stretto::api::Straight straight;
   int rank = 0, size = 1;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   int requests = 0;                            // not yet freed

@@ -56,6 +56,17 @@ MPI_Op mpi_op(stretto_op op) noexcept {
   return MPI_OP_NULL;
 }
 
+struct Arguments {
+  Collective collective{};
+  const void* send = nullptr;
+  void* recv = nullptr;
+  int count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  int root = 0;
+  const int *counts = nullptr, *displs = nullptr;
+};
+
 // What MPI wants as arrays of int. Displacements that no int holds are this rank's own matter: its blocks then lie end to end
 // in `staging` while the collective lasts.
 struct Vectors {
@@ -65,21 +76,14 @@ struct Vectors {
 
 // A call as MPI takes it. Owns what must live while it runs.
 struct Prepared {
-  Collective collective{};
-  const void* send = nullptr;
-  void* recv = nullptr;
-  int count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Op op = MPI_OP_NULL;
-  int root = 0;
+  Shape shape;
+  void* recv = nullptr;  // the caller's
+  Arguments arguments;
   Vectors vectors;
-  // At the end: blocks that were staged go to their places, and a sum becomes a mean.
+  // At the end blocks that were staged go to their places.
   std::vector<std::size_t> scattered;  // displacements of the blocks in recv; empty: nothing was staged
   std::size_t element = 1;
   void* unstaged = nullptr;
-  void* divided = nullptr;
-  std::size_t divided_count = 0;
-  stretto_type divided_type = STRETTO_F32;
 };
 
 void move_blocks(std::byte* staged, std::byte* apart, const Prepared& p, bool gather) noexcept {
@@ -105,6 +109,8 @@ class MpiNative final : public Native {
   MpiNative(const MpiNative&) = delete;
   MpiNative& operator=(const MpiNative&) = delete;
 
+  const char* name() const noexcept override { return native_name; }
+
   bool serves(const Call& c) const noexcept override {
     if (c.collective == Collective::barrier) return true;
     if (c.collective == Collective::allreduce_multi) return false;
@@ -126,17 +132,22 @@ class MpiNative final : public Native {
     try {
       Prepared p;
       prepare(c, &p);
-      return ended(invoke(p, nullptr), p);
+      return ended(invoke(p.arguments, nullptr), p);
     } catch (...) {
       return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
     }
+  }
+
+  Status run_plain(const Shape& shape, const void* send, void* recv) noexcept override {
+    const int code = invoke(arguments_of(shape, send, recv), nullptr);
+    return code == MPI_SUCCESS ? average(shape, recv) : status_of(code);
   }
 
   Status start(const Call& c, std::unique_ptr<Pending>* pending) noexcept override {
     try {
       auto made = std::make_unique<MpiPending>(*this);
       prepare(c, &made->prepared);
-      const Status s = status_of(invoke(made->prepared, &made->request));
+      const Status s = status_of(invoke(made->prepared.arguments, &made->request));
       if (s == Status::ok) *pending = std::move(made);
       return s;
     } catch (...) {
@@ -197,28 +208,33 @@ class MpiNative final : public Native {
     return false;
   }
 
+  Arguments arguments_of(const Shape& s, const void* send, void* recv) const noexcept {
+    Arguments a;
+    a.collective = s.collective;
+    if (s.collective == Collective::barrier) return a;
+    const bool gives = s.collective == Collective::bcast && rank_ == s.root;
+    a.send = send == STRETTO_IN_PLACE ? MPI_IN_PLACE : send;
+    a.recv = gives ? const_cast<void*>(send) : recv == STRETTO_IN_PLACE ? MPI_IN_PLACE : recv;
+    a.count = to_int(s.count);
+    a.type = mpi_type(s.type);
+    a.root = s.root;
+    if (reduces(s.collective)) a.op = mpi_op(s.op);
+    return a;
+  }
+
   void prepare(const Call& c, Prepared* p) const {
-    p->collective = c.collective;
-    if (c.collective == Collective::barrier) return;
-    const bool bcast = c.collective == Collective::bcast;
-    p->send = c.send == STRETTO_IN_PLACE ? MPI_IN_PLACE : c.send;
-    p->recv = bcast && rank_ == c.root ? const_cast<void*>(c.send) : c.recv == STRETTO_IN_PLACE ? MPI_IN_PLACE : c.recv;
-    p->count = to_int(c.count);
-    p->type = mpi_type(c.type);
-    p->root = c.root;
-    if (reduces(c.collective)) p->op = mpi_op(c.op);
+    p->shape = shape_of(c);
+    p->recv = c.recv;
+    p->arguments = arguments_of(p->shape, c.send, c.recv);
     if (by_counts(c)) prepare_vectors(c, p);
-    if (c.op == STRETTO_MEAN && reduces(c.collective) && (c.collective != Collective::reduce || rank_ == c.root)) {
-      p->divided = c.recv;
-      p->divided_count = c.count;
-      p->divided_type = c.type;
-    }
   }
 
   void prepare_vectors(const Call& c, Prepared* p) const {
     Vectors& v = p->vectors;
     v.counts.resize(c.counts.size());
     v.displs.resize(c.counts.size());
+    p->arguments.counts = v.counts.data();
+    p->arguments.displs = v.displs.data();
     std::transform(c.counts.begin(), c.counts.end(), v.counts.begin(), to_int);
     if (c.displs.empty() || std::all_of(c.displs.begin(), c.displs.end(), fits)) {
       if (c.displs.empty())
@@ -235,34 +251,34 @@ class MpiNative final : public Native {
     auto* staged = v.staging.data();
     if (c.collective == Collective::scatterv) {
       move_blocks(staged, static_cast<std::byte*>(const_cast<void*>(c.send)), *p, true);
-      p->send = staged;
+      p->arguments.send = staged;
     } else {
       // In place, this rank's block is among those that are staged.
       if (c.send == STRETTO_IN_PLACE) move_blocks(staged, static_cast<std::byte*>(c.recv), *p, true);
       p->unstaged = c.recv;
-      p->recv = staged;
+      p->arguments.recv = staged;
     }
   }
 
   // Blocking when `request` is null.
-  int invoke(const Prepared& p, MPI_Request* request) const noexcept {
-    const void* s = p.send;
-    void* r = p.recv;
-    const int n = p.count, root = p.root;
-    const int *counts = p.vectors.counts.data(), *displs = p.vectors.displs.data();
-    MPI_Datatype t = p.type;
-    switch (p.collective) {
+  int invoke(const Arguments& a, MPI_Request* request) const noexcept {
+    const void* s = a.send;
+    void* r = a.recv;
+    const int n = a.count, root = a.root;
+    const int *counts = a.counts, *displs = a.displs;
+    MPI_Datatype t = a.type;
+    switch (a.collective) {
       case Collective::allreduce:
-        return request ? MPI_Iallreduce(s, r, n, t, p.op, comm_, request) : MPI_Allreduce(s, r, n, t, p.op, comm_);
+        return request ? MPI_Iallreduce(s, r, n, t, a.op, comm_, request) : MPI_Allreduce(s, r, n, t, a.op, comm_);
       case Collective::reduce:
-        return request ? MPI_Ireduce(s, r, n, t, p.op, root, comm_, request)
-                       : MPI_Reduce(s, r, n, t, p.op, root, comm_);
+        return request ? MPI_Ireduce(s, r, n, t, a.op, root, comm_, request)
+                       : MPI_Reduce(s, r, n, t, a.op, root, comm_);
       case Collective::reduce_scatter_block:
-        return request ? MPI_Ireduce_scatter_block(s, r, n, t, p.op, comm_, request)
-                       : MPI_Reduce_scatter_block(s, r, n, t, p.op, comm_);
+        return request ? MPI_Ireduce_scatter_block(s, r, n, t, a.op, comm_, request)
+                       : MPI_Reduce_scatter_block(s, r, n, t, a.op, comm_);
       case Collective::reduce_scatter:
-        return request ? MPI_Ireduce_scatter(s, r, counts, t, p.op, comm_, request)
-                       : MPI_Reduce_scatter(s, r, counts, t, p.op, comm_);
+        return request ? MPI_Ireduce_scatter(s, r, counts, t, a.op, comm_, request)
+                       : MPI_Reduce_scatter(s, r, counts, t, a.op, comm_);
       case Collective::allgather:
         return request ? MPI_Iallgather(s, n, t, r, n, t, comm_, request) : MPI_Allgather(s, n, t, r, n, t, comm_);
       case Collective::allgatherv:
@@ -293,9 +309,14 @@ class MpiNative final : public Native {
   Status ended(int code, Prepared& p) const noexcept {
     if (const Status s = status_of(code); s != Status::ok) return s;
     if (p.unstaged) move_blocks(p.vectors.staging.data(), static_cast<std::byte*>(p.unstaged), p, false);
-    if (!p.divided) return Status::ok;
-    return payload::divide_values(payload_type(p.divided_type), p.divided, p.divided_count,
-                                  static_cast<std::uint32_t>(size_));
+    return average(p.shape, p.recv);
+  }
+
+  // A sum becomes a mean, where there is one.
+  Status average(const Shape& s, void* recv) const noexcept {
+    if (s.op != STRETTO_MEAN || !reduces(s.collective)) return Status::ok;
+    if (s.collective == Collective::reduce && rank_ != s.root) return Status::ok;
+    return payload::divide_values(payload_type(s.type), recv, s.count, static_cast<std::uint32_t>(size_));
   }
 
   MPI_Comm comm_;

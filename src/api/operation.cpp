@@ -177,7 +177,7 @@ void Operation::advance(bool may_start_data) noexcept {
 // Blocking forms meet blocking ones only, on every rank, so this one may not turn into a request that goes along with others:
 // it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
 Status Operation::begin_native() noexcept {
-  if (call_.nonblocking) return comm_.carriers.native->start(call_, &pending_);
+  if (call_.nonblocking) return plan_.native->start(call_, &pending_);
   phase_ = Phase::draining;
   poll();
   return Status::ok;
@@ -218,7 +218,7 @@ void Operation::poll() noexcept {
   } else if (phase_ == Phase::draining && comm_.live.front() == this) {
     done = true;
     phase_ = Phase::running;
-    s = comm_.carriers.native->run(call_);
+    s = plan_.native->run(call_);
   }
   if (done) ended(s);
 }
@@ -329,7 +329,9 @@ void Operation::report() noexcept {
   stretto_report r = STRETTO_REPORT_INIT;
   const bool once =
       !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW && plan_.payload != STRETTO_PAYLOAD_CPRP2P;
-  set_name(r.algorithm, plan_.native ? native_name : ran_.algorithm.empty() ? "agreement" : ran_.algorithm.c_str());
+  set_name(r.algorithm, plan_.native             ? plan_.native->name()
+                        : ran_.algorithm.empty() ? "agreement"
+                                                 : ran_.algorithm.c_str());
   set_name(r.payload, once ? "compress_once" : payload_name(plan_.payload));
   r.contributions = plan_.contributions;
   r.raw_bytes = ran_.raw_bytes;

@@ -92,14 +92,15 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   const stretto_options& o = call.settings.options;
   const bool by_root = counts_at_root(call.collective);
   Prospect p;
-  p.exchange = o.check || by_root || call.collective == Collective::allreduce_multi;
+  // One rank agrees with itself.
+  p.exchange = (o.check && comm.size > 1) || by_root || call.collective == Collective::allreduce_multi;
   const bool streams = may_compress(call);
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   p.ratio = streams ? usual_ratio : 1;
   p.range = streams && relative;
   try {
     if (!by_root && fit_to_choose(call, comm.size)) {
-      const Native* native = comm.carriers.native.get();
+      Native* native = comm.carriers.native.get();
       const bool serves = native && native->serves(call);
       const std::size_t bytes = vector_bytes(call, comm.size);
       const auto may_stream = [&](double ratio) { return comm.choices.may_stream(call, bytes, ratio, serves); };
@@ -117,8 +118,7 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       Trial trial = 0;
       const Choice& c = call.nonblocking ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
                                          : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial);
-      const bool native_serves_best = c.native;
-      p.native = !p.exchange && native_serves_best && trial == 0;
+      if (!p.exchange && c.native && trial == 0) p.straight = native;
     } else {
       p.exchange = p.exchange || p.range;
     }
@@ -135,7 +135,7 @@ void remember(const Call& call, double ratio, stretto_comm_s& comm) noexcept {
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept {
   try {
     const int rank = comm.rank, ranks = comm.size;
-    const Native* native = comm.carriers.native.get();
+    Native* native = comm.carriers.native.get();
     const stretto_options& o = call.settings.options;
     const bool multi = call.collective == Collective::allreduce_multi;
     plan->contributions =
@@ -167,8 +167,8 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     }
     plan->predicted = choice.seconds;
     if (!streams || choice.native || terms.kind == payload::Kind::raw) plan->ratio = 1;
-    plan->native = choice.native;
-    if (plan->native) {
+    if (choice.native) {
+      plan->native = native;
       plan->payload = STRETTO_PAYLOAD_RAW;
       plan->eps = 0;
       if (serves) return Status::ok;

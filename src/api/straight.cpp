@@ -1,7 +1,10 @@
 #include "api/straight.hpp"
 
 #include <chrono>
+#include <cmath>
+#include <cstring>
 
+#include "api/communicator.hpp"
 #include "api/plan.hpp"
 #include "api/report.hpp"
 
@@ -10,29 +13,92 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Status run_and_tell(Native& native, const Call& call, int ranks) noexcept {
-  stretto_report* out = call.settings.options.report;
-  if (!out) return native.run(call);
-  const Clock::time_point begun = Clock::now();
-  const Status s = native.run(call);
-  if (s != Status::ok) return s;
+// All that the checks of buffers look at: which are null, which stand for "in place", and whether they are the same.
+std::uint8_t kind_of(const void* send, const void* recv) noexcept {
+  const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
+  return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
+         bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
+}
+
+std::size_t place_of(const Shape& s, std::uint8_t buffers, stretto_bound bound, std::size_t lines) noexcept {
+  const std::uint64_t kinds = std::uint64_t{static_cast<std::uint8_t>(s.collective)} |
+                              static_cast<std::uint64_t>(s.type) << 8 | static_cast<std::uint64_t>(s.op) << 16 |
+                              std::uint64_t{buffers} << 24 | static_cast<std::uint64_t>(s.root) << 32;
+  const std::uint64_t h =
+      (kinds ^ s.count * 0xD6E8FEB86659FD93u ^ static_cast<std::uint64_t>(bound)) * 0x9E3779B97F4A7C15u;
+  return (h >> 40) % lines;
+}
+
+// What choices depend on besides; timeout and report are this call's own.
+bool decide_alike(const stretto_options& a, const stretto_options& b) noexcept {
+  return a.bound_kind == b.bound_kind && a.payload == b.payload && a.check == b.check && a.trials == b.trials &&
+         a.segment == b.segment && a.scope == b.scope && (a.bound_kind == STRETTO_BOUND_NONE || a.bound == b.bound);
+}
+
+bool fit(const stretto_options& o) noexcept {
+  return o.size == sizeof o && !std::isnan(o.timeout) && (!o.report || o.report->size >= sizeof o.report->size);
+}
+
+void tell(const Native& native, Collective collective, int ranks, Clock::time_point begun, stretto_report* out) {
   stretto_report r = STRETTO_REPORT_INIT;
-  set_name(r.algorithm, native_name);
+  set_name(r.algorithm, native.name());
   set_name(r.payload, "raw");
-  r.contributions = reduces(call.collective) ? static_cast<std::uint64_t>(ranks) : 1;
+  r.contributions = reduces(collective) ? static_cast<std::uint64_t>(ranks) : 1;
   r.ratio = r.expected_ratio = 1;
   r.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   deliver(r, out);
+}
+
+// Runs `collective`, and reports where that is asked for.
+template <class Run>
+Status run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective, stretto_report* report,
+                    const Run& run) noexcept {
+  const Clock::time_point begun = report ? Clock::now() : Clock::time_point{};
+  const Status s = run();
+  if (s != Status::ok) {
+    comm.give_up(message());  // what the others have done is uncertain
+  } else if (report) {
+    tell(native, collective, comm.size, begun, report);
+  }
   return s;
 }
 
 }  // namespace
 
+bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,
+                     const stretto_options* options, Status* ended) noexcept {
+  static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
+  if (!lines_) return false;
+  const stretto_options& o = options ? *options : defaults;
+  const std::uint8_t buffers = kind_of(send, recv);
+  const Line& line = (*lines_)[place_of(shape, buffers, o.bound_kind, lines_->size())];
+  if (!line.native || line.buffers != buffers || !(line.shape == shape) || !fit(o) || !decide_alike(line.options, o))
+    return false;
+  if (line.forced ? !o.schedule || std::strcmp(o.schedule, line.native->name()) != 0 : o.schedule != nullptr)
+    return false;
+  if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.ratios.changes()) return false;
+  if (comm.broken || !comm.live.empty()) return false;
+  Native& native = *line.native;
+  *ended = run_and_tell(comm, native, shape.collective, o.report, [&] { return native.run_plain(shape, send, recv); });
+  return true;
+}
+
+void Straight::keep(const stretto_comm_s& comm, const Call& call, Native* native) noexcept {
+  if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
+  if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, 64>);
+  if (!lines_) return;  // it goes without
+  const std::uint8_t buffers = kind_of(call.send, call.recv);
+  const stretto_options& o = call.settings.options;
+  (*lines_)[place_of(shape_of(call), buffers, o.bound_kind, lines_->size())] = {
+      shape_of(call), buffers, !call.settings.schedule.empty(), native, comm.ratios.changes(), o};
+}
+
 bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept {
-  Native* native = comm.carriers.native.get();
-  if (!call.prospect.native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
-  *ended = run_and_tell(*native, call, comm.size);
-  if (*ended != Status::ok) comm.give_up(message());  // what the others have done is uncertain
+  Native* native = call.prospect.straight;
+  if (!native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
+  comm.straight.keep(comm, call, native);
+  *ended =
+      run_and_tell(comm, *native, call.collective, call.settings.options.report, [&] { return native->run(call); });
   return true;
 }
 

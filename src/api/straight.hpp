@@ -1,14 +1,45 @@
-// The short way of a call that needs no word with the other ranks and that the communicator's own collective serves best: it
-// goes straight down.
+// The short way of a blocking call that needs no word with the other ranks and that a native collective serves best: it goes straight
+// down. What was concluded from a call's arguments is kept, so that the next call like it costs a comparison.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
 #include "api/collective.hpp"
-#include "api/communicator.hpp"
+#include "api/native.hpp"
 #include "base/status.hpp"
+
+struct stretto_comm_s;
 
 namespace stretto::api {
 
-// Precondition: the arguments are checked. True: the blocking `call` ran, and *ended is its status. False: it must take the long way; nothing has happened.
+// Calls that went straight, by all that decided it. Each rank keeps what follows from arguments that are the same on all ranks, so all
+// ranks go on alike. Calls with arrays of counts, with several inputs or with a function of the user's are not kept.
+class Straight {
+ public:
+  // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened. Buffers as in Call.
+  bool again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv, const stretto_options* options,
+             Status* ended) noexcept;
+
+  // `call`, whose arguments are fine, goes straight to `native` as long as the same is known of its data.
+  void keep(const stretto_comm_s& comm, const Call& call, Native* native) noexcept;
+
+ private:
+  struct Line {
+    Shape shape;
+    std::uint8_t buffers = 0;
+    bool forced = false;        // by the name of `native`
+    Native* native = nullptr;   // null: an empty line
+    std::uint64_t ratios = 0;   // what was known of such data then
+    stretto_options options{};  // only what decides is looked at
+  };
+  std::unique_ptr<std::array<Line, 64>> lines_;  // null until there is one
+};
+
+// Precondition: the arguments are checked. True: the blocking `call` ran, and *ended is its status. False: it must take the long way;
+// nothing has happened.
 bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept;
 
 }  // namespace stretto::api
