@@ -22,7 +22,7 @@ test-exhaustive: ## every one of the 2^32 float32 patterns, for seven bounds (ho
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
-bench-%: ## run one benchmark: bench-codec, -ratio, -hosts, -node, -choose, -choose_cost, -smpi
+bench-%: ## run one benchmark: bench-codec, -ratio, -hosts, -node, -call, -choose, -choose_cost, -smpi
 	@scripts/bench $* -- $(ARGS)
 
 gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)
