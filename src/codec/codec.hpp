@@ -29,6 +29,8 @@ const char* name(Type t) noexcept;
 
 // Instruction set of the kernels. All give the same bytes; `best` is the fastest this processor has.
 enum class Isa : std::uint8_t { best, reference, portable, avx512 };
+const char* name(Isa isa) noexcept;
+Isa best_isa() noexcept;  // what `best` stands for here
 
 // Runs task(arg, i) for i in [0, n), any order, possibly concurrently, and returns when all are done.
 // The codec cuts long inputs into at most `width` parts. Without one, work is serial.

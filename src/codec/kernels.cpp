@@ -27,9 +27,23 @@ const Kernels* find_kernels(Isa isa) noexcept {
 #endif
     case Isa::best: break;
   }
+  return find_kernels(best_isa());
+}
+
+Isa best_isa() noexcept {
   for (const Isa candidate : {Isa::avx512, Isa::portable})
-    if (const Kernels* k = find_kernels(candidate)) return k;
-  return &none;
+    if (find_kernels(candidate) != nullptr) return candidate;
+  return Isa::reference;
+}
+
+const char* name(Isa isa) noexcept {
+  switch (isa) {
+    case Isa::best: return "best";
+    case Isa::reference: return "reference";
+    case Isa::portable: return "portable";
+    case Isa::avx512: return "avx512";
+  }
+  return "no instruction set";
 }
 
 }  // namespace stretto::codec

@@ -32,7 +32,7 @@ TYPED_TEST_SUITE(Bound, Floats);
 TYPED_TEST(Bound, EveryValueIsWithinEpsOrBitForBit) {
   for (const Isa isa : isas())
     for (const auto& in : inputs<TypeParam>()) {
-      SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", " + isa_name(isa));
+      SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", " + name(isa));
       expect_bound(in.x, in.eps, with(isa));
     }
 }
@@ -42,7 +42,7 @@ TYPED_TEST(Bound, HoldsWhateverMagnitudeIsStated) {
     for (const auto& in : inputs<TypeParam>())
       for (const double magnitude : {1e-3, 1.0, 1e4, 1e30}) {
         SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", magnitude " + std::to_string(magnitude) + ", " +
-                     isa_name(isa));
+                     name(isa));
         Options o = with(isa);
         o.magnitude = magnitude;
         expect_bound(in.x, in.eps, o);
@@ -80,7 +80,7 @@ TEST(Bound, NaNKeepTheirPayloadBitForBit) {
     const Stream s = compress_raw(Type::f32, bits.data(), bits.size(), 1e-3, with(isa));
     std::vector<std::uint32_t> y(bits.size());
     ASSERT_EQ(decompress(s, y.data(), y.size(), with(isa)), Status::ok) << message();
-    EXPECT_EQ(y, bits) << isa_name(isa);
+    EXPECT_EQ(y, bits) << name(isa);
   }
 }
 

@@ -22,12 +22,12 @@ void expect_refusals(const Call& call, std::size_t bound, std::size_t near) {
       std::size_t written = 0;
       const Status s = call(out, &written, with(isa));
       if (n < length) {
-        ASSERT_EQ(s, Status::buffer_too_small) << n << " of " << length << ", " << isa_name(isa);
+        ASSERT_EQ(s, Status::buffer_too_small) << n << " of " << length << ", " << name(isa);
         ASSERT_NE(std::string(message()).find(std::to_string(n)), std::string::npos) << message();
       } else {
-        ASSERT_EQ(s, Status::ok) << n << " of " << length << ", " << isa_name(isa) << ": " << message();
+        ASSERT_EQ(s, Status::ok) << n << " of " << length << ", " << name(isa) << ": " << message();
         out.resize(written);
-        ASSERT_TRUE(out == whole) << n << " of " << length << ", " << isa_name(isa);
+        ASSERT_TRUE(out == whole) << n << " of " << length << ", " << name(isa);
       }
     }
 }

@@ -56,7 +56,7 @@ TYPED_TEST(Environment, RoundingModesDoNotShowInAnyResult) {
         const int after = std::fegetround();
         std::fesetround(FE_TONEAREST);
         EXPECT_EQ(after, mode);
-        EXPECT_TRUE(seen == expected) << "eps " << eps << ", mode " << mode << ", " << isa_name(isa);
+        EXPECT_TRUE(seen == expected) << "eps " << eps << ", mode " << mode << ", " << name(isa);
       }
     }
 }
@@ -73,9 +73,9 @@ TYPED_TEST(Environment, FlushingDenormalsDoesNotShowInAnyResult) {
     const unsigned after = _mm_getcsr();
     _mm_setcsr(before);
     EXPECT_EQ(after & (flush_to_zero | denormals_are_zero), flush_to_zero | denormals_are_zero);
-    EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum) << isa_name(isa);
+    EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum) << name(isa);
     EXPECT_TRUE(seen.lo == expected.lo && seen.hi == expected.hi)
-        << isa_name(isa) << ": " << seen.lo << " to " << seen.hi;
+        << name(isa) << ": " << seen.lo << " to " << seen.hi;
   }
 }
 #endif

@@ -49,7 +49,7 @@ void expect_agreement(const std::vector<T>& x) {
     for (std::size_t i = 0; i < half.size(); ++i)
       ASSERT_TRUE(same_bits(half[i], y[i]) || within(half[i], y[i], eps)) << i;
     for (const Isa isa : isas()) {
-      SCOPED_TRACE(isa_name(isa));
+      SCOPED_TRACE(name(isa));
       ASSERT_TRUE(compressed(half, eps, with(isa)) == a);
       ASSERT_TRUE(compressed(rest, eps, with(isa)) == b);
       ASSERT_TRUE(combined(Combine::add, a, b, with(isa)) == sum);

@@ -18,9 +18,9 @@ TYPED_TEST(Fused, AddValuesGivesTheBytesOfCompressAndAdd) {
       for (std::size_t b = 0; b < 12; ++b)
         ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) ==
                     combined(Combine::add, sa, compressed(all[b], 1e-4), with(Isa::reference)))
-            << a << " and " << b << ", " << isa_name(isa);
+            << a << " and " << b << ", " << name(isa);
       const Stream next = with_values(sum, all[a].data(), all[a].size(), with(isa));
-      ASSERT_TRUE(next == combined(Combine::add, sum, sa)) << a << " to a sum, " << isa_name(isa);
+      ASSERT_TRUE(next == combined(Combine::add, sum, sa)) << a << " to a sum, " << name(isa);
       sum = next;
     }
   }

@@ -16,7 +16,7 @@ void expect_same_values(const Stream& s, Isa isa) {
   for (const std::uint32_t divisor : {1u, 3u}) {
     const auto wanted = decoded<T>(s, with(Isa::reference), divisor), got = decoded<T>(s, with(isa), divisor);
     ASSERT_TRUE(wanted.empty() || std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(T)) == 0)
-        << isa_name(isa) << ", divisor " << divisor;
+        << name(isa) << ", divisor " << divisor;
   }
 }
 
@@ -29,7 +29,7 @@ TYPED_TEST(EveryIsa, CompressesToTheBytesOfTheReferenceAndDecodesThemAlike) {
   for (const Isa isa : isas())
     for (const auto& in : inputs<TypeParam>())
       for (const double magnitude : {0.0, 2.0, 1e6}) {
-        SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", " + isa_name(isa));
+        SCOPED_TRACE(in.name + ", eps " + std::to_string(in.eps) + ", " + name(isa));
         Options fast = with(isa), slow = with(Isa::reference);
         fast.magnitude = slow.magnitude = magnitude;
         const Stream s = compressed(in.x, in.eps, slow);
@@ -51,7 +51,7 @@ TYPED_TEST(EveryIsa, CombinesToTheBytesOfTheReference) {
           const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
           for (const Isa isa : isas()) {
             ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s)
-                << a << ", " << b << ", operation " << static_cast<int>(op) << ", " << isa_name(isa);
+                << a << ", " << b << ", operation " << static_cast<int>(op) << ", " << name(isa);
             if (op == Combine::add) expect_same_values<TypeParam>(s, isa);
           }
         }
@@ -67,7 +67,7 @@ TYPED_TEST(EveryIsa, AddsValuesToTheBytesOfTheReference) {
                      s = with_values(sa, all[b].data(), all[b].size(), with(Isa::reference));
         for (const Isa isa : isas())
           ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) == s)
-              << a << ", " << b << ", " << isa_name(isa);
+              << a << ", " << b << ", " << name(isa);
       }
   }
 }
@@ -81,7 +81,7 @@ TYPED_TEST(EveryIsa, FollowsLongSumsToTheByte) {
       const Stream next = combined(Combine::add, sum, sum, with(Isa::reference));
       for (const Isa isa : isas()) {
         ASSERT_TRUE(combined(Combine::add, sum, sum, with(isa)) == next)
-            << kind << " doubled " << k << " times, " << isa_name(isa);
+            << kind << " doubled " << k << " times, " << name(isa);
         expect_same_values<TypeParam>(next, isa);
       }
       sum = next;
@@ -109,7 +109,7 @@ TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
         values.push_back(x);
         for (const Isa isa : isas()) {
           ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back())
-              << order << ", " << bits << ", " << isa_name(isa);
+              << order << ", " << bits << ", " << name(isa);
           expect_same_values<TypeParam>(streams.back(), isa);
         }
       }
@@ -117,14 +117,14 @@ TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
     const Stream &a = streams[r.below(streams.size())], &b = streams[r.below(streams.size())];
     const Combine op = r.below(3) ? Combine::add : Combine::subtract;
     const Stream s = combined(op, a, b, with(Isa::reference));
-    for (const Isa isa : isas()) ASSERT_TRUE(combined(op, a, b, with(isa)) == s) << round << ", " << isa_name(isa);
+    for (const Isa isa : isas()) ASSERT_TRUE(combined(op, a, b, with(isa)) == s) << round << ", " << name(isa);
   }
   for (int round = 0; round < 1000; ++round) {
     const Stream& a = streams[r.below(streams.size())];
     const auto& x = values[r.below(values.size())];
     const Stream s = with_values(a, x.data(), x.size(), with(Isa::reference));
     for (const Isa isa : isas())
-      ASSERT_TRUE(with_values(a, x.data(), x.size(), with(isa)) == s) << "values, " << round << ", " << isa_name(isa);
+      ASSERT_TRUE(with_values(a, x.data(), x.size(), with(isa)) == s) << "values, " << round << ", " << name(isa);
   }
 }
 
@@ -154,7 +154,7 @@ TYPED_TEST(EveryIsa, AgreesAtTheEndsOf16Bits) {
         streams.push_back(compressed(x, 1, at(Isa::reference)));
         values.push_back(x);
         for (const Isa isa : isas())
-          ASSERT_TRUE(compressed(x, 1, at(isa)) == streams.back()) << range << ", " << least << ", " << isa_name(isa);
+          ASSERT_TRUE(compressed(x, 1, at(isa)) == streams.back()) << range << ", " << least << ", " << name(isa);
       }
   // Sums that leave 16 bits for single places, by differences that look as if they did not; the spikes keep off the samples.
   std::vector<TypeParam> noise(1024), spikes(1024, static_cast<TypeParam>(16384 * width));
@@ -172,9 +172,9 @@ TYPED_TEST(EveryIsa, AgreesAtTheEndsOf16Bits) {
     for (const Isa isa : {Isa::avx512, Isa::portable}) {
       if (std::find(isas().begin(), isas().end(), isa) == isas().end()) continue;
       ASSERT_TRUE(combined(Combine::add, streams[i], streams[j], with(isa)) == s)
-          << i << ", " << j << ", " << isa_name(isa);
+          << i << ", " << j << ", " << name(isa);
       ASSERT_TRUE(with_values(streams[i], values[j].data(), values[j].size(), with(isa)) == s)
-          << i << ", " << j << ", " << isa_name(isa);
+          << i << ", " << j << ", " << name(isa);
     }
   };
   for (std::size_t i = 0; i < values.size(); i += 4)
@@ -222,15 +222,15 @@ TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
       GroupView view;
       ASSERT_TRUE(parse_group(bytes.data(), words.size(), kGroup, info.type, &view)) << trial;
       ASSERT_TRUE(decode_group(view, info, divisor, wanted.data()));
-      ASSERT_EQ(std::memcmp(got.data(), wanted.data(), sizeof(T) * kGroup), 0) << trial << ", " << isa_name(isa);
+      ASSERT_EQ(std::memcmp(got.data(), wanted.data(), sizeof(T) * kGroup), 0) << trial << ", " << name(isa);
     }
-    EXPECT_GT(taken, 3000) << isa_name(isa);
+    EXPECT_GT(taken, 3000) << name(isa);
   }
 }
 
 TEST(EveryIsa, IsNamed) {
   std::string names;
-  for (const Isa isa : isas()) names += std::string(isa_name(isa)) + " ";
+  for (const Isa isa : isas()) names += std::string(name(isa)) + " ";
   RecordProperty("isas", names);
   printf("instruction sets here: %s\n", names.c_str());
   EXPECT_EQ(isas()[0], Isa::reference);

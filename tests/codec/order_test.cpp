@@ -27,7 +27,7 @@ void expect_one_sum(const std::vector<std::vector<T>>& fields, double eps, std::
   Random r(seed);
   for (int round = 0; round < 12; ++round)
     for (const Isa isa : isas())
-      ASSERT_TRUE(random_tree(parts, r, with(isa)) == chain) << "round " << round << ", " << isa_name(isa);
+      ASSERT_TRUE(random_tree(parts, r, with(isa)) == chain) << "round " << round << ", " << name(isa);
 }
 
 template <class T>

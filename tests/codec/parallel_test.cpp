@@ -19,10 +19,10 @@ void expect_same_in_parallel(std::size_t kind_a, std::size_t kind_b) {
       const Parallel parallel = threads(width);
       Options o = serial;
       o.parallel = &parallel;
-      ASSERT_TRUE(compressed(x, 1e-3, o) == a) << isa_name(isa) << ", " << width;
-      ASSERT_TRUE(combined(Combine::add, a, b, o) == sum) << isa_name(isa) << ", " << width;
+      ASSERT_TRUE(compressed(x, 1e-3, o) == a) << name(isa) << ", " << width;
+      ASSERT_TRUE(combined(Combine::add, a, b, o) == sum) << name(isa) << ", " << width;
       const auto again = decoded<T>(sum, o);
-      ASSERT_EQ(std::memcmp(again.data(), decoded_sum.data(), n * sizeof(T)), 0) << isa_name(isa) << ", " << width;
+      ASSERT_EQ(std::memcmp(again.data(), decoded_sum.data(), n * sizeof(T)), 0) << name(isa) << ", " << width;
       if (width != 3) continue;
       for (const Combine op : {Combine::subtract, Combine::max})
         ASSERT_TRUE(combined(op, a, b, o) == combined(op, a, b, serial));

@@ -27,8 +27,8 @@ TYPED_TEST(Range, IsThatOfTheFiniteValues) {
         o.parallel = &parallel;
         double lo = 0, hi = 0;
         ASSERT_EQ(value_range(type_of<TypeParam>(), in.x.data(), in.x.size(), &lo, &hi, o), Status::ok) << message();
-        EXPECT_EQ(lo, low) << in.name << ", " << isa_name(isa);
-        EXPECT_EQ(hi, high) << in.name << ", " << isa_name(isa);
+        EXPECT_EQ(lo, low) << in.name << ", " << name(isa);
+        EXPECT_EQ(hi, high) << in.name << ", " << name(isa);
       }
   }
 }

@@ -17,16 +17,6 @@ Stream made(std::size_t bound, F f) {
 
 }  // namespace
 
-const char* isa_name(Isa isa) {
-  switch (isa) {
-    case Isa::best: return "best";
-    case Isa::reference: return "reference";
-    case Isa::portable: return "portable";
-    case Isa::avx512: return "avx512";
-  }
-  return "no instruction set";
-}
-
 const std::vector<Isa>& isas() {
   static const std::vector<Isa> found = [] {
     std::vector<Isa> v{Isa::reference};

@@ -23,8 +23,6 @@ constexpr Type type_of() {
   return Type::i64;
 }
 
-const char* isa_name(Isa isa);
-
 // The instruction sets that this machine and build have, `reference` first.
 const std::vector<Isa>& isas();
 
