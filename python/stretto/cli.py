@@ -7,11 +7,11 @@ from typing import List, Optional
 import typer
 from rich.console import Console
 
-from stretto import __version__, model, pingpong as pingpong_, tune as tune_, units
+from stretto import __version__, doctor as doctor_, model, pingpong as pingpong_, run as run_, tune as tune_, units
 
 app = typer.Typer(name="stretto", no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
                   pretty_exceptions_enable=False,
-                  help="Measure a machine, predict collectives on it, choose among them, and see why.")
+                  help="Speed up an MPI program as it is; measure a machine, predict collectives on it, choose among them, and see why.")
 bench = typer.Typer(no_args_is_help=True, help="Measurements of their own, with plots.")
 app.add_typer(bench, name="bench")
 
@@ -37,6 +37,54 @@ def main(version: bool = typer.Option(False, "--version", help="Print the versio
     if version:
         out.print(f"stretto {__version__}")
         raise typer.Exit
+
+
+@app.command("run", context_settings={"allow_interspersed_args": False}, epilog="""Examples:
+
+stretto run -n 4 ./app
+
+stretto run -n 4 --report ./app input.nml
+
+stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app""")
+def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments."),
+        mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
+        ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start, as the launcher's -n."),
+        bound: Optional[str] = typer.Option(None, "--bound", metavar="BOUND",
+                                            help="Compress floating sums within rel:1e-4 of their range, or abs:0.001. Without it all is exact."),
+        rules: Optional[str] = typer.Option(None, "--rules", metavar="FILE", help="Bounds by operation, size and call site (docs/mpi.md)."),
+        report: bool = typer.Option(False, "--report", help="Print what was done, at the end."),
+        report_to: Optional[str] = typer.Option(None, "--report-to", metavar="FILE", help="Write that as JSON instead."),
+        profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Choose by this profile, a file or a shipped name."),
+        arena: bool = typer.Option(False, "--arena", help="Put large allocations where other ranks of the host see them."),
+        print_: bool = typer.Option(False, "--print", help="Print the command line instead of running it.")):
+    """Run an MPI program with stretto's collectives, without recompiling it.
+
+    The profiling library is preloaded in the ranks: it takes the collectives that it makes faster and leaves the others to the MPI.
+    The status is the launcher's.
+    """
+    run_.run(mpirun, ranks, hosts, command, bound=bound, rules=rules, report=report_to or ("1" if report else None), profile=profile,
+             arena=arena, show=(lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None)
+
+
+@app.command(epilog="""Examples:
+
+stretto doctor
+
+stretto doctor --mpirun 'mpirun -n 8 --bind-to core' --hosts node1:4,node2:4
+
+stretto doctor --json > doctor.json""")
+def doctor(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
+           ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start."), json_: bool = JSON):
+    """What stretto uses between the ranks of a job, why, and what could be changed.
+
+    Starts a program that tries every way to another rank's memory between every two ranks of a host, and says which serves, which is
+    refused between whom, and what a user or an administrator could do about it.
+    """
+    report = doctor_.examine(mpirun, hosts, ranks_of(mpirun, ranks))
+    if json_:
+        print(json.dumps(report, indent=1))
+    else:
+        doctor_.show(out, report)
 
 
 @app.command(epilog="""Examples:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 import threading
 
@@ -45,15 +46,15 @@ class Measurement:
         return f"{machine['ranks']} ranks on {hosts}, {machine['mpi']}"
 
 
-def command(mpirun, hosts, ranks, parts):
-    """The whole command line, and the launcher's flavour."""
+def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
+    """The whole command line."""
     words = programs.launcher(mpirun)
     flavour = programs.flavour(words)
     if hosts:
         words += ["-hosts" if flavour == "mpich" else "--host", hosts]
     if ranks:
         words += ["-n", str(ranks)]
-    return words + [programs.program("stretto-measure", flavour)] + parts
+    return words + [programs.program(program, flavour)] + parts
 
 
 def run(argv, console):
@@ -87,12 +88,12 @@ def run(argv, console):
     return measurement
 
 
-def complaint(argv, status, said):
+def complaint(argv, status, said, what="measurement"):
     """What a failing rank said; where none did, the end of what the launcher said."""
     lines = [line.rstrip() for line in said if line.strip()]
-    ours = [line.partition("stretto-measure: ")[2] for line in lines if "stretto-measure: " in line]
+    ours = [found[1] for line in lines for found in [re.search(r"stretto-\w+: (.*)", line)] if found]
     text = "\n".join(dict.fromkeys(ours)) if ours else "\n".join(lines[-SAID:])
-    return f"the measurement failed (status {status}): {text or 'nothing was said'}\nThe command was: {' '.join(argv)}"
+    return f"the {what} failed (status {status}): {text or 'nothing was said'}\nThe command was: {' '.join(argv)}"
 
 
 @contextlib.contextmanager

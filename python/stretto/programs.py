@@ -1,8 +1,8 @@
 """Where the C++ programs and the MPI launcher are.
 
-Programs (stretto-measure, stretto-model) are looked for in, in this order: the directories of STRETTO_LIBEXEC; libexec/stretto of the
-prefix that this package is installed in; the builds of the checkout that this package belongs to; the PATH. A checkout may have
-been built with several MPIs; the build of the launcher's MPI comes first.
+Programs (stretto-measure, ...) and libraries to preload are looked for in, in this order: the directories of STRETTO_LIBEXEC;
+libexec/stretto (lib, lib64) of the prefix that this package is installed in; the builds of the checkout that this package belongs to;
+the PATH (LD_LIBRARY_PATH). A checkout may have been built with several MPIs; the build of the launcher's MPI comes first.
 """
 
 import os
@@ -17,7 +17,8 @@ from stretto.errors import Failure
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
-DIRECTORIES = {"stretto-measure": "apps/measure", "stretto-model": "apps/model"}
+DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-model": "apps/model",
+               "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
 
 
 def builds(flavour=None):
@@ -26,11 +27,13 @@ def builds(flavour=None):
     return sorted(found, key=lambda path: (path.name != f"release-{flavour}", -path.stat().st_mtime))
 
 
+def given():
+    return [pathlib.Path(directory) for directory in os.environ.get("STRETTO_LIBEXEC", "").split(os.pathsep) if directory]
+
+
 def program(name, flavour=None):
     """The path of one of our programs."""
-    places = [pathlib.Path(given) for given in os.environ.get("STRETTO_LIBEXEC", "").split(os.pathsep) if given]
-    places += [pathlib.Path(sys.prefix) / "libexec" / "stretto"]
-    places += [build / DIRECTORIES[name] for build in builds(flavour)]
+    places = [*given(), pathlib.Path(sys.prefix) / "libexec" / "stretto", *(build / DIRECTORIES[name] for build in builds(flavour))]
     for place in places:
         if os.access(place / name, os.X_OK) and (place / name).is_file():
             return str(place / name)
@@ -38,6 +41,18 @@ def program(name, flavour=None):
     if found:
         return found
     raise Failure(f"the program {name} is not there; looked in {', '.join(map(str, places))} and on the PATH.\n"
+                  "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
+
+
+def library(name, flavour=None):
+    """The path of one of our libraries that are preloaded."""
+    places = [*given(), *(pathlib.Path(sys.prefix) / lib for lib in ("lib", "lib64")),
+              *(build / DIRECTORIES[name] for build in builds(flavour)),
+              *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
+    for place in places:
+        if (place / name).is_file():
+            return str((place / name).resolve())
+    raise Failure(f"the library {name} is not there; looked in {', '.join(map(str, places))}.\n"
                   "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
 
 

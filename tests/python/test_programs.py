@@ -52,3 +52,17 @@ def test_pingpong_writes_tables_and_plots(stretto):
 
 def test_one_rank_is_refused_with_what_to_do(stretto):
     assert "at least 2" in stretto.refused("tune", "--mpirun", launched(1))
+
+
+def test_doctor_says_what_serves_between_the_ranks_of_this_host(stretto):
+    report = json.loads(stretto.succeeds("doctor", "--mpirun", launched(3), "--json"))
+    (host,) = report["hosts"]
+    assert host["ranks"] == [0, 1, 2]
+    assert len({rank["pid"] for rank in report["ranks"]}) == 3
+    usable = {way["access"]: way["usable"] for way in host["ways"]}
+    assert usable["staged"]
+    assert not usable["process"]
+    assert usable["kernel"] == (not any(pair["way"] == "kernel" for pair in host["pairs"]))
+    assert (len(report["ranks"]) > host["cores"]) == any("hardware threads" in one["what"] for one in report["advice"])
+    shown = stretto.succeeds("doctor", "--mpirun", launched(3))
+    assert "3 ranks on 1 host" in shown

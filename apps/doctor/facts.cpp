@@ -1,0 +1,145 @@
+#include "facts.hpp"
+
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codec/codec.hpp"
+#include "stretto/stretto_cuda.h"
+#include "topology/topology.hpp"
+
+namespace stretto::doctor {
+namespace {
+
+// The first line of a file; null where there is none.
+Json line_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return nullptr;
+  return line;
+}
+
+// "always [madvise] never": the word in brackets.
+Json choice_of(const std::string& path) {
+  const Json line = line_of(path);
+  if (line.is_null()) return line;
+  const auto text = line.get<std::string>();
+  const std::size_t from = text.find('['), to = text.find(']');
+  if (from == std::string::npos || to == std::string::npos || to < from) return text;
+  return text.substr(from + 1, to - from - 1);
+}
+
+Json number_of(const std::string& path) {
+  const Json line = line_of(path);
+  if (line.is_null()) return line;
+  try {
+    return std::stoll(line.get<std::string>());
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+// "user:[4026531837]"
+Json namespace_of(const char* kind) {
+  char text[64] = {};
+  if (readlink(fmt::format("/proc/self/ns/{}", kind).c_str(), text, sizeof text - 1) <= 0) return nullptr;
+  return text;
+}
+
+// As `taskset` prints them: "0-3,8".
+std::string list_of(const std::vector<int>& cpus) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    runs.push_back(last > i ? fmt::format("{}-{}", cpus[i], cpus[last]) : fmt::format("{}", cpus[i]));
+    i = last + 1;
+  }
+  return fmt::format("{}", fmt::join(runs, ","));
+}
+
+std::vector<int> bound_to() {
+  std::vector<int> cpus;
+  for (std::size_t size = CPU_SETSIZE; size <= (std::size_t{1} << 20); size *= 4) {
+    cpu_set_t* set = CPU_ALLOC(size);
+    if (set == nullptr) return cpus;
+    const std::size_t bytes = CPU_ALLOC_SIZE(size);
+    if (sched_getaffinity(0, bytes, set) == 0) {
+      for (std::size_t i = 0; i < size; ++i)
+        if (CPU_ISSET_S(i, bytes, set)) cpus.push_back(static_cast<int>(i));
+      CPU_FREE(set);
+      return cpus;
+    }
+    CPU_FREE(set);
+  }
+  return cpus;
+}
+
+Json container() {
+  for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/singularity", "/.singularity.d"})
+    if (access(mark, F_OK) == 0) return mark;
+  return nullptr;
+}
+
+}  // namespace
+
+Json facts_of_process() {
+  const std::vector<int> cpus = bound_to();
+  topology::Place place;
+  int cores = 0;
+  const bool located = topology::locate(&place, &cores) == Status::ok;
+  const auto known = [&](std::int32_t number) -> Json { return located && number >= 0 ? Json(number) : Json(nullptr); };
+  return {{"pid", getpid()},
+          {"uid", getuid()},
+          {"user_namespace", namespace_of("user")},
+          {"pid_namespace", namespace_of("pid")},
+          {"cpus", list_of(cpus)},
+          {"cpu_count", cpus.size()},
+          {"socket", known(place.socket)},
+          {"cache", known(place.cache)},
+          {"core", known(place.core)}};
+}
+
+Json facts_of_host() {
+  utsname kernel{};
+  uname(&kernel);
+  topology::Place place;
+  int cores = 0;
+  if (topology::locate(&place, &cores) != Status::ok) cores = static_cast<int>(std::thread::hardware_concurrency());
+  struct sysinfo memory {};
+  const bool has_memory = sysinfo(&memory) == 0;
+  struct statvfs shm {};
+  const bool has_shm = statvfs("/dev/shm", &shm) == 0;
+  const auto bytes = [](bool known, std::uint64_t n) -> Json { return known ? Json(n) : Json(nullptr); };
+  return {{"kernel", kernel.release},
+          {"cores", cores},
+          {"memory", bytes(has_memory, std::uint64_t{memory.totalram} * memory.mem_unit)},
+          {"shm", bytes(has_shm, std::uint64_t{shm.f_blocks} * shm.f_frsize)},
+          {"shm_free", bytes(has_shm, std::uint64_t{shm.f_bavail} * shm.f_frsize)},
+          {"yama", number_of("/proc/sys/kernel/yama/ptrace_scope")},
+          {"overcommit", number_of("/proc/sys/vm/overcommit_memory")},
+          {"huge_pages", choice_of("/sys/kernel/mm/transparent_hugepage/enabled")},
+          {"shared_huge_pages", choice_of("/sys/kernel/mm/transparent_hugepage/shmem_enabled")},
+          {"xpmem_device", access("/dev/xpmem", F_OK) == 0},
+          {"container", container()}};
+}
+
+Json facts_of_codec() {
+  const bool gpu = stretto_cuda_available() == STRETTO_OK;
+  return {{"kernels", codec::name(codec::best_isa())},
+          {"gpu", gpu},
+          {"gpu_reason", gpu ? "plugin and device are there" : stretto_message()}};
+}
+
+}  // namespace stretto::doctor

@@ -1,0 +1,186 @@
+"""`stretto doctor`: what stretto uses between the ranks of a job, why, and what would make it faster."""
+
+import json
+import subprocess
+
+from stretto import measuring, units
+from stretto.errors import Failure
+from stretto.tune import new_table
+
+WAYS = {"process": "one process's own memory", "arena": "the shared arena", "xpmem": "XPMEM", "kernel": "copies by the kernel (CMA)",
+        "staged": "staging through shared slots"}
+SHM_LEAST = 64 << 20
+
+
+def examine(mpirun=None, hosts=None, ranks=None):
+    """The report of stretto-doctor (docs/doctor.md)."""
+    argv = measuring.command(mpirun, hosts, ranks, [], "stretto-doctor")
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            report = json.loads(line)
+            report["advice"] = advice(report)
+            return report
+    raise Failure(measuring.complaint(argv, done.returncode, done.stderr.splitlines(), "examination"), status=1)
+
+
+def advice(report):
+    """What a user or an administrator could change: [{"host", "what", "how"}], the most useful first."""
+    found = []
+    for number, host in enumerate(report["hosts"]):
+        ranks = [rank for rank in report["ranks"] if rank["host"] == number]
+        for rule in RULES:
+            said = rule(host, ranks)
+            if said:
+                found.append({"host": host["name"], "what": said[0], "how": said[1]})
+    if report["profile"]["name"] == "built-in":
+        found.append({"host": None, "what": "predictions come from the built-in profile, not from this machine",
+                      "how": "measure it once: stretto tune, with the launcher, ranks and hosts of your jobs"})
+    elif report["profile"]["name"] is None:
+        found.append({"host": None, "what": f"the profile cannot be used: {report['profile']['reason']}",
+                      "how": "mend STRETTO_PROFILE, or unset it"})
+    return found
+
+
+def usable(host, access):
+    return next((way["usable"] for way in host["ways"] if way["access"] == access), False)
+
+
+def failing(host, way):
+    return [pair for pair in host["pairs"] if pair["way"] == way]
+
+
+def containers_apart(host, ranks):
+    for kind in ("user", "pid"):
+        if len({rank[f"{kind}_namespace"] for rank in ranks}) > 1:
+            return (f"ranks are in different {kind} namespaces (containers), so they may not see each other's memory but through sockets",
+                    f"start all ranks of the host in one container, or share the namespace (--{kind}{'ns' if kind == 'user' else ''}=host)")
+    return None
+
+
+def no_segment(host, ranks):
+    if host["segment"]:
+        return None
+    return (f"there is no shared memory between the ranks: {host['segment_reason']}",
+            "messages of the MPI are used instead; see the reason")
+
+
+def no_kernel_copies(host, ranks):
+    if len(ranks) < 2 or usable(host, "kernel") or not failing(host, "kernel"):
+        return None
+    pair = failing(host, "kernel")[0]
+    what = f"the kernel refuses copies between processes (rank {host['ranks'][pair['from']]} from {host['ranks'][pair['to']]}: {pair['why']})"
+    if (host["yama"] or 0) >= 2:
+        return what, f"Yama forbids them: sysctl kernel.yama.ptrace_scope=1 (it is {host['yama']})"
+    if len({rank["uid"] for rank in ranks}) > 1:
+        return what, "the ranks belong to different users: start them as one"
+    if host["container"]:
+        return what, "in a container: --cap-add=SYS_PTRACE, or a seccomp profile that allows process_vm_readv"
+    return what, "a security module or seccomp filter of this machine forbids process_vm_readv"
+
+
+def oversubscribed(host, ranks):
+    if len(ranks) <= host["cores"]:
+        return None
+    return (f"{len(ranks)} ranks share {host['cores']} hardware threads: who waits gives its core away, and small collectives take microseconds more",
+            "start at most as many ranks as hardware threads, or give the job more of them")
+
+
+def unbound(host, ranks):
+    loose = [rank["rank"] for rank in ranks if rank["cpu_count"] > 1 and rank["core"] is None]
+    if not loose or len(ranks) > host["cores"] or host["cores"] < 2:
+        return None
+    return (f"{len(loose)} of {len(ranks)} ranks are bound to no core, so they wander, and their caches are cold",
+            "bind them: --bind-to core (Open MPI), -bind-to core (MPICH)")
+
+
+def crowded(host, ranks):
+    places = [rank["cpus"] for rank in ranks if rank["cpu_count"] == 1]
+    if len(ranks) > host["cores"] or len(set(places)) == len(places):
+        return None
+    cpu = max(set(places), key=places.count)
+    return (f"{places.count(cpu)} ranks are bound to hardware thread {cpu} while others are idle",
+            "let the launcher spread them: --map-by core --bind-to core (Open MPI), -bind-to core (MPICH)")
+
+
+def private_buffers(host, ranks):
+    if len(ranks) < 2 or not host["segment"] or usable(host, "xpmem"):
+        return None
+    return ("buffers of malloc are copied twice on their way to another rank; memory that peers can see is not copied",
+            "stretto run --arena puts large allocations where peers see them; or buffers from MPI_Alloc_mem; or install XPMEM")
+
+
+def small_shm(host, ranks):
+    if host["shm"] is None or host["shm"] >= SHM_LEAST:
+        return None
+    return (f"/dev/shm has only {units.size(host['shm'])}: stretto does not use it, but your MPI may",
+            "in a container: --shm-size=1g")
+
+
+RULES = (no_segment, containers_apart, no_kernel_copies, oversubscribed, crowded, unbound, private_buffers, small_shm)
+
+
+def show(console, report):
+    hosts, ranks = report["hosts"], report["ranks"]
+    console.print(f"[bold]{len(ranks)} rank{'s' * (len(ranks) > 1)} on {len(hosts)} host{'s' * (len(hosts) > 1)}[/], {report['mpi']}, "
+                  f"stretto {report['stretto']}; profile: {report['profile']['name'] or 'none'}", highlight=False)
+    for host in hosts:
+        console.print(hosts_table(host))
+        console.print(ways_table(host))
+        if host["failing"]:
+            console.print(pairs_table(host))
+    if report["advice"]:
+        table = new_table("What could be better", "what", "how")
+        table.columns[1].justify, table.columns[1].no_wrap = "left", False
+        for one in report["advice"]:
+            where = f"{one['host']}: " if one["host"] and len(hosts) > 1 else ""
+            table.add_row(where + one["what"], one["how"])
+        console.print(table)
+    else:
+        console.print("Nothing to improve was found.")
+
+
+def hosts_table(host):
+    table = new_table(host["name"], "what", "found")
+    table.columns[1].justify, table.columns[1].no_wrap = "left", False
+    yama = {None: "not there", 0: "0, off", 1: "1, descendants only", 2: "2, administrators only", 3: "3, nobody"}
+    table.add_row("ranks", f"{len(host['ranks'])} on {host['cores']} hardware threads")
+    table.add_row("memory", f"{units.size(host['memory'])}; /dev/shm {units.size(host['shm']) if host['shm'] is not None else 'not there'}"
+                  if host["memory"] is not None else "not known")
+    table.add_row("Yama (who may look at a process)", yama.get(host["yama"], str(host["yama"])))
+    table.add_row("container", host["container"] or "no sign of one")
+    table.add_row("huge pages; for shared memory", f"{host['huge_pages'] or 'none'}; {host['shared_huge_pages'] or 'none'}")
+    table.add_row("codec", f"{host['codec']['kernels']} kernels")
+    table.add_row("GPU", host["codec"]["gpu_reason"].partition(": ")[0])
+    return table
+
+
+def ways_table(host):
+    title = f"How ranks of {host['name']} see each other's memory, the first that serves is used"
+    table = new_table(title, "way", "answer", "used", "why")
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "left", False
+    if not host["segment"]:
+        table.add_row("messages of the MPI", "-", "yes", host["segment_reason"])
+    for way in host["ways"]:
+        if way["access"] == "process" and not way["usable"]:
+            continue  # that ranks are processes says nothing
+        table.add_row(WAYS.get(way["access"], way["access"]), way["answer"], "yes" if way["usable"] else "no", way["reason"])
+    return table
+
+
+def pairs_table(host):
+    table = new_table(f"Refused on {host['name']}: {host['failing']} attempts", "way", "pairs", "why")
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "left", False
+    groups = {}
+    for pair in host["pairs"]:
+        groups.setdefault((pair["way"], pair["why"]), []).append(pair)
+    for (way, why), pairs in groups.items():
+        named = ", ".join(f"{host['ranks'][pair['from']]} of {host['ranks'][pair['to']]}" for pair in pairs[:4])
+        more = f" and {len(pairs) - 4} more" if len(pairs) > 4 else ""
+        table.add_row({"kernel": "copy by the kernel", "descriptor": "/proc/PID/fd"}[way], named + more, why)
+    return table

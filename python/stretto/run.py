@@ -1,0 +1,65 @@
+"""`stretto run`: starts a program under the user's mpirun with the profiling library preloaded."""
+
+import os
+import re
+import shlex
+
+from stretto import programs
+from stretto.errors import Failure
+
+BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)")
+
+
+def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=False):
+    """What the ranks' environment is given."""
+    if bound is not None:
+        found = BOUND.fullmatch(bound)
+        if not found or not float(found[2]) > 0:
+            raise Failure(f"--bound {bound!r} is no bound; it takes rel:1e-4 (of the range of the values) or abs:0.001")
+    if rules is not None and not os.access(rules, os.R_OK):
+        raise Failure(f"--rules {rules}: there is no such file, or it may not be read")
+    preload = [programs.library("libstretto_mpi.so", flavour)]
+    if arena:
+        preload.append(programs.library("libstretto_arena.so", flavour))
+    preload += [os.environ["LD_PRELOAD"]] if os.environ.get("LD_PRELOAD") else []
+    wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_RULES": rules and os.path.abspath(rules),
+              "STRETTO_REPORT": report, "STRETTO_PROFILE": profile}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def command(mpirun, ranks, hosts, arguments, environment):
+    """The command line that starts the program, and the environment that it is started in.
+
+    The launchers of Open MPI and MPICH hand settings to the ranks and are not preloaded themselves; other launchers (srun) hand
+    on their own environment.
+    """
+    words = programs.launcher(mpirun)
+    flavour = programs.flavour(words)
+    own = dict(os.environ)
+    if hosts:
+        words += ["-hosts" if flavour == "mpich" else "--host", hosts]
+    if ranks:
+        words += ["-n", str(ranks)]
+    if flavour == "other":
+        own.update(environment)
+    for name, value in environment.items():
+        if flavour == "openmpi":
+            words += ["-x", f"{name}={value}"]
+        elif flavour == "mpich":
+            words += ["-genv", name, value]
+    return words + list(arguments), own
+
+
+def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
+    """Becomes the launcher; or, with `show`, hands the command line to it instead."""
+    flavour = programs.flavour(programs.launcher(mpirun))
+    environment = settings(flavour, **wanted)
+    argv, own = command(mpirun, ranks, hosts, arguments, environment)
+    if show:
+        inherited = [f"{name}={value}" for name, value in environment.items()] if flavour == "other" else []
+        show(shlex.join(["env", *inherited, *argv] if inherited else argv))
+        return
+    try:
+        os.execvpe(argv[0], argv, own)
+    except OSError as error:
+        raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None

@@ -1,0 +1,135 @@
+"""What `stretto doctor` shows and advises, from reports that are made up for the purpose."""
+
+import copy
+import json
+
+import pytest
+
+from stretto import doctor
+
+
+def way(access, answer, usable, reason="in use"):
+    return {"access": access, "answer": answer, "usable": usable, "reason": reason}
+
+
+HEALTHY = {
+    "stretto": "0.1.0", "mpi": "Open MPI 5.0.11", "profile": {"name": "node7", "where": "node7.json", "mpi": "Open MPI 5.0.11"},
+    "hosts": [{"name": "node7", "ranks": [0, 1], "kernel": "6.1", "cores": 4, "memory": 1 << 34, "shm": 1 << 33, "shm_free": 1 << 33,
+               "yama": 0, "overcommit": 0, "huge_pages": "madvise", "shared_huge_pages": "never", "xpmem_device": True, "container": None,
+               "segment": True, "segment_reason": "in use",
+               "ways": [way("arena", "mapped", True), way("xpmem", "mapped", True), way("kernel", "copyable", True),
+                        way("staged", "staged", True, "always")],
+               "failing": 0, "pairs": [], "codec": {"kernels": "avx512", "gpu": False, "gpu_reason": "no CUDA plugin: a: b"}}],
+    "ranks": [{"rank": r, "host": 0, "pid": 70 + r, "uid": 1000, "user_namespace": "user:[1]", "pid_namespace": "pid:[1]",
+               "cpus": str(r), "cpu_count": 1, "socket": 0, "cache": 0, "core": r} for r in range(2)],
+}
+
+
+def refused(report):
+    host = report["hosts"][0]
+    host["ways"][2] = way("kernel", "copyable", False, "Operation not permitted (rank 0)")
+    host["pairs"] = [{"way": "kernel", "from": 0, "to": 1, "why": "Operation not permitted"}]
+    host["failing"] = 1
+
+
+def apart(report):
+    report["ranks"][1]["pid_namespace"] = "pid:[2]"
+
+
+def yama(report):
+    refused(report)
+    report["hosts"][0]["yama"] = 3
+
+
+def contained(report):
+    refused(report)
+    report["hosts"][0]["container"] = "/.dockerenv"
+
+
+def users(report):
+    refused(report)
+    report["ranks"][1]["uid"] = 1001
+
+
+def crowd(report):
+    report["hosts"][0]["cores"] = 1
+
+
+def loose(report):
+    for rank in report["ranks"]:
+        rank.update(cpus="0-3", cpu_count=4, core=None)
+
+
+def same_core(report):
+    report["ranks"][1].update(cpus="0", core=0)
+
+
+def no_xpmem(report):
+    report["hosts"][0]["ways"][1] = way("xpmem", "mapped", False, "no library")
+
+
+def small(report):
+    report["hosts"][0]["shm"] = 64 << 10
+
+
+def no_segment(report):
+    report["hosts"][0].update(segment=False, segment_reason="memfd_create: Function not implemented", ways=[])
+
+
+def built_in(report):
+    report["profile"]["name"] = "built-in"
+
+
+def bad_profile(report):
+    report["profile"] = {"name": None, "reason": "x.json: version 9"}
+
+
+@pytest.mark.parametrize("harm, said, how", [
+    (refused, "rank 0 from 1: Operation not permitted", "security module"),
+    (yama, "Operation not permitted", "ptrace_scope=1 (it is 3)"),
+    (contained, "Operation not permitted", "SYS_PTRACE"),
+    (users, "Operation not permitted", "start them as one"),
+    (apart, "different pid namespaces", "one container"),
+    (crowd, "2 ranks share 1 hardware threads", "at most as many"),
+    (loose, "2 of 2 ranks are bound to no core", "--bind-to core"),
+    (same_core, "2 ranks are bound to hardware thread 0", "--map-by core"),
+    (no_xpmem, "copied twice", "--arena"),
+    (small, "only 64 K", "--shm-size"),
+    (no_segment, "Function not implemented", "messages of the MPI"),
+    (built_in, "built-in profile", "stretto tune"),
+    (bad_profile, "version 9", "STRETTO_PROFILE"),
+])
+def test_each_harm_has_its_advice_and_no_other(harm, said, how):
+    report = copy.deepcopy(HEALTHY)
+    harm(report)
+    (one,) = [one for one in doctor.advice(report) if said in one["what"]]
+    assert how in one["how"]
+    if harm is not apart:
+        assert len(doctor.advice(report)) == 1
+
+
+def test_a_healthy_job_gets_no_advice():
+    assert doctor.advice(HEALTHY) == []
+
+
+def examined_by(stretto, text):
+    stretto.executable("bin/stretto-doctor", text)
+    stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
+    return stretto.executable("mpirun", 'while [ "${1##*/}" != stretto-doctor ]; do shift; done; exec "$@"\n')
+
+
+def test_the_report_is_shown_with_who_is_refused_and_why(stretto):
+    report = copy.deepcopy(HEALTHY)
+    refused(report)
+    (stretto.home / "report").write_text("a launcher's greeting\n" + json.dumps(report) + "\n", encoding="utf-8")
+    launcher = examined_by(stretto, f'cat "{stretto.home}/report"\n')
+    shown = stretto.succeeds("doctor", "--mpirun", launcher)
+    for words in ("2 ranks on 1 host", "profile: node7", "XPMEM", "0 of 1", "Operation not permitted", "What could be better"):
+        assert words in shown, shown
+    assert json.loads(stretto.succeeds("doctor", "--mpirun", launcher, "--json"))["advice"]
+
+
+def test_a_rank_that_fails_is_named(stretto):
+    launcher = examined_by(stretto, 'echo "stretto-doctor: rank 1 on node7: no memory" >&2\nexit 1\n')
+    said = stretto.refused("doctor", "--mpirun", launcher, status=1)
+    assert "the examination failed (status 1): rank 1 on node7: no memory" in said
