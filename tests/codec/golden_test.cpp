@@ -40,7 +40,7 @@ TEST(Golden, AcceptedStreamsDecodeToTheStoredBitsOnEveryInstructionSet) {
     for (const Isa isa : isas()) {
       Stream y(size_of(info.type) * info.count);
       ASSERT_EQ(decompress(s, y.data(), info.count, with(isa), divisor_of(name)), Status::ok) << message();
-      ASSERT_TRUE(y == wanted) << name(isa);
+      ASSERT_TRUE(y == wanted) << codec::name(isa);
     }
   }
 }
