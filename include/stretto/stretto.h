@@ -203,7 +203,7 @@ typedef struct stretto_options {
  * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
  * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
  * and the message names the field, both values and a rank for each. check = 0 saves it where nothing else needs it
- * (relative bounds, the first call of a shape with a bound, gatherv, scatterv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
+ * (relative bounds, the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
  * and a rank's own argument error is its own. */
 
 /* Over an MPI, what needs no stream may be left to the MPI's own collective: a call without a bound, or with one that a
@@ -340,6 +340,15 @@ STRETTO_API stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount
 STRETTO_API stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                             stretto_comm comm, const stretto_options* options);
 
+/* The same with counts of each pair of ranks: sendcounts[d] elements at sendbuf + sdispls[d] go to rank d, recvcounts[s]
+ * elements of rank s come to recvbuf + rdispls[s]. All of p entries, copied; displs NULL: end to end. Received blocks must
+ * not overlap; elements of recvbuf between them are not written. sendcounts[d] of rank s = recvcounts[s] of rank d, or
+ * STRETTO_INCOMPATIBLE on all of them, naming the pair. In place: sendcounts and sdispls are ignored, the blocks to send
+ * are in recvbuf and are replaced. Error with a bound: eps. */
+STRETTO_API stretto_status stretto_alltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                             void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
+                                             stretto_type type, stretto_comm comm, const stretto_options* options);
+
 /* Returns when every rank has called it. Options: timeout, schedule and report. */
 STRETTO_API stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options);
 
@@ -401,6 +410,10 @@ STRETTO_API stretto_status stretto_igatherv(const void* sendbuf, size_t sendcoun
 STRETTO_API stretto_status stretto_ialltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_comm comm, const stretto_options* options,
                                              stretto_request* request);
+STRETTO_API stretto_status stretto_ialltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                              void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
+                                              stretto_type type, stretto_comm comm, const stretto_options* options,
+                                              stretto_request* request);
 STRETTO_API stretto_status stretto_ibarrier(stretto_comm comm, const stretto_options* options,
                                             stretto_request* request);
 

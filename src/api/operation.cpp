@@ -108,7 +108,11 @@ Status Operation::begin_agreement() noexcept {
 
 void Operation::end_agreement() noexcept {
   agree_seconds_ = seconds();
-  const Status s = verdict(merged_, own_);
+  Status s = verdict(merged_, own_);
+  if (s == Status::ok && counts_by_pair(call_.collective)) {
+    call_.largest = merged_.largest;
+    s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
+  }
   if (s != Status::ok) {
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {

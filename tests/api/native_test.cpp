@@ -123,6 +123,11 @@ TEST_F(NativeMpi, EveryCollectiveGivesWhatOursGives) {
       EXPECT_EQ(y, all);
       ASSERT_STRETTO_OK(stretto_alltoall(all.data(), y.data(), n, STRETTO_F64, comm, &native));
       for (std::size_t s = 0; s < p; ++s) EXPECT_EQ(block(y, s), mine);
+      y = all;
+      ASSERT_STRETTO_OK(stretto_alltoallv(STRETTO_IN_PLACE, nullptr, nullptr, y.data(), counts.data(), nullptr,
+                                          STRETTO_F64, comm, &native));
+      for (std::size_t s = 0; s < p; ++s) EXPECT_EQ(block(y, s), mine);
+      expect_native();
       for (int root = 0; root < ranks; ++root) {
         auto b = rank == root ? x : std::vector<double>(n * p);
         ASSERT_STRETTO_OK(stretto_bcast(b.data(), n * p, STRETTO_F64, root, comm, &native));
@@ -166,6 +171,18 @@ TEST_F(NativeMpi, BlocksMayLieWhereNoIntReaches) {
                                      rank == 0 ? displs.data() : nullptr, back.data(), 10, STRETTO_U8, 0, comm,
                                      &native));
   EXPECT_EQ(back, x);
+  // All of it back and forth: rank r's elements come from y there, and go to y here.
+  std::fill_n(y, 1000, static_cast<unsigned char>(0));
+  std::vector<unsigned char> packed(10 * p);
+  ASSERT_STRETTO_OK(stretto_alltoallv(y, counts.data(), displs.data(), packed.data(), counts.data(), nullptr,
+                                      STRETTO_U8, comm, &native));
+  expect_native();
+  ASSERT_STRETTO_OK(stretto_alltoallv(packed.data(), counts.data(), nullptr, y, counts.data(), displs.data(),
+                                      STRETTO_U8, comm, &native));
+  const auto me = static_cast<std::size_t>(rank);
+  for (std::size_t r = 0; r < p; ++r)
+    for (std::size_t i = 0; i < 10; ++i) ASSERT_EQ(y[displs[r] + i], r % 2 == 0 ? sample(static_cast<int>(r), i) : 0);
+  for (std::size_t i = 0; i < packed.size(); ++i) ASSERT_EQ(packed[i], me % 2 == 0 ? sample(rank, i % 10) : 0);
   munmap(memory, bytes);
 }
 
