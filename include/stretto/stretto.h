@@ -211,9 +211,11 @@ typedef struct stretto_options {
  * and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
  * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
 
-/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, up to
- * twelve blocking calls of a shape (collective, type, operation, count, root, ratio) take turns: the MPI's own, and up to three that
- * the model likes best. Then the ranks agree on the slowest rank's least time of each, in one small exchange, and the winner stays. All
+/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, the first
+ * blocking calls of a shape (collective, type, operation, count, root, ratio), 24 at most, take turns: the MPI's own, and up to three that
+ * the model likes best. Each turn begins with an agreement, whatever `check`, so that the ranks start together. The first round does not
+ * count; from the third on the ranks compare the slowest rank's times in one small exchange a round, and who is clearly slower drops out.
+ * After six rounds, or a second of turns, the one with the least median stays; the MPI's own unless another is 5 % faster. All
  * of them keep the bound. Not for exact reductions of floating point, whose rounding would depend on the winner, nor for
  * integer sums with a bound; not where schedule, payload or segment are given; not for started forms. With trials = 0
  * equal calls run alike, and results have the same bits in every run. */

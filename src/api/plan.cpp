@@ -121,7 +121,9 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       Trial trial = 0;
       const Choice& c = call.nonblocking ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
                                          : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial);
-      if (!p.exchange && c.native && trial == 0) p.straight = native;
+      // The ranks begin a turn of a trial together: who comes early would measure the others.
+      p.exchange = p.exchange || trial != 0;
+      if (!p.exchange && c.native) p.straight = native;
     } else {
       p.exchange = p.exchange || p.range;
     }
