@@ -14,7 +14,7 @@ namespace stretto::api {
 // Where a call is made.
 struct Setting {
   int rank = 0, ranks = 1;
-  const Native* native = nullptr;            // null: there are no collectives of the communicator's own
+  const Natives* natives = nullptr;          // of the communicator
   const schedule::Groups* groups = nullptr;  // the hosts' ranks
 };
 

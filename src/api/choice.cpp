@@ -17,9 +17,9 @@ namespace {
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
 // Trials: where the native collective is predicted to take at least `least_to_try` seconds, choices that are predicted to take less
-// than `worst_to_try` times as long, at most `most_to_try` with it.
+// than `worst_to_try` times as long, at most `most_to_try` with it, each `turns` times.
 constexpr double least_to_try = 40e-6, worst_to_try = 1.5;
-constexpr std::size_t most_to_try = 4;
+constexpr std::size_t most_to_try = 4, turns = 3;
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
@@ -33,8 +33,8 @@ schedule::Groups hosts_of(const topology::Topology& t) {
 bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
          a.keeps_order == b.keeps_order && a.compress == b.compress && a.code_space == b.code_space &&
-         a.native == b.native && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
-         a.schedule == b.schedule;
+         a.native == b.native && a.node == b.node && a.ratio == b.ratio && a.payload == b.payload &&
+         a.segment == b.segment && a.schedule == b.schedule;
 }
 
 // Results do not depend on the way beyond what the bound allows, and nothing is forced. Exact reductions of floating point do (rounding,
@@ -47,9 +47,10 @@ bool may_be_tried(const Call& c, bool compress) noexcept {
          c.collective != Collective::allreduce_multi;
 }
 
-const Choice& forced_native() {
-  static const Choice c{.native = true, .schedule = {}};
-  return c;
+const Choice& forced_by(model::Provider p) {
+  static const Choice mpi{.native = true, .provider = model::Provider::mpi, .schedule = {}};
+  static const Choice node{.native = true, .provider = model::Provider::node, .schedule = {}};
+  return p == model::Provider::node ? node : mpi;
 }
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t x) noexcept {
@@ -68,6 +69,7 @@ std::uint64_t key_of(const Call& call, std::size_t bytes) noexcept {
 Choice choice_of(const model::Candidate& c) {
   Choice choice;
   choice.native = c.native;
+  choice.provider = c.provider;
   choice.schedule = c.schedule;
   choice.kind = c.payload;
   choice.raw_inside = c.raw_inside;
@@ -108,16 +110,17 @@ Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vecto
   }
   model::Candidate best;
   if (shared_->chooser.choose(q, &best) != Status::ok) return plain(q);
-  if (!q.native || (best.native && (!tries || best.seconds < least_to_try))) return choice_of(best);
+  if (!(q.native || q.node) || (best.native && (!tries || best.seconds < least_to_try))) return choice_of(best);
   if (shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
   const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
   if (own == all.end()) return choice_of(best);
   if (tries && own->seconds >= least_to_try) {
     contestants->push_back(choice_of(*own));
     for (const model::Candidate& c : all) {  // the cheapest first
-      const bool close = !c.native && c.seconds < worst_to_try * own->seconds && contestants->size() < most_to_try;
-      const auto alike = [&](const Choice& other) {
-        return other.schedule == c.schedule && other.kind == c.payload && other.raw_inside == c.raw_inside;
+      const bool other = !c.native || c.provider != own->provider;
+      const bool close = other && c.seconds < worst_to_try * own->seconds && contestants->size() < most_to_try;
+      const auto alike = [&](const Choice& tried) {
+        return !c.native && tried.schedule == c.schedule && tried.kind == c.payload && tried.raw_inside == c.raw_inside;
       };
       if (close && std::none_of(contestants->begin(), contestants->end(), alike)) contestants->push_back(choice_of(c));
     }
@@ -128,7 +131,7 @@ Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vecto
   return choice_of(enough ? best : *own);
 }
 
-const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
+const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) {
   const stretto_options& o = call.settings.options;
   model::Question q;
   q.collective = schedule_collective(call.collective);
@@ -150,7 +153,8 @@ const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool c
   // always added as codes, or the result would depend on how they are shared out.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
   q.code_space = compress && (adds_codes || call.collective == Collective::allreduce_multi);
-  q.native = native;
+  q.native = native.mpi;
+  q.node = native.node;
   q.schedule = call.settings.schedule;
 
   std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(q.collective));
@@ -158,7 +162,8 @@ const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool c
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   const bool tries = o.trials && may_be_tried(call, compress);
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{tries} << 6 |
-                 std::uint64_t{mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3);
+                 std::uint64_t{mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
+                 std::uint64_t{q.node} << 2);
   h = mix(h, q.segment ^ q.schedule.size());
   Entry& e = latest_[h % latest_.size()];
   if (!e.used || e.mixed != mixed || e.tries != tries || !same(e.question, q)) {
@@ -174,15 +179,15 @@ const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool c
   return e;
 }
 
-const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native) {
-  if (call.settings.schedule == native_name) return forced_native();
+const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) {
+  if (const auto forced = forced_native(call)) return forced_by(*forced);
   return entry(call, bytes, compress, ratio, native).choice;
 }
 
-const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, bool native, bool begins,
-                            Trial* trial) {
+const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native,
+                            bool begins, Trial* trial) {
   *trial = 0;
-  if (call.settings.schedule == native_name) return forced_native();
+  if (const auto forced = forced_native(call)) return forced_by(*forced);
   const Entry& e = entry(call, bytes, compress, ratio, native);
   if (e.contestants.empty()) return e.choice;
   auto contest = contests_.find(e.key);
@@ -190,35 +195,41 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, 
     if (contests_.size() == most_contests) return e.choice;
     *trial = e.key;
     if (!begins) return e.contestants.front();
-    contest = contests_.emplace(e.key, Tried{e.contestants, Contest(e.contestants.size())}).first;
+    contest = contests_.emplace(e.key, Contest{e.contestants, std::vector<double>(e.contestants.size()), 0}).first;
   }
-  const Tried& t = contest->second;
-  if (!t.contest.settled()) *trial = e.key;
-  return t.contestants[t.contest.turn()];
+  const Contest& c = contest->second;
+  if (!c.settled()) *trial = e.key;
+  return c.contestants[c.calls % c.contestants.size()];
 }
 
-bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, bool native) {
-  if (call.settings.schedule == native_name) return false;
+bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served native) {
+  if (forced_native(call)) return false;
   const Entry& e = entry(call, bytes, true, ratio, native);
   const auto streams = [](const Choice& c) { return !c.native && c.kind != payload::Kind::raw; };
   if (call.nonblocking || e.contestants.empty()) return streams(e.choice);
-  const auto found = contests_.find(e.key);
-  if (found == contests_.end()) return std::any_of(e.contestants.begin(), e.contestants.end(), streams);
-  const Tried& t = found->second;
-  return std::any_of(t.contest.open().begin(), t.contest.open().end(),
-                     [&](std::size_t i) { return streams(t.contestants[i]); });
+  const auto contest = contests_.find(e.key);
+  const std::vector<Choice>& open = contest == contests_.end() ? e.contestants : contest->second.contestants;
+  return std::any_of(open.begin(), open.end(), streams);
 }
 
 bool Choices::took(Trial trial, double seconds) noexcept {
-  const auto found = contests_.find(trial);
-  return found != contests_.end() && found->second.contest.took(seconds);
+  const auto contest = contests_.find(trial);
+  if (contest == contests_.end() || contest->second.settled()) return false;
+  Contest& c = contest->second;
+  double& least = c.seconds[c.calls % c.seconds.size()];
+  least = c.calls < c.seconds.size() ? seconds : std::min(least, seconds);
+  return ++c.calls == turns * c.seconds.size();
 }
 
-std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).contest.times(); }
+std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).seconds; }
 
 void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
-  const auto found = contests_.find(trial);
-  if (found != contests_.end()) found->second.contest.compare(slowest);
+  const auto contest = contests_.find(trial);
+  if (contest == contests_.end() || slowest.size() != contest->second.contestants.size()) return;
+  std::vector<Choice>& all = contest->second.contestants;
+  const auto winner = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
+  if (winner != 0) all.front() = std::move(all[static_cast<std::size_t>(winner)]);
+  all.resize(1);
 }
 
 std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "api/collective.hpp"
-#include "api/contest.hpp"
 #include "api/native.hpp"
 #include "base/status.hpp"
 #include "model/choose.hpp"
@@ -27,11 +26,12 @@ int schedule_index(const char* name) noexcept;
 const char* schedule_name(int index) noexcept;
 
 // A forced schedule must exist, offer the collective, and keep the order of an operation that does not commute (with ranks in these
-// groups; null: each alone); `native` (null: there are none) must serve the call, exact.
-Status check_schedule(const Call& call, const Native* native, const schedule::Groups* groups);
+// groups; null: each alone); a native collective must be there and serve the call, exact.
+Status check_schedule(const Call& call, const Natives& natives, const schedule::Groups* groups);
 
 struct Choice {
-  bool native = false;  // the communicator's own collective; the rest but `seconds` is void then
+  bool native = false;  // the provider's own collective; the rest but `provider` and `seconds` is void then
+  model::Provider provider = model::Provider::mpi;
   std::string schedule;
   payload::Kind kind = payload::Kind::raw;
   bool raw_inside = false;  // raw inside a host, `kind` between hosts
@@ -57,7 +57,7 @@ using Trial = std::uint64_t;
 
 // The choices of one rank of a communicator. Predictions are a pure function of the question; the latest are at hand without the
 // model. Where the native collective serves and the prediction is not clear, blocking calls of one shape take turns with several
-// choices until the ranks agree on the fastest (contest.hpp; stretto.h, Trials). What a trial has come to changes only where all ranks are at the same
+// choices until the ranks agree on the fastest (stretto.h, Trials). What a trial has come to changes only where all ranks are at the same
 // call: when a blocking one runs and ends.
 class Choices {
  public:
@@ -67,20 +67,20 @@ class Choices {
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
 
   // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams,
-  // which shrink the vector by about `ratio`; `native`: the communicator's own collective serves the call. The result is valid until
+  // which shrink the vector by about `ratio`; `native`: which native collectives serve the call. The result is valid until
   // the next call. Never fails: where the model has no answer, the collective's default serves.
-  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
+  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
 
   // The same for a blocking call: what a trial has found; or whose turn it is in one, then *trial is not 0; or what is predicted.
   // `begins`: the call is about to run with it.
-  const Choice& turn(const Call& call, std::size_t bytes, bool compress, double ratio, bool native, bool begins,
+  const Choice& turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native, bool begins,
                      Trial* trial);
 
   // Whether the call may run with streams.
-  bool may_stream(const Call& call, std::size_t bytes, double ratio, bool native);
+  bool may_stream(const Call& call, std::size_t bytes, double ratio, Served native);
 
-  // A call of a trial took `seconds` on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and settle()
-  // with it, which may end the trial.
+  // A call of a trial took `seconds` on this rank (infinity: it failed). True: the trial is over but for the agreement: exchange the
+  // maximum over all ranks of times() and settle() with it.
   bool took(Trial trial, double seconds) noexcept;
   std::vector<double> times(Trial trial) const;
   void settle(Trial trial, const std::vector<double>& slowest) noexcept;
@@ -95,17 +95,19 @@ class Choices {
     bool tries = false;               // trials were allowed
     bool used = false;
   };
-  struct Tried {
-    std::vector<Choice> contestants;
-    Contest contest;
+  struct Contest {
+    std::vector<Choice> contestants;  // one, when it is settled
+    std::vector<double> seconds;      // the least of each so far
+    std::size_t calls = 0;
+    bool settled() const noexcept { return contestants.size() == 1; }
   };
-  const Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, bool native);
+  const Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
   Choice ask(const model::Question& question, bool mixed, bool tries, std::vector<Choice>* contestants) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
   std::array<Entry, 64> latest_;
-  std::unordered_map<Trial, Tried> contests_;  // never more than most_contests; none is dropped
+  std::unordered_map<Trial, Contest> contests_;  // never more than most_contests; none is dropped
 };
 
 // Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.

@@ -23,7 +23,7 @@ class Operation;
 // The two carriers of one rank, and the collectives that the system below has of its own.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data;
-  std::unique_ptr<Native> native;  // null: there are none
+  Natives natives;
 };
 }  // namespace stretto::api
 

@@ -98,8 +98,9 @@ stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank,
   try {
     const std::shared_ptr<Meeting> m = meet(*group, rank, comm != nullptr);
     if (m->status != Status::ok) return to_c(fail(m->status, std::string_view(m->why)));
-    api::Carriers c{carrier::make_thread_carrier(m->agreement, rank), carrier::make_thread_carrier(m->data, rank),
-                    nullptr};
+    api::Carriers c{carrier::make_thread_carrier(m->agreement, rank),
+                    carrier::make_thread_carrier(m->data, rank),
+                    {nullptr, nullptr, "ranks are threads of a process"}};
     *comm = new stretto_comm_s(std::move(c), m->chooser);
     return STRETTO_OK;
   } catch (...) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "api/close_mpi.hpp"
 #include "api/communicator.hpp"
 #include "api/machine_mpi.hpp"
 #include "api/native_mpi.hpp"
@@ -25,8 +26,8 @@ Status usable(MPI_Comm parent) {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// *native owns the duplicate as soon as it is made.
-Status create(MPI_Comm duplicate, std::unique_ptr<api::Native>* native, std::unique_ptr<stretto_comm_s>* made) {
+// natives->mpi owns the duplicate as soon as it is made.
+Status create(MPI_Comm duplicate, api::Natives* natives, std::unique_ptr<stretto_comm_s>* made) {
   try {
     api::Carriers c;
     Status s = carrier::make_mpi_carrier(duplicate, {}, &c.agreement);
@@ -35,7 +36,8 @@ Status create(MPI_Comm duplicate, std::unique_ptr<api::Native>* native, std::uni
     std::shared_ptr<api::SharedChooser> chooser;
     const Status m = api::find_machine(duplicate, &chooser);  // collective, too
     if (s == Status::ok) s = m;
-    *native = api::make_mpi_native(duplicate);
+    natives->mpi = api::make_mpi_native(duplicate);
+    if (chooser) natives->node = api::find_close(duplicate, chooser->chooser.topology(), &natives->no_node);
     if (s == Status::ok) *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser));
     return s;
   } catch (...) {
@@ -62,13 +64,13 @@ extern "C" stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* com
   if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return to_c(fail(Status::mpi_error, "MPI_Comm_dup failed"));
   MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
   std::unique_ptr<stretto_comm_s> made;
-  std::unique_ptr<api::Native> native;
-  Status s = create(duplicate, &native, &made);
+  api::Natives natives;
+  Status s = create(duplicate, &natives, &made);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = agree(duplicate, s);
-  const bool owned = native != nullptr;  // which frees the duplicate
+  const bool owned = natives.mpi != nullptr;  // which frees the duplicate
   if (s == Status::ok) {
-    made->carriers.native = std::move(native);
+    made->carriers.natives = std::move(natives);
     *comm = made.release();
   }
   made.reset();

@@ -7,14 +7,18 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "api/collective.hpp"
 #include "base/status.hpp"
+#include "model/profile.hpp"
 
 namespace stretto::api {
 
-// The name of an MPI's own collectives where a schedule is forced or reported.
+// Where a schedule is forced or reported: the name of an MPI's own collectives, and that of those in a host's shared memory.
 inline constexpr const char* native_name = "native";
+inline constexpr const char* node_name = "node";
 
 class Native {
  public:
@@ -40,8 +44,30 @@ class Native {
   virtual Status run(const Call& call) noexcept = 0;
   virtual Status start(const Call& call, std::unique_ptr<Pending>* pending) noexcept = 0;
 
-  // run() of a call of this shape, which has no counts and no function of the user's, with the buffers of Call. Every instruction here counts.
-  virtual Status run_plain(const Shape& shape, const void* send, void* recv) noexcept = 0;
+  // run() of a call of this shape, which has no counts and no function of the user's, with the buffers of Call and the seconds of
+  // timeout_of(). Every instruction here counts.
+  virtual Status run_plain(const Shape& shape, const void* send, void* recv, double timeout) noexcept = 0;
 };
+
+// Which native collectives serve a call.
+struct Served {
+  constexpr Served(bool by_mpi, bool by_node = false) noexcept
+      : mpi(by_mpi), node(by_node) {}  // NOLINT: a bool says enough
+  bool mpi, node;
+  constexpr bool any() const noexcept { return mpi || node; }
+  constexpr bool by(model::Provider p) const noexcept { return p == model::Provider::node ? node : mpi; }
+};
+
+// The native collectives of a communicator.
+struct Natives {
+  std::unique_ptr<Native> mpi, node;  // null: there are none
+  std::string no_node;                // why not
+
+  Served serve(const Call& c) const noexcept { return {mpi && mpi->serves(c), node && node->serves(c)}; }
+  Native* of(model::Provider p) const noexcept { return p == model::Provider::node ? node.get() : mpi.get(); }
+};
+
+// Whether a forced schedule is a native collective, and whose.
+std::optional<model::Provider> forced_native(const Call& call) noexcept;
 
 }  // namespace stretto::api

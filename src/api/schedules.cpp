@@ -15,15 +15,21 @@ bool same(const schedule::Request& a, const schedule::Request& b) noexcept {
          a.blocks == b.blocks && a.radix == b.radix && a.groups == b.groups;
 }
 
-// What is known of a call before counts are: gatherv, scatterv and alltoallv are looked at again when every rank knows them.
-Status check_native(const Call& call, const Native* native) {
+// What is known of a call before counts are: gatherv and scatterv are looked at again when every rank knows them.
+Status check_native(const Call& call, const Natives& natives, model::Provider provider) {
   const stretto_options& o = call.settings.options;
+  const bool node = provider == model::Provider::node;
+  const Native* native = natives.of(provider);
+  if (!native && node)
+    return fail(Status::unsupported, "schedule {} needs ranks that share a host's memory: {}", node_name,
+                natives.no_node);
   if (!native) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", native_name);
   if (o.payload > STRETTO_PAYLOAD_RAW)
-    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native_name,
+    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native->name(),
                 payload_name(o.payload));
   if (native->serves(call)) return Status::ok;
-  return fail(Status::unsupported, "the MPI has no {} of {} elements of {}{}{} of its own",
+  return fail(Status::unsupported, "{} has no {}{} of {} elements of {}{}{} of its own",
+              node ? "a host's memory" : "the MPI", call.nonblocking ? "started " : "",
               collective_name(call.collective), call.count, type_name(call.type),
               reduces(call.collective) ? " by " : "", reduces(call.collective) ? op_name(call.op) : "");
 }
@@ -33,6 +39,7 @@ Status check_native(const Call& call, const Native* native) {
 int schedule_index(const char* name) noexcept {
   const auto& all = schedule::algorithms();
   if (std::strcmp(name, native_name) == 0) return static_cast<int>(all.size()) + 1;
+  if (std::strcmp(name, node_name) == 0) return static_cast<int>(all.size()) + 2;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].name == name) return static_cast<int>(i) + 1;
   return -1;
@@ -42,11 +49,18 @@ const char* schedule_name(int index) noexcept {
   const auto& all = schedule::algorithms();
   if (index == 0) return "chosen";
   if (index == static_cast<int>(all.size()) + 1) return native_name;
+  if (index == static_cast<int>(all.size()) + 2) return node_name;
   return index > 0 && static_cast<std::size_t>(index) <= all.size() ? all[index - 1].name.data() : "?";
 }
 
-Status check_schedule(const Call& call, const Native* native, const schedule::Groups* groups) {
-  if (call.settings.schedule == native_name) return check_native(call, native);
+std::optional<model::Provider> forced_native(const Call& call) noexcept {
+  if (call.settings.schedule == native_name) return model::Provider::mpi;
+  if (call.settings.schedule == node_name) return model::Provider::node;
+  return std::nullopt;
+}
+
+Status check_schedule(const Call& call, const Natives& natives, const schedule::Groups* groups) {
+  if (const auto forced = forced_native(call)) return check_native(call, natives, *forced);
   const auto collective = schedule_collective(call.collective);
   const std::string& name = call.settings.schedule;
   const schedule::Algorithm* a = schedule::find(collective, name);
@@ -58,8 +72,6 @@ Status check_schedule(const Call& call, const Native* native, const schedule::Gr
   }
   if (needs_order(call) && !schedule::keeps_order(*a, groups))
     return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", name);
-  if (counts_by_pair(call.collective) && schedule::passes_blocks_on(collective, name))
-    return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts", name);
   if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a->uses_groups)
     return fail(Status::unsupported, "schedule {} does not add up a host first, as payload mixed needs", name);
   return Status::ok;

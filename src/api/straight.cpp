@@ -79,7 +79,8 @@ bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send,
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.ratios.changes()) return false;
   if (comm.broken || !comm.live.empty()) return false;
   Native& native = *line.native;
-  *ended = run_and_tell(comm, native, shape.collective, o.report, [&] { return native.run_plain(shape, send, recv); });
+  *ended = run_and_tell(comm, native, shape.collective, o.report,
+                        [&] { return native.run_plain(shape, send, recv, timeout_of(o)); });
   return true;
 }
 

@@ -117,14 +117,16 @@ TEST_F(Straight, OptionsThatAskForSomethingElseGetIt) {
     EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(ranks));
     return std::string(report.algorithm);
   };
+  const std::string chosen = ran(nullptr, 0);
+  EXPECT_TRUE(chosen == "native" || chosen == "node") << chosen;
   for (int k = 0; k < times; ++k) {
-    EXPECT_EQ(ran(nullptr, 0), "native");
+    EXPECT_EQ(ran(nullptr, 0), chosen);
     name = "native";
     EXPECT_EQ(ran(name.c_str(), 0), "native");
     name = "ring";  // at the same address
     EXPECT_EQ(ran(name.c_str(), 0), "ring");
     EXPECT_EQ(ran("ring", 1), "ring");
-    EXPECT_EQ(ran(nullptr, 1), "native");
+    EXPECT_EQ(ran(nullptr, 1), chosen);
   }
 }
 

@@ -1,0 +1,107 @@
+#include "api/close.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "api/inputs.hpp"
+#include "api/payloads.hpp"
+
+namespace stretto::api {
+namespace {
+
+// The caller's function behind the payload's: one more argument.
+void call_user(const void* left, void* right, std::size_t count, void* context) {
+  const auto& call = *static_cast<const Call*>(context);
+  const stretto_options& o = call.settings.options;
+  o.user_function(left, right, count, call.type, o.user_context);
+}
+
+bool combines(const Call& c) noexcept {
+  return c.op != STRETTO_DIFFERENCE && payload::defined(payload_op(c.op), payload_type(c.type));
+}
+
+bool even(const std::vector<std::size_t>& counts) noexcept {
+  return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
+}
+
+class Close final : public Native {
+ public:
+  Close(std::unique_ptr<node::Collectives> c, std::shared_ptr<void> kept)
+      : kept_(std::move(kept)), node_(std::move(c)) {}
+
+  const char* name() const noexcept override { return node_name; }
+
+  // Blocks of different lengths are left to others, and so is what is started: nobody would move it while the caller computes.
+  bool serves(const Call& c) const noexcept override {
+    if (c.nonblocking) return false;
+    switch (c.collective) {
+      case Collective::allreduce:
+      case Collective::reduce:
+      case Collective::reduce_scatter_block: return combines(c);
+      case Collective::reduce_scatter: return combines(c) && even(c.counts);
+      case Collective::allgather:
+      case Collective::bcast:
+      case Collective::scatter:
+      case Collective::gather:
+      case Collective::alltoall:
+      case Collective::barrier: return true;
+      case Collective::allreduce_multi:
+      case Collective::allgatherv:
+      case Collective::scatterv:
+      case Collective::gatherv: return false;
+    }
+    return false;
+  }
+
+  Status run(const Call& c) noexcept override {
+    node::Operation o{reduces(c.collective) ? payload_op(c.op) : payload::Op::sum};
+    if (o.op == payload::Op::user) o.user = {call_user, const_cast<Call*>(&c), c.settings.options.user_commutes != 0};
+    return run(shape_of(c), c.send, c.recv, o, timeout_of(c.settings.options));
+  }
+
+  Status run_plain(const Shape& s, const void* send, void* recv, double timeout) noexcept override {
+    return run(s, send, recv, {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum}, timeout);
+  }
+
+  Status start(const Call& c, std::unique_ptr<Pending>*) noexcept override {
+    return fail(Status::internal, "{} cannot be started on a node", collective_name(c.collective));
+  }
+
+ private:
+  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o, double timeout) noexcept {
+    node_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
+    const void* in = in_place(send) ? nullptr : send;
+    void* out = in_place(recv) ? nullptr : recv;
+    const payload::Type type = payload_type(s.type);
+    const std::size_t bytes = s.count * payload::size_of(type);
+    switch (s.collective) {
+      case Collective::allreduce: return node_->allreduce(in, out, s.count, type, o);
+      case Collective::reduce: return node_->reduce(in, out, s.count, type, o, s.root);
+      case Collective::reduce_scatter_block:
+      case Collective::reduce_scatter: return node_->reduce_scatter(in, out, s.count, type, o);
+      case Collective::allgather: return node_->allgather(in, out, bytes);
+      case Collective::bcast: return node_->bcast(out != nullptr ? out : const_cast<void*>(in), bytes, s.root);
+      case Collective::scatter: return node_->scatter(in, out, bytes, s.root);
+      case Collective::gather: return node_->gather(in, out, bytes, s.root);
+      case Collective::alltoall: return node_->alltoall(in, out, bytes);
+      case Collective::barrier: return node_->barrier();
+      case Collective::allreduce_multi:
+      case Collective::allgatherv:
+      case Collective::scatterv:
+      case Collective::gatherv: break;
+    }
+    return fail(Status::internal, "{} runs on no node", collective_name(s.collective));
+  }
+
+  std::shared_ptr<void> kept_;
+  std::unique_ptr<node::Collectives> node_;
+};
+
+}  // namespace
+
+std::unique_ptr<Native> make_close(std::unique_ptr<node::Collectives> collectives, std::shared_ptr<void> kept) {
+  return std::make_unique<Close>(std::move(collectives), std::move(kept));
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,102 @@
+#include "api/close_mpi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "api/close.hpp"
+
+namespace stretto::api {
+namespace {
+
+class MpiExchange final : public node::Exchange {
+ public:
+  explicit MpiExchange(MPI_Comm comm) noexcept : comm_(comm) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+  }
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+  using Exchange::allgather;
+  Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override {
+    const int n = static_cast<int>(bytes);
+    return MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_) == MPI_SUCCESS
+               ? Status::ok
+               : fail(Status::mpi_error, "MPI_Allgather failed while the ranks of a host met");
+  }
+
+ private:
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1;
+};
+
+// Hosts may bear the same name, and one of several names (of containers) may have one memory. The kernel knows.
+struct Introduction {
+  std::array<char, 40> boot{};
+  int wanted = 1;
+};
+
+Introduction introduce() {
+  Introduction me;
+  std::string boot;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::getline(file, boot);
+  std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
+  const char* wanted = std::getenv("STRETTO_NODE");
+  me.wanted = wanted == nullptr || std::string_view(wanted) != "0" ? 1 : 0;
+  return me;
+}
+
+// A message that waits to be matched needs this rank to look, even while it waits for shared memory.
+void progress(void* comm) noexcept {
+  int found = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, *static_cast<MPI_Comm*>(comm), &found, MPI_STATUS_IGNORE);
+}
+
+node::Options options_for(const topology::Topology& topology, MPI_Comm* comm) {
+  node::Options o;
+  std::vector<topology::Place> places;
+  for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
+  static_cast<void>(node::Hierarchy::from_places(places, "l3,numa,socket", &o.hierarchy));
+  const auto least = 4 * node::kLine * static_cast<std::size_t>(topology.ranks());
+  o.group.slot = std::max(o.group.slot, least);
+  o.group.patience.progress = progress;
+  o.group.patience.context = comm;
+  return o;
+}
+
+// Why not, the same on every rank; empty: they may try.
+std::string objection(const std::vector<Introduction>& all, const topology::Topology& topology) {
+  if (topology.hosts() > 1) return fmt::format("the ranks are on {} hosts", topology.hosts());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (!all[r].wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
+    if (all[r].boot != all[0].boot) return fmt::format("ranks 0 and {} run under different kernels", r);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Native> find_close(MPI_Comm comm, const topology::Topology& topology, std::string* why) {
+  MpiExchange exchange(comm);
+  std::vector<Introduction> all;
+  if (exchange.allgather(introduce(), &all) != Status::ok) {
+    *why = message();
+    return nullptr;
+  }
+  *why = objection(all, topology);
+  if (!why->empty()) return nullptr;
+  auto hooked = std::make_shared<MPI_Comm>(comm);
+  std::unique_ptr<node::Collectives> made;
+  const Status s = node::Collectives::create(exchange, options_for(topology, hooked.get()), &made);
+  if (node::agree(exchange, s) != Status::ok) {
+    *why = message();
+    return nullptr;
+  }
+  return make_close(std::move(made), std::move(hooked));
+}
+
+}  // namespace stretto::api
