@@ -205,7 +205,7 @@ typedef struct stretto_options {
  * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
  * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
  * and the message names the field, both values and a rank for each. check = 0 saves it where nothing else needs it
- * (relative bounds, the first call of a shape with a bound, gatherv, scatterv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
+ * (relative bounds, the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
  * and a rank's own argument error is its own. */
 
 /* Over an MPI, what needs no stream may be left to the MPI's own collective: a call without a bound, or with one that a
@@ -219,9 +219,11 @@ typedef struct stretto_options {
  * check = 0 get STRETTO_INCOMPATIBLE, and one that waits in vain STRETTO_TIMEOUT; either makes the communicator unusable. STRETTO_NODE=0
  * in the environment of any rank, when a communicator is created, leaves it without. */
 
-/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, up to
- * twelve blocking calls of a shape (collective, type, operation, count, root, ratio) take turns: the MPI's own, and up to three that
- * the model likes best. Then the ranks agree on the slowest rank's least time of each, in one small exchange, and the winner stays. All
+/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, the first
+ * blocking calls of a shape (collective, type, operation, count, root, ratio), 24 at most, take turns: the MPI's own, and up to three that
+ * the model likes best. Each turn begins with an agreement, whatever `check`, so that the ranks start together. The first round does not
+ * count; from the third on the ranks compare the slowest rank's times in one small exchange a round, and who is clearly slower drops out.
+ * After six rounds, or a second of turns, the one with the least median stays; the MPI's own unless another is 5 % faster. All
  * of them keep the bound. Not for exact reductions of floating point, whose rounding would depend on the winner, nor for
  * integer sums with a bound; not where schedule, payload or segment are given; not for started forms. With trials = 0
  * equal calls run alike, and results have the same bits in every run. */
@@ -348,6 +350,15 @@ STRETTO_API stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount
 STRETTO_API stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                             stretto_comm comm, const stretto_options* options);
 
+/* The same with counts of each pair of ranks: sendcounts[d] elements at sendbuf + sdispls[d] go to rank d, recvcounts[s]
+ * elements of rank s come to recvbuf + rdispls[s]. All of p entries, copied; displs NULL: end to end. Received blocks must
+ * not overlap; elements of recvbuf between them are not written. sendcounts[d] of rank s = recvcounts[s] of rank d, or
+ * STRETTO_INCOMPATIBLE on all of them, naming the pair. In place: sendcounts and sdispls are ignored, the blocks to send
+ * are in recvbuf and are replaced. Error with a bound: eps. */
+STRETTO_API stretto_status stretto_alltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                             void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
+                                             stretto_type type, stretto_comm comm, const stretto_options* options);
+
 /* Returns when every rank has called it. Options: timeout, schedule and report. */
 STRETTO_API stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options);
 
@@ -409,6 +420,10 @@ STRETTO_API stretto_status stretto_igatherv(const void* sendbuf, size_t sendcoun
 STRETTO_API stretto_status stretto_ialltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_comm comm, const stretto_options* options,
                                              stretto_request* request);
+STRETTO_API stretto_status stretto_ialltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                              void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
+                                              stretto_type type, stretto_comm comm, const stretto_options* options,
+                                              stretto_request* request);
 STRETTO_API stretto_status stretto_ibarrier(stretto_comm comm, const stretto_options* options,
                                             stretto_request* request);
 

@@ -146,6 +146,20 @@ class communicator {
   void allgather(const T* send, T* recv, std::size_t count, const stretto_options& o = options()) {
     check(stretto_allgather(send, recv, count, type_of<T>(), comm_, &o));
   }
+  // send_counts[d] values from send_displs[d] on go to rank d, recv_counts[s] of rank s to recv_displs[s]; all of size()
+  // entries, or no displacements: blocks lie end to end.
+  template <class T>
+  void alltoallv(const T* send, std::span<const std::size_t> send_counts, std::span<const std::size_t> send_displs,
+                 T* recv, std::span<const std::size_t> recv_counts, std::span<const std::size_t> recv_displs,
+                 const stretto_options& o = options()) {
+    const auto p = static_cast<std::size_t>(size());
+    const auto places = [p](std::span<const std::size_t> displs) { return displs.empty() || displs.size() == p; };
+    if (send_counts.size() != p || recv_counts.size() != p || !places(send_displs) || !places(recv_displs))
+      throw std::invalid_argument("alltoallv takes an entry for each rank");
+    check(stretto_alltoallv(send, send_counts.data(), send_displs.empty() ? nullptr : send_displs.data(), recv,
+                            recv_counts.data(), recv_displs.empty() ? nullptr : recv_displs.data(), type_of<T>(), comm_,
+                            &o));
+  }
   void barrier(const stretto_options& o = options()) { check(stretto_barrier(comm_, &o)); }
 
  private:

@@ -68,6 +68,37 @@ Status differences(const Signature& merged) {
   return text.empty() ? Status::ok : fail(Status::incompatible, text);
 }
 
+// Of a pair of ranks: splitmix64 of its number.
+std::uint64_t weight(int from, int to) noexcept {
+  std::uint64_t x =
+      (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) + 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return (x ^ (x >> 31)) | 1;
+}
+
+Status differ(const Signature& merged, const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
+              int rank) {
+  const auto more = static_cast<std::int64_t>(merged.surplus);
+  const int ranks = static_cast<int>(sends.size());
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      if (more == 0 || weight(from, to) * merged.surplus != merged.balance) continue;
+      const std::string pair = fmt::format("counts differ: rank {} sends rank {} ", from, to);
+      if (rank != from && rank != to)
+        return fail(Status::incompatible, "{}{} elements {} than it expects", pair,
+                    more > 0 ? merged.surplus : -merged.surplus, more > 0 ? "more" : "fewer");
+      const std::uint64_t sent =
+          rank == from ? sends[static_cast<std::size_t>(to)] : expects[static_cast<std::size_t>(from)] + merged.surplus;
+      return fail(Status::incompatible, "{}{} elements, which expects {}", pair, sent, sent - merged.surplus);
+    }
+  }
+  return fail(Status::incompatible,
+              "counts differ: sendcounts and recvcounts do not match for more than one pair of ranks ({} elements are "
+              "sent beyond those expected)",
+              more);
+}
+
 }  // namespace
 
 std::uint64_t ordered(double value) noexcept {
@@ -100,6 +131,20 @@ void Signature::add_sample(double ratio) noexcept {
   shrunk += static_cast<std::uint64_t>(std::max(1.0, 65536 / ratio));
 }
 
+// Weights are odd and as good as random, so that differences of several pairs do not cancel.
+void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
+                          int rank) noexcept {
+  std::uint64_t sent = 0, expected = 0;
+  for (std::size_t r = 0; r < sends.size(); ++r) {
+    const int peer = static_cast<int>(r);
+    balance += weight(rank, peer) * sends[r] - weight(peer, rank) * expects[r];
+    sent += sends[r];
+    expected += expects[r];
+  }
+  surplus += sent - expected;
+  largest = std::max({largest, sent, expected});
+}
+
 double Signature::ratio() const noexcept {
   return samples > 0 ? 65536 * static_cast<double>(samples) / static_cast<double>(shrunk) : 0;
 }
@@ -120,6 +165,9 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.lo = std::min(into.lo, from.lo);
   into.hi = std::max(into.hi, from.hi);
   into.contributions += from.contributions;
+  into.balance += from.balance;
+  into.surplus += from.surplus;
+  into.largest = std::max(into.largest, from.largest);
   into.samples += from.samples;
   into.shrunk += from.shrunk;
 }
@@ -135,6 +183,16 @@ Status verdict(const Signature& merged, const Signature& own) noexcept {
   } catch (...) {
     return fail(merged.status ? static_cast<Status>(merged.status) : Status::incompatible,
                 std::string_view("ranks disagree (no memory for the details)"));
+  }
+}
+
+Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
+                   const std::vector<std::size_t>& expects, int rank) noexcept {
+  if (merged.balance == 0) return Status::ok;
+  try {
+    return differ(merged, sends, expects, rank);
+  } catch (...) {
+    return fail(Status::incompatible, std::string_view("counts differ (no memory for the details)"));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 
@@ -50,12 +51,17 @@ struct Signature {
   double lo = std::numeric_limits<double>::infinity();  // range of the finite values; lo > hi: there are none
   double hi = -std::numeric_limits<double>::infinity();
   std::uint64_t contributions = 0;
+  // Of counts by pair: 0 when what is sent is what is expected (each pair has a weight of its own); by how much more is sent than is
+  // expected; what the busiest rank sends or receives.
+  std::uint64_t balance = 0, surplus = 0, largest = 0;
   std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of what was left of them, of 2^16 each
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // orders as the numbers do, NaN included
   void add_sample(double ratio) noexcept;
   double ratio() const noexcept;  // of all samples together; 0: there are none
+  // Of an exchange with a count for each pair of ranks: what this rank sends to each, and what it expects from each.
+  void add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects, int rank) noexcept;
   void set_failure(Status s, const char* message, int rank) noexcept;
 };
 
@@ -69,6 +75,11 @@ void merge(const Signature& from, Signature& into) noexcept;
 // that differs with two of its values and a rank for each. Leaves the message of this thread; a failure that is this rank's
 // own too, by its signature `own`, goes without the other's rank.
 Status verdict(const Signature& merged, const Signature& own) noexcept;
+
+// Whether every pair of ranks agrees on its count; else `incompatible`, naming the pair where it is one alone, and both counts on
+// the ranks of that pair.
+Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
+                   const std::vector<std::size_t>& expects, int rank) noexcept;
 
 // The value of a double as a field that orders like the doubles do, and back.
 std::uint64_t ordered(double value) noexcept;

@@ -18,18 +18,21 @@ namespace {
 // Elements of the largest buffer of the call, which its bytes must fit; false on overflow.
 bool addressable(const Call& c, int ranks) {
   const std::size_t limit = std::numeric_limits<std::ptrdiff_t>::max() / stretto_type_size(c.type);
+  const auto fits = [&](const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs) {
+    std::size_t end = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      const std::size_t first = displs.empty() ? end : displs[r];
+      if (first > limit || counts[r] > limit - first) return false;
+      end = displs.empty() ? first + counts[r] : end;
+    }
+    return true;
+  };
   if (!c.counts_given) {
     const bool per_rank = c.collective != Collective::allreduce && c.collective != Collective::allreduce_multi &&
                           c.collective != Collective::reduce && c.collective != Collective::bcast;
     return c.count <= limit / (per_rank ? static_cast<std::size_t>(ranks) : 1);
   }
-  std::size_t end = 0;
-  for (std::size_t r = 0; r < c.counts.size(); ++r) {
-    const std::size_t first = c.displs.empty() ? end : c.displs[r];
-    if (first > limit || c.counts[r] > limit - first) return false;
-    end = c.displs.empty() ? first + c.counts[r] : end;
-  }
-  return true;
+  return fits(c.counts, c.displs) && fits(c.send_counts, c.send_displs);
 }
 
 Status check_kind(const Call& c, int ranks) {
@@ -119,8 +122,8 @@ Status check_buffers(const Call& c, int rank, int ranks) {
 
 // Received blocks that overlap would leave their content to chance.
 Status check_overlap(const Call& c, int rank) {
-  const bool receives =
-      c.collective == Collective::allgatherv || (c.collective == Collective::gatherv && rank == c.root);
+  const bool receives = c.collective == Collective::allgatherv || counts_by_pair(c.collective) ||
+                        (c.collective == Collective::gatherv && rank == c.root);
   if (!receives || c.displs.empty()) return Status::ok;
   std::vector<std::size_t> order(c.displs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -130,6 +133,14 @@ Status check_overlap(const Call& c, int rank) {
     if (c.displs[order[i - 1]] + c.counts[order[i - 1]] > c.displs[order[i]])
       return fail(Status::invalid_argument, "blocks of ranks {} and {} overlap in recvbuf", order[i - 1], order[i]);
   return Status::ok;
+}
+
+Status check_own_pair(const Call& c, int rank) {
+  if (!counts_by_pair(c.collective)) return Status::ok;
+  const auto r = static_cast<std::size_t>(rank);
+  if (c.send_counts[r] == c.counts[r]) return Status::ok;
+  return fail(Status::invalid_argument, "rank {} sends itself {} elements and expects {}", rank, c.send_counts[r],
+              c.counts[r]);
 }
 
 // FNV-1a over the words of the counts: ranks compare arrays by it.
@@ -151,6 +162,7 @@ Status check_arguments(const Call& call, const Setting& setting) noexcept {
     if (s == Status::ok) s = check_options(call, setting);
     if (s == Status::ok) s = check_buffers(call, rank, ranks);
     if (s == Status::ok) s = check_overlap(call, rank);
+    if (s == Status::ok) s = check_own_pair(call, rank);
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
@@ -167,6 +179,8 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
   } else if (!c.counts.empty()) {
     a.counts = c.counts;
     a.displacements = c.displs;
+    a.send_counts = c.send_counts;
+    a.send_displacements = c.send_displs;
   }
   // Buffers that matter at the root only may hold anything elsewhere.
   if (rooted(c.collective) && rank != c.root) {
@@ -202,7 +216,9 @@ Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept 
     s.set(Field::op, unsigned_value(c.op), rank);
     if (c.op == STRETTO_USER) s.set(Field::commutes, std::uint64_t{o.user_commutes != 0}, rank);
   }
-  if (!counts_at_root(c.collective)) {
+  if (counts_by_pair(c.collective)) {
+    if (own == Status::ok) s.add_pairs(c.send_counts, c.counts, rank);
+  } else if (!counts_at_root(c.collective)) {
     if (c.counts_given)
       s.set(Field::counts, checksum(c.counts), rank);
     else

@@ -17,9 +17,9 @@ namespace {
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
 // Trials: where the native collective is predicted to take at least `least_to_try` seconds, choices that are predicted to take less
-// than `worst_to_try` times as long, at most `most_to_try` with it, each `turns` times.
+// than `worst_to_try` times as long, at most `most_to_try` with it.
 constexpr double least_to_try = 40e-6, worst_to_try = 1.5;
-constexpr std::size_t most_to_try = 4, turns = 3;
+constexpr std::size_t most_to_try = 4;
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
@@ -195,11 +195,11 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, 
     if (contests_.size() == most_contests) return e.choice;
     *trial = e.key;
     if (!begins) return e.contestants.front();
-    contest = contests_.emplace(e.key, Contest{e.contestants, std::vector<double>(e.contestants.size()), 0}).first;
+    contest = contests_.emplace(e.key, Tried{e.contestants, Contest(e.contestants.size())}).first;
   }
-  const Contest& c = contest->second;
-  if (!c.settled()) *trial = e.key;
-  return c.contestants[c.calls % c.contestants.size()];
+  const Tried& t = contest->second;
+  if (!t.contest.settled()) *trial = e.key;
+  return t.contestants[t.contest.turn()];
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served native) {
@@ -207,29 +207,23 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   const Entry& e = entry(call, bytes, true, ratio, native);
   const auto streams = [](const Choice& c) { return !c.native && c.kind != payload::Kind::raw; };
   if (call.nonblocking || e.contestants.empty()) return streams(e.choice);
-  const auto contest = contests_.find(e.key);
-  const std::vector<Choice>& open = contest == contests_.end() ? e.contestants : contest->second.contestants;
-  return std::any_of(open.begin(), open.end(), streams);
+  const auto found = contests_.find(e.key);
+  if (found == contests_.end()) return std::any_of(e.contestants.begin(), e.contestants.end(), streams);
+  const Tried& t = found->second;
+  return std::any_of(t.contest.open().begin(), t.contest.open().end(),
+                     [&](std::size_t i) { return streams(t.contestants[i]); });
 }
 
 bool Choices::took(Trial trial, double seconds) noexcept {
-  const auto contest = contests_.find(trial);
-  if (contest == contests_.end() || contest->second.settled()) return false;
-  Contest& c = contest->second;
-  double& least = c.seconds[c.calls % c.seconds.size()];
-  least = c.calls < c.seconds.size() ? seconds : std::min(least, seconds);
-  return ++c.calls == turns * c.seconds.size();
+  const auto found = contests_.find(trial);
+  return found != contests_.end() && found->second.contest.took(seconds);
 }
 
-std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).seconds; }
+std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).contest.times(); }
 
 void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
-  const auto contest = contests_.find(trial);
-  if (contest == contests_.end() || slowest.size() != contest->second.contestants.size()) return;
-  std::vector<Choice>& all = contest->second.contestants;
-  const auto winner = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
-  if (winner != 0) all.front() = std::move(all[static_cast<std::size_t>(winner)]);
-  all.resize(1);
+  const auto found = contests_.find(trial);
+  if (found != contests_.end()) found->second.contest.compare(slowest);
 }
 
 std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {

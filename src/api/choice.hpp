@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/collective.hpp"
+#include "api/contest.hpp"
 #include "api/native.hpp"
 #include "base/status.hpp"
 #include "model/choose.hpp"
@@ -57,7 +58,7 @@ using Trial = std::uint64_t;
 
 // The choices of one rank of a communicator. Predictions are a pure function of the question; the latest are at hand without the
 // model. Where the native collective serves and the prediction is not clear, blocking calls of one shape take turns with several
-// choices until the ranks agree on the fastest (stretto.h, Trials). What a trial has come to changes only where all ranks are at the same
+// choices until the ranks agree on the fastest (contest.hpp; stretto.h, Trials). What a trial has come to changes only where all ranks are at the same
 // call: when a blocking one runs and ends.
 class Choices {
  public:
@@ -79,8 +80,8 @@ class Choices {
   // Whether the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, double ratio, Served native);
 
-  // A call of a trial took `seconds` on this rank (infinity: it failed). True: the trial is over but for the agreement: exchange the
-  // maximum over all ranks of times() and settle() with it.
+  // A call of a trial took `seconds` on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and settle()
+  // with it, which may end the trial.
   bool took(Trial trial, double seconds) noexcept;
   std::vector<double> times(Trial trial) const;
   void settle(Trial trial, const std::vector<double>& slowest) noexcept;
@@ -95,11 +96,9 @@ class Choices {
     bool tries = false;               // trials were allowed
     bool used = false;
   };
-  struct Contest {
-    std::vector<Choice> contestants;  // one, when it is settled
-    std::vector<double> seconds;      // the least of each so far
-    std::size_t calls = 0;
-    bool settled() const noexcept { return contestants.size() == 1; }
+  struct Tried {
+    std::vector<Choice> contestants;
+    Contest contest;
   };
   const Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
   Choice ask(const model::Question& question, bool mixed, bool tries, std::vector<Choice>* contestants) const;
@@ -107,7 +106,7 @@ class Choices {
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
   std::array<Entry, 64> latest_;
-  std::unordered_map<Trial, Contest> contests_;  // never more than most_contests; none is dropped
+  std::unordered_map<Trial, Tried> contests_;  // never more than most_contests; none is dropped
 };
 
 // Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.

@@ -49,7 +49,8 @@ class Close final : public Native {
       case Collective::allreduce_multi:
       case Collective::allgatherv:
       case Collective::scatterv:
-      case Collective::gatherv: return false;
+      case Collective::gatherv:
+      case Collective::alltoallv: return false;
     }
     return false;
   }
@@ -89,7 +90,8 @@ class Close final : public Native {
       case Collective::allreduce_multi:
       case Collective::allgatherv:
       case Collective::scatterv:
-      case Collective::gatherv: break;
+      case Collective::gatherv:
+      case Collective::alltoallv: break;
     }
     return fail(Status::internal, "{} runs on no node", collective_name(s.collective));
   }

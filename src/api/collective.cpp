@@ -21,6 +21,7 @@ const char* collective_name(Collective c) noexcept {
     case Collective::gather: return "gather";
     case Collective::gatherv: return "gatherv";
     case Collective::alltoall: return "alltoall";
+    case Collective::alltoallv: return "alltoallv";
     case Collective::barrier: return "barrier";
   }
   return "?";
@@ -41,7 +42,8 @@ schedule::Collective schedule_collective(Collective c) noexcept {
     case Collective::scatterv: return S::scatter;
     case Collective::gather:
     case Collective::gatherv: return S::gather;
-    case Collective::alltoall: return S::alltoall;
+    case Collective::alltoall:
+    case Collective::alltoallv: return S::alltoall;
     case Collective::barrier: return S::barrier;
   }
   return S::barrier;
@@ -53,6 +55,8 @@ bool rooted(Collective c) noexcept {
 }
 
 bool counts_at_root(Collective c) noexcept { return c == Collective::scatterv || c == Collective::gatherv; }
+
+bool counts_by_pair(Collective c) noexcept { return c == Collective::alltoallv; }
 
 bool needs_order(const Call& c) noexcept {
   return reduces(c.collective) && c.op == STRETTO_USER && !c.settings.options.user_commutes;

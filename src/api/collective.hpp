@@ -30,6 +30,7 @@ enum class Collective : std::uint8_t {
   gather,
   gatherv,
   alltoall,
+  alltoallv,
   barrier
 };
 
@@ -50,6 +51,7 @@ constexpr bool reduces(Collective c) noexcept {
     case Collective::gather:
     case Collective::gatherv:
     case Collective::alltoall:
+    case Collective::alltoallv:
     case Collective::barrier: return false;
   }
   return false;
@@ -58,6 +60,9 @@ bool rooted(Collective c) noexcept;
 
 // Whether a rank other than the root needs counts that only the root and the owner of each block know.
 bool counts_at_root(Collective c) noexcept;
+
+// Whether each pair of ranks has a count of its own, which these two alone know.
+bool counts_by_pair(Collective c) noexcept;
 
 // stretto_options with its defaults filled in and its pointers resolved.
 struct Settings {
@@ -85,6 +90,11 @@ struct Call {
   bool counts_given = false;   // by the caller; false where they are significant at the root only
   std::vector<std::size_t> counts;
   std::vector<std::size_t> displs;
+  std::vector<std::size_t>
+      send_counts;  // counts_by_pair(): to each rank; `counts` and `displs` are then of what comes from each
+  std::vector<std::size_t> send_displs;
+  std::size_t largest =
+      0;  // counts_by_pair(): elements that the busiest rank sends or receives, once all know; 0 before
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;

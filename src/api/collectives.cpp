@@ -158,6 +158,29 @@ auto with_root_counts(Collective what, const void* send, void* recv, std::size_t
   };
 }
 
+// Counts of what a rank sends to each other one, and of what it gets from each. In place, these are the same.
+auto with_pair_counts(const void* send, const std::size_t* send_counts, const std::size_t* send_displs, void* recv,
+                      const std::size_t* recv_counts, const std::size_t* recv_displs, stretto_type type) {
+  return [=](Call& c, int, int ranks) {
+    c.collective = Collective::alltoallv;
+    c.send = send;
+    c.recv = recv;
+    c.type = type;
+    if (send != STRETTO_IN_PLACE) {
+      if (!send_counts) return fail(Status::invalid_argument, "sendcounts is NULL");
+      c.send_counts.assign(send_counts, send_counts + ranks);
+      if (send_displs) c.send_displs.assign(send_displs, send_displs + ranks);
+    }
+    if (!recv_counts) return fail(Status::invalid_argument, "recvcounts is NULL");
+    const Status s = copy_counts(c, recv_counts, recv_displs, ranks);
+    if (send == STRETTO_IN_PLACE) {
+      c.send_counts = c.counts;
+      c.send_displs = c.displs;
+    }
+    return s;
+  };
+}
+
 }  // namespace
 
 extern "C" {
@@ -305,6 +328,19 @@ stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, size_t count
 stretto_status stretto_ialltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_comm comm,
                                  const stretto_options* options, stretto_request* request) {
   return start(comm, options, request, moving(Collective::alltoall, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_alltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls, void* recvbuf,
+                                 const size_t* recvcounts, const size_t* rdispls, stretto_type type, stretto_comm comm,
+                                 const stretto_options* options) {
+  return run(comm, options, with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type));
+}
+
+stretto_status stretto_ialltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls, void* recvbuf,
+                                  const size_t* recvcounts, const size_t* rdispls, stretto_type type, stretto_comm comm,
+                                  const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request,
+               with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type));
 }
 
 stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options) {

@@ -40,6 +40,11 @@ bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece
     *piece = {at(c.send, c.displs[i], c.type), c.counts[i]};
     return true;
   }
+  if (counts_by_pair(c.collective) && !c.send_displs.empty()) {
+    if (i >= c.send_counts.size()) return false;
+    *piece = {at(in_place(c.send) ? c.recv : c.send, c.send_displs[i], c.type), c.send_counts[i]};
+    return true;
+  }
   if (i > 0) return false;
   if (!in_place(c.send)) {
     *piece = {c.send, e.send};
@@ -81,6 +86,7 @@ Extent extent(const Call& c, int rank, int ranks) noexcept {
     case Collective::gather:
     case Collective::gatherv: return {n, root ? all : 0, true, root, root, false};
     case Collective::alltoall: return {all, all, true, true, true, false};
+    case Collective::alltoallv: return {sum(c.send_counts), all, true, true, true, false};
     case Collective::barrier: return {0, 0, false, false, false, false};
   }
   return {};

@@ -65,6 +65,7 @@ struct Arguments {
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
   const int *counts = nullptr, *displs = nullptr;
+  const int *send_counts = nullptr, *send_displs = nullptr;  // of alltoallv
 };
 
 // What MPI wants as arrays of int. Displacements that no int holds are this rank's own matter: its blocks then lie end to end
@@ -72,6 +73,7 @@ struct Arguments {
 struct Vectors {
   std::vector<int> counts, displs;
   std::vector<std::byte> staging;
+  std::vector<std::size_t> places;  // displacements of the blocks that are staged; empty: none are
 };
 
 // A call as MPI takes it. Owns what must live while it runs.
@@ -79,17 +81,36 @@ struct Prepared {
   Shape shape;
   void* recv = nullptr;  // the caller's
   Arguments arguments;
-  Vectors vectors;
+  Vectors vectors;       // of alltoallv, of what is received
+  Vectors send_vectors;  // of alltoallv
   // At the end blocks that were staged go to their places.
-  std::vector<std::size_t> scattered;  // displacements of the blocks in recv; empty: nothing was staged
   std::size_t element = 1;
   void* unstaged = nullptr;
 };
 
-void move_blocks(std::byte* staged, std::byte* apart, const Prepared& p, bool gather) noexcept {
-  for (std::size_t r = 0; r < p.vectors.counts.size(); ++r) {
-    const std::size_t bytes = static_cast<std::size_t>(p.vectors.counts[r]) * p.element;
-    std::byte* place = apart + p.scattered[r] * p.element;
+// Fills `v`; true: blocks have to be staged, and there is room for them.
+bool make_vectors(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs, std::size_t element,
+                  Vectors* v) {
+  v->counts.resize(counts.size());
+  v->displs.resize(counts.size());
+  std::transform(counts.begin(), counts.end(), v->counts.begin(), to_int);
+  const bool staged = !std::all_of(displs.begin(), displs.end(), fits);
+  if (displs.empty() || staged)
+    std::exclusive_scan(v->counts.begin(), v->counts.end(), v->displs.begin(), 0);
+  else
+    std::transform(displs.begin(), displs.end(), v->displs.begin(), to_int);
+  if (!staged) return false;
+  v->places = displs;
+  v->staging.resize((static_cast<std::size_t>(v->displs.back()) + static_cast<std::size_t>(v->counts.back())) *
+                    element);
+  return true;
+}
+
+void move_blocks(Vectors& v, std::byte* apart, std::size_t element, bool gather) noexcept {
+  std::byte* staged = v.staging.data();
+  for (std::size_t r = 0; r < v.counts.size(); ++r) {
+    const std::size_t bytes = static_cast<std::size_t>(v.counts[r]) * element;
+    std::byte* place = apart + v.places[r] * element;
     if (bytes > 0) std::memcpy(gather ? staged : place, gather ? place : staged, bytes);
     staged += bytes;
   }
@@ -116,16 +137,17 @@ class MpiNative final : public Native {
     if (c.collective == Collective::allreduce_multi) return false;
     if (reduces(c.collective) && (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16))
       return false;
+    if (c.largest > 0) return fits(c.largest);
     // Blocks of several counts together: an end-to-end displacement of each is an int, too.
-    if (!c.counts.empty()) {
+    const auto together = [](const std::vector<std::size_t>& counts) {
       std::size_t sum = 0;
-      for (const std::size_t n : c.counts) {
+      for (const std::size_t n : counts) {
         if (!fits(n) || !fits(sum + n)) return false;
         sum += n;
       }
       return true;
-    }
-    return fits(c.count);
+    };
+    return fits(c.count) && together(c.counts) && together(c.send_counts);
   }
 
   Status run(const Call& c) noexcept override {
@@ -191,7 +213,8 @@ class MpiNative final : public Native {
   bool by_counts(const Call& c) const noexcept {
     switch (c.collective) {
       case Collective::reduce_scatter:
-      case Collective::allgatherv: return true;
+      case Collective::allgatherv:
+      case Collective::alltoallv: return true;
       case Collective::scatterv:
       case Collective::gatherv: return rank_ == c.root;
       case Collective::allreduce:
@@ -229,35 +252,29 @@ class MpiNative final : public Native {
     if (by_counts(c)) prepare_vectors(c, p);
   }
 
-  void prepare_vectors(const Call& c, Prepared* p) const {
-    Vectors& v = p->vectors;
-    v.counts.resize(c.counts.size());
-    v.displs.resize(c.counts.size());
-    p->arguments.counts = v.counts.data();
-    p->arguments.displs = v.displs.data();
-    std::transform(c.counts.begin(), c.counts.end(), v.counts.begin(), to_int);
-    if (c.displs.empty() || std::all_of(c.displs.begin(), c.displs.end(), fits)) {
-      if (c.displs.empty())
-        std::exclusive_scan(v.counts.begin(), v.counts.end(), v.displs.begin(), 0);
-      else
-        std::transform(c.displs.begin(), c.displs.end(), v.displs.begin(), to_int);
-      return;
-    }
-    std::exclusive_scan(v.counts.begin(), v.counts.end(), v.displs.begin(), 0);
+  static void prepare_vectors(const Call& c, Prepared* p) {
     p->element = stretto_type_size(c.type);
-    p->scattered = c.displs;
-    const std::size_t all = static_cast<std::size_t>(v.displs.back()) + static_cast<std::size_t>(v.counts.back());
-    v.staging.resize(all * p->element);
-    auto* staged = v.staging.data();
-    if (c.collective == Collective::scatterv) {
-      move_blocks(staged, static_cast<std::byte*>(const_cast<void*>(c.send)), *p, true);
-      p->arguments.send = staged;
-    } else {
-      // In place, this rank's block is among those that are staged.
-      if (c.send == STRETTO_IN_PLACE) move_blocks(staged, static_cast<std::byte*>(c.recv), *p, true);
-      p->unstaged = c.recv;
-      p->arguments.recv = staged;
+    const bool in_place = c.send == STRETTO_IN_PLACE, deals = c.collective == Collective::scatterv;
+    const auto stage_sent = [&](Vectors* v) {
+      move_blocks(*v, static_cast<std::byte*>(const_cast<void*>(c.send)), p->element, true);
+      p->arguments.send = v->staging.data();
+    };
+    if (make_vectors(c.counts, c.displs, p->element, &p->vectors)) {
+      if (deals) {
+        stage_sent(&p->vectors);
+      } else {
+        // In place, what this rank gives is among what is staged.
+        if (in_place) move_blocks(p->vectors, static_cast<std::byte*>(c.recv), p->element, true);
+        p->unstaged = c.recv;
+        p->arguments.recv = p->vectors.staging.data();
+      }
     }
+    p->arguments.counts = p->vectors.counts.data();
+    p->arguments.displs = p->vectors.displs.data();
+    if (!counts_by_pair(c.collective) || in_place) return;
+    if (make_vectors(c.send_counts, c.send_displs, p->element, &p->send_vectors)) stage_sent(&p->send_vectors);
+    p->arguments.send_counts = p->send_vectors.counts.data();
+    p->arguments.send_displs = p->send_vectors.displs.data();
   }
 
   // Blocking when `request` is null.
@@ -300,6 +317,11 @@ class MpiNative final : public Native {
                        : MPI_Gatherv(s, n, t, r, counts, displs, t, root, comm_);
       case Collective::alltoall:
         return request ? MPI_Ialltoall(s, n, t, r, n, t, comm_, request) : MPI_Alltoall(s, n, t, r, n, t, comm_);
+      case Collective::alltoallv: {
+        const int *to = a.send_counts, *from = a.send_displs;
+        return request ? MPI_Ialltoallv(s, to, from, t, r, counts, displs, t, comm_, request)
+                       : MPI_Alltoallv(s, to, from, t, r, counts, displs, t, comm_);
+      }
       case Collective::barrier: return request ? MPI_Ibarrier(comm_, request) : MPI_Barrier(comm_);
       case Collective::allreduce_multi: break;
     }
@@ -308,7 +330,7 @@ class MpiNative final : public Native {
 
   Status ended(int code, Prepared& p) const noexcept {
     if (const Status s = status_of(code); s != Status::ok) return s;
-    if (p.unstaged) move_blocks(p.vectors.staging.data(), static_cast<std::byte*>(p.unstaged), p, false);
+    if (p.unstaged) move_blocks(p.vectors, static_cast<std::byte*>(p.unstaged), p.element, false);
     return average(p.shape, p.recv);
   }
 

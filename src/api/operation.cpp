@@ -108,7 +108,11 @@ Status Operation::begin_agreement() noexcept {
 
 void Operation::end_agreement() noexcept {
   agree_seconds_ = seconds();
-  const Status s = verdict(merged_, own_);
+  Status s = verdict(merged_, own_);
+  if (s == Status::ok && counts_by_pair(call_.collective)) {
+    call_.largest = merged_.largest;
+    s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
+  }
   if (s != Status::ok) {
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
@@ -170,6 +174,7 @@ void Operation::advance(bool may_start_data) noexcept {
   }
   const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
   phase_ = counting ? Phase::counting : Phase::running;
+  turn_ = Clock::now();
   const Status s = counting ? begin_counting() : begin_data();
   if (s != Status::ok) finish(s);
 }
@@ -183,7 +188,7 @@ Status Operation::begin_native() noexcept {
   return Status::ok;
 }
 
-// The last call of a trial: the slowest rank's times of what was tried decide, the same on every rank.
+// From time to time in a trial: the slowest rank's times of what was tried decide, the same on every rank.
 Status Operation::begin_settling() noexcept {
   phase_ = Phase::settling;
   try {
@@ -218,6 +223,7 @@ void Operation::poll() noexcept {
   } else if (phase_ == Phase::draining && comm_.live.front() == this) {
     done = true;
     phase_ = Phase::running;
+    turn_ = Clock::now();
     s = plan_.native->run(call_);
   }
   if (done) ended(s);
@@ -243,8 +249,8 @@ void Operation::ended(Status s) noexcept {
     // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
     took_ = seconds();
     outcome_ = s;
-    const double counts = s == Status::ok ? took_ - agree_seconds_ : std::numeric_limits<double>::infinity();
-    if (!comm_.choices.took(plan_.trial, counts)) {
+    const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
+    if (!comm_.choices.took(plan_.trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity())) {
       finish_outcome();
     } else if (const Status begun = begin_settling(); begun != Status::ok) {
       ended(begun);

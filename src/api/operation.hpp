@@ -76,6 +76,7 @@ class Operation {
   double agree_seconds_ = 0;
   Status outcome_ = Status::ok;  // of the data, while a trial is settled
   double took_ = 0;              // until the data were there, where an exchange followed
+  Clock::time_point turn_{};     // when the data began to move
   Status status_ = Status::ok;
   std::string message_;
 };

@@ -8,16 +8,19 @@
 #include "api/payloads.hpp"
 #include "api/types.hpp"
 #include "engine/binding.hpp"
+#include "schedule/registry.hpp"
 
 namespace stretto::api {
 
 namespace {
 
-// Bytes of the whole vector, the same on every rank.
+// Bytes of the whole vector, the same on every rank; of a row where each pair of ranks has a block.
 std::size_t vector_bytes(const Call& c, int ranks) noexcept {
   if (c.collective == Collective::barrier) return 0;
   std::size_t n = c.count;
-  if (!c.counts.empty())
+  if (counts_by_pair(c.collective))
+    n = c.largest;
+  else if (!c.counts.empty())
     n = std::accumulate(c.counts.begin(), c.counts.end(), std::size_t{0});
   else if (c.collective != Collective::allreduce && c.collective != Collective::allreduce_multi &&
            c.collective != Collective::reduce && c.collective != Collective::bcast)
@@ -89,16 +92,16 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
 
 Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   const stretto_options& o = call.settings.options;
-  const bool by_root = counts_at_root(call.collective);
+  const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
   Prospect p;
   // One rank agrees with itself.
-  p.exchange = (o.check && comm.size > 1) || by_root || call.collective == Collective::allreduce_multi;
+  p.exchange = (o.check && comm.size > 1) || open_counts || call.collective == Collective::allreduce_multi;
   const bool streams = may_compress(call);
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   p.ratio = streams ? usual_ratio : 1;
   p.range = streams && relative;
   try {
-    if (!by_root && fit_to_choose(call, comm.size)) {
+    if (!open_counts && fit_to_choose(call, comm.size)) {
       const Served serves = comm.carriers.natives.serve(call);
       const std::size_t bytes = vector_bytes(call, comm.size);
       const auto may_stream = [&](double ratio) { return comm.choices.may_stream(call, bytes, ratio, serves); };
@@ -116,7 +119,9 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       Trial trial = 0;
       const Choice& c = call.nonblocking ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
                                          : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial);
-      if (!p.exchange && c.native && trial == 0) p.straight = comm.carriers.natives.of(c.provider);
+      // The ranks begin a turn of a trial together: who comes early would measure the others.
+      p.exchange = p.exchange || trial != 0;
+      if (!p.exchange && c.native) p.straight = comm.carriers.natives.of(c.provider);
     } else {
       p.exchange = p.exchange || p.range;
     }
@@ -162,6 +167,10 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       choice = chosen(1);
       terms = terms_of(choice);
     }
+    // A rank knows the lengths of its own blocks alone.
+    const bool own_only = counts_by_pair(call.collective) && !choice.native;
+    if (own_only && schedule::passes_blocks_on(schedule_collective(call.collective), choice.schedule))
+      choice.schedule = "linear";
     plan->predicted = choice.seconds;
     if (!streams || choice.native || terms.kind == payload::Kind::raw) plan->ratio = 1;
     if (choice.native) {

@@ -15,7 +15,7 @@ bool same(const schedule::Request& a, const schedule::Request& b) noexcept {
          a.blocks == b.blocks && a.radix == b.radix && a.groups == b.groups;
 }
 
-// What is known of a call before counts are: gatherv and scatterv are looked at again when every rank knows them.
+// What is known of a call before counts are: gatherv, scatterv and alltoallv are looked at again when every rank knows them.
 Status check_native(const Call& call, const Natives& natives, model::Provider provider) {
   const stretto_options& o = call.settings.options;
   const bool node = provider == model::Provider::node;
@@ -72,6 +72,8 @@ Status check_schedule(const Call& call, const Natives& natives, const schedule::
   }
   if (needs_order(call) && !schedule::keeps_order(*a, groups))
     return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", name);
+  if (counts_by_pair(call.collective) && schedule::passes_blocks_on(collective, name))
+    return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts", name);
   if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a->uses_groups)
     return fail(Status::unsupported, "schedule {} does not add up a host first, as payload mixed needs", name);
   return Status::ok;

@@ -16,38 +16,46 @@ T* shifted(T* base, std::size_t elements, std::size_t size) noexcept {
   return base == nullptr ? nullptr : static_cast<T*>(static_cast<Byte*>(base) + elements * size);
 }
 
-// The vector of a gather, allgather or scatter: block i has its count and its place.
+// The vector of a gather, allgather or scatter, or one side of an alltoall: block i has its count and its place.
 struct Parts {
-  const Arguments& arguments;
-  std::vector<std::size_t> ends;  // running sums of counts
-
-  std::size_t count(std::size_t i) const { return arguments.counts.empty() ? arguments.count : arguments.counts[i]; }
-  std::size_t first(std::size_t i) const {
-    if (!arguments.displacements.empty()) return arguments.displacements[i];
-    return arguments.counts.empty() ? i * arguments.count : ends[i] - count(i);
+  Parts(std::size_t each, std::span<const std::size_t> given, std::span<const std::size_t> places)
+      : uniform(each), counts(given), displacements(places), ends(given.size()) {
+    std::partial_sum(counts.begin(), counts.end(), ends.begin());
   }
+  std::size_t count(std::size_t i) const { return counts.empty() ? uniform : counts[i]; }
+  std::size_t first(std::size_t i) const {
+    if (!displacements.empty()) return displacements[i];
+    return counts.empty() ? i * uniform : ends[i] - count(i);
+  }
+
+  std::size_t uniform;
+  std::span<const std::size_t> counts, displacements;
+  std::vector<std::size_t> ends;  // running sums of counts
 };
 
 Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, std::vector<Block>* blocks) {
   const auto p = static_cast<std::size_t>(s.ranks);
   const auto rank = static_cast<std::size_t>(s.rank);
   const bool at_root = s.rank == s.root;
-  if (!a.counts.empty() && a.counts.size() != p)
-    return fail(Status::invalid_argument, "{} counts for {} ranks", a.counts.size(), p);
-  if (!a.displacements.empty() && a.displacements.size() != p) {
-    return fail(Status::invalid_argument, "{} displacements for {} ranks", a.displacements.size(), p);
+  for (const auto& counts : {a.counts, a.send_counts}) {
+    if (!counts.empty() && counts.size() != p)
+      return fail(Status::invalid_argument, "{} counts for {} ranks", counts.size(), p);
   }
+  for (const auto& places : {a.displacements, a.send_displacements}) {
+    if (!places.empty() && places.size() != p)
+      return fail(Status::invalid_argument, "{} displacements for {} ranks", places.size(), p);
+  }
+  if (s.collective == Collective::alltoall && a.counts.empty() != a.send_counts.empty())
+    return fail(Status::invalid_argument, "{} counts of what is sent and {} of what is received", a.send_counts.size(),
+                a.counts.size());
   const bool by_rank = s.collective == Collective::reduce_scatter || s.collective == Collective::allgather ||
                        s.collective == Collective::gather || s.collective == Collective::scatter;
   if (by_rank && s.blocks != s.ranks) {
     return fail(Status::invalid_argument, "{} cuts {} into {} blocks for {} ranks", s.algorithm,
                 schedule::name(s.collective), s.blocks, p);
   }
-  Parts parts{a, {}};
-  if (!a.counts.empty()) {
-    parts.ends.resize(p);
-    std::partial_sum(a.counts.begin(), a.counts.end(), parts.ends.begin());
-  }
+  const Parts parts(a.count, a.counts, a.displacements);
+  const Parts sent(a.count, a.send_counts, a.send_displacements);
   blocks->assign(static_cast<std::size_t>(s.blocks), Block{});
   const void* in = a.in;
   for (std::size_t b = 0; b < blocks->size(); ++b) {
@@ -89,10 +97,11 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
         }
         break;
       case Collective::alltoall: {
-        block.count = a.count;
         const std::size_t from = b / p, to = b % p;
-        if (from == rank) block.in = shifted(in != nullptr ? in : a.out, to * a.count, size);
-        if (to == rank) block.out = shifted(a.out, from * a.count, size);
+        if (from == rank) block.in = shifted(in != nullptr ? in : a.out, sent.first(to), size);
+        if (to == rank) block.out = shifted(a.out, parts.first(from), size);
+        // Of blocks between others nothing is known where counts are given.
+        block.count = to == rank ? parts.count(from) : from == rank ? sent.count(to) : a.counts.empty() ? a.count : 0;
         break;
       }
       case Collective::barrier: break;

@@ -19,18 +19,22 @@ namespace stretto::engine {
 //   allgather       counts[rank]                  counts[i] at displacements[i]
 //   gather          counts[rank]                  at the root: counts[i] at displacements[i]
 //   scatter         root: counts[i] at displ.[i]  counts[rank]
-//   alltoall        p * count                     p * count
+//   alltoall        send_counts[i] at             counts[i] at displacements[i]
+//                   send_displacements[i]
 //   barrier         -                             -
 //
 // An empty `counts` stands for `count` elements a rank, an empty `displacements` for blocks one after another.
 // In place: in == out, or in == null where the table names an `in`. Then the input lies where MPI_IN_PLACE wants it: for
-// allgather and gather at the block's place in out; for scatter the root keeps its block in `in` (out == null).
+// allgather and gather at the block's place in out; for alltoall as counts and displacements say; for scatter the root keeps its block in `in` (out == null).
 struct Arguments {
   const void* in = nullptr;
   void* out = nullptr;
   std::size_t count = 0;
   std::span<const std::size_t> counts{};
   std::span<const std::size_t> displacements{};
+  std::span<const std::size_t>
+      send_counts{};  // of alltoall alone, where `counts` are of what is received; both or none
+  std::span<const std::size_t> send_displacements{};
 
   // Cuts between blocks that are ours to choose (allreduce, reduce, broadcast) fall on multiples of this. The codec's groups
   // have 1024 values and decide as a whole whether to store values as they are; groups that stay whole make results of

@@ -57,17 +57,16 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return static_cast<std::uint8_t>(on ? 1 << i : 0); };
-  return {
-      cell_of(q.bytes),
-      q.compress ? ratio_cell_of(q.ratio) : 0,
-      schedule::rooted(q.collective) ? q.root : 0,
-      q.payload,
-      q.segment,
-      q.element,
-      static_cast<std::uint8_t>(q.collective),
-      static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                bit(q.node, 4)),
-      q.schedule};
+  return {cell_of(q.bytes),
+          q.compress ? ratio_cell_of(q.ratio) : 0,
+          schedule::rooted(q.collective) ? q.root : 0,
+          q.payload,
+          q.segment,
+          q.element,
+          static_cast<std::uint8_t>(q.collective),
+          static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
+                                    bit(q.native, 3) | bit(q.node, 4)),
+          q.schedule};
 }
 
 std::size_t acts_of(const Programs& programs) {
@@ -128,10 +127,11 @@ struct Chooser::Impl {
     return programs.emplace(key, std::move(made)).first->second.get();
   }
 
-  Status table(const Question& q, std::vector<Candidate>* all) const;
+  Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
 };
 
-Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) const {
+// The cheapest first. Of those that are not the cheapest, unless all are wanted, only some.
+Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
   const std::vector<Option> options = options_for(q, topology, &why);
@@ -146,11 +146,19 @@ Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) cons
   const auto measured_by = [&](Provider provider) {
     return measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
   };
-  const std::optional<double> measured = native ? measured_by(Provider::mpi) : std::nullopt;
+  const double measured = native ? measured_by(Provider::mpi).value_or(INFINITY) : INFINITY;
+  const bool guessed = native && !std::isfinite(measured);
   Machine stepless = machine;
   stepless.step = 0;
+  // A walk that is seen to take longer than the best so far ends there.
+  double least = all_of_them || !q.native ? INFINITY : measured;
 
-  for (const Option& option : options) {
+  // Those with one way to cut first: they fold, most of them, and one of them is seldom far from the best.
+  std::vector<const Option*> order;
+  for (const Option& option : options) order.push_back(&option);
+  std::stable_partition(order.begin(), order.end(), [](const Option* o) { return o->blocks == 0 && o->radix == 0; });
+  for (const Option* next : order) {
+    const Option& option = *next;
     const Programs* programs = programs_for(option, root);
     if (programs == nullptr) continue;
     // Collectives with blocks of their own cut nothing at grains; in those with ours, folded programs have even blocks.
@@ -164,13 +172,18 @@ Status Chooser::Impl::table(const Question& q, std::vector<Candidate>* all) cons
       if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
       if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
       run.segment = static_cast<double>(c.segment);
+      run.enough = least;
       c.seconds = predict(*programs, system_of(c.payload, c.raw_inside), machine, run).seconds;
-      if (native && !measured && c.payload == payload::Kind::raw && !option.algorithm->uses_groups)
+      if (!all_of_them) least = std::min(least, c.seconds);
+      if (guessed && c.payload == payload::Kind::raw && !option.algorithm->uses_groups) {
+        run.enough = native_seconds;
         native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
-      all->push_back(std::move(c));
+        if (!all_of_them && q.native) least = std::min(least, native_seconds);
+      }
+      if (all_of_them || c.seconds <= least) all->push_back(std::move(c));
     }
   }
-  if (measured) native_seconds = *measured;
+  native_seconds = std::min(native_seconds, measured);
   if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;
     c.native = true;
@@ -214,7 +227,7 @@ Status Chooser::choose(const Question& question, Candidate* best) {
   q.bytes = middle_of(key.bytes);
   if (q.compress) q.ratio = std::exp2(key.ratio / cells);
   std::vector<Candidate> all;
-  if (const Status s = impl_->table(q, &all); s != Status::ok) return s;
+  if (const Status s = impl_->table(q, false, &all); s != Status::ok) return s;
   if (impl_->answers.size() >= most_answers) impl_->answers.clear();
   *best = all.front();
   impl_->answers.emplace(std::move(key), *best);
@@ -222,7 +235,7 @@ Status Chooser::choose(const Question& question, Candidate* best) {
 }
 
 Status Chooser::table(const Question& question, std::vector<Candidate>* all) const {
-  return impl_->table(question, all);
+  return impl_->table(question, true, all);
 }
 
 const Profile& Chooser::profile() const noexcept { return impl_->profile; }

@@ -1,6 +1,8 @@
 // Walks the schedules of all ranks with a clock: what a collective takes on a machine, as a system runs it.
 #pragma once
 
+#include <cmath>
+
 #include "model/machine.hpp"
 #include "model/programs.hpp"
 #include "model/system.hpp"
@@ -8,10 +10,11 @@
 namespace stretto::model {
 
 struct Run {
-  double bytes = 0;     // of the whole vector
-  double segment = 0;   // bytes; 0: blocks are not cut
-  double grain = 0;     // bytes that cuts between blocks fall on; 0: blocks of equal length, whatever it is
-  bool overlap = true;  // as our engine: all that does not wait for another goes on at the same time
+  double bytes = 0;          // of the whole vector
+  double segment = 0;        // bytes; 0: blocks are not cut
+  double grain = 0;          // bytes that cuts between blocks fall on; 0: blocks of equal length, whatever it is
+  bool overlap = true;       // as our engine: all that does not wait for another goes on at the same time
+  double enough = INFINITY;  // seconds: a walk with overlap may end, with a time above, once it is seen to take longer
 };
 
 struct Prediction {

@@ -10,18 +10,18 @@ using schedule::Collective;
 using schedule::Kind;
 
 Extents::Extents(double bytes, std::int32_t blocks, double grain)
-    : even_(blocks > 0 ? bytes / blocks : 0),
-      grain_(grain),
-      bytes_(bytes),
-      units_(grain > 0 ? std::ceil(bytes / grain) : 0),
-      blocks_(std::max(blocks, 1)) {}
+    : even_(blocks > 0 ? bytes / blocks : 0), grain_(grain), bytes_(bytes) {
+  if (grain <= 0) return;
+  const double units = std::ceil(bytes / grain), parts = std::max(blocks, 1);
+  each_ = std::floor(units / parts);
+  rest_ = units - each_ * parts;
+}
 
 // As engine::first_of cuts: whole grains, as many more to each of the first blocks as are left over.
 double Extents::of(std::int32_t block) const noexcept {
   if (grain_ <= 0) return even_;
   const auto first = [&](std::int32_t b) {
-    const double each = std::floor(units_ / blocks_), rest = units_ - each * blocks_;
-    return std::min(bytes_, (each * b + std::min<double>(b, rest)) * grain_);
+    return std::min(bytes_, (each_ * b + std::min<double>(b, rest_)) * grain_);
   };
   return first(block + 1) - first(block);
 }
@@ -35,33 +35,28 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
     : program_(program),
       system_(system),
       machine_(machine),
-      extents_(extents),
       cut_(cut),
       from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside &&
                     (programs.collective == Collective::allreduce || programs.collective == Collective::allgather)),
-      forms_(program.slots.size()) {
+      forms_(program.slots.size()),
+      sizes_(program.slots.size()),
+      lengths_(program.acts.size()) {
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     forms_[i].raw = program.slots[i].held;
     forms_[i].contributions = program.slots[i].held ? 1 : 0;
+    sizes_[i] = extents.of(program.slots[i].block);
   }
-}
-
-double Forms::size(std::int32_t slot) const noexcept {
-  return extents_.of(program_.slots[static_cast<std::size_t>(slot)].block);
+  for (std::size_t i = 0; i < lengths_.size(); ++i) {
+    const Act& act = program.acts[i];
+    const std::int32_t first = act.kind == Kind::send ? act.src : act.dst;
+    for (std::int32_t b = 0; b < act.blocks; ++b) lengths_[i].bytes += size(first + b);
+    lengths_[i].pieces = cut_.pieces(lengths_[i].bytes);
+  }
 }
 
 bool Forms::raw_travels(const Act& act) const noexcept {
   return system_.travel == Travel::raw || (system_.raw_inside && act.distance != topology::Distance::network);
 }
-
-double Forms::bytes(const Act& act) const noexcept {
-  double all = 0;
-  const std::int32_t first = act.kind == Kind::send ? act.src : act.dst;
-  for (std::int32_t i = 0; i < act.blocks; ++i) all += size(first + i);
-  return all;
-}
-
-double Forms::pieces(const Act& act) const noexcept { return cut_.pieces(bytes(act)); }
 
 bool Forms::keeps_buffer(const Act& act) const noexcept {
   if (act.blocks == 0 || !raw_travels(act)) return false;

@@ -20,8 +20,7 @@ class Extents {
 
  private:
   double even_ = 0, grain_ = 0, bytes_ = 0;
-  double units_ = 0;
-  std::int32_t blocks_ = 1;
+  double each_ = 0, rest_ = 0;  // grains of a block; of so many first blocks one more
 };
 
 struct Cut {
@@ -48,8 +47,9 @@ class Forms {
   double local(const Act& act);                       // a copy or combine
   double deliver(std::int32_t slot);                  // of a result, to the caller
 
-  double bytes(const Act& act) const noexcept;   // raw, of the blocks of a message; 0 for signals
-  double pieces(const Act& act) const noexcept;  // messages that it is cut into
+  // Of an act of this program: raw bytes of its blocks, 0 for signals; and the messages that it is cut into.
+  double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
+  double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
   double pieces_of(std::int32_t slot) const noexcept { return cut_.pieces(size(slot)); }
   bool keeps_buffer(const Act& act) const noexcept;  // a send whose source must not change until it has arrived
 
@@ -61,8 +61,13 @@ class Forms {
     double contributions = 0;
   };
 
+  struct Length {
+    double bytes = 0, pieces = 1;
+  };
+
+  std::size_t index_of(const Act& act) const noexcept { return static_cast<std::size_t>(&act - program_.acts.data()); }
   bool raw_travels(const Act& act) const noexcept;
-  double size(std::int32_t slot) const noexcept;
+  double size(std::int32_t slot) const noexcept { return sizes_[static_cast<std::size_t>(slot)]; }
   double cost(const Rate& rate, double bytes) const noexcept { return rate.of(bytes, cut_.pieces(bytes)); }
   double to_stream(Form& f, double bytes) const;
   double to_raw(Form& f, double bytes) const;
@@ -72,11 +77,12 @@ class Forms {
   const Program& program_;
   const System& system_;
   const Machine& machine_;
-  const Extents& extents_;
   const Cut& cut_;
   bool from_streams_ = false;
   bool sums_raw_ = false;  // in the act at hand
   std::vector<Form> forms_;
+  std::vector<double> sizes_;    // by slot
+  std::vector<Length> lengths_;  // by act
 };
 
 }  // namespace stretto::model

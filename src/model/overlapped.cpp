@@ -19,6 +19,7 @@ class Overlapped {
   Overlapped(const Programs& programs, const System& system, const Machine& machine, const Run& run)
       : programs_(programs),
         machine_(machine),
+        enough_(run.enough),
         cut_{run.segment},
         extents_(run.bytes, programs.blocks, run.grain),
         network_(programs, machine, false) {
@@ -51,7 +52,10 @@ class Overlapped {
       } while (!ready_.empty() && ready_.top().time == together[0].message.time &&
                ready_.top().level == together[0].message.level);
       for (Passing& p : together) travel(p);
-      for (Passing& p : together) leave(p);
+      for (Passing& p : together) {
+        leave(p);
+        if (p.there.tail > enough_) return {p.there.tail};
+      }
       for (const Passing& p : together) arrive(p);
       for (const Passing& p : together) {
         advance(p.message.from);
@@ -306,6 +310,7 @@ class Overlapped {
 
   const Programs& programs_;
   const Machine& machine_;
+  const double enough_;
   const Cut cut_;
   const Extents extents_;
   Network network_;

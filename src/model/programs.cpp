@@ -1,7 +1,8 @@
 #include "model/programs.hpp"
 
 #include <algorithm>
-#include <map>
+#include <span>
+#include <unordered_map>
 
 #include "schedule/names.hpp"
 
@@ -15,42 +16,45 @@ using schedule::Step;
 
 bool sends(const Step& s) noexcept { return s.kind == Kind::send; }
 
-// Messages of a schedule, to find the k-th from or to a peer.
+// Messages of a schedule by peer and direction, in the order of the schedule: the k-th that one rank sends to another is the k-th
+// that the other receives from it.
 class Messages {
  public:
   explicit Messages(const Schedule& s) {
+    all_.reserve(s.steps.size());
     for (std::size_t i = 0; i < s.steps.size(); ++i)
-      if (s.steps[i].peer >= 0) all_.push_back({s.steps[i].peer, sends(s.steps[i]), static_cast<std::int32_t>(i)});
-    std::sort(all_.begin(), all_.end(), less);
+      if (s.steps[i].peer >= 0) all_.push_back(key(s.steps[i].peer, sends(s.steps[i])) | i);
+    std::sort(all_.begin(), all_.end());
   }
 
-  // How many of its kind come before step i.
-  std::size_t order(const Schedule& s, std::size_t i) const {
-    const Entry e{s.steps[i].peer, sends(s.steps[i]), static_cast<std::int32_t>(i)};
-    return static_cast<std::size_t>(std::lower_bound(all_.begin(), all_.end(), e, less) - first(e.peer, e.send));
+  // Calls visit(peer, sends, steps) with the steps of each group.
+  template <class Visit>
+  void visit(const Visit& visit) const {
+    for (std::size_t first = 0; first < all_.size();) {
+      const std::uint64_t group = all_[first] & ~kStep;
+      std::size_t end = first + 1;
+      while (end < all_.size() && (all_[end] & ~kStep) == group) ++end;
+      visit(static_cast<std::int32_t>(group >> 33), (group >> 32 & 1) != 0,
+            std::span(all_).subspan(first, end - first));
+      first = end;
+    }
   }
-  // The k-th to or from a peer; -1: there is none.
-  std::int32_t find(std::int32_t peer, bool send, std::size_t k) const {
-    const auto begin = first(peer, send);
-    if (static_cast<std::size_t>(all_.end() - begin) <= k) return -1;
-    const Entry& e = *(begin + static_cast<std::ptrdiff_t>(k));
-    return e.peer == peer && e.send == send ? e.step : -1;
+  // The steps to or from a peer, if there are any, and whatever follows them.
+  std::span<const std::uint64_t> from(std::int32_t peer, bool send) const {
+    return std::span(all_).subspan(
+        static_cast<std::size_t>(std::lower_bound(all_.begin(), all_.end(), key(peer, send)) - all_.begin()));
+  }
+  static std::int32_t step(std::uint64_t entry) noexcept { return static_cast<std::int32_t>(entry & kStep); }
+  static bool is_of(std::uint64_t entry, std::int32_t peer, bool send) noexcept {
+    return (entry & ~kStep) == key(peer, send);
   }
 
  private:
-  struct Entry {
-    std::int32_t peer;
-    bool send;
-    std::int32_t step;
-  };
-  static bool less(const Entry& a, const Entry& b) {
-    if (a.peer != b.peer) return a.peer < b.peer;
-    return a.send != b.send ? a.send < b.send : a.step < b.step;
+  static constexpr std::uint64_t kStep = 0xFFFFFFFF;
+  static std::uint64_t key(std::int32_t peer, bool send) noexcept {
+    return std::uint64_t{static_cast<std::uint32_t>(peer)} << 33 | std::uint64_t{send} << 32;
   }
-  std::vector<Entry>::const_iterator first(std::int32_t peer, bool send) const {
-    return std::lower_bound(all_.begin(), all_.end(), Entry{peer, send, -1}, less);
-  }
-  std::vector<Entry> all_;
+  std::vector<std::uint64_t> all_;
 };
 
 // Numbers the blocks that are touched, buffer by buffer, so that those of a range stay neighbours.
@@ -58,12 +62,12 @@ class Numbering {
  public:
   explicit Numbering(const Schedule& s) {
     std::vector<Range> ranges;
+    ranges.reserve(2 * s.steps.size());
     for (const Step& step : s.steps) {
       if (step.dst.count > 0) ranges.push_back(step.dst);
       if (step.src.count > 0) ranges.push_back(step.src);
     }
-    const auto key = [](const Range& r) { return std::pair(r.buffer, r.first); };
-    std::sort(ranges.begin(), ranges.end(), [&](const Range& a, const Range& b) { return key(a) < key(b); });
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return key(a) < key(b); });
     for (const Range& r : ranges) {
       if (!runs_.empty() && runs_.back().range.buffer == r.buffer &&
           r.first <= runs_.back().range.first + runs_.back().range.count) {
@@ -80,9 +84,8 @@ class Numbering {
 
   std::int32_t slot(const Range& r) const {
     if (r.count <= 0) return -1;
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), r, [](const Range& a, const Run& b) {
-      return std::pair(a.buffer, a.first) < std::pair(b.range.buffer, b.range.first);
-    });
+    const auto after = std::upper_bound(runs_.begin(), runs_.end(), r,
+                                        [](const Range& a, const Run& b) { return key(a) < key(b.range); });
     const Run& run = *(after - 1);
     return run.slot + (r.first - run.range.first);
   }
@@ -103,6 +106,9 @@ class Numbering {
   }
 
  private:
+  static std::uint64_t key(const Range& r) noexcept {
+    return std::uint64_t{static_cast<std::uint8_t>(r.buffer)} << 32 | static_cast<std::uint32_t>(r.first);
+  }
   struct Run {
     Range range;
     std::int32_t slot;
@@ -187,7 +193,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
   }
 
   // A message meets its counterpart in the peer's own schedule; the program that stands for the peer has it in the same place.
-  std::map<std::int32_t, Messages> messages;
+  std::unordered_map<std::int32_t, Messages> messages;  // whose elements stay where they are
   const auto messages_of = [&](std::int32_t rank) -> const Messages& {
     const auto found = messages.find(rank);
     if (found != messages.end()) return found->second;
@@ -196,24 +202,31 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     peer.rank = rank;
     return messages.emplace(rank, Messages(algorithm.build(peer))).first->second;
   };
-  for (std::int32_t r = 0; r < period; ++r) {
-    const Schedule& s = walked[static_cast<std::size_t>(r)];
+  std::int32_t lonely = -1, lonely_step = -1;
+  for (std::int32_t r = 0; r < period && lonely < 0; ++r) {
     Program& p = out.all[static_cast<std::size_t>(r)];
-    const Messages& own = messages_of(r);
-    for (std::size_t i = 0; i < s.steps.size(); ++i) {
-      const Step& step = s.steps[i];
-      if (step.peer < 0) continue;
-      Act& a = p.acts[i];
-      a.partner = messages_of(step.peer).find(r, !sends(step), own.order(s, i));
-      const auto& there = out.all[static_cast<std::size_t>(a.peer)].acts;
-      if (a.partner < 0 || static_cast<std::size_t>(a.partner) >= there.size() ||
-          there[static_cast<std::size_t>(a.partner)].level != a.level ||
-          there[static_cast<std::size_t>(a.partner)].blocks != a.blocks) {
-        out = {};
-        return fail(Status::internal, "{} {} of {} ranks: step {} of rank {} meets nothing at rank {}",
-                    schedule::name(algorithm.collective), algorithm.name, request.ranks, i, r, step.peer);
+    messages_of(r).visit([&](std::int32_t peer, bool send, std::span<const std::uint64_t> own) {
+      const auto theirs = messages_of(peer).from(r, !send);
+      for (std::size_t k = 0; k < own.size(); ++k) {
+        Act& a = p.acts[static_cast<std::size_t>(Messages::step(own[k]))];
+        const auto& there = out.all[static_cast<std::size_t>(a.peer)].acts;
+        a.partner = k < theirs.size() && Messages::is_of(theirs[k], r, !send) ? Messages::step(theirs[k]) : -1;
+        if (a.partner >= 0 && static_cast<std::size_t>(a.partner) < there.size() &&
+            there[static_cast<std::size_t>(a.partner)].level == a.level &&
+            there[static_cast<std::size_t>(a.partner)].blocks == a.blocks)
+          continue;
+        lonely = r;
+        lonely_step = Messages::step(own[k]);
+        return;
       }
-    }
+    });
+  }
+  if (lonely >= 0) {
+    const std::int32_t peer =
+        walked[static_cast<std::size_t>(lonely)].steps[static_cast<std::size_t>(lonely_step)].peer;
+    out = {};
+    return fail(Status::internal, "{} {} of {} ranks: step {} of rank {} meets nothing at rank {}",
+                schedule::name(algorithm.collective), algorithm.name, request.ranks, lonely_step, lonely, peer);
   }
   return Status::ok;
 }

@@ -103,6 +103,10 @@ const std::vector<Algorithm>& algorithms() {
   return all;
 }
 
+bool passes_blocks_on(Collective collective, std::string_view name) {
+  return collective == Collective::alltoall && name == "bruck";
+}
+
 bool keeps_order(const Algorithm& algorithm, const Groups* groups) {
   return algorithm.keeps_order || (algorithm.order_of_consecutive && (groups == nullptr || groups->consecutive));
 }

@@ -28,6 +28,9 @@ struct Algorithm {
 // Whether the schedules for these groups (null: every rank alone) keep the order of contributions.
 bool keeps_order(const Algorithm& algorithm, const Groups* groups);
 
+// Whether blocks of an alltoall travel through ranks that neither send nor receive them, which must know their lengths then.
+bool passes_blocks_on(Collective collective, std::string_view name);
+
 // All algorithms, grouped by collective in the order of the enumeration; the first of a group is its default.
 const std::vector<Algorithm>& algorithms();
 

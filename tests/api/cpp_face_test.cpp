@@ -38,6 +38,11 @@ TEST(CppFace, CollectivesDeduceTheirType) {
     const double* both[] = {all.data(), all.data() + 10};
     comm.allreduce(std::span<const double* const>(both), y.data(), 10, STRETTO_SUM);
     EXPECT_EQ(y[9], 9.0);
+    const std::vector<std::size_t> ones(3, 1);
+    std::vector<int> to = {0, 1, 2}, from(3);
+    comm.alltoallv(to.data(), ones, {}, from.data(), ones, {});
+    EXPECT_EQ(from, std::vector<int>(3, comm.rank()));
+    EXPECT_THROW(comm.alltoallv(to.data(), ones, {}, from.data(), {}, {}), std::invalid_argument);
     comm.barrier();
   });
 }

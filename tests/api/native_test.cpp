@@ -61,7 +61,7 @@ TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
     o.bound = 1e-3;
     o.check = check;
     o.report = &report;
-    for (int call = 0; call < 16; ++call) {
+    for (int call = 0; call < 32; ++call) {
       std::fill(y.begin(), y.end(), 0.0F);
       ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, own, &o));
       ran.push_back(std::string(report.algorithm) + " " + report.payload);
@@ -69,9 +69,9 @@ TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
         ASSERT_NEAR(y[i], sum_at<double>(i), report.promised_error + 1e-6 * ranks * 1000) << report.algorithm;
     }
     if (ranks > 1) {
-      EXPECT_NE(std::count(ran.begin(), ran.end(), ran.front()), 16) << "nothing was tried but " << ran.front();
+      EXPECT_NE(std::count(ran.begin(), ran.end(), ran.front()), 32) << "nothing was tried but " << ran.front();
     }
-    EXPECT_EQ(std::count(ran.begin() + 12, ran.end(), ran.back()), 4) << "no end of trials";
+    EXPECT_EQ(std::count(ran.begin() + 24, ran.end(), ran.back()), 8) << "no end of trials";
     std::vector<char> names(STRETTO_NAME_MAX * static_cast<std::size_t>(ranks));
     MPI_Allgather(report.algorithm, STRETTO_NAME_MAX, MPI_CHAR, names.data(), STRETTO_NAME_MAX, MPI_CHAR,
                   MPI_COMM_WORLD);
@@ -123,6 +123,11 @@ TEST_F(NativeMpi, EveryCollectiveGivesWhatOursGives) {
       EXPECT_EQ(y, all);
       ASSERT_STRETTO_OK(stretto_alltoall(all.data(), y.data(), n, STRETTO_F64, comm, &native));
       for (std::size_t s = 0; s < p; ++s) EXPECT_EQ(block(y, s), mine);
+      y = all;
+      ASSERT_STRETTO_OK(stretto_alltoallv(STRETTO_IN_PLACE, nullptr, nullptr, y.data(), counts.data(), nullptr,
+                                          STRETTO_F64, comm, &native));
+      for (std::size_t s = 0; s < p; ++s) EXPECT_EQ(block(y, s), mine);
+      expect_native();
       for (int root = 0; root < ranks; ++root) {
         auto b = rank == root ? x : std::vector<double>(n * p);
         ASSERT_STRETTO_OK(stretto_bcast(b.data(), n * p, STRETTO_F64, root, comm, &native));
@@ -166,6 +171,18 @@ TEST_F(NativeMpi, BlocksMayLieWhereNoIntReaches) {
                                      rank == 0 ? displs.data() : nullptr, back.data(), 10, STRETTO_U8, 0, comm,
                                      &native));
   EXPECT_EQ(back, x);
+  // All of it back and forth: rank r's elements come from y there, and go to y here.
+  std::fill_n(y, 1000, static_cast<unsigned char>(0));
+  std::vector<unsigned char> packed(10 * p);
+  ASSERT_STRETTO_OK(stretto_alltoallv(y, counts.data(), displs.data(), packed.data(), counts.data(), nullptr,
+                                      STRETTO_U8, comm, &native));
+  expect_native();
+  ASSERT_STRETTO_OK(stretto_alltoallv(packed.data(), counts.data(), nullptr, y, counts.data(), displs.data(),
+                                      STRETTO_U8, comm, &native));
+  const auto me = static_cast<std::size_t>(rank);
+  for (std::size_t r = 0; r < p; ++r)
+    for (std::size_t i = 0; i < 10; ++i) ASSERT_EQ(y[displs[r] + i], r % 2 == 0 ? sample(static_cast<int>(r), i) : 0);
+  for (std::size_t i = 0; i < packed.size(); ++i) ASSERT_EQ(packed[i], me % 2 == 0 ? sample(rank, i % 10) : 0);
   munmap(memory, bytes);
 }
 

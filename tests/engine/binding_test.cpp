@@ -85,6 +85,28 @@ TEST(Binding, AlltoallBlocksAreRowsOfTheInputAndColumnsOfTheOutput) {
   EXPECT_EQ(blocks[6 + 2].out, nullptr);
 }
 
+TEST(Binding, AlltoallTakesCountsOfBothSidesAndKnowsNoOther) {
+  float in[16] = {}, out[16] = {};
+  const std::size_t sent[] = {1, 4, 2}, received[] = {3, 4, 5}, places[] = {8, 0, 11};
+  Arguments a;
+  a.in = in;
+  a.out = out;
+  a.send_counts = sent;
+  a.counts = received;
+  a.displacements = places;
+  std::vector<Block> blocks;
+  ASSERT_EQ(engine::bind(build(Collective::alltoall, "pairwise", 3, 1), payload::Type::f32, a, &blocks), Status::ok);
+  EXPECT_EQ(blocks[3 + 2].in, in + 5);  // from 1 to 2
+  EXPECT_EQ(blocks[3 + 2].count, 2u);
+  EXPECT_EQ(blocks[6 + 1].out, out + 11);  // from 2 to 1
+  EXPECT_EQ(blocks[6 + 1].count, 5u);
+  EXPECT_EQ(blocks[3 + 1].out, out);
+  EXPECT_EQ(blocks[6 + 0].count, 0u);
+  a.send_counts = {};
+  EXPECT_EQ(engine::bind(build(Collective::alltoall, "pairwise", 3, 1), payload::Type::f32, a, &blocks),
+            Status::invalid_argument);
+}
+
 TEST(Binding, CountsThatDoNotFitAreRefused) {
   float data[4] = {};
   const std::size_t counts[] = {1, 1};

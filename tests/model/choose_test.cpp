@@ -83,6 +83,34 @@ TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {
   EXPECT_EQ(c.seconds, all[0].seconds);
 }
 
+// choose() ends walks early, table() never does.
+TEST(Choose, TakesTheFirstOfTheTableForEveryQuestion) {
+  for (const auto& [ranks, per_host] : {std::pair(3, 3), {7, 1}, {12, 3}, {13, 4}, {32, 4}}) {
+    Profile p = profile();
+    p.natives = {{Collective::allreduce, 7, 7, {{8, 1e-5}, {1 << 20, 1e-3}, {1 << 26, 0.1}}}};
+    for (const auto& a : schedule::algorithms()) {
+      if (a.name != schedule::default_algorithm(a.collective).name) continue;  // once a collective
+      Chooser chooser(p, topology::Topology::regular(ranks, per_host));
+      for (const std::uint64_t bytes : {8u, 4096u, 1u << 16, 1u << 20, 1u << 24}) {  // middles of cells
+        for (int flags = 0; flags < 8; ++flags) {
+          Question q = allreduce(bytes, (flags & 1) != 0 ? 8 : 0);
+          q.collective = a.collective;
+          q.native = (flags & 2) != 0;
+          q.keeps_order = (flags & 4) != 0;
+          std::vector<Candidate> all;
+          ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
+          const Candidate c = best(chooser, q), &t = all.front();
+          const auto text = [](const Candidate& x) {
+            return fmt::format("{} {} {} {} {} {} {} {}", x.native, x.schedule, static_cast<int>(x.payload),
+                               x.raw_inside, x.segment, x.blocks, x.radix, x.seconds);
+          };
+          EXPECT_EQ(text(c), text(t)) << schedule::name(a.collective) << " " << ranks << " " << bytes << " " << flags;
+        }
+      }
+    }
+  }
+}
+
 TEST(Choose, AnswersDependOnTheQuestionAndNotOnWhatWasAskedBefore) {
   Chooser one(profile(), topology::Topology::regular(5, 1)), other(profile(), topology::Topology::regular(5, 1));
   for (std::uint64_t bytes = 1000; bytes < 1100; ++bytes) (void)best(one, allreduce(bytes));

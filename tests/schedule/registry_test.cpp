@@ -50,6 +50,22 @@ TEST(Registry, OptionsThatAnAlgorithmDoesNotUseChangeNothing) {
   }
 }
 
+TEST(Registry, AnAlltoallTouchesBlocksOfOthersOnlyWhereItSaysSo) {
+  for (const Algorithm& a : algorithms()) {
+    EXPECT_TRUE(!passes_blocks_on(a.collective, a.name) || a.collective == Collective::alltoall);
+    if (a.collective != Collective::alltoall) continue;
+    bool others = false;
+    for (const Schedule& s : build_all(a, {.ranks = 7})) {
+      for (const Step& step : s.steps) {
+        for (const Range& r : {step.src, step.dst}) {
+          for (int b = r.first; b < r.first + r.count; ++b) others |= b / 7 != s.rank && b % 7 != s.rank;
+        }
+      }
+    }
+    EXPECT_EQ(others, passes_blocks_on(a.collective, a.name)) << a.name;
+  }
+}
+
 TEST(Registry, BuildAllGivesEveryRankItsOwn) {
   const auto all = build_all(*find(Collective::gather, "binomial"), {.ranks = 5, .rank = 77, .root = 4});
   ASSERT_EQ(all.size(), 5u);
