@@ -262,6 +262,13 @@ STRETTO_API stretto_status stretto_comm_free(stretto_comm comm);
 STRETTO_API int stretto_comm_size(stretto_comm comm);
 STRETTO_API int stretto_comm_rank(stretto_comm comm);
 
+/* Memory that the other ranks of a host read and write where it is, so that collectives inside the host copy nothing: in the
+ * arena of this process, one bounded range without a name in any file system (docs/node.md; STRETTO_ARENA_SIZE), and in
+ * ordinary memory where that is full. *buffer is aligned to 64 bytes, its content is unspecified, and it is the caller's until
+ * stretto_free(), which takes what stretto_alloc() gave, or NULL. `bytes` 0 is legal. STRETTO_OUT_OF_MEMORY names `bytes`. */
+STRETTO_API stretto_status stretto_alloc(size_t bytes, void** buffer);
+STRETTO_API stretto_status stretto_free(void* buffer);
+
 /* --------------------------------------------------------------------------------------- collectives ----
  * Common to all: `comm` is not NULL; `type` and `op` are members of their enums; all ranks call the same collectives on
  * a communicator in the same order. Send and receive buffers do not overlap unless STRETTO_IN_PLACE is given.

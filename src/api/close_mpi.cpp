@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/close.hpp"
+#include "node/arena/arena.hpp"
 
 namespace stretto::api {
 namespace {
@@ -89,6 +90,8 @@ std::unique_ptr<Native> find_close(MPI_Comm comm, const topology::Topology& topo
   }
   *why = objection(all, topology);
   if (!why->empty()) return nullptr;
+  // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
+  if (void* made = node::arena::allocate(1, node::kLine)) node::arena::release(made);
   auto hooked = std::make_shared<MPI_Comm>(comm);
   std::unique_ptr<node::Collectives> made;
   const Status s = node::Collectives::create(exchange, options_for(topology, hooked.get()), &made);
