@@ -8,8 +8,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "apps/measure/ranks.hpp"
 #include "apps/mpi_main.hpp"

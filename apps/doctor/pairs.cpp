@@ -57,7 +57,8 @@ Json failing_pairs(MPI_Comm comm) {
 
   const node::Token secret = node::random_token();
   const node::Descriptor mine(memfd_create("stretto-doctor", MFD_CLOEXEC));
-  const bool written = mine && write(mine.get(), secret.data(), sizeof secret[0]) == static_cast<ssize_t>(sizeof secret[0]);
+  const bool written =
+      mine && write(mine.get(), secret.data(), sizeof secret[0]) == static_cast<ssize_t>(sizeof secret[0]);
   const Card card{secret[0], reinterpret_cast<std::uint64_t>(secret.data()), getpid(), written ? mine.get() : -1};
   std::vector<Card> cards(p);
   MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
