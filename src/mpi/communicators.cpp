@@ -1,0 +1,104 @@
+#include "mpi/communicators.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace stretto::mpi {
+namespace {
+
+std::atomic<bool> kept{false};
+std::atomic<unsigned> generation{0};  // changes when a communicator goes: its handle may come back as another's
+
+int forget(MPI_Comm, int, void* value, void*) noexcept {
+  if (kept.load()) return MPI_SUCCESS;
+  ++generation;
+  const std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
+  stretto_comm_free(c->comm);
+  return MPI_SUCCESS;
+}
+
+// MPI_KEYVAL_INVALID where the MPI gives none. Duplicates do not inherit: each makes its own when it is used.
+int keyval() noexcept {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr) != MPI_SUCCESS)
+      made = MPI_KEYVAL_INVALID;
+    return made;
+  }();
+  return key;
+}
+
+std::unique_ptr<Communicator> describe(MPI_Comm comm) {
+  auto c = std::make_unique<Communicator>();
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_rank(comm, &c->rank);
+  PMPI_Comm_size(comm, &c->size);
+  c->inter = inter != 0;
+  return c;
+}
+
+}  // namespace
+
+Communicator* find_communicator(MPI_Comm comm) noexcept {
+  struct Latest {
+    MPI_Comm comm = MPI_COMM_NULL;
+    unsigned generation = 0;
+    Communicator* found = nullptr;
+  };
+  static thread_local Latest latest;
+  if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))
+    return latest.found;
+  const unsigned now = generation.load();
+  Communicator* found = nullptr;
+  int present = 0;
+  if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &found, &present) != MPI_SUCCESS)
+    return nullptr;
+  if (!present) try {
+      std::unique_ptr<Communicator> c = describe(comm);
+      if (PMPI_Comm_set_attr(comm, keyval(), c.get()) != MPI_SUCCESS) return nullptr;
+      found = c.release();
+    } catch (...) {
+      return nullptr;
+    }
+  latest = {comm, now, found};
+  return found;
+}
+
+bool make(MPI_Comm comm, Communicator* c) noexcept {
+  if (c->comm) return true;
+  if (!c->refused.empty()) return false;
+  if (stretto_comm_create(comm, &c->comm) == STRETTO_OK) return true;
+  try {
+    c->refused = std::string("no communicator: ") + stretto_message();
+  } catch (...) {
+    c->refused = "no memory";
+  }
+  return false;
+}
+
+std::string take_info(MPI_Comm comm, MPI_Info info) {
+  if (comm == MPI_COMM_NULL || info == MPI_INFO_NULL) return {};
+  char text[MPI_MAX_INFO_VAL + 1] = "";
+  int given = 0;
+  if (PMPI_Info_get(info, bound_key, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return {};
+  Communicator* c = find_communicator(comm);
+  if (!c) return {};
+  Bound bound;
+  c->bound.reset();
+  if (std::string_view(text) == "none") return {};
+  if (parse_bound(text, &bound) != Status::ok) return std::string(bound_key) + ": " + message();
+  c->bound = bound;
+  return {};
+}
+
+std::string name_of(MPI_Comm comm) {
+  char text[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  return PMPI_Comm_get_name(comm, text, &length) == MPI_SUCCESS ? text : "";
+}
+
+void keep_communicators() noexcept { kept = true; }
+
+}  // namespace stretto::mpi

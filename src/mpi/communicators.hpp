@@ -1,0 +1,41 @@
+// What is known of the program's communicators, each with its stretto_comm, kept with it as an attribute and freed when the program
+// frees it.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+
+#include "mpi/rules.hpp"
+#include "stretto/stretto_mpi.h"
+
+namespace stretto::mpi {
+
+struct Communicator {
+  stretto_comm comm = nullptr;  // null: not made yet, or it cannot be
+  int rank = 0, size = 1;
+  bool inter = false;
+  std::string refused;         // why none could be made
+  std::optional<Bound> bound;  // by the info key stretto_bound
+  int calls = 0;               // that could have been served so far: the same number on every rank
+};
+
+// The info key of a bound for all floating sums on a communicator; "none" takes it back.
+inline constexpr const char* bound_key = "stretto_bound";
+
+// Null where the MPI cannot say anything of it. Valid until the program frees the communicator.
+Communicator* find_communicator(MPI_Comm comm) noexcept;
+
+// Makes the stretto_comm: collective over `comm`. False: `refused` says why.
+bool make(MPI_Comm comm, Communicator* c) noexcept;
+
+// The communicator was given this info: its bound, if it is there, counts from now on. A complaint where it cannot be read, else empty.
+std::string take_info(MPI_Comm comm, MPI_Info info);
+
+std::string name_of(MPI_Comm comm);
+
+// The end is near: what is still there stays, since ranks may free in different orders.
+void keep_communicators() noexcept;
+
+}  // namespace stretto::mpi

@@ -1,0 +1,58 @@
+#include "mpi/fortran.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "mpi/lifecycle.hpp"
+#include "mpi/runtime.hpp"
+
+namespace stretto::mpi::fortran {
+namespace {
+
+// A common block of the program, by the names that linkers give it.
+class Constant {
+ public:
+  explicit Constant(std::array<const char*, 4> names) noexcept {
+    for (std::size_t i = 0; i < names.size(); ++i) at_[i] = dlsym(RTLD_DEFAULT, names[i]);
+  }
+  bool is(const void* given) const noexcept {
+    for (const void* at : at_)
+      if (at && at == given) return true;
+    return false;
+  }
+
+ private:
+  std::array<const void*, 4> at_{};
+};
+
+}  // namespace
+
+void* buffer(void* given) noexcept {
+  static const Constant in_place(
+      {"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"});
+  static const Constant bottom(
+      {"mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"});
+  if (in_place.is(given)) return MPI_IN_PLACE;
+  return bottom.is(given) ? MPI_BOTTOM : given;
+}
+
+void* find_next(const char* name) noexcept { return dlsym(RTLD_NEXT, name); }
+
+void finalize(const char* name, Finalize& next, MPI_Fint* ierror) noexcept {
+  close_down();
+  deliver(go_on(name, next), ierror);
+}
+
+void comm_set_info(const char* name, SetInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* ierror) noexcept {
+  const int code = go_on(name, next, comm, info);
+  deliver(informed(code, PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info)), ierror);
+}
+
+void comm_dup_with_info(const char* name, DupWithInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* made,
+                        MPI_Fint* ierror) noexcept {
+  const int code = go_on(name, next, comm, info, made);
+  deliver(informed(code, PMPI_Comm_f2c(*made), PMPI_Info_f2c(*info)), ierror);
+}
+
+}  // namespace stretto::mpi::fortran

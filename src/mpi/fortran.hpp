@@ -1,0 +1,42 @@
+// Fortran's procedures, for MPIs whose own go past the C functions of their public names (Open MPI). Others' call those, which are
+// wrapped.
+#pragma once
+
+#include <mpi.h>
+
+#ifdef OPEN_MPI
+#define STRETTO_WRAPS_FORTRAN
+#endif
+
+namespace stretto::mpi::fortran {
+
+// The address that C means where Fortran gives MPI_IN_PLACE or MPI_BOTTOM, which are variables there.
+void* buffer(void* given) noexcept;
+
+// The procedure `name` in the libraries after this one; null where there is none.
+void* find_next(const char* name) noexcept;
+
+// Calls it, with `ierror` of our own last: the caller's may be absent. `next` keeps what was found.
+template <class... Parameters, class... Arguments>
+int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
+  if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
+  if (!next) return MPI_ERR_INTERN;
+  MPI_Fint code = MPI_SUCCESS;
+  next(arguments..., &code);
+  return code;
+}
+
+inline void deliver(int code, MPI_Fint* ierror) noexcept {
+  if (ierror) *ierror = code;
+}
+
+// As the C functions of these names do. MPICH's finalize of mpi_f08 goes past the C function, too.
+using Finalize = void (*)(MPI_Fint*);
+using SetInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using DupWithInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+void finalize(const char* name, Finalize& next, MPI_Fint* ierror) noexcept;
+void comm_set_info(const char* name, SetInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* ierror) noexcept;
+void comm_dup_with_info(const char* name, DupWithInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* made,
+                        MPI_Fint* ierror) noexcept;
+
+}  // namespace stretto::mpi::fortran

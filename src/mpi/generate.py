@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Writes the wrappers of the profiling library from collectives.txt and the functions that an MPI's mpi.h declares.
+
+usage: generate.py TABLE OUT_DIRECTORY                        the first of these files
+       generate.py TABLE OUT_DIRECTORY COMPILER [FLAG...]     the others; the flags lead the compiler to mpi.h
+
+OUT_DIRECTORY/mpi/operations.hpp   the operations by name
+OUT_DIRECTORY/mpi/pmpi_names.h     turns the MPI calls of the sources that it is put before into calls of PMPI_...
+OUT_DIRECTORY/wrappers_c.cpp       MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, MPI_Allreduce_c, ...
+OUT_DIRECTORY/wrappers_fortran.cpp mpi_allreduce_ and its other names
+"""
+
+import itertools
+import pathlib
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+HEAD = "// Written by src/mpi/generate.py.\n"
+FORMS = {"blocking": "{}", "nonblocking": "I{}", "persistent": "{}_init"}
+# What linkers call a Fortran procedure, by compiler; the last is that of the module mpi_f08.
+FORTRAN_NAMES = ["{}", "{}_", "{}__", "{}_f08_"]
+
+NUMBERS = {"count", "sendcount", "recvcount"}
+ARRAYS = {"sendcounts", "recvcounts", "displs", "sdispls", "rdispls", "sdispls_bytes", "rdispls_bytes"}
+# Where a role goes in a Call, if that is not the member of its name.
+MEMBERS = {
+    "buffer": ["recvbuf"],
+    "count": ["sendcount", "recvcount"],
+    "datatype": ["sendtype", "recvtype"],
+    "sdispls_bytes": [],
+    "rdispls_bytes": [],
+    "sendtypes": [],
+    "recvtypes": [],
+    "sdispls": [],
+    "rdispls": [],
+    "sendcounts": [],
+}
+TYPES = {
+    "sendbuf": "const void*",
+    "recvbuf": "void*",
+    "buffer": "void*",
+    "datatype": "MPI_Datatype",
+    "sendtype": "MPI_Datatype",
+    "recvtype": "MPI_Datatype",
+    "sendtypes": "const MPI_Datatype*",
+    "recvtypes": "const MPI_Datatype*",
+    "op": "MPI_Op",
+    "root": "int",
+    "comm": "MPI_Comm",
+    "info": "MPI_Info",
+    "request": "MPI_Request*",
+}
+
+
+@dataclass(frozen=True)
+class Function:
+    operation: str
+    form: str
+    large: bool
+    arguments: tuple
+
+    @property
+    def name(self):
+        base = self.operation if self.form == "nonblocking" else self.operation.capitalize()
+        return "MPI_" + FORMS[self.form].format(base) + ("_c" if self.large else "")
+
+    def type_of(self, role):
+        if role in NUMBERS:
+            return "MPI_Count" if self.large else "int"
+        if role in ("sendcounts", "recvcounts"):
+            return "const MPI_Count*" if self.large else "const int*"
+        if role in ARRAYS:
+            return "const MPI_Aint*" if self.large or role.endswith("_bytes") else "const int*"
+        return TYPES[role]
+
+
+def read_table(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, arguments = line.split(":")
+            yield name, tuple(arguments.split())
+
+
+def functions_of(table):
+    extra = {"blocking": (), "nonblocking": ("request",), "persistent": ("info", "request")}
+    for (name, arguments), form, large in itertools.product(table, FORMS, (False, True)):
+        yield Function(name, form, large, arguments + extra[form])
+
+
+def declared(compiler):
+    """Names that mpi.h declares with and without the P of the profiling interface."""
+    done = subprocess.run([*compiler, "-E", "-"], input="#include <mpi.h>\n", capture_output=True, text=True, check=True)
+    names = set(re.findall(r"\b(P?MPI_[A-Z]\w*)\s*\(", done.stdout))
+    return sorted(n for n in names if "P" + n in names)
+
+
+def operations_header(operations):
+    yield HEAD + "#pragma once\n\n#include <array>\n#include <cstdint>\n\nnamespace stretto::mpi {\n"
+    yield "enum class Operation : std::uint8_t {"
+    yield from (f"  {name}," for name in operations)
+    yield "};\n"
+    yield f"inline constexpr std::array<const char*, {len(operations)}> operation_names = {{"
+    yield from (f'    "{name}",' for name in operations)
+    yield "};\n\n}  // namespace stretto::mpi"
+
+
+def pmpi_names(names):
+    yield HEAD + "#pragma once\n\n#include <mpi.h>\n"
+    for name in names:
+        yield f"#ifndef {name}\n#define {name} P{name}\n#endif"
+
+
+def fill(function, value):
+    """Lines that put a function's arguments into `call`."""
+    for role in function.arguments:
+        for member in MEMBERS.get(role, [role]):
+            if role not in ("info", "request"):
+                yield f"  call.{member} = {value(role)};"
+
+
+def c_wrapper(function):
+    parameters = ", ".join(f"{function.type_of(r)} {r}" for r in function.arguments)
+    yield f"STRETTO_WRAPPER int {function.name}({parameters}) {{"
+    yield f"  Call call(Operation::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
+    yield from fill(function, lambda role: role)
+    yield f"  const auto native = [&] {{ return P{function.name}({', '.join(function.arguments)}); }};"
+    yield "  return perform(call, native);\n}\n"
+
+
+def fortran_value(function, role):
+    if role in ("sendbuf", "recvbuf", "buffer"):
+        return f"fortran::buffer({role})"
+    if role in ("datatype", "sendtype", "recvtype"):
+        return f"PMPI_Type_f2c(*{role})"
+    if role == "op":
+        return "PMPI_Op_f2c(*op)"
+    if role == "comm":
+        return "PMPI_Comm_f2c(*comm)"
+    return role if role in ARRAYS else f"*{role}"
+
+
+def fortran_type(role):
+    if role in ("sendbuf", "recvbuf", "buffer"):
+        return "void*"
+    if role.endswith("_bytes"):
+        return "MPI_Aint*"
+    return "MPI_Fint*"
+
+
+def fortran_wrapper(function):
+    """One body, and an entry for each name that goes on to the procedure of that name in the MPI's own library."""
+    parameters = ", ".join(f"{fortran_type(r)} {r}" for r in [*function.arguments, "ierror"])
+    passed = ", ".join(function.arguments)
+    body = "fortran_" + function.name[4:].lower()
+    yield f"static void {body}(const char* name, void (*&next)({parameters}), const void* site, {parameters}) {{"
+    yield f"  Call call(Operation::{function.operation}, Form::{function.form}, site);"
+    yield from fill(function, lambda role: fortran_value(function, role))
+    yield f"  const auto native = [&] {{ return fortran::go_on(name, next, {passed}); }};"
+    yield "  fortran::deliver(perform(call, native), ierror);\n}"
+    for name in fortran_names(function.name):
+        yield f"STRETTO_WRAPPER void {name}({parameters}) {{"
+        yield f"  static void (*next)({parameters}) = nullptr;"
+        yield f'  {body}("{name}", next, __builtin_return_address(0), {passed}, ierror);\n}}'
+    yield ""
+
+
+def fortran_names(c_name):
+    return [pattern.format(c_name.lower()) for pattern in FORTRAN_NAMES] + [c_name.upper()]
+
+
+def fortran_other(name, arguments):
+    """Procedures that are no collectives: their bodies are in fortran.cpp."""
+    parameters = ", ".join(f"MPI_Fint* {a}" for a in [*arguments, "ierror"])
+    for symbol in fortran_names("mpi_" + name):
+        yield f"STRETTO_WRAPPER void {symbol}({parameters}) {{"
+        yield f"  static void (*next)({parameters}) = nullptr;"
+        passed = ", ".join([f'"{symbol}"', "next", *arguments, "ierror"])
+        yield f"  fortran::{name}({passed});\n}}"
+
+
+def wrappers(table, compiler):
+    names = declared(compiler)
+    functions = [f for f in functions_of(table) if f.name in names]
+    opening = HEAD + '\n#include "mpi/call.hpp"\n#include "mpi/fortran.hpp"\n#include "mpi/perform.hpp"\n\nusing namespace stretto::mpi;\n'
+    yield "mpi/pmpi_names.h", pmpi_names(names)
+    yield "wrappers_c.cpp", itertools.chain([opening], *map(c_wrapper, functions))
+    yield (
+        "wrappers_fortran.cpp",
+        itertools.chain(
+            [opening],
+            fortran_other("finalize", []),
+            ["#ifdef STRETTO_WRAPS_FORTRAN"],
+            fortran_other("comm_set_info", ["comm", "info"]),
+            fortran_other("comm_dup_with_info", ["comm", "info", "made"]),
+            *(fortran_wrapper(f) for f in functions if not f.large),
+            ["#endif"],
+        ),
+    )
+
+
+def main():
+    table_file, out, *compiler = sys.argv[1:]
+    table = list(read_table(pathlib.Path(table_file)))
+    files = wrappers(table, compiler) if compiler else [("mpi/operations.hpp", operations_header([n for n, _ in table]))]
+    for name, lines in files:
+        target = pathlib.Path(out) / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

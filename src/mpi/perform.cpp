@@ -1,0 +1,187 @@
+#include "mpi/perform.hpp"
+
+#include <chrono>
+#include <cstdio>
+
+#include "mpi/communicators.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/serve.hpp"
+#include "mpi/shape.hpp"
+#include "mpi/site.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Making a communicator of stretto's takes messages and milliseconds, so one that the program uses but now and then gets none, unless
+// there is a bound to keep. Every rank counts alike.
+constexpr int calls_before_making = 3;
+
+// An MPI's own function may call others of its functions by their public names, as its Fortran layer does: they are the same call.
+thread_local bool inside = false;
+
+class Inside {
+ public:
+  Inside() noexcept { inside = true; }
+  ~Inside() { inside = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+int run(Native native) {
+  const Inside guard;
+  return native();
+}
+
+struct Decision {
+  const char* why = nullptr;  // it is left to the MPI; null: it is served
+  Shape shape;
+  Communicator* communicator = nullptr;
+  Action::Kind kind = Action::Kind::usual;
+  Bound bound;
+  const char* schedule = nullptr;  // null: chosen
+  stretto_payload payload = STRETTO_PAYLOAD_AUTO;
+};
+
+// A rule goes before the communicator's own bound, and that before the one for all.
+void ask_rules(const Call& call, const Settings& settings, Decision* d) {
+  const auto site = [&] { return name_of_site(call.site); };
+  const auto comm = [&] { return name_of(call.comm); };
+  const std::optional<Bound>& own = d->communicator->bound;
+  const Action* rule =
+      settings.rules.empty() ? nullptr : settings.rules.find(call.operation, d->shape.bytes, site, comm);
+  if (rule) {
+    d->kind = rule->kind;
+    d->bound = rule->bound;
+    d->payload = rule->payload;
+    if (!rule->schedule.empty()) d->schedule = rule->schedule.c_str();
+  }
+  if (d->kind == Action::Kind::usual && (own || settings.bound)) {
+    d->kind = Action::Kind::bounded;
+    d->bound = own ? *own : *settings.bound;
+  }
+  if (d->kind == Action::Kind::bounded && !d->shape.floating_sum) d->kind = Action::Kind::exact;
+}
+
+Decision decide(const Call& call, const Settings& settings) {
+  Decision d;
+  d.communicator = find_communicator(call.comm);
+  if (!d.communicator) {
+    d.why = "a communicator that the MPI does not know";
+    return d;
+  }
+  Communicator& c = *d.communicator;
+  if (d.why = shape_of(call, c, &d.shape); d.why) return d;
+  ask_rules(call, settings, &d);
+  if (d.kind == Action::Kind::off) {
+    d.why = "a rule";
+    return d;
+  }
+  const bool at_once = d.kind == Action::Kind::bounded || d.schedule;
+  if (!c.comm && c.refused.empty() && !at_once && c.calls++ < calls_before_making)
+    d.why = "the first calls of a communicator";
+  else if (!make(call.comm, &c))
+    d.why = c.refused.c_str();
+  return d;
+}
+
+stretto_options options_of(const Decision& d, const Settings& settings, stretto_report* report) {
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.check = settings.rules.looks_at_names();  // then ranks may differ, and find out before anything moves
+  o.timeout = settings.timeout;
+  o.report = report;
+  o.schedule = d.kind == Action::Kind::native ? "native" : d.schedule;
+  if (d.kind == Action::Kind::bounded) {
+    o.bound_kind = d.bound.kind;
+    o.bound = d.bound.value;
+    o.scope = d.bound.scope;
+    o.payload = d.payload;
+  }
+  return o;
+}
+
+// All ranks got this status, and nothing has moved.
+bool falls_through(stretto_status s, const stretto_options& o) noexcept {
+  const bool agreed = o.check || o.bound_kind == STRETTO_BOUND_RELATIVE;
+  return s == STRETTO_INVALID_ARGUMENT || s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED ||
+         (s == STRETTO_INCOMPATIBLE && agreed);
+}
+
+// As MPI has its errors: by the communicator's handler, which may return.
+int raise(const Call& call, stretto_status s) {
+  std::fprintf(stderr, "stretto: %s on communicator '%s': %s (%s)\n", name_of(call).c_str(), name_of(call.comm).c_str(),
+               stretto_message(), stretto_status_name(s));
+  const int code = s == STRETTO_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : s == STRETTO_INTERNAL ? MPI_ERR_INTERN : MPI_ERR_OTHER;
+  PMPI_Comm_call_errhandler(call.comm, code);
+  return code;
+}
+
+class Account {
+ public:
+  Account(Runtime& r, const Call& call) : statistics_(r.settings.report ? &r.statistics : nullptr), call_(call) {
+    if (statistics_) begun_ = Clock::now();
+  }
+  bool wanted() const noexcept { return statistics_ != nullptr; }
+  void passed_on(const Decision& d, const std::string& why) {
+    if (statistics_) note({name_of(call_), "MPI", why}, d, {});
+  }
+  void served(const Decision& d, const stretto_report& r) {
+    if (!statistics_) return;
+    Tally t;
+    t.raw_bytes = static_cast<double>(r.raw_bytes);
+    t.sent_bytes = static_cast<double>(r.bytes_sent);
+    t.promised_error = r.promised_error;
+    const bool plain = std::string_view(r.payload) == "raw";
+    note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, ""}, d, t);
+  }
+
+ private:
+  void note(const Way& way, const Decision& d, Tally t) {
+    t.calls = 1;
+    t.bytes = static_cast<double>(d.shape.bytes);
+    t.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+    statistics_->add(way, t);
+  }
+
+  Statistics* statistics_;
+  const Call& call_;
+  Clock::time_point begun_;
+};
+
+int dispatch(Runtime& r, const Call& call, Native native) {
+  Account account(r, call);
+  const Decision d = decide(call, r.settings);
+  if (d.why) {
+    const int code = run(native);
+    account.passed_on(d, d.why);
+    return code;
+  }
+  stretto_report report = STRETTO_REPORT_INIT;
+  const stretto_options options = options_of(d, r.settings, account.wanted() ? &report : nullptr);
+  const stretto_status s = serve(call, *d.communicator, d.shape, options);
+  if (s == STRETTO_OK) {
+    account.served(d, report);
+    return MPI_SUCCESS;
+  }
+  if (!falls_through(s, options)) return raise(call, s);
+  const std::string why = account.wanted() ? stretto_message() : "";
+  const int code = run(native);
+  account.passed_on(d, why);
+  return code;
+}
+
+}  // namespace
+
+int perform(const Call& call, Native native) noexcept {
+  if (inside || call.comm == MPI_COMM_NULL) return native();
+  Runtime* r = runtime();
+  if (!r) return native();
+  try {
+    return dispatch(*r, call, native);
+  } catch (...) {
+    return raise(call, STRETTO_OUT_OF_MEMORY);
+  }
+}
+
+}  // namespace stretto::mpi

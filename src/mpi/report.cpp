@@ -1,0 +1,129 @@
+#include "mpi/report.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
+
+namespace stretto::mpi {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const Way& w, const Tally& t) {
+  return {{"operation", w.operation},
+          {"path", w.path},
+          {"why", w.why},
+          {"calls", t.calls},
+          {"bytes", t.bytes},
+          {"seconds", t.seconds},
+          {"raw_bytes", t.raw_bytes},
+          {"sent_bytes", t.sent_bytes},
+          {"promised_error", t.promised_error},
+          {"saved_seconds", t.saved}};
+}
+
+Row from_json(const json& j) {
+  Row r;
+  r.way = {j.at("operation"), j.at("path"), j.at("why")};
+  r.tally = {j.at("calls"),      j.at("bytes"),          j.at("seconds"),      j.at("raw_bytes"),
+             j.at("sent_bytes"), j.at("promised_error"), j.at("saved_seconds")};
+  return r;
+}
+
+// The texts of all ranks end to end at rank 0.
+Status collect(const std::string& own, int rank, int ranks, std::vector<std::string>* all) {
+  const int length = static_cast<int>(own.size());
+  std::vector<int> lengths(rank == 0 ? static_cast<std::size_t>(ranks) : 0), starts(lengths.size());
+  if (PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
+    return fail(Status::mpi_error, "MPI_Gather failed");
+  std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
+  std::string text(rank == 0 ? static_cast<std::size_t>(starts.back() + lengths.back()) : 0, ' ');
+  if (PMPI_Gatherv(own.data(), length, MPI_CHAR, text.data(), lengths.data(), starts.data(), MPI_CHAR, 0,
+                   MPI_COMM_WORLD) != MPI_SUCCESS)
+    return fail(Status::mpi_error, "MPI_Gatherv failed");
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    all->push_back(text.substr(static_cast<std::size_t>(starts[r]), static_cast<std::size_t>(lengths[r])));
+  return Status::ok;
+}
+
+std::vector<Row> merge(const std::vector<std::string>& texts) {
+  std::map<Way, Tally> all;
+  for (const std::string& text : texts)
+    for (const json& j : json::parse(text)) {
+      const Row r = from_json(j);
+      Tally& t = all[r.way];
+      const double slowest = std::max(t.seconds, r.tally.seconds);
+      t.add(r.tally);
+      t.seconds = slowest;
+    }
+  std::vector<Row> rows;
+  for (auto& [way, tally] : all) {
+    tally.saved /= static_cast<double>(texts.size());
+    rows.push_back({way, tally});
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::pair(-a.tally.seconds, a.way) < std::pair(-b.tally.seconds, b.way);
+  });
+  return rows;
+}
+
+std::string with_unit(double bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
+}
+
+}  // namespace
+
+std::string table(const std::vector<Row>& rows, int ranks) {
+  std::string out = fmt::format("stretto: collectives of {} rank{}\n", ranks, ranks == 1 ? "" : "s");
+  out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9}  {}\n", "operation", "calls", "bytes", "seconds",
+                     "saved (s)", "ratio", "error", "path");
+  double saved = 0;
+  for (const auto& [w, t] : rows) {
+    saved += t.saved;
+    const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
+    const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
+    const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
+    out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}{}\n", w.operation, t.calls,
+                       with_unit(t.bytes), t.seconds, gain, ratio, error, w.path, w.why.empty() ? "" : ": " + w.why);
+  }
+  if (saved != 0)
+    out += fmt::format(
+        "saved: {:.3f} s, an estimate: what the model expects of the MPI's own collectives, less what was taken\n",
+        saved);
+  return out;
+}
+
+std::string to_json(const std::vector<Row>& rows, int ranks) {
+  json all = {{"ranks", ranks}, {"calls", json::array()}};
+  for (const Row& r : rows) all["calls"].push_back(to_json(r.way, r.tally));
+  return all.dump(2) + "\n";
+}
+
+Status report(const std::map<Way, Tally>& own, const std::string& file) {
+  int rank = 0, ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  json mine = json::array();
+  for (const auto& [way, tally] : own) mine.push_back(to_json(way, tally));
+  std::vector<std::string> all;
+  if (const Status s = collect(mine.dump(), rank, ranks, &all); s != Status::ok || rank != 0) return s;
+  const std::vector<Row> rows = merge(all);
+  if (file.empty()) {
+    std::fputs(table(rows, ranks).c_str(), stderr);
+    return Status::ok;
+  }
+  std::ofstream out(file);
+  out << to_json(rows, ranks);
+  out.close();
+  return out ? Status::ok : fail(Status::invalid_argument, "'{}' cannot be written", file);
+}
+
+}  // namespace stretto::mpi

@@ -1,0 +1,25 @@
+// The report at the end of a program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "mpi/statistics.hpp"
+
+namespace stretto::mpi {
+
+// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to `file`. Collective over MPI_COMM_WORLD.
+Status report(const std::map<Way, Tally>& own, const std::string& file);
+
+// Of all ranks: sums, but for `seconds` and `promised_error` (the largest) and `saved` (the mean).
+struct Row {
+  Way way;
+  Tally tally;
+};
+
+std::string table(const std::vector<Row>& rows, int ranks);
+std::string to_json(const std::vector<Row>& rows, int ranks);
+
+}  // namespace stretto::mpi

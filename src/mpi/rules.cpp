@@ -1,0 +1,176 @@
+#include "mpi/rules.hpp"
+
+#include <fnmatch.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+namespace stretto::mpi {
+namespace {
+
+constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:";
+
+template <class Number>
+bool read(std::string_view text, Number* number) noexcept {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Status parse_operation(std::string_view text, std::optional<Operation>* operation) {
+  if (text == "*") return Status::ok;
+  for (std::size_t i = 0; i < operation_names.size(); ++i) {
+    if (text != operation_names[i]) continue;
+    *operation = static_cast<Operation>(i);
+    return Status::ok;
+  }
+  return fail(Status::invalid_argument, "'{}' is no collective of MPI, and not *", text);
+}
+
+Status parse_range(std::string_view text, Rule* rule) {
+  const std::size_t dots = text.find("..");
+  const std::string_view from = text.substr(0, dots), to = text.substr(dots + 2);
+  Status s = from.empty() ? Status::ok : parse_bytes(from, &rule->from);
+  if (s == Status::ok && !to.empty()) s = parse_bytes(to, &rule->to);
+  return s;
+}
+
+Status parse_payload(std::string_view text, stretto_payload* payload) {
+  constexpr std::array<std::pair<std::string_view, stretto_payload>, 6> all = {
+      {{"raw", STRETTO_PAYLOAD_RAW},
+       {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
+       {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
+       {"fused", STRETTO_PAYLOAD_FUSED},
+       {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
+       {"mixed", STRETTO_PAYLOAD_MIXED}}};
+  for (const auto& [name, value] : all) {
+    if (text != name) continue;
+    *payload = value;
+    return Status::ok;
+  }
+  return fail(Status::invalid_argument, "'{}' is no payload", text);
+}
+
+// Conditions and what to do, in any order.
+Status parse_word(const std::string& word, Rule* rule, bool* acts) {
+  Action& action = rule->action;
+  const std::string_view text = word;
+  if (text.starts_with(site_key)) {
+    rule->site = text.substr(site_key.size());
+    return Status::ok;
+  }
+  if (text.starts_with(comm_key)) {
+    rule->comm = text.substr(comm_key.size());
+    return Status::ok;
+  }
+  if (text.find("..") != std::string_view::npos) return parse_range(text, rule);
+  *acts = true;
+  if (text == "off") {
+    action.kind = Action::Kind::off;
+  } else if (text == "native") {
+    action.kind = Action::Kind::native;
+  } else if (text == "exact") {
+    action.kind = Action::Kind::exact;
+  } else if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
+    action.schedule = text.substr(schedule_key.size());
+  } else if (text.starts_with(payload_key)) {
+    return parse_payload(text.substr(payload_key.size()), &action.payload);
+  } else if (text.starts_with("rel:") || text.starts_with("abs:")) {
+    action.kind = Action::Kind::bounded;
+    return parse_bound(text, &action.bound);
+  } else {
+    return fail(Status::invalid_argument,
+                "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
+  }
+  return Status::ok;
+}
+
+Status parse_rule(const std::vector<std::string>& words, Rule* rule) {
+  bool acts = false;
+  Status s = parse_operation(words.front(), &rule->operation);
+  for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts);
+  if (s == Status::ok && !acts) s = fail(Status::invalid_argument, "'{}' with nothing to do", words.front());
+  return s;
+}
+
+bool fits(const std::string& pattern, const std::string& name) noexcept {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+Status parse_bytes(std::string_view text, std::int64_t* bytes) {
+  std::string_view digits = text;
+  int shift = 0;
+  if (!digits.empty()) switch (digits.back()) {
+      case 'K': shift = 10; break;
+      case 'M': shift = 20; break;
+      case 'G': shift = 30; break;
+    }
+  if (shift > 0) digits.remove_suffix(1);
+  if (!read(digits, bytes) || *bytes < 0 || *bytes > std::numeric_limits<std::int64_t>::max() >> shift)
+    return fail(Status::invalid_argument, "'{}' is no number of bytes (such as 4096, 64K, 1M, 2G)", text);
+  *bytes <<= shift;
+  return Status::ok;
+}
+
+Status parse_bound(std::string_view text, Bound* bound) {
+  Bound found;
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  std::string_view number = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1), scope;
+  if (const std::size_t next = number.find(':'); next != std::string_view::npos) {
+    scope = number.substr(next + 1);
+    number = number.substr(0, next);
+  }
+  if (kind == "rel")
+    found.kind = STRETTO_BOUND_RELATIVE;
+  else if (kind == "abs")
+    found.kind = STRETTO_BOUND_ABSOLUTE;
+  else
+    return fail(Status::invalid_bound, "'{}' is no bound: rel:NUMBER (of the range of the values) or abs:NUMBER", text);
+  if (!read(number, &found.value) || !std::isfinite(found.value) || found.value <= 0)
+    return fail(Status::invalid_bound, "'{}' is no bound: '{}' is not finite and positive", text, number);
+  if (scope == "contribution")
+    found.scope = STRETTO_SCOPE_CONTRIBUTION;
+  else if (!scope.empty() && scope != "result")
+    return fail(Status::invalid_bound, "'{}' is no bound: '{}' is neither result nor contribution", text, scope);
+  *bound = found;
+  return Status::ok;
+}
+
+Status Rules::parse(std::string_view text) {
+  *this = Rules();
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::istringstream in(line.substr(0, line.find('#')));
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    if (words.empty()) continue;
+    Rule rule;
+    if (const Status s = parse_rule(words, &rule); s != Status::ok) {
+      const std::string why = message();
+      *this = Rules();
+      return fail(s, "line {}: {}", number, why);
+    }
+    looks_at_names_ = looks_at_names_ || !rule.site.empty() || !rule.comm.empty();
+    rules_.push_back(std::move(rule));
+  }
+  return Status::ok;
+}
+
+const Action* Rules::find(Operation operation, std::int64_t bytes, const std::function<std::string()>& site,
+                          const std::function<std::string()>& comm) const {
+  for (const Rule& r : rules_) {
+    if (r.operation && *r.operation != operation) continue;
+    if (bytes < r.from || bytes > r.to) continue;
+    if (!r.site.empty() && !fits(r.site, site())) continue;
+    if (!r.comm.empty() && !fits(r.comm, comm())) continue;
+    return &r.action;
+  }
+  return nullptr;
+}
+
+}  // namespace stretto::mpi

@@ -1,0 +1,69 @@
+// Which calls run how: lines of a file, of which the first that fits decides. Grammar: docs/mpi.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "mpi/operations.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::mpi {
+
+struct Bound {
+  stretto_bound kind = STRETTO_BOUND_NONE;
+  double value = 0;
+  stretto_scope scope = STRETTO_SCOPE_RESULT;
+  bool operator==(const Bound&) const = default;
+};
+
+// "rel:1e-4", "abs:0.5", with ":contribution" or ":result" (which is meant where neither is given) after it.
+Status parse_bound(std::string_view text, Bound* bound);
+
+// A number of bytes with K, M or G (powers of 1024) after it.
+Status parse_bytes(std::string_view text, std::int64_t* bytes);
+
+struct Action {
+  enum class Kind : std::uint8_t {
+    usual,   // exact, or within the bound that holds anyway
+    off,     // the MPI's own, untouched
+    native,  // the MPI's own, through stretto
+    exact,
+    bounded  // where the call is a sum of floating numbers
+  };
+  Kind kind = Kind::usual;
+  Bound bound;
+  std::string schedule;                            // empty: chosen
+  stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // of bounded calls
+};
+
+struct Rule {
+  std::optional<Operation> operation;                                    // none: any
+  std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();  // bytes, both included
+  std::string site, comm;                                                // patterns of the shell; empty: any
+  Action action;
+};
+
+class Rules {
+ public:
+  Status parse(std::string_view text);  // replaces what is there; on failure it is empty
+
+  // Of the first line that fits, or null. `site` and `comm` are asked for their names when a line needs them.
+  const Action* find(Operation operation, std::int64_t bytes, const std::function<std::string()>& site,
+                     const std::function<std::string()>& comm) const;
+
+  bool empty() const noexcept { return rules_.empty(); }
+  // Lines look at what ranks need not have in common.
+  bool looks_at_names() const noexcept { return looks_at_names_; }
+
+ private:
+  std::vector<Rule> rules_;
+  bool looks_at_names_ = false;
+};
+
+}  // namespace stretto::mpi

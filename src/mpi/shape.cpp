@@ -1,0 +1,85 @@
+#include "mpi/shape.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+constexpr const char* wrong_arguments = "arguments that are the MPI's to judge";
+
+const char* vector_of(MPI_Datatype type, std::int64_t count, Shape* shape) noexcept {
+  if (type == MPI_DATATYPE_NULL || count < 0) return wrong_arguments;
+  shape->bytes = count * bytes_of(type);
+  return nullptr;
+}
+
+const char* reduction(const Call& call, std::int64_t count, Shape* shape) noexcept {
+  if (call.sendtype == MPI_DATATYPE_NULL && call.recvtype == MPI_DATATYPE_NULL) return wrong_arguments;
+  if (const char* reason = reduction_of(call.recvtype, call.op, &shape->element, &shape->op)) return reason;
+  const Nature n = shape->element->nature;
+  shape->floating_sum = shape->op == STRETTO_SUM && (n == Nature::floating || n == Nature::complex);
+  return vector_of(call.recvtype, count, shape);
+}
+
+std::int64_t sum(const Numbers& counts, int ranks) noexcept {
+  std::int64_t all = 0;
+  for (int r = 0; r < ranks; ++r) {
+    if (counts[r] < 0) return -1;
+    all += counts[r];
+  }
+  return all;
+}
+
+// Blocks of one size: at the root of a rooted call that side counts which all its blocks are on.
+const char* blocks(const Call& call, bool on_send_side, Shape* shape) noexcept {
+  return on_send_side ? vector_of(call.sendtype, call.sendcount, shape)
+                      : vector_of(call.recvtype, call.recvcount, shape);
+}
+
+const char* of_operation(const Call& call, const Communicator& c, Shape* shape) noexcept {
+  switch (call.operation) {
+    case Operation::barrier: return nullptr;
+    case Operation::bcast: return vector_of(call.recvtype, call.recvcount, shape);
+    case Operation::allreduce:
+    case Operation::reduce:
+    case Operation::reduce_scatter_block: return reduction(call, call.recvcount, shape);
+    case Operation::reduce_scatter:
+      return call.recvcounts ? reduction(call, sum(call.recvcounts, c.size), shape) : wrong_arguments;
+    case Operation::allgather:
+    case Operation::alltoall: return blocks(call, false, shape);
+    case Operation::allgatherv:
+      if (!call.recvcounts || !call.displs) return wrong_arguments;
+      return vector_of(call.recvtype, sum(call.recvcounts, c.size), shape);
+    case Operation::gather: return blocks(call, c.rank != call.root, shape);
+    case Operation::scatter: return blocks(call, c.rank == call.root, shape);
+    case Operation::gatherv:
+    case Operation::scatterv: return "counts that only the root knows";
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+    case Operation::exscan:
+    case Operation::scan:
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_allgatherv:
+    case Operation::neighbor_alltoall:
+    case Operation::neighbor_alltoallv:
+    case Operation::neighbor_alltoallw: return "a collective that stretto has not";
+  }
+  return wrong_arguments;
+}
+
+bool rooted(Operation o) noexcept {
+  return o == Operation::bcast || o == Operation::reduce || o == Operation::gather || o == Operation::scatter;
+}
+
+}  // namespace
+
+const char* shape_of(const Call& call, const Communicator& c, Shape* shape) noexcept {
+  if (c.inter) return "an intercommunicator";
+  const char* reason = of_operation(call, c, shape);  // first: the report tells the bytes of what is passed on, too
+  if (call.form == Form::nonblocking) return "nonblocking";
+  if (call.form == Form::persistent) return "persistent";
+  if (reason) return reason;
+  if (c.size == 1) return "one rank";
+  if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
+  return shape->bytes == 0 && call.operation != Operation::barrier ? "nothing to move" : nullptr;
+}
+
+}  // namespace stretto::mpi

@@ -1,0 +1,103 @@
+// Sums of floating numbers under STRETTO_BOUND (the first argument: the bound, absolute) are within it, and nothing else is touched. The launcher's
+// rules have streams travel.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "suite.hpp"
+
+using namespace mpi_test;
+
+namespace {
+
+double bound = 0;
+constexpr int n = 20000;
+
+template <class T>
+std::vector<T> rough(int rank) {
+  std::vector<T> all(n);
+  for (int i = 0; i < n; ++i) all[size(i)] = static_cast<T>(std::sin(0.37 * i + rank) + 0.01 * (i % 7));
+  return all;
+}
+
+template <class T>
+double difference(const std::vector<T>& a, const std::vector<T>& b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double(a[i]) - double(b[i])));
+  return most;
+}
+
+template <class T>
+void within(MPI_Datatype type, MPI_Comm comm, double limit) {
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  const auto x = rough<T>(rank);
+  std::vector<T> ours(n), theirs(n);
+  ASSERT_EQ(MPI_Allreduce(x.data(), ours.data(), n, type, MPI_SUM, comm), MPI_SUCCESS);
+  PMPI_Allreduce(x.data(), theirs.data(), n, type, MPI_SUM, comm);
+  const double rounding = ranks * 1e-6;
+  EXPECT_LE(difference(ours, theirs), limit + rounding);
+  if (ranks > 1) {
+    EXPECT_GT(difference(ours, theirs), rounding);  // streams did travel
+  }
+}
+
+}  // namespace
+
+TEST(Bounded, SumsOfFloatingNumbersAreWithinTheBound) {
+  within<float>(MPI_FLOAT, MPI_COMM_WORLD, bound);
+  within<double>(MPI_DOUBLE, MPI_COMM_WORLD, bound);
+}
+
+TEST(Bounded, OtherOperationsAndIntegersAreExact) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const auto x = rough<double>(rank);
+  std::vector<double> ours(n), theirs(n);
+  MPI_Allreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(ours, theirs);
+  const auto y = values<int>(rank, n);
+  std::vector<int> our_ints(n), their_ints(n);
+  MPI_Allreduce(y.data(), our_ints.data(), n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  PMPI_Allreduce(y.data(), their_ints.data(), n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(our_ints, their_ints);
+  auto sent = x;
+  MPI_Bcast(sent.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(sent, rough<double>(0));
+}
+
+TEST(Bounded, AnInfoKeyGoesBeforeTheEnvironment) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "stretto_bound", "abs:1e-9");
+  MPI_Comm comm = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  const auto x = rough<double>(rank);
+  std::vector<double> ours(n), theirs(n);
+  PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Allreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_SUM, comm);
+  EXPECT_LE(difference(ours, theirs), 1e-9 + 1e-12);
+  MPI_Info_set(info, "stretto_bound", "none");
+  MPI_Comm_set_info(comm, info);
+  within<double>(MPI_DOUBLE, comm, bound);  // that of the environment again
+  MPI_Comm_dup(comm, &copy);
+  within<double>(MPI_DOUBLE, copy, bound);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+  MPI_Info_free(&info);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  testing::InitGoogleTest(&argc, argv);
+  bound = argc > 1 ? std::atof(argv[1]) : 0;
+  int failed = RUN_ALL_TESTS(), any = failed;
+  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return any;
+}

@@ -1,0 +1,110 @@
+// What the library leaves to the MPI runs as before, and it comes and goes with the program's communicators.
+#include <numeric>
+
+#include "suite.hpp"
+
+using namespace mpi_test;
+
+TEST(PassedOn, NonblockingCallsGiveRequestsOfTheMpi) {
+  for (const Comm& c : communicators()) {
+    const auto x = values<double>(c.rank, 1000);
+    std::vector<double> sum(1000), expected(1000);
+    std::vector<int> all(size(c.size));
+    MPI_Request requests[2];
+    MPI_Iallreduce(x.data(), sum.data(), 1000, MPI_DOUBLE, MPI_SUM, c.comm, &requests[0]);
+    MPI_Iallgather(&c.rank, 1, MPI_INT, all.data(), 1, MPI_INT, c.comm, &requests[1]);
+    MPI_Allreduce(x.data(), expected.data(), 1000, MPI_DOUBLE, MPI_SUM, c.comm);  // in between
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(sum, expected);
+    for (int r = 0; r < c.size; ++r) EXPECT_EQ(all[size(r)], r);
+  }
+}
+
+TEST(PassedOn, CountsOfTheRootAlone) {
+  for (const Comm& c : communicators()) {
+    std::vector<int> counts(size(c.size)), displs(size(c.size));
+    std::iota(counts.begin(), counts.end(), 1);
+    std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), 0);
+    std::vector<int> all(size(displs.back() + counts.back()), -1), own(size(c.rank + 1), c.rank);
+    MPI_Gatherv(own.data(), c.rank + 1, MPI_INT, all.data(), counts.data(), displs.data(), MPI_INT, 0, c.comm);
+    for (int r = 0; r < c.size && c.rank == 0; ++r) EXPECT_EQ(all[size(displs[size(r)])], r);
+    std::fill(own.begin(), own.end(), -1);
+    MPI_Scatterv(all.data(), counts.data(), displs.data(), MPI_INT, own.data(), c.rank + 1, MPI_INT, 0, c.comm);
+    EXPECT_EQ(own, std::vector<int>(size(c.rank + 1), c.rank));
+  }
+}
+
+TEST(PassedOn, Intercommunicators) {
+  const Comm& world = communicators().front();
+  if (world.size < 2) GTEST_SKIP() << "an intercommunicator takes two ranks";
+  const Comm& half = communicators()[3];
+  MPI_Comm inter = MPI_COMM_NULL;
+  MPI_Intercomm_create(half.comm, 0, world.comm, world.rank % 2 == 0 ? 1 : 0, 17, &inter);
+  int remote = 0, sum = 0;
+  MPI_Comm_remote_size(inter, &remote);
+  const int one = 1;
+  for (int again = 0; again < 6; ++again) {
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+    EXPECT_EQ(sum, remote);
+    MPI_Barrier(inter);
+  }
+  MPI_Comm_free(&inter);
+}
+
+TEST(PassedOn, NeighboursOnAGrid) {
+  const Comm& world = communicators().front();
+  int dims[] = {0}, periodic[] = {1};
+  MPI_Dims_create(world.size, 1, dims);
+  MPI_Comm ring = MPI_COMM_NULL;
+  MPI_Cart_create(world.comm, 1, dims, periodic, 0, &ring);
+  int got[2] = {-1, -1};
+  MPI_Neighbor_allgather(&world.rank, 1, MPI_INT, got, 1, MPI_INT, ring);
+  EXPECT_EQ(got[0], (world.rank + world.size - 1) % world.size);
+  EXPECT_EQ(got[1], (world.rank + 1) % world.size);
+  MPI_Comm_free(&ring);
+}
+
+TEST(PassedOn, WrongArgumentsAreErrorsOfTheMpi) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int x = 0, y = 0, size_of = 0;
+  MPI_Comm_size(comm, &size_of);
+  EXPECT_NE(MPI_Bcast(&x, 1, MPI_INT, size_of, comm), MPI_SUCCESS);
+  EXPECT_NE(MPI_Bcast(&x, -1, MPI_INT, 0, comm), MPI_SUCCESS);
+  EXPECT_NE(MPI_Allreduce(&x, &y, 1, MPI_DATATYPE_NULL, MPI_SUM, comm), MPI_SUCCESS);
+  EXPECT_NE(MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_OP_NULL, comm), MPI_SUCCESS);
+  MPI_Comm_free(&comm);
+}
+
+TEST(PassedOn, CommunicatorsComeAndGo) {
+  const Comm& world = communicators().front();
+  for (int round = 0; round < 40; ++round) {
+    MPI_Comm half = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+    MPI_Comm_split(world.comm, (world.rank + round) % 2, world.rank, &half);
+    const int one = 1;
+    int members = 0, sum = 0;
+    MPI_Comm_size(half, &members);
+    for (int call = 0; call < 5; ++call) {
+      MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
+      ASSERT_EQ(sum, members);
+    }
+    MPI_Comm_dup(half, &copy);
+    MPI_Comm_free(&half);
+    for (int call = 0; call < 5; ++call) {
+      MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy);
+      ASSERT_EQ(sum, members);
+    }
+    MPI_Comm_free(&copy);
+  }
+}
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  int failed = RUN_ALL_TESTS(), any = failed;
+  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return any;
+}

@@ -1,0 +1,111 @@
+"""The report and the switches of the profiling library, on the program calls.c.
+
+usage: report_test.py LAUNCH MPIRUN LIBRARY PROGRAM
+"""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:5]
+RANKS = 3
+SCRATCH = pathlib.Path(tempfile.mkdtemp())
+
+
+def run(preload=True, **environment):
+    settings = [f"{name}={value}" for name, value in environment.items()]
+    if preload:
+        settings.append(f"LD_PRELOAD={LIBRARY}")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
+    command = [LAUNCH, MPIRUN, str(RANKS), "env", *settings, PROGRAM]
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done
+
+
+def report(**environment):
+    """Calls by operation, and by (operation, path, why)."""
+    file = SCRATCH / "report.json"
+    run(STRETTO_REPORT=file, **environment)
+    data = json.loads(file.read_text())
+    assert data["ranks"] == RANKS, data
+    of_operation, of_way = collections.Counter(), collections.Counter()
+    for row in data["calls"]:
+        of_operation[row["operation"]] += row["calls"]
+        of_way[row["operation"], row["path"], row["why"]] += row["calls"]
+    return of_operation, of_way, data
+
+
+def rules(text):
+    file = SCRATCH / "rules"
+    file.write_text(text)
+    return file
+
+
+def everything_is_counted():
+    of_operation, of_way, data = report()
+    assert of_operation == {"allreduce": 22 * RANKS, "scan": RANKS, "ibarrier": RANKS}, of_operation
+    assert of_way["ibarrier", "MPI", "nonblocking"] == RANKS, of_way
+    assert of_way["allreduce", "MPI", "the first calls of a communicator"] == 6 * RANKS, of_way
+    sums = [row for row in data["calls"] if row["operation"] == "allreduce"]
+    assert sum(row["bytes"] for row in sums) == RANKS * (17 * 5000 * 8 + 5 * 4), sums
+    assert all(row["seconds"] > 0 for row in data["calls"]), data
+
+
+def a_table_is_printed_once_on_standard_error():
+    done = run(STRETTO_REPORT=1)
+    assert done.stderr.count("stretto: collectives of 3 ranks") == 1, done.stderr
+    assert "ibarrier" in done.stderr and "nonblocking" in done.stderr, done.stderr
+
+
+def output_is_that_of_the_program_alone():
+    alone = run(preload=False)
+    for environment in ({}, {"STRETTO": "0"}, {"STRETTO_REPORT": "1"}):
+        assert run(**environment).stdout == alone.stdout, environment
+
+
+def switched_off_it_says_and_does_nothing():
+    file = SCRATCH / "none.json"
+    done = run(STRETTO="0", STRETTO_REPORT=file)
+    assert "stretto" not in done.stderr and not file.exists(), done.stderr
+
+
+def a_bad_value_is_told_once():
+    for name, value in (("STRETTO_BOUND", "rel:much"), ("STRETTO_RULES", "/no/such"), ("STRETTO_TIMEOUT", "x")):
+        done = run(**{name: value})
+        told = [line for line in done.stderr.splitlines() if name in line]
+        assert len(told) == 1 and value in told[0], done.stderr
+    done = run(STRETTO_REPORT="/no/such/report.json")
+    assert done.stderr.count("/no/such/report.json") == 1, done.stderr
+
+
+def rules_choose_by_size_name_and_place():
+    # Counts of bytes: the sums of solve() are 40000.
+    _, ways, _ = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean off\n* ..4 native\n"))
+    assert ways["allreduce", "MPI", "a rule"] == 7 * RANKS, ways
+    _, ways, _ = report(STRETTO_RULES=rules("allreduce site=*:solve schedule:ring\n"))
+    assert ways["allreduce", "ring", ""] == 17 * RANKS, ways
+
+
+def a_schedule_that_is_none_falls_through():
+    _, ways, _ = report(STRETTO_RULES=rules("allreduce 5.. schedule:spiral\n"))
+    fallen = {way: calls for way, calls in ways.items() if "spiral" in way[2]}
+    assert sum(fallen.values()) == 17 * RANKS, ways
+
+
+if __name__ == "__main__":
+    for test in (
+        everything_is_counted,
+        a_table_is_printed_once_on_standard_error,
+        output_is_that_of_the_program_alone,
+        switched_off_it_says_and_does_nothing,
+        a_bad_value_is_told_once,
+        rules_choose_by_size_name_and_place,
+        a_schedule_that_is_none_falls_through,
+    ):
+        test()
+        print("ok", test.__name__)

@@ -1,0 +1,100 @@
+#include "mpi/rules.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace stretto;
+using namespace stretto::mpi;
+
+namespace {
+
+const Action* find(const Rules& rules, Operation operation, std::int64_t bytes, const std::string& site = "app:main",
+                   const std::string& comm = "MPI_COMM_WORLD") {
+  return rules.find(
+      operation, bytes, [&] { return site; }, [&] { return comm; });
+}
+
+Rules parsed(std::string_view text) {
+  Rules rules;
+  EXPECT_EQ(rules.parse(text), Status::ok) << message();
+  return rules;
+}
+
+}  // namespace
+
+TEST(Bounds, AreReadWithTheirScope) {
+  Bound b;
+  ASSERT_EQ(parse_bound("rel:1e-4", &b), Status::ok);
+  EXPECT_EQ(b, (Bound{STRETTO_BOUND_RELATIVE, 1e-4, STRETTO_SCOPE_RESULT}));
+  ASSERT_EQ(parse_bound("abs:0.5:contribution", &b), Status::ok);
+  EXPECT_EQ(b, (Bound{STRETTO_BOUND_ABSOLUTE, 0.5, STRETTO_SCOPE_CONTRIBUTION}));
+  ASSERT_EQ(parse_bound("abs:2:result", &b), Status::ok);
+  EXPECT_EQ(b, (Bound{STRETTO_BOUND_ABSOLUTE, 2, STRETTO_SCOPE_RESULT}));
+}
+
+TEST(Bounds, ThatAreNoneAreNamed) {
+  Bound b;
+  for (const char* text :
+       {"", "1e-4", "rel", "rel:", "rel:x", "rel:0", "abs:-1", "abs:inf", "abs:nan", "abs:1x", "abs:1:all"}) {
+    EXPECT_EQ(parse_bound(text, &b), Status::invalid_bound) << text;
+    EXPECT_NE(std::string_view(message()).find(std::string("'") + text + "'"), std::string_view::npos) << message();
+  }
+  EXPECT_EQ(b, Bound());
+}
+
+TEST(Bytes, TakeUnits) {
+  std::int64_t n = 0;
+  EXPECT_EQ(parse_bytes("4096", &n), Status::ok);
+  EXPECT_EQ(n, 4096);
+  EXPECT_EQ(parse_bytes("3M", &n), Status::ok);
+  EXPECT_EQ(n, 3 << 20);
+  for (const char* text : {"", "K", "-1", "1T", "99999999999G", "1.5M"})
+    EXPECT_EQ(parse_bytes(text, &n), Status::invalid_argument) << text;
+}
+
+TEST(Rules, TheFirstThatFitsDecides) {
+  const Rules rules = parsed(
+      "# small ones stay\n"
+      "*          ..4095            off\n"
+      "allreduce  1M.. comm=ocean*  rel:1e-5   # large ones of the ocean\n"
+      "\n"
+      "allreduce  site=*:solve      schedule:ring payload:fused abs:1\n"
+      "*                            native\n");
+  EXPECT_EQ(find(rules, Operation::bcast, 4095)->kind, Action::Kind::off);
+  EXPECT_EQ(find(rules, Operation::bcast, 4096)->kind, Action::Kind::native);
+  const Action* ocean = find(rules, Operation::allreduce, 1 << 20, "app:solve", "ocean2");
+  EXPECT_EQ(ocean->kind, Action::Kind::bounded);
+  EXPECT_EQ(ocean->bound.value, 1e-5);
+  const Action* solve = find(rules, Operation::allreduce, (1 << 20) - 1, "libsolver.so:solve", "ocean2");
+  EXPECT_EQ(solve->schedule, "ring");
+  EXPECT_EQ(solve->payload, STRETTO_PAYLOAD_FUSED);
+  EXPECT_EQ(find(rules, Operation::allreduce, 1 << 20)->kind, Action::Kind::native);
+  EXPECT_TRUE(rules.looks_at_names());
+}
+
+TEST(Rules, WithoutNamesAskForNone) {
+  const Rules rules = parsed("allreduce 0..8 exact\n");
+  EXPECT_FALSE(rules.looks_at_names());
+  const auto no_name = []() -> std::string {
+    ADD_FAILURE() << "a name was asked for";
+    return {};
+  };
+  EXPECT_NE(rules.find(Operation::allreduce, 8, no_name, no_name), nullptr);
+  EXPECT_EQ(rules.find(Operation::allreduce, 9, no_name, no_name), nullptr);
+}
+
+TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
+  const std::pair<const char*, const char*> cases[] = {{"\nallreduc off", "line 2: 'allreduc'"},
+                                                       {"allreduce", "nothing to do"},
+                                                       {"allreduce 1M..", "nothing to do"},
+                                                       {"allreduce 1Q.. off", "'1Q'"},
+                                                       {"allreduce of", "'of' is none of"},
+                                                       {"allreduce rel:0", "'rel:0' is no bound"},
+                                                       {"allreduce payload:zip off", "'zip' is no payload"},
+                                                       {"allreduce schedule: off", "'schedule:'"}};
+  for (const auto& [text, told] : cases) {
+    Rules rules = parsed("* off");
+    EXPECT_EQ(rules.parse(text) == Status::ok, false) << text;
+    EXPECT_NE(std::string_view(message()).find(told), std::string_view::npos) << message();
+    EXPECT_TRUE(rules.empty()) << text;
+  }
+}

@@ -1,0 +1,63 @@
+#include "mpi/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "mpi/site.hpp"
+
+using namespace stretto::mpi;
+
+namespace {
+
+Settings settings(const std::map<std::string, std::string>& values) {
+  return read_settings([&](const char* name) {
+    const auto at = values.find(name);
+    return at == values.end() ? nullptr : at->second.c_str();
+  });
+}
+
+}  // namespace
+
+TEST(Settings, AreExactAndQuietWhereNothingIsGiven) {
+  const Settings s = settings({});
+  EXPECT_TRUE(s.on);
+  EXPECT_FALSE(s.bound);
+  EXPECT_TRUE(s.rules.empty());
+  EXPECT_FALSE(s.report);
+  EXPECT_LT(s.timeout, 0);
+  EXPECT_TRUE(s.complaints.empty());
+}
+
+TEST(Settings, AreReadFromTheEnvironment) {
+  const Settings s = settings(
+      {{"STRETTO", "0"}, {"STRETTO_BOUND", "rel:1e-4"}, {"STRETTO_REPORT", "out.json"}, {"STRETTO_TIMEOUT", "20"}});
+  EXPECT_FALSE(s.on);
+  EXPECT_EQ(s.bound->value, 1e-4);
+  EXPECT_TRUE(s.report);
+  EXPECT_EQ(s.report_file, "out.json");
+  EXPECT_EQ(s.timeout, 20);
+  EXPECT_TRUE(s.complaints.empty());
+  EXPECT_FALSE(settings({{"STRETTO_REPORT", "0"}}).report);
+  EXPECT_TRUE(settings({{"STRETTO_REPORT", "1"}}).report_file.empty());
+}
+
+TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
+  const Settings s = settings({{"STRETTO", "off"},
+                               {"STRETTO_BOUND", "1e-4"},
+                               {"STRETTO_RULES", "/no/such/rules"},
+                               {"STRETTO_TIMEOUT", "soon"}});
+  ASSERT_EQ(s.complaints.size(), 4u);
+  const char* told[] = {"STRETTO: 'off'", "STRETTO_BOUND: '1e-4'", "STRETTO_RULES: '/no/such/rules'",
+                        "STRETTO_TIMEOUT: 'soon'"};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(s.complaints[i].find(told[i]), 0u) << s.complaints[i];
+  EXPECT_TRUE(s.on);
+  EXPECT_FALSE(s.bound);
+  EXPECT_LT(s.timeout, 0);
+}
+
+TEST(Sites, AreNamedByObjectAndFunction) {
+  const std::string here = name_of_site(reinterpret_cast<const void*>(&name_of_site));
+  EXPECT_EQ(here.find("mpi_settings_test:"), 0u) << here;
+  EXPECT_EQ(name_of_site(nullptr), "?");
+}

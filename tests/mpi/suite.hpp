@@ -1,0 +1,57 @@
+// The communicators that the conformance tests run on, and values that every order of summation adds exactly.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpi_test {
+
+struct Comm {
+  std::string name;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0, size = 1;
+};
+
+// Made once, in the same order on all ranks: the world, a duplicate, the ranks backwards, halves, each rank alone.
+inline const std::vector<Comm>& communicators() {
+  static const std::vector<Comm> all = [] {
+    std::vector<Comm> made(5);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    made[0] = {"world", MPI_COMM_WORLD};
+    made[1] = {"dup"};
+    MPI_Comm_dup(MPI_COMM_WORLD, &made[1].comm);
+    made[2] = {"backwards"};
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &made[2].comm);
+    made[3] = {"halves"};
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &made[3].comm);
+    made[4] = {"self", MPI_COMM_SELF};
+    for (Comm& c : made) {
+      MPI_Comm_rank(c.comm, &c.rank);
+      MPI_Comm_size(c.comm, &c.size);
+    }
+    return made;
+  }();
+  return all;
+}
+
+// Small integers, so that sums and products are exact in every type.
+template <class T>
+T value(int rank, std::size_t i) {
+  return static_cast<T>((static_cast<std::size_t>(rank) * 7 + i * 3) % 5 + (i % 11 == 0 ? 0 : 1));
+}
+
+template <class T>
+std::vector<T> values(int rank, std::size_t n) {
+  std::vector<T> all(n);
+  for (std::size_t i = 0; i < n; ++i) all[i] = value<T>(rank, i);
+  return all;
+}
+
+inline std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+}  // namespace mpi_test
