@@ -6,6 +6,7 @@
 
 #include "api/payloads.hpp"
 #include "api/types.hpp"
+#include "model/programs.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/registry.hpp"
 
@@ -23,12 +24,6 @@ constexpr std::size_t most_to_try = 4;
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
-
-schedule::Groups hosts_of(const topology::Topology& t) {
-  std::vector<std::int32_t> host(static_cast<std::size_t>(t.ranks()));
-  for (int r = 0; r < t.ranks(); ++r) host[static_cast<std::size_t>(r)] = t.host_of(r);
-  return schedule::groups_of(host);
-}
 
 bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
@@ -92,7 +87,7 @@ Choice plain(const model::Question& q) {
 }  // namespace
 
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
-    : shared_(std::move(shared)), groups_(hosts_of(shared_->chooser.topology())) {}
+    : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
 
 Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vector<Choice>* contestants) const {
   const std::lock_guard lock(shared_->mutex);

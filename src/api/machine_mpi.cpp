@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ namespace {
 struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, cores = 0;
+  std::array<char, 64> levels{};  // of a hierarchy inside hosts
 };
 
 std::string host_name() {
@@ -61,7 +63,8 @@ Here look() {
   return once;
 }
 
-topology::Topology topology_of(const std::vector<Here>& all) {
+// All ranks go by rank 0's levels.
+Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   std::map<std::string_view, std::int32_t> hosts;
   std::vector<topology::Place> places;
   int cores = 0;
@@ -71,7 +74,9 @@ topology::Topology topology_of(const std::vector<Here>& all) {
     places.push_back({host, h.socket, h.cache, h.core});
     if (h.cores > 0) cores = cores > 0 ? std::min(cores, h.cores) : h.cores;
   }
-  return topology::Topology(std::move(places), cores);
+  *topology = topology::Topology(std::move(places), cores);
+  const Status s = topology->take_levels(all.front().levels.data());
+  return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
 // The text on all ranks, empty where rank 0 has a failure to tell: then that is the text.
@@ -94,6 +99,9 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     Here own = look();
+    const char* given = std::getenv("STRETTO_LEVELS");
+    const std::string_view levels = given != nullptr ? given : topology::all_levels;
+    std::copy_n(levels.begin(), std::min(levels.size(), own.levels.size() - 1), own.levels.begin());
     std::vector<Here> all(static_cast<std::size_t>(ranks));
     constexpr int bytes = sizeof(Here);
     if (MPI_Allgather(&own, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm) != MPI_SUCCESS)
@@ -108,7 +116,9 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
     s = share(comm, rank, s, &text);
     // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
     if (s == Status::ok) s = model::parse(text, &profile);
-    if (s == Status::ok) *chooser = std::make_shared<SharedChooser>(std::move(profile), topology_of(all));
+    topology::Topology topology;
+    if (s == Status::ok) s = topology_of(all, &topology);
+    if (s == Status::ok) *chooser = std::make_shared<SharedChooser>(std::move(profile), std::move(topology));
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));

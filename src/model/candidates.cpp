@@ -84,7 +84,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
     if (a.collective != q.collective || (!q.schedule.empty() && a.name != q.schedule)) continue;
     known = true;
     if (q.keeps_order && !a.keeps_order) continue;
-    if (a.uses_groups && !floors && q.schedule.empty()) continue;
+    if (a.uses_groups && !floors && !topology.nested() && q.schedule.empty()) continue;
     const std::vector<int> blocks = a.uses_blocks ? blocks_for(q, p) : std::vector<int>{0};
     const std::vector<int> radices = a.uses_radix ? std::vector<int>{4, 8} : std::vector<int>{0};
     for (const int b : blocks) {

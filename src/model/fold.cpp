@@ -79,9 +79,7 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
 }
 
 schedule::Groups groups_of(const topology::Topology& topology) {
-  std::vector<std::int32_t> host(static_cast<std::size_t>(topology.ranks()));
-  for (int r = 0; r < topology.ranks(); ++r) host[static_cast<std::size_t>(r)] = topology.host_of(r);
-  return schedule::groups_of(host);
+  return schedule::groups_of(topology.levels());
 }
 
 }  // namespace stretto::model

@@ -74,7 +74,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
 int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& request,
                 const topology::Topology& topology, int hosts_per_leaf);
 
-// Hosts of the topology, for algorithms of two floors.
+// Hosts of the topology, and inside them the levels that it takes, for algorithms of groups.
 schedule::Groups groups_of(const topology::Topology& topology);
 
 }  // namespace stretto::model

@@ -16,35 +16,15 @@
 //   p eps. Raw inside: n/D compressed, sums of H groups meet in each: error H eps.
 //   reduce (Rabenseifner between) and broadcast (scatter and allgather between): half of the inside, 2 n/D bytes between.
 //   reduce_scatter and allgather (ring between): (D-1)/D n inside, (H-1)/H n/D between, D-1 (twice half filled in reduce_scatter)
-//   and H-1 rounds.
+//   and H-1 rounds. Where the members of a group are grouped in turn (nested.hpp), the inside takes their floors one after another.
 #include <vector>
 
 #include "schedule/builders.hpp"
 #include "schedule/fold.hpp"
-#include "schedule/part.hpp"
+#include "schedule/nested.hpp"
 
 namespace stretto::schedule {
 namespace {
-
-// Place of a rank in its group, as the request of a part inside; and of its group among groups.
-struct Ground {
-  explicit Ground(const Request& q)
-      : floors(q),
-        group(floors.group_of(q.rank)),
-        index(floors.index(q.rank)),
-        size(floors.size(group)),
-        first(floors.first_piece(group, index)),
-        end(floors.first_piece(group, index + 1)) {}
-
-  Request inside(int root = 0) const { return {.ranks = size, .rank = index, .root = root}; }
-  Request between(int root = 0) const { return {.ranks = floors.groups(), .rank = group, .root = root}; }
-  int scatter_rounds() const { return 2 * (floors.largest() - 1); }  // of linear_reduce_scatter
-  int others() const { return floors.largest() - 1; }                // rounds of pairwise and linear exchanges
-
-  Floors floors;
-  int group, index, size;
-  int first, end;  // own pieces
-};
 
 int rounds_of_rabenseifner(const Fold& fold) { return 2 * fold.rounds() + (fold.folds() ? 2 : 0); }
 
@@ -53,10 +33,12 @@ Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat
   const Ground own(q);
   const int width = flat.blocks;  // of a piece
   const int blocks = own.floors.largest() * width;
-  Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.consecutive());
+  Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.ordered());
   program.copy(Buffer::out, Buffer::in, 0, blocks);
-  const Part inside{.rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width)};
-  append(program, linear_reduce_scatter(own.inside()), inside);
+  // What is summed on the way lies where the result will.
+  const Part inside{
+      .rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width), .tmp = Buffer::out};
+  append(program, reduce_scatter_inside(own.inside()), inside);
   const std::size_t here = program.size();
   for (int piece = own.first; piece < own.end; ++piece) {
     append(program, flat,
@@ -65,32 +47,8 @@ Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat
   program.interleave(here);
   Part gathered = inside;
   gathered.level = own.scatter_rounds() + rounds;
-  append(program, pairwise_allgather(own.inside()), gathered);
+  append(program, allgather_inside(own.inside()), gathered);
   return std::move(program).finish();
-}
-
-// The block that a piece stands for in a group, of a vector of one block a rank: that of the owner, with the first of its pieces.
-void block_of(const Floors& floors, int group, int piece, const Add& add) {
-  const int owner = floors.owner(group, piece);
-  if (floors.first_piece(group, floors.index(owner)) == piece) add(owner, 1);
-}
-
-// By group, the block of one piece.
-Blocks lane(const Floors& floors, int piece) {
-  return [&floors, piece](int first, int count, const Add& add) {
-    for (int g = first; g < first + count; ++g) block_of(floors, g, piece, add);
-  };
-}
-
-// By member, the blocks in all groups of the pieces that it owns.
-Blocks lanes(const Floors& floors, int group) {
-  return [&floors, group](int first, int count, const Add& add) {
-    for (int g = 0; g < floors.groups(); ++g) {
-      for (int piece = floors.first_piece(group, first); piece < floors.first_piece(group, first + count); ++piece) {
-        block_of(floors, g, piece, add);
-      }
-    }
-  };
 }
 
 }  // namespace
@@ -121,12 +79,12 @@ Schedule hierarchical_rabenseifner_reduce(const Request& q) {
   const int width = flat.blocks;
   const int blocks = own.floors.largest() * width;
   const Buffer sum = q.rank == q.root ? Buffer::out : Buffer::tmp;
-  Program program(q, Collective::reduce, "hierarchical_rabenseifner", blocks, own.floors.consecutive());
+  Program program(q, Collective::reduce, "hierarchical_rabenseifner", blocks, own.floors.ordered());
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, blocks);
   Part inside{.rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width)};
   inside.in = q.rank == q.root ? Buffer::out : Buffer::in;
-  inside.out = sum;
-  append(program, linear_reduce_scatter(own.inside()), inside);
+  inside.out = inside.tmp = sum;
+  append(program, reduce_scatter_inside(own.inside()), inside);
   const std::size_t here = program.size();
   for (int piece = own.first; piece < own.end; ++piece) {
     append(program, flat,
@@ -173,47 +131,18 @@ Schedule hierarchical_broadcast(const Request& q) {
   program.interleave(here);
   inside.level = own.others() + log2_ceil(groups) + groups - 1;
   if (own.group == root_group) inside.complete = root_index;
-  append(program, pairwise_allgather(own.inside()), inside);
+  append(program, allgather_inside(own.inside()), inside);
   return std::move(program).finish();
 }
 
-// A member sums in its group what all owners of its pieces, in all groups, are to get.
 Schedule hierarchical_ring_reduce_scatter(const Request& q) {
   const Ground own(q);
-  const Schedule flat = ring_reduce_scatter(own.between());
-  Program program(q, Collective::reduce_scatter, "hierarchical_ring", q.ranks, false);
-  append(program, linear_reduce_scatter(own.inside()),
-         {.rank = members(own.floors, own.group),
-          .blocks = lanes(own.floors, own.group),
-          .in = Buffer::in,
-          .out = Buffer::tmp});
-  const std::size_t here = program.size();
-  for (int piece = own.first; piece < own.end; ++piece) {
-    append(program, flat,
-           {.rank = owners(own.floors, piece),
-            .blocks = lane(own.floors, piece),
-            .level = own.scatter_rounds(),
-            .in = Buffer::tmp});
-  }
-  program.interleave(here);
-  return std::move(program).finish();
+  return reduce_scatter(q, "hierarchical_ring", ring_reduce_scatter(own.between()));
 }
 
 Schedule hierarchical_ring_allgather(const Request& q) {
   const Ground own(q);
-  const Schedule flat = ring_allgather(own.between());
-  Program program(q, Collective::allgather, "hierarchical_ring", q.ranks, true);
-  program.copy(Buffer::out, Buffer::in, q.rank, 1);
-  const std::size_t here = program.size();
-  for (int piece = own.first; piece < own.end; ++piece) {
-    append(program, flat, {.rank = owners(own.floors, piece), .blocks = lane(own.floors, piece)});
-  }
-  program.interleave(here);
-  append(program, pairwise_allgather(own.inside()),
-         {.rank = members(own.floors, own.group),
-          .blocks = lanes(own.floors, own.group),
-          .level = own.floors.groups() - 1});
-  return std::move(program).finish();
+  return allgather(q, "hierarchical_ring", ring_allgather(own.between()));
 }
 
 }  // namespace stretto::schedule

@@ -5,7 +5,8 @@
 // the leader, recursive doubling between leaders and a broadcast; an allgather a gather, dissemination, and a broadcast of everything; a
 // barrier the same with empty messages. The rooted collectives have a binomial tree of leaders, whose members hang on them.
 //
-// Contributions are combined in rank order when groups are consecutive ranks.
+// Where the members of a group are grouped in turn, leaders of these speak to its leader, and so on down. Contributions are combined in rank
+// order when groups are consecutive ranks, on all levels.
 //
 // Cost (D the size of the largest group, H groups, l = ceil(log2 D), h = ceil(log2 H), r = log2 q (+2) with q the largest power of
 //   two <= H), allreduce: 2l + r rounds, r between groups, (l + r) n bytes and as many combined at a leader. reduce, broadcast:
@@ -26,10 +27,15 @@ struct Ground {
         index(floors.index(q.rank)),
         size(floors.size(group)),
         leader(floors.index(floors.leader(group))),
-        rounds_inside(log2_ceil(floors.largest())) {}
+        rounds_inside(floors.tree_rounds()) {}
 
   bool leads() const { return index == leader; }
-  Request inside() const { return {.ranks = size, .rank = index, .root = leader}; }
+  // Of the members, who are led by leaders again where they are grouped in turn.
+  template <class Build>
+  Schedule inside(const Build& flat, const Build& grouped) const {
+    const Groups* groups = floors.inside(group);
+    return (groups != nullptr ? grouped : flat)({.ranks = size, .rank = index, .root = leader, .groups = groups});
+  }
   Request between(int root_group = 0) const { return {.ranks = floors.groups(), .rank = group, .root = root_group}; }
 
   Floors floors;
@@ -43,16 +49,16 @@ struct Ground {
 Schedule leader_allreduce(const Request& q) {
   const Ground own(q, -1);
   const Fold fold(own.floors.groups());
-  Program program(q, Collective::allreduce, "leader", 1, own.floors.consecutive());
+  Program program(q, Collective::allreduce, "leader", 1, own.floors.ordered());
   program.copy(Buffer::out, Buffer::in, 0, 1);
   Part inside{.rank = members(own.floors, own.group), .blocks = all_of(1), .tmp = Buffer::out};
-  append(program, binomial_reduce(own.inside()), inside);
+  append(program, own.inside(binomial_reduce, leader_reduce), inside);
   if (own.leads()) {
     append(program, recursive_doubling_allreduce(own.between()),
            {.rank = leaders(own.floors), .blocks = all_of(1), .level = own.rounds_inside});
   }
   inside.level = own.rounds_inside + fold.rounds() + (fold.folds() ? 2 : 0);
-  append(program, binomial_broadcast(own.inside()), inside);
+  append(program, own.inside(binomial_broadcast, leader_broadcast), inside);
   return std::move(program).finish();
 }
 
@@ -60,9 +66,9 @@ Schedule leader_reduce(const Request& q) {
   const Ground own(q, q.root);
   const Buffer sum = q.rank == q.root ? Buffer::out : Buffer::tmp;
   const bool alone = own.size == 1;
-  Program program(q, Collective::reduce, "leader", 1, own.floors.consecutive());
+  Program program(q, Collective::reduce, "leader", 1, own.floors.ordered());
   if (!alone) {
-    append(program, binomial_reduce(own.inside()),
+    append(program, own.inside(binomial_reduce, leader_reduce),
            {.rank = members(own.floors, own.group), .blocks = all_of(1), .in = Buffer::in, .out = sum});
   }
   if (own.leads()) {
@@ -83,7 +89,7 @@ Schedule leader_broadcast(const Request& q) {
     append(program, binomial_broadcast(own.between(own.floors.group_of(q.root))),
            {.rank = leaders(own.floors), .blocks = all_of(1), .in = held, .out = held});
   }
-  append(program, binomial_broadcast(own.inside()),
+  append(program, own.inside(binomial_broadcast, leader_broadcast),
          {.rank = members(own.floors, own.group),
           .blocks = all_of(1),
           .level = log2_ceil(own.floors.groups()),
@@ -98,14 +104,14 @@ Schedule leader_allgather(const Request& q) {
   program.copy(Buffer::out, Buffer::in, q.rank, 1);
   Part inside{
       .rank = members(own.floors, own.group), .blocks = blocks_of_members(own.floors, own.group), .tmp = Buffer::out};
-  append(program, binomial_gather(own.inside()), inside);
+  append(program, own.inside(binomial_gather, leader_gather), inside);
   if (own.leads()) {
     append(program, dissemination_allgather(own.between()),
            {.rank = leaders(own.floors), .blocks = blocks_of_groups(own.floors), .level = own.rounds_inside});
   }
   inside.blocks = all_of(q.ranks);
   inside.level = own.rounds_inside + log2_ceil(own.floors.groups());
-  append(program, binomial_broadcast(own.inside()), inside);
+  append(program, own.inside(binomial_broadcast, leader_broadcast), inside);
   return std::move(program).finish();
 }
 
@@ -115,7 +121,7 @@ Schedule leader_gather(const Request& q) {
   const bool alone = own.size == 1 && q.rank != q.root;
   Program program(q, Collective::gather, "leader", q.ranks, true);
   if (!alone) {
-    append(program, binomial_gather(own.inside()),
+    append(program, own.inside(binomial_gather, leader_gather),
            {.rank = members(own.floors, own.group),
             .blocks = blocks_of_members(own.floors, own.group),
             .in = Buffer::in,
@@ -144,7 +150,7 @@ Schedule leader_scatter(const Request& q) {
             .out = root ? Buffer::in : (alone ? Buffer::out : Buffer::tmp)});
   }
   if (!alone) {
-    append(program, binomial_scatter(own.inside()),
+    append(program, own.inside(binomial_scatter, leader_scatter),
            {.rank = members(own.floors, own.group),
             .blocks = blocks_of_members(own.floors, own.group),
             .level = log2_ceil(own.floors.groups()),
@@ -157,13 +163,13 @@ Schedule leader_barrier(const Request& q) {
   const Ground own(q, -1);
   Program program(q, Collective::barrier, "leader", 0, true);
   Part inside{.rank = members(own.floors, own.group)};
-  append_signals(program, binomial_reduce(own.inside()), inside);
+  append_signals(program, own.inside(binomial_reduce, leader_reduce), inside);
   if (own.leads()) {
     append_signals(program, dissemination_barrier(own.between()),
                    {.rank = leaders(own.floors), .level = own.rounds_inside});
   }
   inside.level = own.rounds_inside + log2_ceil(own.floors.groups());
-  append_signals(program, binomial_broadcast(own.inside()), inside);
+  append_signals(program, own.inside(binomial_broadcast, leader_broadcast), inside);
   return std::move(program).finish();
 }
 

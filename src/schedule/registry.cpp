@@ -108,7 +108,7 @@ bool passes_blocks_on(Collective collective, std::string_view name) {
 }
 
 bool keeps_order(const Algorithm& algorithm, const Groups* groups) {
-  return algorithm.keeps_order || (algorithm.order_of_consecutive && (groups == nullptr || groups->consecutive));
+  return algorithm.keeps_order || (algorithm.order_of_consecutive && (groups == nullptr || groups->ordered));
 }
 
 std::vector<Schedule> build_all(const Algorithm& algorithm, Request request) {

@@ -102,12 +102,19 @@ struct Schedule {
 };
 
 // Who is close to whom, for algorithms of several floors: ranks of the same group exchange cheaply. Groups are numbered from 0
-// in the order of their lowest rank and may be of unequal size. groups_of() (floors.hpp) fills all of it.
+// in the order of their lowest rank and may be of unequal size. The members of a group may be grouped in turn, to any depth: hosts, in
+// them sockets, in them caches. groups_of() (floors.hpp) fills all of it.
 struct Groups {
   std::vector<std::int32_t> group_of;              // by rank
   std::vector<std::vector<std::int32_t>> members;  // ranks of a group, ascending
   std::int32_t largest = 0;                        // ranks of the largest group
   bool consecutive = false;                        // every group is an interval of ranks
+  bool ordered = false;                            // and so inside, all the way down
+  std::vector<Groups>
+      inside;  // by group: its members by their index, grouped; without members: they are not. Empty: none are
+  // Rounds inside the largest group, floor by floor: each with every other one in turn, and along a tree.
+  std::int32_t exchange_rounds = 0;
+  std::int32_t tree_rounds = 0;
 };
 
 // What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees.

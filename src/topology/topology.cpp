@@ -37,6 +37,7 @@ Topology::Topology(std::vector<Place> places, int cores_per_host) : places_(std:
     hosts_[static_cast<std::size_t>(at->second)].push_back(static_cast<std::int32_t>(r));
     host_of_.push_back(at->second);
   }
+  static_cast<void>(take_levels(all_levels));
 }
 
 Topology Topology::regular(int ranks, int per_host) {
@@ -56,6 +57,38 @@ int Topology::host_of(int rank) const noexcept { return host_of_[static_cast<std
 bool Topology::uniform() const noexcept {
   return std::all_of(hosts_.begin(), hosts_.end(),
                      [&](const auto& ranks) { return ranks.size() == hosts_.front().size(); });
+}
+
+void Topology::add_level(std::int32_t Place::*number) {
+  std::vector<std::int32_t> level(places_.size(), 0), distinct;
+  bool separates = false;
+  for (const auto& ranks : hosts_) {
+    const auto of = [&](std::int32_t r) { return place(r).*number; };
+    if (std::any_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return of(r) < 0; })) continue;
+    distinct.resize(ranks.size());
+    std::transform(ranks.begin(), ranks.end(), distinct.begin(), of);
+    for (const std::int32_t r : ranks) level[static_cast<std::size_t>(r)] = of(r);
+    std::sort(distinct.begin(), distinct.end());
+    const auto last = std::unique(distinct.begin(), distinct.end());
+    separates = separates || (last != distinct.begin() + 1 && last != distinct.end());
+  }
+  if (separates) levels_.push_back(std::move(level));
+}
+
+Status Topology::take_levels(std::string_view labels) {
+  bool sockets = false, caches = false;
+  for (std::size_t at = 0; at < labels.size();) {
+    const std::size_t end = std::min(labels.find(',', at), labels.size());
+    const std::string_view label = labels.substr(at, end - at);
+    at = end + 1;
+    if (label != "l3" && label != "numa" && label != "socket")
+      return fail(Status::invalid_argument, "'{}' is no level of a hierarchy: it takes l3, numa, socket", label);
+    (label == "l3" ? caches : sockets) = true;
+  }
+  levels_ = {host_of_};
+  if (sockets) add_level(&Place::socket);
+  if (caches) add_level(&Place::cache);
+  return Status::ok;
 }
 
 }  // namespace stretto::topology

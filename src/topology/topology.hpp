@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -35,6 +36,9 @@ struct Place {
 
 Distance distance(const Place& a, const Place& b) noexcept;
 
+// Levels inside a host that a hierarchy has unless others are asked for, from the innermost outwards.
+inline constexpr std::string_view all_levels = "l3,numa,socket";
+
 class Topology {
  public:
   Topology() = default;
@@ -54,10 +58,22 @@ class Topology {
   int host_of(int rank) const noexcept;  // index as in ranks_of
   bool uniform() const noexcept;         // as many ranks on every host
 
+  // The ranks' numbers at each level of a hierarchy, from the outermost inwards: hosts first, then those levels that separate ranks
+  // of some host. On a host where one rank is not known to be within a single socket (cache), all are taken to share it.
+  const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
+  bool nested() const noexcept { return levels_.size() > 1; }  // some host has levels inside
+
+  // Takes these levels alone, all_levels before: a list of l3, numa and socket separated by commas, in any order (numa is taken as the
+  // socket, which is what places know); empty: hosts alone. invalid_argument names an unknown label.
+  Status take_levels(std::string_view labels);
+
  private:
+  void add_level(std::int32_t Place::*number);
+
   std::vector<Place> places_;
   std::vector<std::vector<std::int32_t>> hosts_;
   std::vector<std::int32_t> host_of_;
+  std::vector<std::vector<std::int32_t>> levels_;
   int cores_ = 0;
 };
 

@@ -153,6 +153,18 @@ TEST_F(Mpi, CommunicatorsOfPartsOfTheWorldAreIndependent) {
   ASSERT_STRETTO_OK(stretto_comm_free(part));
 }
 
+TEST_F(Mpi, LevelsOfHierarchiesAreRankZerosAndAnUnknownOneIsNamedOnAllRanks) {
+  setenv("STRETTO_LEVELS", rank == 0 ? "l3,die" : "l3", 1);
+  stretto_comm none = nullptr;
+  EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &none), STRETTO_INVALID_ARGUMENT);
+  EXPECT_STREQ(stretto_message(), "STRETTO_LEVELS: 'die' is no level of a hierarchy: it takes l3, numa, socket");
+  EXPECT_EQ(none, nullptr);
+  setenv("STRETTO_LEVELS", rank == 0 ? "" : "die", 1);
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &none));
+  ASSERT_STRETTO_OK(stretto_comm_free(none));
+  unsetenv("STRETTO_LEVELS");
+}
+
 TEST_F(Mpi, WhatIsNoCommunicatorIsAnError) {
   stretto_comm none = nullptr;
   EXPECT_EQ(stretto_comm_create(MPI_COMM_NULL, &none), STRETTO_INVALID_ARGUMENT);

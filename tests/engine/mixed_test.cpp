@@ -45,7 +45,10 @@ TEST_P(Mixed, EveryScheduleGivesItsResultOnAllRanksWhicheverMessagesAreRaw) {
   const int p = GetParam();
   std::mutex mutex;
   for (int nodes = 1; nodes <= std::min(p, 5); nodes += nodes < 3 ? 1 : 2) {
-    const auto groups = schedule::groups_of(scattered(p, nodes, static_cast<unsigned>(100 * p + nodes)));
+    const auto seed = static_cast<unsigned>(100 * p + nodes);
+    std::vector<std::vector<std::int32_t>> levels{scattered(p, nodes, seed)};
+    if (nodes % 2 == 1) levels.push_back(scattered(p, std::min(p, 4), seed + 50));  // and groups inside
+    const auto groups = schedule::groups_of(levels);
     const auto cases = mixed_cases(groups, p > 5 ? 5 * stride : stride);
     ASSERT_GT(cases.size(), 10u);
     on_ranks(p, [&](int rank, engine::Engine& engine) {
@@ -91,6 +94,33 @@ TEST(RawInside, WhatLeavesANodeIsCompressedAndWhatStaysIsNot) {
     EXPECT_GT(sent[1], count * sizeof(float));  // raw to the neighbour, and something to the other node
     EXPECT_LT(sent[1], 3 * count * sizeof(float) / 2);
     EXPECT_LT(sent[0], count * sizeof(float));
+  });
+}
+
+// Hosts of five and four ranks, in them sockets of unequal size: where every contribution is summed as codes, the way does not show.
+TEST(Nested, SumsInCodeSpaceHaveTheBitsOfAFlatRing) {
+  const auto groups = schedule::groups_of(
+      std::vector<std::vector<std::int32_t>>{{0, 0, 0, 0, 0, 1, 1, 1, 1}, {0, 0, 0, 1, 1, 0, 1, 0, 1}});
+  constexpr std::size_t count = 20011;
+  on_ranks(9, [&](int rank, engine::Engine& engine) {
+    std::vector<float> x(count), flat;
+    for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(input(rank, i));
+    for (const auto& algorithm : schedule::algorithms()) {
+      const bool ring = algorithm.name == "ring";
+      if (algorithm.collective != schedule::Collective::allreduce || (!ring && !algorithm.uses_groups)) continue;
+      engine::Call call;
+      call.schedule = std::make_shared<schedule::Schedule>(
+          algorithm.build({.collective = algorithm.collective, .ranks = 9, .rank = rank, .groups = &groups}));
+      call.payload.kind = payload::Kind::fused;
+      call.payload.eps = 1e-2;
+      std::vector<float> y(count);
+      ASSERT_EQ(engine::bind(*call.schedule, payload::Type::f32, {.in = x.data(), .out = y.data(), .count = count},
+                             &call.blocks),
+                Status::ok);
+      ASSERT_EQ(engine.run(call), Status::ok) << message();
+      if (ring) flat = y;
+      EXPECT_EQ(y, flat) << algorithm.name;
+    }
   });
 }
 

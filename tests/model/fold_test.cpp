@@ -71,6 +71,33 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Folded,
                            return fmt::format("p{}d{}k{}", i.param.ranks, i.param.per_host, i.param.hosts_per_leaf);
                          });
 
+// Hosts of two sockets of two caches of three ranks: the groups nest, and a folded walk is that of all ranks.
+TEST(Nested, HostsWithLevelsInsideFoldAndMessagesKeepTheirDistance) {
+  std::vector<topology::Place> places;
+  for (int r = 0; r < 48; ++r) places.push_back({.host = r / 12, .socket = r / 6 % 2, .cache = r / 3 % 4});
+  const topology::Topology where(places);
+  ASSERT_TRUE(where.nested());
+  for (const char* name : {"hierarchical_ring", "hierarchical_recursive_doubling", "leader"}) {
+    const Programs few = programs_of(Collective::allreduce, name, where, {true, 0, 12});
+    const Programs all = programs_of(Collective::allreduce, name, where, {false, 0, 12});
+    EXPECT_EQ(few.period, 12);
+    const model::Run run{3.3e6, 0, 0, true};
+    EXPECT_NEAR(predict(few, System{}, machine(), run).seconds, predict(all, System{}, machine(), run).seconds, 1e-12);
+  }
+  // What a rank sends between sockets, of the vector: in a sixth of what it is without levels inside, as its socket has six ranks.
+  const auto crossing = [](const Programs& programs) {
+    int blocks = 0;
+    for (const Act& a : programs.all[0].acts) {
+      if (a.kind == schedule::Kind::send && a.distance == topology::Distance::node) blocks += a.blocks;
+    }
+    return static_cast<double>(blocks) / programs.blocks;
+  };
+  topology::Topology flat(places);
+  ASSERT_EQ(flat.take_levels(""), Status::ok);
+  EXPECT_NEAR(crossing(programs_of(Collective::allreduce, "hierarchical_ring", where)), 1.0 / 6, 1e-9);
+  EXPECT_NEAR(crossing(programs_of(Collective::allreduce, "hierarchical_ring", flat)), 1, 1e-9);
+}
+
 TEST(Walk, EndsForEveryAlgorithmAndTopologyAndTakesLongerForMore) {
   std::vector<topology::Place> uneven;
   for (const int host : {0, 2, 1, 1, 0, 2, 2, 2, 3}) uneven.push_back({host, -1, -1, -1});

@@ -2,13 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
-#include <random>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.hpp"
+#include "colors.hpp"
 #include "schedule/checker.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/metrics.hpp"
@@ -18,53 +16,6 @@
 
 namespace stretto::schedule {
 namespace {
-
-using Colors = std::vector<std::int32_t>;
-
-Colors rows(int ranks, int size) {
-  Colors c;
-  for (int r = 0; r < ranks; ++r) c.push_back(r / size);
-  return c;
-}
-
-Colors round_robin(int ranks, int groups) {
-  Colors c;
-  for (int r = 0; r < ranks; ++r) c.push_back(r % groups);
-  return c;
-}
-
-// Consecutive groups of random sizes, or the same ones with the ranks shuffled.
-Colors random(int ranks, bool shuffled, unsigned seed) {
-  std::minstd_rand random(seed);
-  Colors c;
-  for (std::int32_t color = 0; static_cast<int>(c.size()) < ranks; ++color) {
-    const auto size = std::min<std::size_t>(1 + random() % 7, static_cast<std::size_t>(ranks) - c.size());
-    c.insert(c.end(), size, color);
-  }
-  if (shuffled) std::shuffle(c.begin(), c.end(), random);
-  return c;
-}
-
-std::string text(const Colors& colors) {
-  std::string s;
-  for (const std::int32_t c : colors) s += std::to_string(c) + " ";
-  return s;
-}
-
-std::vector<Algorithm> of_groups() {
-  std::vector<Algorithm> some;
-  std::copy_if(algorithms().begin(), algorithms().end(), std::back_inserter(some),
-               [](const Algorithm& a) { return a.uses_groups; });
-  return some;
-}
-
-std::set<int> roots(const Algorithm& a, int ranks) {
-  if (!rooted(a.collective)) return {0};
-  std::set<int> some;
-  for (int r = 0; r < ranks && ranks <= 17; ++r) some.insert(r);
-  some.insert({0, ranks / 3, ranks - 1});
-  return some;
-}
 
 class GroupsTest : public testing::TestWithParam<Algorithm> {
  protected:
@@ -95,7 +46,7 @@ TEST_P(GroupsTest, AreRightForGroupsOfEverySizeUpToSeventeenRanks) {
 TEST_P(GroupsTest, AreRightForRandomGroups) {
   for (int ranks = 2; ranks <= 41; ++ranks) {
     for (const bool shuffled : {false, true}) {
-      expect_right(random(ranks, shuffled, static_cast<unsigned>(ranks)));
+      expect_right(random_colors(ranks, shuffled, static_cast<unsigned>(ranks)));
       if (HasFatalFailure()) return;
     }
   }
@@ -105,11 +56,11 @@ TEST_P(GroupsTest, AreRightForManyRanks) {
   expect_right(rows(130, 4));
   expect_right(rows(130, 64));
   expect_right(round_robin(130, 9));
-  expect_right(random(130, true, 1));
+  expect_right(random_colors(130, true, 1));
 }
 
 TEST_P(GroupsTest, LinksSayWhetherAMessageLeavesTheGroup) {
-  const Groups groups = groups_of(random(23, true, 5));
+  const Groups groups = groups_of(random_colors(23, true, 5));
   for (const Schedule& s : build(groups, 3)) {
     for (const Step& step : s.steps) {
       if (step.peer < 0) {
@@ -137,9 +88,8 @@ TEST_P(GroupsTest, ChangeWhatAnAlgorithmDoes) {
   EXPECT_NE(peers(request), peers(grouped));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GroupsTest, testing::ValuesIn(of_groups()), [](const auto& info) {
-  return std::string(name(info.param.collective)) + "_" + std::string(info.param.name);
-});
+INSTANTIATE_TEST_SUITE_P(All, GroupsTest, testing::ValuesIn(of_groups()),
+                         [](const auto& info) { return name_of(info.param); });
 
 TEST(Groups, AreNumberedByTheirLowestRankAndKnowTheirShape) {
   const Groups g = groups_of(Colors{7, 7, -2, 7, -2, 0});
@@ -152,7 +102,7 @@ TEST(Groups, AreNumberedByTheirLowestRankAndKnowTheirShape) {
 
 TEST(Groups, EveryPieceHasOneOwnerInEveryGroupAndSharesAreEven) {
   for (unsigned seed = 1; seed < 30; ++seed) {
-    const Groups groups = groups_of(random(30, true, seed));
+    const Groups groups = groups_of(random_colors(30, true, seed));
     const Floors floors({.ranks = 30, .groups = &groups});
     for (int g = 0; g < floors.groups(); ++g) {
       EXPECT_EQ(floors.first_piece(g, 0), 0);

@@ -69,5 +69,49 @@ TEST(Topology, DistancesHaveNames) {
   EXPECT_EQ(std::string(name(Distance::network)), "network");
 }
 
+using Levels = std::vector<std::vector<std::int32_t>>;
+
+Levels levels(Topology t, std::string_view labels) {
+  EXPECT_EQ(t.take_levels(labels), Status::ok) << message();
+  EXPECT_EQ(t.nested(), t.levels().size() > 1);
+  return t.levels();
+}
+
+// Two hosts: two sockets of two caches of two ranks each; and one socket of three ranks, two of which share a cache.
+std::vector<Place> places() {
+  std::vector<Place> all;
+  for (int i = 0; i < 8; ++i) all.push_back({.host = 0, .socket = i / 4, .cache = i / 2});
+  for (int i = 0; i < 3; ++i) all.push_back({.host = 1, .socket = 0, .cache = i / 2});
+  return all;
+}
+
+TEST(Topology, LevelsAreFromTheOutermostInwardsInWhateverOrderTheyAreAskedFor) {
+  const Topology t(places());
+  const std::vector<std::int32_t> hosts = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1},
+                                  sockets = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0},
+                                  caches = {0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1};
+  EXPECT_EQ(t.levels(), (Levels{hosts, sockets, caches}));
+  EXPECT_EQ(levels(t, all_levels), t.levels());
+  EXPECT_EQ(levels(t, "socket,l3"), (Levels{hosts, sockets, caches}));
+  EXPECT_EQ(levels(t, "numa"), (Levels{hosts, sockets}));
+  EXPECT_EQ(levels(t, "l3"), (Levels{hosts, caches}));
+  EXPECT_EQ(levels(t, ""), Levels{hosts});
+}
+
+TEST(Topology, LevelsThatSeparateNobodyAndRanksThatMayRunAnywhereMakeNoLevel) {
+  EXPECT_EQ(levels(Topology::regular(6, 3), all_levels).size(), 1u);
+  std::vector<Place> all = places();
+  all[3].socket = all[9].cache = -1;
+  const Levels some = levels(Topology(all), all_levels);
+  EXPECT_EQ(some, (Levels{{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, {0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 0}}));
+  for (Place& p : all) p.cache = p.core = static_cast<std::int32_t>(&p - all.data());  // each alone
+  EXPECT_EQ(levels(Topology(all), "l3").size(), 1u);
+}
+
+TEST(Topology, AnUnknownLevelIsNamed) {
+  EXPECT_EQ(Topology(places()).take_levels("socket,die"), Status::invalid_argument);
+  EXPECT_EQ(std::string(message()), "'die' is no level of a hierarchy: it takes l3, numa, socket");
+}
+
 }  // namespace
 }  // namespace stretto::topology
