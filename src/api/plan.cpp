@@ -49,6 +49,24 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
          payload <= STRETTO_PAYLOAD_MIXED;
 }
 
+// Of blocks that are far from equal, from where on one is worth a ring in segments; and how long these are.
+constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
+
+// The model takes blocks to be of one length. What it chose among ours gives way to what does well with these counts.
+void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
+  if (choice->native || !c.settings.schedule.empty()) return;
+  // A rank knows the lengths of its own blocks alone.
+  if (counts_by_pair(c.collective) && schedule::passes_blocks_on(schedule_collective(c.collective), choice->schedule))
+    choice->schedule = "linear";
+  // Whatever the counts, a ring in segments takes what its busiest link has to carry, and once around.
+  if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
+  const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
+  if (choice->raw_inside || most * stretto_type_size(c.type) < bytes / p * uneven || bytes < p * ring_segment * uneven)
+    return;
+  choice->schedule = "ring";
+  choice->segment = c.settings.options.segment > 0 ? c.settings.options.segment : ring_segment;
+}
+
 }  // namespace
 
 double error_factor(const Call& call, const Terms& t) noexcept {
@@ -167,10 +185,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       choice = chosen(1);
       terms = terms_of(choice);
     }
-    // A rank knows the lengths of its own blocks alone.
-    const bool own_only = counts_by_pair(call.collective) && !choice.native;
-    if (own_only && schedule::passes_blocks_on(schedule_collective(call.collective), choice.schedule))
-      choice.schedule = "linear";
+    suit_counts(call, bytes, &choice);
     plan->predicted = choice.seconds;
     if (!streams || choice.native || terms.kind == payload::Kind::raw) plan->ratio = 1;
     if (choice.native) {
