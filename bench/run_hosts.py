@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Runs bench_hosts on several hosts of this machine (tests/hosts), as `make bench-hosts` does.
 
-usage: run_hosts.py --json FILE [ARG...]    ARGs go to bench_hosts. Needs BUILD and MPIRUN in the environment.
+usage: run_hosts.py --json FILE [--place HOSTSxRANKSxGBPS] [ARG...]
+ARGs go to bench_hosts. --place (4x2x1: four hosts of two ranks each at 1 Gb/s) runs that place alone, and may be repeated.
+Needs BUILD and MPIRUN in the environment.
 """
 
+import argparse
 import os
 import pathlib
 import subprocess
@@ -14,25 +17,33 @@ sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
 
-NETWORKS = ((2, 1), (4, 1), (2, 5))  # hosts, Gb/s: what two cores can drive at the wire's rate
+PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")  # what two cores can drive at the wire's rate
+# Hosts of several ranks: raw and streams inside hosts, a ring that knows no hosts, and the ways that do.
+SEVERAL = ("--fields", "marmousi_rtm", "--payloads", "raw,mixed,fused", "--repeat", "3", "--schedules",
+           "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling")
 DATA = os.environ.get("STRETTO_DATA_DIR", str(ROOT.parent / "shared" / "data"))
 LIMIT = 1800  # seconds until a network's run is a hang
 
 
 def main():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--place", action="append")
+    arguments, rest = parser.parse_known_args()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_hosts"
-    for count, gbps in NETWORKS:
+    for place in arguments.place or PLACES:
+        count, slots, gbps = (int(n) for n in place.split("x"))
         rate = f"{gbps}gbit"
-        argv = [program, "--data", DATA, "--rate", rate, "--gbps", gbps, *sys.argv[1:]]
+        argv = [program, "--data", DATA, "--rate", rate, "--gbps", gbps, "--hosts", count]
+        argv += [*(SEVERAL if slots > 1 else ()), *rest]
         try:
-            with Hosts(count, rate=rate) as hosts:
-                print(f"{count} hosts at {rate}", flush=True)
-                subprocess.run(hosts.launch_command(os.environ["MPIRUN"], count, argv), timeout=LIMIT, check=True)
+            with Hosts(count, rate=rate, slots=slots) as hosts:
+                print(f"{count} hosts of {slots} at {rate}", flush=True)
+                subprocess.run(hosts.launch_command(os.environ["MPIRUN"], count * slots, argv), timeout=LIMIT, check=True)
         except NotPermitted as reason:
             print(f"skipped: this machine does not permit several hosts: {reason}")
             return 0
         except subprocess.SubprocessError as error:
-            print(f"bench_hosts on {count} hosts at {rate}: {error}", file=sys.stderr)
+            print(f"bench_hosts on {count} hosts of {slots} at {rate}: {error}", file=sys.stderr)
             return 1
     return 0
 
