@@ -78,8 +78,6 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
   return d * walked;
 }
 
-schedule::Groups groups_of(const topology::Topology& topology) {
-  return schedule::groups_of(topology.levels());
-}
+schedule::Groups groups_of(const topology::Topology& topology) { return schedule::groups_of(topology.levels()); }
 
 }  // namespace stretto::model
