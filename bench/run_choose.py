@@ -1,52 +1,112 @@
 #!/usr/bin/env python3
 """Runs bench_choose on this host and on several hosts made on it (tests/hosts), as `make bench-choose` does.
 
-usage: run_choose.py --json FILE [--quick] [ARG...]    ARGs go to bench_choose. Needs BUILD and MPIRUN in the environment.
-`make bench-choose MPI=mpich` measures the other MPI.
+usage: run_choose.py --json FILE [--place NAME]... [--part NAME]... [--list] [--tune] [ARG of bench_choose...]
+
+Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment (`make bench-choose MPI=mpich` sets those of the other MPI). Each place is measured
+in parts, and each part's rows are kept in a file of their own beside FILE, which is made of all of them in the end: so a sweep
+can be run piece by piece, and a piece again. A place has one profile, measured when there is none (--tune: anew).
 """
 
+import argparse
+import json
 import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
 
-LOCAL = (2, 4)  # ranks on one host
-NETWORKS = ((2, 1, 1), (2, 5, 1), (4, 1, 1), (4, 2.5, 1), (2, 1, 2))  # hosts, Gb/s, ranks a host
+# name: hosts, Gb/s, ranks a host
+PLACES = {
+    "1x2": (1, None, 2),
+    "1x4": (1, None, 4),
+    "2x1-1g": (2, 1, 1),
+    "2x1-5g": (2, 5, 1),
+    "4x1-1g": (4, 1, 1),
+    "4x1-2.5g": (4, 2.5, 1),
+    "2x2-1g": (2, 1, 2),
+}
+PARTS = {
+    "profile": None,  # nothing but the profile
+    "allreduce": "allreduce",
+    "move": "bcast,allgather,gather,scatter,alltoall",
+    "reduce": "reduce,reduce_scatter,barrier",
+}
 LIMIT = 1800  # seconds until a run is a hang
 
 
-def arguments(place, profile):
+def described(place):
+    hosts, gbps, slots = PLACES[place]
+    if hosts == 1:
+        return "1 host"
+    return f"{hosts} hosts {gbps}gbit" + (f" {slots} a host" if slots > 1 else "")
+
+
+def run(place, argv):
+    hosts, gbps, slots = PLACES[place]
+    mpirun = os.environ["MPIRUN"]
+    if hosts == 1:
+        subprocess.run([str(ROOT / "scripts" / "launch"), mpirun, str(slots), *argv], timeout=LIMIT, check=True)
+        return
+    with Hosts(hosts, rate=f"{gbps}gbit", slots=slots) as made:
+        subprocess.run(made.launch_command(mpirun, hosts * slots, argv), timeout=LIMIT, check=True)
+
+
+def piece(options, rest, place, part):
+    """One part of a place: its rows replace those that an earlier run left."""
+    kept = options.json.parent / f"{options.json.stem}.parts"
+    kept.mkdir(parents=True, exist_ok=True)
+    name = f"{os.environ['MPI_FLAVOUR']}-{place}"
+    profile = kept / f"{name}.profile.json"
+    if part == "profile" or (options.tune and part == options.part[0]):
+        profile.unlink(missing_ok=True)
+    fresh = kept / f"{name}-{part}.running"
+    fresh.unlink(missing_ok=True)
+    fresh.touch()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_choose"
-    return [str(program), "--place", place, "--profile", profile, *sys.argv[1:]]
+    only = ["--only", PARTS[part]] if PARTS[part] else ["--only", "none"]
+    print(f"{described(place)}, {part}", flush=True)
+    run(place, [str(program), "--place", described(place), "--profile", str(profile), "--json", str(fresh), *only, *rest])
+    if PARTS[part]:
+        fresh.replace(kept / f"{name}-{part}.jsonl")
+    else:
+        fresh.unlink()
+    return kept
+
+
+def gather(options, kept):
+    """All parts that there are, of both MPIs."""
+    rows = [line for file in sorted(kept.glob("*.jsonl")) for line in file.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        json.loads(row)
+    options.json.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
 
 
 def main():
-    mpirun = os.environ["MPIRUN"]
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            for ranks in LOCAL:
-                print(f"{ranks} ranks on one host", flush=True)
-                launch = [str(ROOT / "scripts" / "launch"), mpirun, str(ranks)]
-                subprocess.run(launch + arguments("1 host", f"{scratch}/local{ranks}.json"), timeout=LIMIT, check=True)
-            for count, gbps, slots in NETWORKS:
-                rate = f"{gbps}gbit"
-                place = f"{count} hosts {rate}"
-                print(f"{count * slots} ranks on {place}", flush=True)
-                with Hosts(count, rate=rate, slots=slots) as hosts:
-                    argv = arguments(place, f"{scratch}/{count}x{slots}.json")
-                    command = hosts.launch_command(mpirun, count * slots, argv)
-                    subprocess.run(command, timeout=LIMIT, check=True)
-        except NotPermitted as reason:
-            print(f"skipped: this machine does not permit several hosts: {reason}")
-        except subprocess.SubprocessError as error:
-            print(f"bench_choose: {error}", file=sys.stderr)
-            return 1
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", required=True, type=pathlib.Path)
+    parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
+    parser.add_argument("--part", action="append", choices=list(PARTS), help="all")
+    parser.add_argument("--tune", action="store_true", help="measure the profiles anew")
+    parser.add_argument("--list", action="store_true", help="print places and parts")
+    options, rest = parser.parse_known_args()
+    if options.list:
+        print("places:", *PLACES, "\nparts:", *PARTS)
+        return 0
+    options.part = options.part or [part for part in PARTS if PARTS[part]]
+    for place in options.place or PLACES:
+        for part in options.part:
+            try:
+                gather(options, piece(options, rest, place, part))
+            except NotPermitted as reason:
+                print(f"skipped: this machine does not permit several hosts: {reason}")
+            except subprocess.SubprocessError as error:
+                print(f"bench_choose: {error}", file=sys.stderr)
+                return 1
     return 0
 
 

@@ -1,0 +1,113 @@
+#include "bench/choose_calls.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "bench/mpi.hpp"
+
+namespace stretto::bench {
+
+using schedule::Collective;
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {Collective::allreduce, "allreduce", true, false, {"ring", "recursive_doubling", "rabenseifner", "two_tree"}},
+      {Collective::broadcast, "bcast", true, false, {"binomial", "scatter_allgather", "two_tree"}},
+      {Collective::reduce, "reduce", false, false, {"binomial", "rabenseifner", "two_tree"}},
+      {Collective::allgather, "allgather", true, true, {"ring", "dissemination"}},
+      {Collective::reduce_scatter, "reduce_scatter", false, true, {"ring", "recursive_halving"}},
+      {Collective::alltoall, "alltoall", false, true, {"pairwise", "bruck"}},
+      {Collective::gather, "gather", false, true, {"binomial", "linear"}},
+      {Collective::scatter, "scatter", false, true, {"binomial", "linear"}},
+      {Collective::barrier, "barrier", false, false, {"dissemination"}},
+  };
+  return all;
+}
+
+Calls::Calls(std::uint64_t most_bytes) {
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  const std::size_t count = most_bytes / sizeof(float) + static_cast<std::size_t>(ranks_);
+  x_.resize(count);
+  y_.resize(count);
+  master_.resize(count);
+  std::uint32_t state = 12345U + static_cast<std::uint32_t>(rank_);
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 1664525U + 1013904223U;
+    master_[i] =
+        static_cast<float>(std::sin(1e-3 * static_cast<double>(i) + rank_) + 1e-4 * (state >> 8U) / 16777216.0);
+  }
+}
+
+std::uint64_t Calls::fit(const Kind& kind, std::uint64_t bytes) const noexcept {
+  if (kind.collective == Collective::barrier) return 0;
+  return std::max<std::uint64_t>(bytes, sizeof(float) * (kind.by_rank ? static_cast<std::uint64_t>(ranks_) : 1));
+}
+
+void Calls::mpi(const Kind& kind, std::uint64_t bytes) {
+  const int n = static_cast<int>(bytes / sizeof(float)), block = n / ranks_;
+  float *x = x_.data(), *y = y_.data();
+  const MPI_Comm all = MPI_COMM_WORLD;
+  switch (kind.collective) {
+    case Collective::allreduce: MPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, all); return;
+    case Collective::broadcast: MPI_Bcast(x, n, MPI_FLOAT, 0, all); return;
+    case Collective::reduce: MPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, all); return;
+    case Collective::allgather: MPI_Allgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
+    case Collective::reduce_scatter: MPI_Reduce_scatter_block(x, y, block, MPI_FLOAT, MPI_SUM, all); return;
+    case Collective::alltoall: MPI_Alltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
+    case Collective::gather: MPI_Gather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
+    case Collective::scatter: MPI_Scatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
+    case Collective::barrier: MPI_Barrier(all); return;
+  }
+}
+
+stretto_status Calls::ours(const Kind& kind, std::uint64_t bytes, stretto_comm comm, const stretto_options& o) {
+  const std::size_t n = bytes / sizeof(float), block = n / static_cast<std::size_t>(ranks_);
+  float *x = x_.data(), *y = y_.data();
+  switch (kind.collective) {
+    case Collective::allreduce: return stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o);
+    case Collective::broadcast: return stretto_bcast(x, n, STRETTO_F32, 0, comm, &o);
+    case Collective::reduce: return stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm, &o);
+    case Collective::allgather: return stretto_allgather(x, y, block, STRETTO_F32, comm, &o);
+    case Collective::reduce_scatter:
+      return stretto_reduce_scatter_block(x, y, block, STRETTO_F32, STRETTO_SUM, comm, &o);
+    case Collective::alltoall: return stretto_alltoall(x, y, block, STRETTO_F32, comm, &o);
+    case Collective::gather: return stretto_gather(x, y, block, STRETTO_F32, 0, comm, &o);
+    case Collective::scatter: return stretto_scatter(x, y, block, STRETTO_F32, 0, comm, &o);
+    case Collective::barrier: return stretto_barrier(comm, &o);
+  }
+  return STRETTO_INTERNAL;
+}
+
+double Calls::sample(const std::function<void()>& call, int calls, std::uint64_t bytes) {
+  std::memcpy(x_.data(), master_.data(), bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begun = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) call();
+  return largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / calls * 1e3);
+}
+
+int Calls::calls_for(double ms) { return std::clamp(static_cast<int>(0.5 / std::max(ms, 1e-6)), 1, 500); }
+
+double Calls::ping(int peer, int bytes, int times) {
+  std::vector<double> samples;
+  for (int k = 0; k < times; ++k) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begun = MPI_Wtime();
+    if (rank_ == 0) {
+      MPI_Send(x_.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+      MPI_Recv(y_.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank_ == peer) {
+      MPI_Recv(y_.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(x_.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    }
+    samples.push_back((MPI_Wtime() - begun) / 2);
+  }
+  return median(samples);
+}
+
+}  // namespace stretto::bench

@@ -1,0 +1,51 @@
+// The collectives that bench_choose compares, as calls of the MPI's own and of stretto's on the same buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+#include "stretto/stretto_mpi.h"
+
+namespace stretto::bench {
+
+struct Kind {
+  schedule::Collective collective;
+  const char* name;
+  bool bounded;  // measured with a bound, too
+  bool by_rank;  // of blocks, one a rank
+  std::vector<const char*> schedules;
+};
+const std::vector<Kind>& kinds();
+
+// Of MPI_COMM_WORLD. `bytes` is the length of the whole vector, all blocks together.
+class Calls {
+ public:
+  explicit Calls(std::uint64_t most_bytes);
+
+  int rank() const noexcept { return rank_; }
+  int ranks() const noexcept { return ranks_; }
+
+  // The least length from `bytes` on that the collective takes: one value, or one a block; 0 for a barrier.
+  std::uint64_t fit(const Kind& kind, std::uint64_t bytes) const noexcept;
+
+  void mpi(const Kind& kind, std::uint64_t bytes);
+  stretto_status ours(const Kind& kind, std::uint64_t bytes, stretto_comm comm, const stretto_options& options);
+
+  // Milliseconds of one of `calls` calls in a row, after the inputs are written anew, as a program's are; the slowest rank's.
+  double sample(const std::function<void()>& call, int calls, std::uint64_t bytes);
+
+  // How many of them make half a millisecond.
+  static int calls_for(double ms);
+
+  // Half a round trip between rank 0 and `peer` of `bytes`, in seconds: median of `times`.
+  double ping(int peer, int bytes, int times);
+
+ private:
+  int rank_ = 0, ranks_ = 1;
+  std::vector<float> x_, y_, master_;
+};
+
+}  // namespace stretto::bench
