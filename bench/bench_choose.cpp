@@ -4,12 +4,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 #include "apps/mpi_main.hpp"
 #include "bench/choose_calls.hpp"
 #include "bench/choose_profile.hpp"
+#include "bench/flag.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
 
@@ -33,31 +33,6 @@ struct Options {
   int factor = 8;
   double bound = 1e-4;
 };
-
-// Round trip of a flag between two threads, in microseconds: 0.1 to 0.2 near, 0.4 to 0.5 far.
-double flag_round_trip() {
-  constexpr int trips = 2000;
-  std::vector<double> samples;
-  for (int k = 0; k < 7; ++k) {
-    std::atomic<int> flag{0};
-    std::thread other([&] {
-      for (int i = 0; i < trips; ++i) {
-        for (int spins = 0; flag.load(std::memory_order_acquire) != 2 * i + 1;)
-          if (++spins > 100000) std::this_thread::yield();
-        flag.store(2 * i + 2, std::memory_order_release);
-      }
-    });
-    const double begun = MPI_Wtime();
-    for (int i = 0; i < trips; ++i) {
-      flag.store(2 * i + 1, std::memory_order_release);
-      for (int spins = 0; flag.load(std::memory_order_acquire) != 2 * i + 2;)
-        if (++spins > 100000) std::this_thread::yield();
-    }
-    samples.push_back((MPI_Wtime() - begun) / trips * 1e6);
-    other.join();
-  }
-  return *std::min_element(samples.begin(), samples.end());
-}
 
 constexpr int trial_calls = 32;   // more than a trial takes
 constexpr double hopeless = 2.5;  // contestants that take this many times the least are left out of the rounds
@@ -183,13 +158,19 @@ class Bench {
       round_ms += first[i] * kept.back().calls;
     }
     const int rounds = std::clamp(static_cast<int>(o_.seconds_a_cell * 1e3 / round_ms), 3, 41);
-    for (int r = 0; r < rounds; ++r)
-      for (Contestant& c : kept) c.ms.push_back(sample(kind, bytes, c, c.calls));
+    // In another order each round, the same on all ranks: what ran before leaves caches and a network's buffers as it likes.
+    std::mt19937 order(1);
+    std::vector<Contestant*> turns;
+    for (Contestant& c : kept) turns.push_back(&c);
+    for (int r = 0; r < rounds; ++r) {
+      std::shuffle(turns.begin(), turns.end(), order);
+      for (Contestant* c : turns) c->ms.push_back(sample(kind, bytes, *c, c->calls));
+    }
     tell(kind, bytes, kept, before, regime());
   }
 
   double regime() {
-    double microseconds = calls_.rank() == 0 ? flag_round_trip() : 0;
+    double microseconds = calls_.rank() == 0 ? bench::flag_round_trip() : 0;
     MPI_Bcast(&microseconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     return microseconds;
   }

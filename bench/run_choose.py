@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
+from run_node import launch  # noqa: E402
 
 # name: hosts, Gb/s, ranks a host
 PLACES = {
@@ -50,7 +51,9 @@ def run(place, argv):
     hosts, gbps, slots = PLACES[place]
     mpirun = os.environ["MPIRUN"]
     if hosts == 1:
-        subprocess.run([str(ROOT / "scripts" / "launch"), mpirun, str(slots), *argv], timeout=LIMIT, check=True)
+        command = launch(mpirun, os.environ["MPI_FLAVOUR"], slots, len(os.sched_getaffinity(0)))
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        subprocess.run([*command, *argv], timeout=LIMIT, check=True, env=environment)
         return
     with Hosts(hosts, rate=f"{gbps}gbit", slots=slots) as made:
         subprocess.run(made.launch_command(mpirun, hosts * slots, argv), timeout=LIMIT, check=True)
