@@ -40,6 +40,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
 // What makes two choices different: not the segment, nor the number of blocks.
 std::string family(const Candidate& c) {
   Candidate plain = c;
+  plain.raw_below = 0;
   plain.segment = 0;
   plain.blocks = 0;
   return label(plain);

@@ -14,6 +14,7 @@ Json to_json(const model::Candidate& c) {
     j["schedule"] = c.schedule;
     j["payload"] = payload::name(c.payload);
     j["raw_inside"] = c.raw_inside;
+    j["raw_below"] = c.raw_below;
     j["segment"] = c.segment;
     j["blocks"] = c.blocks;
     j["radix"] = c.radix;
@@ -35,6 +36,7 @@ std::string label(const model::Candidate& c) {
   if (c.native) return c.provider == model::Provider::node ? "node" : "native";
   std::string text = fmt::format("{} {}", c.schedule, payload::name(c.payload));
   if (c.raw_inside) text += ", raw inside";
+  if (c.raw_below > 0) text += ", raw below " + size_text(static_cast<double>(c.raw_below));
   if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);
   if (c.radix > 0) text += fmt::format(", radix {}", c.radix);
   if (c.segment > 0) text += ", " + size_text(static_cast<double>(c.segment));

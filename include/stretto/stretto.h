@@ -165,10 +165,12 @@ typedef struct stretto_report {
   double seconds;                   /* from the start to completion (not what ends a trial) */
   double predicted_seconds; /* what the model expected of the data's way, the agreement not counted; 0: no opinion */
   double expected_ratio;    /* what the choice was made with: that of a sample of the data, or an assumption; 1: raw */
+  uint64_t raw_below;       /* messages of fewer bytes of values than this travelled raw beside streams; 0: none did.
+                                       A sum then is compressed once more than it has inputs: promised_error says so */
 } stretto_report;
 
 #define STRETTO_REPORT_INIT \
-  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
+  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0 }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of

@@ -68,6 +68,7 @@ Choice choice_of(const model::Candidate& c) {
   choice.schedule = c.schedule;
   choice.kind = c.payload;
   choice.raw_inside = c.raw_inside;
+  choice.raw_below = static_cast<std::size_t>(c.raw_below);
   choice.segment = static_cast<std::size_t>(c.segment);
   choice.blocks = c.blocks;
   choice.radix = c.radix > 0 ? c.radix : 2;

@@ -35,9 +35,10 @@ struct Choice {
   model::Provider provider = model::Provider::mpi;
   std::string schedule;
   payload::Kind kind = payload::Kind::raw;
-  bool raw_inside = false;  // raw inside a host, `kind` between hosts
-  std::size_t segment = 0;  // bytes; 0: uncut
-  int blocks = 0;           // pieces of a pipelined schedule; 0: what it needs
+  bool raw_inside = false;    // raw inside a host, `kind` between hosts
+  std::size_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `kind`
+  std::size_t segment = 0;    // bytes; 0: uncut
+  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
   double seconds = 0;  // predicted
 };

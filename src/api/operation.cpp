@@ -351,6 +351,7 @@ void Operation::report() noexcept {
   r.seconds = took_ > 0 ? took_ : seconds();
   r.predicted_seconds = plan_.predicted;
   r.expected_ratio = plan_.ratio;
+  r.raw_below = plan_.raw_below;
   deliver(r, out);
 }
 

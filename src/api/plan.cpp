@@ -76,14 +76,15 @@ double error_factor(const Call& call, const Terms& t) noexcept {
   const double K = t.hosts > 0 ? t.hosts : static_cast<double>(t.contributions);
   const int meeting = t.hosts > 0 ? t.hosts : t.ranks;
   if (!meets_in_code_space(t.kind)) return (K + meeting - 1) / divisor;
-  if (K < 3) return K / divisor;
+  const double again = t.short_raw ? 1 : 0;
+  if (K < 3) return (K + again) / divisor;
   switch (call.settings.options.scope) {
     case STRETTO_SCOPE_CONTRIBUTION:
-    case STRETTO_SCOPE_RESULT: return K / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return 2.0 / 3.0 * std::sqrt(K) / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return 2.0 / std::sqrt(3.0) * std::sqrt(K) / divisor;
+    case STRETTO_SCOPE_RESULT: return (K + again) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return (2.0 / 3.0 * std::sqrt(K) + again) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return (2.0 / std::sqrt(3.0) * std::sqrt(K) + again) / divisor;
   }
-  return K / divisor;
+  return (K + again) / divisor;
 }
 
 Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept {
@@ -171,7 +172,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     plan->ratio = agreed.ratio > 0 ? agreed.ratio : call.prospect.ratio;
     const auto terms_of = [&](const Choice& c) {
       const int hosts = c.raw_inside ? comm.choices.hosts() : 0;
-      return Terms{hosts == 1 ? payload::Kind::raw : c.kind, plan->contributions, ranks, hosts};
+      return Terms{hosts == 1 ? payload::Kind::raw : c.kind, plan->contributions, ranks, hosts, c.raw_below > 0};
     };
     const auto chosen = [&](double ratio) {
       if (call.nonblocking) return comm.choices.choose(call, bytes, streams, ratio, serves);
@@ -199,9 +200,12 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     plan->payload = plan->mixed ? STRETTO_PAYLOAD_MIXED : payload_of(terms.kind);
     if (plan->mixed && reduces(call.collective)) plan->contributions = static_cast<std::uint64_t>(terms.hosts);
 
+    plan->raw_below = terms.kind != payload::Kind::raw ? choice.raw_below : 0;
+
     engine::Call& e = plan->call;
     e.payload.kind = terms.kind;
     e.payload.nodes = plan->mixed ? terms.hosts : 0;
+    e.payload.raw_below = plan->raw_below;
     e.payload.type = payload_type(call.type);
     e.payload.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
     e.payload.eps = plan->eps;

@@ -25,6 +25,7 @@ struct Plan {
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K
   bool mixed = false;               // raw inside hosts
+  std::size_t raw_below = 0;        // bytes: messages of fewer travel raw beside streams
   double eps = 0;
   double promised = 0;
   double predicted = 0;  // seconds
@@ -38,6 +39,7 @@ struct Terms {
   std::uint64_t contributions = 1;  // K
   int ranks = 1;                    // p
   int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `kind` says
+  bool short_raw = false;           // short messages travel raw: a sum may be compressed once more
 };
 
 // Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say). invalid_bound when it is
@@ -46,6 +48,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
 
 // |error of the result| <= this * eps; for a statistical scope, with its probability. Sums in code space: K. Sums that
 // recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1. With raw sums inside hosts, these are the inputs.
+// Where short messages travel raw, a sum that is made of them is one input more.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept;

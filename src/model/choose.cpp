@@ -97,6 +97,24 @@ topology::Topology stand_in(const topology::Topology& t) {
   return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
 }
 
+// And where messages of a schedule grow or shrink, as those of recursive halving do: streams, but for the shorter ones. Not where
+// floors decide what travels raw, and only where a sum may be made of raw values.
+std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
+                                               double block, double even_cost) {
+  std::vector<Candidate> ways = option.ways;
+  if (!q.compress || q.code_space || q.payload >= 0 || option.algorithm->uses_groups) return ways;
+  const auto [shortest, longest] = lengths_of(programs);
+  for (const double bytes : {even_cost, 4 * even_cost}) {
+    if (!(bytes > shortest * block && bytes <= longest * block)) continue;
+    for (Candidate c : option.ways) {
+      if (c.payload != payload::Kind::fused) continue;
+      c.raw_below = static_cast<std::uint64_t>(bytes);
+      ways.push_back(std::move(c));
+    }
+  }
+  return ways;
+}
+
 }  // namespace
 
 struct Chooser::Impl {
@@ -148,6 +166,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   };
   const double measured = native ? measured_by(Provider::mpi).value_or(INFINITY) : INFINITY;
   const bool guessed = native && !std::isfinite(measured);
+  const double even_cost = break_even(machine);
   Machine stepless = machine;
   stepless.step = 0;
   // A walk that is seen to take longer than the best so far ends there.
@@ -168,12 +187,13 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     Run run{whole, 0, even ? 0 : grain, true};
     const double block = programs->blocks > 0 ? whole / programs->blocks : 0;
     const bool few = q.segment == 0 && acts_of(*programs) > steps_for_all;
-    for (Candidate c : option.ways) {
+    for (Candidate c : with_short_messages_raw(option, q, *programs, block, even_cost)) {
       if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
       if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
       run.segment = static_cast<double>(c.segment);
       run.enough = least;
-      c.seconds = predict(*programs, system_of(c.payload, c.raw_inside), machine, run).seconds;
+      const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));
+      c.seconds = predict(*programs, system, machine, run).seconds;
       if (!all_of_them) least = std::min(least, c.seconds);
       if (guessed && c.payload == payload::Kind::raw && !option.algorithm->uses_groups) {
         run.enough = native_seconds;

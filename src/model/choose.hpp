@@ -35,11 +35,12 @@ struct Candidate {
   Provider provider = Provider::mpi;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
-  bool raw_inside = false;    // hierarchical: raw in the node, `payload` between
-  std::uint64_t segment = 0;  // bytes; 0: uncut
-  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
-  int radix = 0;              // of k-nomial trees; 0: the default
-  double seconds = 0;         // predicted
+  bool raw_inside = false;      // hierarchical: raw in the node, `payload` between
+  std::uint64_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`; 0: none do
+  std::uint64_t segment = 0;    // bytes; 0: uncut
+  int blocks = 0;               // pieces of a pipelined schedule; 0: what it needs
+  int radix = 0;                // of k-nomial trees; 0: the default
+  double seconds = 0;           // predicted
 };
 
 class Chooser {

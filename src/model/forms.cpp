@@ -36,7 +36,7 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
       system_(system),
       machine_(machine),
       cut_(cut),
-      from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside &&
+      from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside && system.raw_below <= 0 &&
                     (programs.collective == Collective::allreduce || programs.collective == Collective::allgather)),
       forms_(program.slots.size()),
       sizes_(program.slots.size()),
@@ -55,7 +55,8 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
 }
 
 bool Forms::raw_travels(const Act& act) const noexcept {
-  return system_.travel == Travel::raw || (system_.raw_inside && act.distance != topology::Distance::network);
+  return system_.travel == Travel::raw || (system_.raw_inside && act.distance != topology::Distance::network) ||
+         bytes(act) < system_.raw_below;
 }
 
 bool Forms::keeps_buffer(const Act& act) const noexcept {

@@ -47,6 +47,15 @@ double Machine::ratio_of(double contributions) const noexcept {
   return std::max(1.0, value_bits / (value_bits / ratio + growth * std::log2(contributions)));
 }
 
+double break_even(const Machine& machine) noexcept {
+  constexpr double long_message = 1 << 20;
+  const double beta = machine.span(topology::Distance::network, long_message).beta;
+  const double gain = beta * (1 - 1 / machine.ratio) - machine.fused.byte;
+  if (gain <= 0) return INFINITY;
+  const double bytes = machine.fused.call / gain;
+  return bytes < 1 ? 0 : std::exp2(std::ceil(std::log2(bytes)));
+}
+
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) {
   Machine m;
   for (std::size_t d = 0; d < topology::kDistances; ++d) m.links[d] = nearest(profile, d);

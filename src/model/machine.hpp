@@ -41,6 +41,10 @@ struct Machine {
   double ratio_of(double contributions) const noexcept;  // of a stream of so many; at least 1
 };
 
+// Bytes from which a message between hosts gains more by travelling as a stream than meeting it costs, as a power of two: what the
+// shorter ones of a schedule may travel raw below. 0: always; infinite: never.
+double break_even(const Machine& machine) noexcept;
+
 // Of independent contributions: the spread of their sum grows with the root of their number, the grid stays.
 inline constexpr double kIndependentGrowth = 0.5;
 

@@ -147,6 +147,18 @@ Program program_of(const Schedule& s, const topology::Topology& topology, int pe
 
 }  // namespace
 
+std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept {
+  std::pair<std::int32_t, std::int32_t> found{0, 0};
+  for (const Program& p : programs.all) {
+    for (const Act& a : p.acts) {
+      if (a.peer < 0 || a.blocks == 0) continue;
+      found.first = found.first == 0 ? a.blocks : std::min(found.first, a.blocks);
+      found.second = std::max(found.second, a.blocks);
+    }
+  }
+  return found;
+}
+
 Status make_programs(const schedule::Algorithm& algorithm, schedule::Request request,
                      const topology::Topology& topology, const Folding& folding, Programs* programs) {
   if (request.ranks != topology.ranks())

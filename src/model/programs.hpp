@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "schedule/registry.hpp"
@@ -55,6 +56,9 @@ struct Programs {
   std::vector<int> leaf;    // by host
   std::vector<Program> all;
 };
+
+// Blocks of the shortest message that has some, and of the longest; 0 where there are none.
+std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept;
 
 inline constexpr std::size_t most_acts = 24'000'000;
 

@@ -2,9 +2,10 @@
 
 namespace stretto::model {
 
-System system_of(payload::Kind kind, bool raw_inside) noexcept {
+System system_of(payload::Kind kind, bool raw_inside, double raw_below) noexcept {
   System s;
   s.raw_inside = raw_inside;
+  s.raw_below = raw_below;
   switch (kind) {
     case payload::Kind::raw: break;
     case payload::Kind::cprp2p: s.travel = Travel::every_hop; break;

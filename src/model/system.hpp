@@ -31,10 +31,11 @@ struct System {
       false;           // the block that a rank completes is decoded while it travels on (where nothing else overlaps)
   int sums_after = 0;  // sums of streams before the last decoding, beyond those of the rounds
   bool raw_inside = false;  // raw on links inside a node
+  double raw_below = 0;     // bytes: and raw in messages of fewer
 };
 
 // The payloads of src/payload.
-System system_of(payload::Kind kind, bool raw_inside = false) noexcept;
+System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept;
 
 // A system by name, with the schedules that it is known with (empty: it has none for that collective), and whether it
 // overlaps codec and transfers.

@@ -210,6 +210,22 @@ TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {
         }
 }
 
+TEST(Plan, ASumOfShortRawMessagesIsCompressedOnceMore) {
+  Call c = allreduce(1, 1e-3, STRETTO_SCOPE_RESULT);
+  for (const payload::Kind kind : {payload::Kind::fused, payload::Kind::homomorphic})
+    for (const int p : {2, 5, 9}) {
+      const Terms terms{kind, static_cast<std::uint64_t>(p), p, 0, true};
+      EXPECT_EQ(error_factor(c, terms), p + 1);
+      payload::Spec spec;
+      spec.kind = kind;
+      spec.raw_below = 1;
+      EXPECT_EQ(error_factor(c, terms), payload::error_factor(spec, true, p));
+      double eps = 0;
+      ASSERT_EQ(eps_of(c, terms, {}, &eps), Status::ok);
+      EXPECT_LE(eps * (p + 1), 1e-3);
+    }
+}
+
 TEST(Plan, HostsThatAddRawCountOnceEach) {
   Call c = allreduce(1, 1e-3, STRETTO_SCOPE_RESULT);
   EXPECT_EQ(error_factor(c, {payload::Kind::fused, 8, 8, 2}), 2);

@@ -1,12 +1,17 @@
 #include "model/choose.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "model/clock.hpp"
+#include "model/machine.hpp"
 #include "model/native.hpp"
+#include "model/programs.hpp"
+#include "model/system.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
@@ -193,6 +198,58 @@ TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForFewRanks) {
     q.native = q.node = true;
     EXPECT_TRUE(best(chooser, q).native);
     EXPECT_EQ(best(chooser, q).provider == Provider::node, ranks <= 8);
+  }
+}
+
+// A codec whose calls are long: 1e-4 s, which 1 GB/s carries 100 KB in.
+Profile long_calls() {
+  Profile p = profile();
+  for (CodecCost& c : p.f32) c.call = 1e-4;
+  return p;
+}
+
+TEST(RawBelow, IsOfferedWhereMessagesShrinkPastWhatACallCosts) {
+  Chooser chooser(long_calls(), topology::Topology::regular(12, 1));
+  std::vector<Candidate> all;
+  ASSERT_EQ(chooser.table(allreduce(1 << 20, 8), &all), Status::ok);
+  bool offered = false;
+  for (const Candidate& c : all) {
+    if (c.raw_below == 0) continue;
+    offered = true;
+    EXPECT_EQ(c.payload, Kind::fused);
+    EXPECT_NE(c.schedule, "ring");  // whose messages are all alike
+    EXPECT_TRUE(std::has_single_bit(c.raw_below));
+    EXPECT_GE(c.raw_below, 100'000u);
+  }
+  EXPECT_TRUE(offered);
+  Question q = allreduce(1 << 20, 8);
+  q.code_space = true;
+  ASSERT_EQ(chooser.table(q, &all), Status::ok);
+  for (const Candidate& c : all) EXPECT_EQ(c.raw_below, 0u) << c.schedule;
+}
+
+TEST(RawBelow, LiesBetweenStreamsAndValues) {
+  const Profile p = long_calls();
+  const Machine machine = machine_of(p, 4, 8);
+  for (const int ranks : {5, 8, 12}) {
+    const auto topology = topology::Topology::regular(ranks, 1);
+    schedule::Request request;
+    request.collective = Collective::allreduce;
+    request.ranks = ranks;
+    Programs programs;
+    ASSERT_EQ(make_programs(*schedule::find(Collective::allreduce, "rabenseifner"), request, topology, {}, &programs),
+              Status::ok);
+    const model::Run run{1 << 20};
+    const auto at = [&](double below) { return predict(programs, system_of(Kind::fused, false, below), machine, run); };
+    double wire = at(0).wire;
+    EXPECT_EQ(wire, predict(programs, system_of(Kind::fused), machine, run).wire);
+    for (double below = 1 << 14; below <= 1 << 21; below *= 2) {
+      EXPECT_GE(at(below).wire, wire) << ranks << " " << below;
+      wire = at(below).wire;
+    }
+    const Prediction raw = predict(programs, {}, machine, run), all_raw = at(1 << 21);
+    EXPECT_EQ(all_raw.wire, raw.wire);
+    EXPECT_EQ(all_raw.seconds, raw.seconds);
   }
 }
 
