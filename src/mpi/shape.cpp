@@ -53,7 +53,7 @@ const char* of_operation(const Call& call, const Communicator& c, Shape* shape) 
     case Operation::gatherv:
     case Operation::scatterv: return "counts that only the root knows";
     case Operation::alltoallv:
-    case Operation::alltoallw:
+    case Operation::alltoallw: return "counts that only two ranks know";
     case Operation::exscan:
     case Operation::scan:
     case Operation::neighbor_allgather:
