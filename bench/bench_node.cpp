@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +19,7 @@
 #include "carrier/mpi.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives.hpp"
+#include "stretto/stretto_mpi.h"
 
 namespace {
 
@@ -26,14 +28,79 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double near_limit = 0.25;  // microseconds of a flag's round trip
 
+// Our collectives on floats: those of src/node, or the same through the C API.
+class Ours {
+ public:
+  virtual ~Ours() = default;
+  virtual void barrier() = 0;
+  virtual void bcast(float* data, std::size_t n) = 0;
+  virtual void reduce(const float* in, float* out, std::size_t n) = 0;
+  virtual void allreduce(const float* in, float* out, std::size_t n) = 0;
+  virtual void allgather(const float* in, float* out, std::size_t block) = 0;  // bytes
+  virtual void alltoall(const float* in, float* out, std::size_t block) = 0;
+};
+
+class Direct final : public Ours {
+ public:
+  explicit Direct(node::Collectives& c) : c_(c) {}
+  void barrier() override { check(c_.barrier()); }
+  void bcast(float* data, std::size_t n) override { check(c_.bcast(data, n * sizeof(float), 0)); }
+  void reduce(const float* in, float* out, std::size_t n) override {
+    check(c_.reduce(in, out, n, payload::Type::f32, {payload::Op::sum}, 0));
+  }
+  void allreduce(const float* in, float* out, std::size_t n) override {
+    check(c_.allreduce(in, out, n, payload::Type::f32, {payload::Op::sum}));
+  }
+  void allgather(const float* in, float* out, std::size_t block) override { check(c_.allgather(in, out, block)); }
+  void alltoall(const float* in, float* out, std::size_t block) override { check(c_.alltoall(in, out, block)); }
+
+ private:
+  static void check(Status s) {
+    if (s != Status::ok) throw std::runtime_error(message());
+  }
+  node::Collectives& c_;
+};
+
+class Api final : public Ours {
+ public:
+  explicit Api(bool agree) {
+    check(stretto_comm_create(MPI_COMM_WORLD, &comm_));
+    o_.check = agree ? 1 : 0;
+  }
+  ~Api() override { static_cast<void>(stretto_comm_free(comm_)); }
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+  void barrier() override { check(stretto_barrier(comm_, &o_)); }
+  void bcast(float* data, std::size_t n) override { check(stretto_bcast(data, n, STRETTO_F32, 0, comm_, &o_)); }
+  void reduce(const float* in, float* out, std::size_t n) override {
+    check(stretto_reduce(in, out, n, STRETTO_F32, STRETTO_SUM, 0, comm_, &o_));
+  }
+  void allreduce(const float* in, float* out, std::size_t n) override {
+    check(stretto_allreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm_, &o_));
+  }
+  void allgather(const float* in, float* out, std::size_t block) override {
+    check(stretto_allgather(in, out, block, STRETTO_U8, comm_, &o_));
+  }
+  void alltoall(const float* in, float* out, std::size_t block) override {
+    check(stretto_alltoall(in, out, block, STRETTO_U8, comm_, &o_));
+  }
+
+ private:
+  static void check(stretto_status s) {
+    if (s != STRETTO_OK) throw std::runtime_error(stretto_message());
+  }
+  stretto_comm comm_ = nullptr;
+  stretto_options o_ = STRETTO_OPTIONS_INIT;
+};
+
 struct Contest {
   int rank = 0, ranks = 1;
-  node::Collectives* ours = nullptr;
+  Ours* ours = nullptr;
   bench::Limits* limits = nullptr;  // with two ranks
   bench::Writer* rows = nullptr;
   float *in = nullptr, *out = nullptr;
   std::size_t repeats = 0;
-  std::string memory, peer;
+  std::string memory, peer, through;
 };
 
 struct Contestant {
@@ -91,7 +158,8 @@ void row(Contest& c, const std::string& operation, std::size_t bytes, std::vecto
                                                                  : "mixed";
     for (std::size_t i = 1; i < us.size(); ++i) {
       bench::Row r{"node",
-                   fmt::format("{} ranks={} bytes={} memory={}", operation, c.ranks, bytes, c.memory),
+                   fmt::format("{} ranks={} bytes={} memory={}{}", operation, c.ranks, bytes, c.memory,
+                               c.through == "node" ? "" : " through=" + c.through),
                    "time",
                    us[0],
                    "us",
@@ -113,13 +181,12 @@ void check(Status s) {
 }
 
 void sweep(Contest& c, const std::vector<std::string>& operations, std::size_t smallest, std::size_t largest) {
-  node::Collectives& o = *c.ours;
-  const node::Operation sum{payload::Op::sum};
+  Ours& o = *c.ours;
   const auto wanted = [&](const char* name) {
     return operations.empty() || std::find(operations.begin(), operations.end(), name) != operations.end();
   };
   if (wanted("barrier"))
-    row(c, "barrier", 0, {{"ours", [&] { check(o.barrier()); }}, {c.peer, [] { MPI_Barrier(MPI_COMM_WORLD); }}});
+    row(c, "barrier", 0, {{"ours", [&] { o.barrier(); }}, {c.peer, [] { MPI_Barrier(MPI_COMM_WORLD); }}});
   for (std::size_t bytes = smallest; bytes <= largest; bytes *= bytes < 1024         ? 128
                                                                 : bytes < 65536      ? 64
                                                                 : bytes < (1 << 20)  ? 16
@@ -129,7 +196,7 @@ void sweep(Contest& c, const std::vector<std::string>& operations, std::size_t s
     const int count = static_cast<int>(n), block = static_cast<int>(bytes / static_cast<std::size_t>(c.ranks));
     if (wanted("allreduce")) {
       std::vector<Contestant> all{
-          {"ours", [&] { check(o.allreduce(c.in, c.out, n, payload::Type::f32, sum)); }, c.out},
+          {"ours", [&] { o.allreduce(c.in, c.out, n); }, c.out},
           {c.peer, [&] { MPI_Allreduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, c.out}};
       if (c.limits != nullptr && c.memory == "mapped") {
         all.push_back({"limit, streaming", [&] { c.limits->allreduce_mapped(n, true); }, c.limits->output(), true});
@@ -142,7 +209,7 @@ void sweep(Contest& c, const std::vector<std::string>& operations, std::size_t s
       row(c, "allreduce", bytes, all);
     }
     if (wanted("bcast")) {
-      std::vector<Contestant> all{{"ours", [&] { check(o.bcast(c.in, bytes, 0)); }, c.in},
+      std::vector<Contestant> all{{"ours", [&] { o.bcast(c.in, n); }, c.in},
                                   {c.peer, [&] { MPI_Bcast(c.in, count, MPI_FLOAT, 0, MPI_COMM_WORLD); }, c.in}};
       if (c.limits != nullptr && c.memory == "mapped")
         all.push_back({"limit", [&] { c.limits->bcast_mapped(bytes); }, c.limits->output(), true});
@@ -150,15 +217,15 @@ void sweep(Contest& c, const std::vector<std::string>& operations, std::size_t s
     }
     if (wanted("reduce"))
       row(c, "reduce", bytes,
-          {{"ours", [&] { check(o.reduce(c.in, c.out, n, payload::Type::f32, sum, 0)); }, c.out},
+          {{"ours", [&] { o.reduce(c.in, c.out, n); }, c.out},
            {c.peer, [&] { MPI_Reduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); }, c.out}});
     if (wanted("allgather") && block > 0)
       row(c, "allgather", bytes,
-          {{"ours", [&] { check(o.allgather(c.in, c.out, static_cast<std::size_t>(block))); }, c.out},
+          {{"ours", [&] { o.allgather(c.in, c.out, static_cast<std::size_t>(block)); }, c.out},
            {c.peer, [&] { MPI_Allgather(c.in, block, MPI_BYTE, c.out, block, MPI_BYTE, MPI_COMM_WORLD); }, c.out}});
     if (wanted("alltoall") && block > 0)
       row(c, "alltoall", bytes,
-          {{"ours", [&] { check(o.alltoall(c.in, c.out, static_cast<std::size_t>(block))); }, c.out},
+          {{"ours", [&] { o.alltoall(c.in, c.out, static_cast<std::size_t>(block)); }, c.out},
            {c.peer, [&] { MPI_Alltoall(c.in, block, MPI_BYTE, c.out, block, MPI_BYTE, MPI_COMM_WORLD); }, c.out}});
   }
 }
@@ -170,7 +237,7 @@ int main(int argc, char** argv) {
   std::string json, memory = "both";
   std::vector<std::string> operations;
   std::size_t smallest = 8, largest = std::size_t{64} << 20, repeats = 0, kernel = 0, slot = node::GroupOptions{}.slot;
-  std::string stores = "measured";
+  std::string stores = "measured", through = "node";
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--operations", operations, "some of barrier, bcast, reduce, allreduce, allgather, alltoall")
       ->delimiter(',');
@@ -181,6 +248,9 @@ int main(int argc, char** argv) {
   app.add_option("--kernel", kernel,
                  "private blocks from so many bytes on are copied by the kernel; 0: the library's own rule");
   app.add_option("--slot", slot, "bytes of a slot");
+  app.add_option("--through", through,
+                 "node: src/node itself; api: what the C API chooses, check = 0; check: the same with check = 1")
+      ->check(CLI::IsMember({"node", "api", "check"}));
   app.add_option("--stores", stores, "plain, streaming or measured")
       ->check(CLI::IsMember({"plain", "streaming", "measured"}));
   CLI11_PARSE(app, argc, argv);
@@ -197,10 +267,16 @@ int main(int argc, char** argv) {
     node::Options options;
     if (kernel > 0) options.kernel = options.kernel_streams = kernel;
     options.group.slot = slot;
-    std::unique_ptr<node::Collectives> ours;
-    check(node::Collectives::create(exchange, options, &ours));
-    if (stores != "measured") ours->use(stores == "plain" ? node::Stores::plain : node::Stores::streaming);
+    std::unique_ptr<node::Collectives> made;
+    check(node::Collectives::create(exchange, options, &made));
+    if (stores != "measured") made->use(stores == "plain" ? node::Stores::plain : node::Stores::streaming);
+    std::unique_ptr<Ours> ours;
+    if (through == "node")
+      ours = std::make_unique<Direct>(*made);
+    else
+      ours = std::make_unique<Api>(through == "check");
     c.ours = ours.get();
+    c.through = through;
     std::optional<bench::Limits> limits;
     if (c.ranks == 2) limits.emplace(exchange, largest);
     c.limits = limits ? &*limits : nullptr;
