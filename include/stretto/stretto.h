@@ -206,7 +206,9 @@ typedef struct stretto_options {
  * few hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for
  * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
  * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
- * and the message names the field, both values and a rank for each. check = 0 saves it where nothing else needs it
+ * and the message names the field, both values and a rank for each. Where all ranks share a host's memory,
+ * blocking calls first compare one word each there (some hundred nanoseconds), and exchange signatures only where those differ or
+ * something is to be learned. check = 0 saves it where nothing else needs it
  * (relative bounds, the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
  * and a rank's own argument error is its own. */
 
@@ -218,7 +220,8 @@ typedef struct stretto_options {
 /* Where all ranks of a communicator over an MPI are on one host and can share memory, blocking calls without a stream may run there
  * ("node"): all collectives but allreduce_multi, the v-forms, and reduce_scatter of unequal counts; all operations but
  * DIFFERENCE. Floating sums are in a fixed order, so repeated calls give the same bits. Ranks that call differently with
- * check = 0 get STRETTO_INCOMPATIBLE, and one that waits in vain STRETTO_TIMEOUT; either makes the communicator unusable. STRETTO_NODE=0
+ * check = 0 get STRETTO_INCOMPATIBLE, and one that waits in vain STRETTO_TIMEOUT; either makes the communicator unusable. Blocking
+ * and started forms that met end the use of the memory, and nothing else. STRETTO_NODE=0
  * in the environment of any rank, when a communicator is created, leaves it without. */
 
 /* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, the first

@@ -149,6 +149,15 @@ double Signature::ratio() const noexcept {
   return samples > 0 ? 65536 * static_cast<double>(samples) / static_cast<double>(shrunk) : 0;
 }
 
+std::uint64_t digest(const Signature& s) noexcept {
+  std::uint64_t h = 0;
+  for (const Span& field : s.span) {
+    h = (h ^ field.lo) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+  }
+  return h | 1;
+}
+
 void merge(const Signature& from, Signature& into) noexcept {
   for (int i = 0; i < fields; ++i) {
     const Span& a = from.span[i];

@@ -68,6 +68,9 @@ struct Signature {
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
 static_assert(sizeof(Signature) % sizeof(std::uint64_t) == 0);
 
+// What is the same on all ranks whose arguments are, and never 0.
+std::uint64_t digest(const Signature& s) noexcept;
+
 // into = into (+) from.
 void merge(const Signature& from, Signature& into) noexcept;
 

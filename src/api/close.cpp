@@ -25,7 +25,7 @@ bool even(const std::vector<std::size_t>& counts) noexcept {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
 }
 
-class Close final : public Native {
+class Close final : public NodeNative {
  public:
   Close(std::unique_ptr<node::Collectives> c, std::shared_ptr<void> kept)
       : kept_(std::move(kept)), node_(std::move(c)) {}
@@ -34,7 +34,7 @@ class Close final : public Native {
 
   // Blocks of different lengths are left to others, and so is what is started: nobody would move it while the caller computes.
   bool serves(const Call& c) const noexcept override {
-    if (c.nonblocking) return false;
+    if (c.nonblocking || over_) return false;
     switch (c.collective) {
       case Collective::allreduce:
       case Collective::reduce:
@@ -65,13 +65,27 @@ class Close final : public Native {
     return run(s, send, recv, {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum}, timeout);
   }
 
+  Status agree(std::uint64_t value, double timeout, bool* same) noexcept override {
+    be_patient(timeout);
+    const Status s = node_->agree(value, same);
+    over_ = over_ || s == Status::incompatible;
+    return s;
+  }
+
+  void started() noexcept override { node_->group().began(); }
+  void look_again() noexcept override { over_ = over_ || node_->group().failed(); }
+
   Status start(const Call& c, std::unique_ptr<Pending>*) noexcept override {
     return fail(Status::internal, "{} cannot be started on a node", collective_name(c.collective));
   }
 
  private:
-  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o, double timeout) noexcept {
+  void be_patient(double timeout) noexcept {
     node_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
+  }
+
+  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o, double timeout) noexcept {
+    be_patient(timeout);
     const void* in = in_place(send) ? nullptr : send;
     void* out = in_place(recv) ? nullptr : recv;
     const payload::Type type = payload_type(s.type);
@@ -98,11 +112,12 @@ class Close final : public Native {
 
   std::shared_ptr<void> kept_;
   std::unique_ptr<node::Collectives> node_;
+  bool over_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Native> make_close(std::unique_ptr<node::Collectives> collectives, std::shared_ptr<void> kept) {
+std::unique_ptr<NodeNative> make_close(std::unique_ptr<node::Collectives> collectives, std::shared_ptr<void> kept) {
   return std::make_unique<Close>(std::move(collectives), std::move(kept));
 }
 

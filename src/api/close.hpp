@@ -10,7 +10,7 @@
 namespace stretto::api {
 
 // Over collectives that the ranks made together. `kept` is what their progress hook needs; it lives as long as they do.
-std::unique_ptr<Native> make_close(std::unique_ptr<node::Collectives> collectives,
-                                   std::shared_ptr<void> kept = nullptr);
+std::unique_ptr<NodeNative> make_close(std::unique_ptr<node::Collectives> collectives,
+                                       std::shared_ptr<void> kept = nullptr);
 
 }  // namespace stretto::api

@@ -81,7 +81,7 @@ std::string objection(const std::vector<Introduction>& all, const topology::Topo
 
 }  // namespace
 
-std::unique_ptr<Native> find_close(MPI_Comm comm, const topology::Topology& topology, std::string* why) {
+std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, std::string* why) {
   MpiExchange exchange(comm);
   std::vector<Introduction> all;
   if (exchange.allgather(introduce(), &all) != Status::ok) {

@@ -78,7 +78,8 @@ struct Prospect {
   bool exchange = true;        // something must be agreed on
   bool range = false;          // the range of the values is wanted for a bound
   bool sample = false;         // how well the values compress is wanted for the choice
-  Native* straight = nullptr;  // nothing of that, and this native collective serves best
+  bool only_alike = false;     // and that is whether all ranks call alike
+  Native* straight = nullptr;  // no more than that, and this native collective serves best
   double ratio = 1;            // what to choose with when no rank takes a sample
 };
 
@@ -101,6 +102,7 @@ struct Call {
   std::vector<const void*> inputs;  // allreduce_multi
   bool nonblocking = false;         // started as a request
   Prospect prospect;
+  bool met = false;  // the ranks have found out already that they must exchange it all
   Settings settings;
 };
 

@@ -73,9 +73,10 @@ Status put_together(stretto_comm comm, const stretto_options* options, const Bui
 }
 
 template <class Build>
-stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build) noexcept {
+stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build, bool met = false) noexcept {
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
   Call call;
+  call.met = met;
   const Status own = put_together(comm, options, build, &call);
   if (Status s = own; own == Status::ok && api::go_straight(*comm, call, &s)) return to_c(s);
   api::Operation operation(*comm);
@@ -85,8 +86,9 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const Buil
 
 stretto_status run(stretto_comm comm, const stretto_options* options, const Plain& call) noexcept {
   Status s = Status::ok;
-  if (comm && comm->straight.again(*comm, call.shape, call.send, call.recv, options, &s)) return to_c(s);
-  return run<Plain>(comm, options, call);
+  bool met = false;
+  if (comm && comm->straight.again(*comm, call.shape, call.send, call.recv, options, &s, &met)) return to_c(s);
+  return run<Plain>(comm, options, call, met);
 }
 
 template <class Build>

@@ -49,6 +49,20 @@ class Native {
   virtual Status run_plain(const Shape& shape, const void* send, void* recv, double timeout) noexcept = 0;
 };
 
+// Those of a host's shared memory, where an agreement costs far less than an exchange of what is agreed on.
+class NodeNative : public Native {
+ public:
+  // Whether all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another did something else; the
+  // memory serves nothing from then on.
+  virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
+
+  // A nonblocking collective was started: ranks that block instead are told so.
+  virtual void started() noexcept = 0;
+
+  // All ranks know that they called differently: if that ended the use of the memory, it serves nothing from now on.
+  virtual void look_again() noexcept = 0;
+};
+
 // Which native collectives serve a call.
 struct Served {
   constexpr Served(bool by_mpi, bool by_node = false) noexcept
@@ -60,11 +74,14 @@ struct Served {
 
 // The native collectives of a communicator.
 struct Natives {
-  std::unique_ptr<Native> mpi, node;  // null: there are none
-  std::string no_node;                // why not
+  std::unique_ptr<Native> mpi;  // null: there are none
+  std::unique_ptr<NodeNative> node;
+  std::string no_node;  // why not
 
   Served serve(const Call& c) const noexcept { return {mpi && mpi->serves(c), node && node->serves(c)}; }
-  Native* of(model::Provider p) const noexcept { return p == model::Provider::node ? node.get() : mpi.get(); }
+  Native* of(model::Provider p) const noexcept {
+    return p == model::Provider::node ? static_cast<Native*>(node.get()) : mpi.get();
+  }
 };
 
 // Whether a forced schedule is a native collective, and whose.

@@ -82,7 +82,10 @@ void Operation::start(Call&& call, Status own) noexcept {
     phase_ = Phase::agreed;
   } else if (comm_.size == 1) {
     end_agreement();
+  } else if (agrees_near(call_, comm_)) {
+    phase_ = Phase::meeting;
   } else {
+    if (call_.nonblocking && comm_.carriers.natives.node) comm_.carriers.natives.node->started();
     const Status s = begin_agreement();
     if (s != Status::ok) {
       finish(s);
@@ -91,6 +94,23 @@ void Operation::start(Call&& call, Status own) noexcept {
     phase_ = Phase::agreeing;
   }
   comm_.progress();
+}
+
+// One word of each rank through shared memory: where all are alike and want nothing more, they have agreed. Otherwise they exchange all.
+void Operation::meet() noexcept {
+  const bool alike = call_.prospect.only_alike && own_.status == 0;
+  bool same = false;
+  const Status s =
+      comm_.carriers.natives.node->agree(alike ? digest(own_) : 0, timeout_of(call_.settings.options), &same);
+  if (s != Status::ok && s != Status::incompatible) {
+    ended(s);
+  } else if (same && alike) {
+    end_agreement();
+  } else if (const Status begun = begin_agreement(); begun != Status::ok) {
+    finish(begun);
+  } else {
+    phase_ = Phase::agreeing;
+  }
 }
 
 Status Operation::begin_agreement() noexcept {
@@ -114,6 +134,7 @@ void Operation::end_agreement() noexcept {
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
   }
   if (s != Status::ok) {
+    if (comm_.carriers.natives.node) comm_.carriers.natives.node->look_again();
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
@@ -217,9 +238,12 @@ void Operation::poll() noexcept {
   } else if (pending_) {
     s = pending_->test(&done);
     if (done) pending_.reset();
-  } else if (phase_ == Phase::draining && comm_.broken) {
+  } else if ((phase_ == Phase::draining || phase_ == Phase::meeting) && comm_.broken) {
     done = true;
     s = fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by);
+  } else if (phase_ == Phase::meeting && comm_.live.front() == this) {
+    meet();
+    return;
   } else if (phase_ == Phase::draining && comm_.live.front() == this) {
     done = true;
     phase_ = Phase::running;
@@ -276,6 +300,7 @@ void Operation::step() noexcept {
     case Phase::running: finish(Status::ok); return;
     case Phase::settling: end_settling(); return;
     case Phase::idle:
+    case Phase::meeting:
     case Phase::agreed:
     case Phase::draining:
     case Phase::done: return;

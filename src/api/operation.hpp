@@ -42,10 +42,11 @@ class Operation {
   Status status() const noexcept;
 
  private:
-  // draining: a native collective that blocks waits for what was started before it.
-  enum class Phase : std::uint8_t { idle, agreeing, agreed, counting, draining, running, settling, done };
+  // meeting, draining: what blocks in shared memory or in the MPI waits for what was started before it.
+  enum class Phase : std::uint8_t { idle, meeting, agreeing, agreed, counting, draining, running, settling, done };
   using Clock = std::chrono::steady_clock;
 
+  void meet() noexcept;
   Status begin_agreement() noexcept;
   void end_agreement() noexcept;
   Status begin_counting() noexcept;

@@ -114,7 +114,9 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
   Prospect p;
   // One rank agrees with itself.
-  p.exchange = (o.check && comm.size > 1) || open_counts || call.collective == Collective::allreduce_multi;
+  const bool checks = o.check && comm.size > 1;
+  p.exchange = open_counts || call.collective == Collective::allreduce_multi;
+  bool turn = false;
   const bool streams = may_compress(call);
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   p.ratio = streams ? usual_ratio : 1;
@@ -139,15 +141,22 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       const Choice& c = call.nonblocking ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
                                          : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial);
       // The ranks begin a turn of a trial together: who comes early would measure the others.
-      p.exchange = p.exchange || trial != 0;
-      if (!p.exchange && c.native) p.straight = comm.carriers.natives.of(c.provider);
+      turn = trial != 0;
+      const bool straight = !p.exchange && !turn && c.native && (!checks || agrees_near(call, comm));
+      if (straight) p.straight = comm.carriers.natives.of(c.provider);
     } else {
       p.exchange = p.exchange || p.range;
     }
+    p.only_alike = checks && !p.exchange;
+    p.exchange = p.exchange || checks || turn;
   } catch (...) {
     p.exchange = true;
   }
   return p;
+}
+
+bool agrees_near(const Call& call, const stretto_comm_s& comm) noexcept {
+  return call.settings.options.check && comm.size > 1 && comm.carriers.natives.node && !call.nonblocking && !call.met;
 }
 
 void remember(const Call& call, double ratio, stretto_comm_s& comm) noexcept {

@@ -56,6 +56,10 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
 // Looks ahead. Where the arguments are not fit for that, only at what needs no choice.
 Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept;
 
+// Whether the ranks first tell each other near by, in one word each, whether there is anything to exchange: every blocking call with
+// check = 1 does so, once, where ranks share a host's memory.
+bool agrees_near(const Call& call, const stretto_comm_s& comm) noexcept;
+
 // Keeps what an exchange of a blocking call found out for later calls that make none.
 void remember(const Call& call, double ratio, stretto_comm_s& comm) noexcept;
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/agreement.hpp"
+#include "api/arguments.hpp"
 #include "api/communicator.hpp"
 #include "api/plan.hpp"
 #include "api/report.hpp"
@@ -49,24 +51,28 @@ void tell(const Native& native, Collective collective, int ranks, Clock::time_po
   deliver(r, out);
 }
 
-// Runs `collective`, and reports where that is asked for.
+// Runs `collective`, and reports where that is asked for. With a digest the ranks first agree on it: true when they do, or when that failed.
 template <class Run>
-Status run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective, stretto_report* report,
-                    const Run& run) noexcept {
-  const Clock::time_point begun = report ? Clock::now() : Clock::time_point{};
-  const Status s = run();
+bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective, const stretto_options& o,
+                  std::uint64_t digest, const Run& run, Status* ended) noexcept {
+  const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
+  bool same = true;
+  Status s = digest != 0 ? comm.carriers.natives.node->agree(digest, timeout_of(o), &same) : Status::ok;
+  if (s == Status::incompatible || (s == Status::ok && !same)) return false;  // the exchange tells what differs
+  if (s == Status::ok) s = run();
   if (s != Status::ok) {
     comm.give_up(message());  // what the others have done is uncertain
-  } else if (report) {
-    tell(native, collective, comm.size, begun, report);
+  } else if (o.report) {
+    tell(native, collective, comm.size, begun, o.report);
   }
-  return s;
+  *ended = s;
+  return true;
 }
 
 }  // namespace
 
 bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,
-                     const stretto_options* options, Status* ended) noexcept {
+                     const stretto_options* options, Status* ended, bool* met) noexcept {
   static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
   if (!lines_) return false;
   const stretto_options& o = options ? *options : defaults;
@@ -79,28 +85,33 @@ bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send,
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.ratios.changes()) return false;
   if (comm.broken || !comm.live.empty()) return false;
   Native& native = *line.native;
-  *ended = run_and_tell(comm, native, shape.collective, o.report,
-                        [&] { return native.run_plain(shape, send, recv, timeout_of(o)); });
-  return true;
+  const bool ran = run_and_tell(
+      comm, native, shape.collective, o, line.digest,
+      [&] { return native.run_plain(shape, send, recv, timeout_of(o)); }, ended);
+  *met = !ran;
+  return ran;
 }
 
-void Straight::keep(const stretto_comm_s& comm, const Call& call, Native* native) noexcept {
+void Straight::keep(const stretto_comm_s& comm, const Call& call, Native* native, std::uint64_t digest) noexcept {
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
   if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, 64>);
   if (!lines_) return;  // it goes without
   const std::uint8_t buffers = kind_of(call.send, call.recv);
   const stretto_options& o = call.settings.options;
   (*lines_)[place_of(shape_of(call), buffers, o.bound_kind, lines_->size())] = {
-      shape_of(call), buffers, !call.settings.schedule.empty(), native, comm.ratios.changes(), o};
+      shape_of(call), buffers, !call.settings.schedule.empty(), native, comm.ratios.changes(), digest, o};
 }
 
-bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept {
+bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
   Native* native = call.prospect.straight;
   if (!native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
-  comm.straight.keep(comm, call, native);
-  *ended =
-      run_and_tell(comm, *native, call.collective, call.settings.options.report, [&] { return native->run(call); });
-  return true;
+  const std::uint64_t agreed =
+      agrees_near(call, comm) ? digest(signature_of(call, Status::ok, comm.rank, comm.size)) : 0;
+  comm.straight.keep(comm, call, native, agreed);
+  const bool ran = run_and_tell(
+      comm, *native, call.collective, call.settings.options, agreed, [&] { return native->run(call); }, ended);
+  call.met = !ran;
+  return ran;
 }
 
 }  // namespace stretto::api

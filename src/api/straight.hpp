@@ -19,27 +19,30 @@ namespace stretto::api {
 // ranks go on alike. Calls with arrays of counts, with several inputs or with a function of the user's are not kept.
 class Straight {
  public:
-  // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened. Buffers as in Call.
+  // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened but, perhaps, what *met says (Call::met).
+  // Buffers as in Call.
   bool again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv, const stretto_options* options,
-             Status* ended) noexcept;
+             Status* ended, bool* met) noexcept;
 
-  // `call`, whose arguments are fine, goes straight to `native` as long as the same is known of its data.
-  void keep(const stretto_comm_s& comm, const Call& call, Native* native) noexcept;
+  // `call`, whose arguments are fine, goes straight to `native` as long as the same is known of its data. `digest`: what its ranks agree
+  // on first; 0: nothing.
+  void keep(const stretto_comm_s& comm, const Call& call, Native* native, std::uint64_t digest) noexcept;
 
  private:
   struct Line {
     Shape shape;
     std::uint8_t buffers = 0;
-    bool forced = false;        // by the name of `native`
-    Native* native = nullptr;   // null: an empty line
-    std::uint64_t ratios = 0;   // what was known of such data then
+    bool forced = false;       // by the name of `native`
+    Native* native = nullptr;  // null: an empty line
+    std::uint64_t ratios = 0;  // what was known of such data then
+    std::uint64_t digest = 0;
     stretto_options options{};  // only what decides is looked at
   };
   std::unique_ptr<std::array<Line, 64>> lines_;  // null until there is one
 };
 
 // Precondition: the arguments are checked. True: the blocking `call` ran, and *ended is its status. False: it must take the long way;
-// nothing has happened.
-bool go_straight(stretto_comm_s& comm, const Call& call, Status* ended) noexcept;
+// nothing has happened but, perhaps, what call.met says.
+bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept;
 
 }  // namespace stretto::api

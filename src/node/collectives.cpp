@@ -52,6 +52,15 @@ Status Collectives::barrier() noexcept {
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
 }
 
+// Largest and smallest in one: the smallest is the complement of the largest complement.
+Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
+  const std::uint64_t in[2] = {value, ~value};
+  std::uint64_t out[2] = {0, 0};
+  const Status s = reduction({Kind::agreement, 0, 0, 0, sizeof in}, in, out, 2, Type::u64, {payload::Op::max});
+  *same = s == Status::ok && out[0] == ~out[1];
+  return s;
+}
+
 Status Collectives::reduce(const void* in, void* out, std::size_t count, Type type, const Operation& operation,
                            int root) noexcept {
   if (root < 0 || root >= size()) return fail(Status::invalid_argument, "root {} of {} ranks", root, size());
@@ -90,7 +99,8 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
     if (const Status s = tune_when_due(bytes); s != Status::ok) return s;
   }
   try {
-    const Kind kind = call.kind == Kind::barrier ? Kind::allreduce : call.kind;
+    const bool all = call.kind == Kind::barrier || call.kind == Kind::agreement;
+    const Kind kind = all ? Kind::allreduce : call.kind;
     Reduction r(
         *this,
         {kind, static_cast<const std::byte*>(in), static_cast<std::byte*>(out), count, type, operation, call.root},

@@ -56,6 +56,9 @@ class Collectives {
   int size() const noexcept { return group_->size(); }
 
   Status barrier() noexcept;
+
+  // Whether all ranks gave the same value.
+  Status agree(std::uint64_t value, bool* same) noexcept;
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
   // out is written on the root only (and may be null elsewhere). In place: on the root.

@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
   gather,
   scatter,
   alltoall,
+  agreement,
 };
 const char* name(Kind k) noexcept;
 
@@ -95,6 +96,13 @@ class Group final : private Watch {
   // Waits until all of `peers` said so.
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
+  // This rank began something outside the group's collectives, in an order with them that is the same on every rank. A rank that waits for
+  // one that began more than itself without coming gets `incompatible`.
+  void began() noexcept { mine_->began.store(++began_, std::memory_order_release); }
+
+  // Whether a call failed on any rank, as far as this one knows.
+  bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
+
   // Makes `why` (and this thread's message) the end of this group on every rank; returns it.
   Status give_up_all(Status why) noexcept;
 
@@ -128,7 +136,7 @@ class Group final : private Watch {
   std::shared_ptr<Mapping> segment_;
   std::vector<Member> members_;
   State* mine_ = nullptr;
-  std::uint64_t next_ = 0, calls_ = 0;
+  std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
   std::uint32_t signature_ = 0;
   Call call_;
   unsigned generation_ = 0;

@@ -18,6 +18,7 @@ const char* name(Kind k) noexcept {
     case Kind::gather: return "gather";
     case Kind::scatter: return "scatter";
     case Kind::alltoall: return "alltoall";
+    case Kind::agreement: return "agreement";
   }
   return "?";
 }
@@ -54,6 +55,12 @@ Status Group::look() noexcept {
   if (head().broken.load(std::memory_order_acquire) == 2) return broken();
   for (int r = 0; r < size_; ++r) {
     const Member& m = members_[static_cast<std::size_t>(r)];
+    // In this order: who began more has left all collectives before.
+    const bool ahead = state(r).began.load(std::memory_order_acquire) > began_;
+    if (ahead && state(r).calls.load(std::memory_order_relaxed) < calls_)
+      return fail(Status::incompatible,
+                  "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", rank_, calls_,
+                  call_.text(), r);
     pollfd p{m.process.get(), POLLIN, 0};
     if (!m.process || poll(&p, 1, 0) != 1) continue;
     // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.

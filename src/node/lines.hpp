@@ -37,6 +37,7 @@ struct alignas(kLine) State {
   std::atomic<std::uint64_t> kind;   // Call::packed()
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> returned;  // collectives left
+  std::atomic<std::uint64_t> began;     // by Group::began()
 };
 static_assert(sizeof(State) == kLine);
 

@@ -281,6 +281,60 @@ TEST_F(Close, RanksThatDifferAreToldWithoutAnExchange) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+TEST_F(Close, WithAgreementRanksThatDifferOrErrAreToldWhatAndGoOn) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<float> x(9, 1.0F), y(9);
+  const auto works = [&] {
+    for (int again = 0; again < 3; ++again) {
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 9, STRETTO_F32, STRETTO_SUM, comm, &node));
+      EXPECT_EQ(y, std::vector<float>(9, static_cast<float>(ranks)));
+      EXPECT_STREQ(report.algorithm, "node");
+    }
+  };
+  works();
+  for (int again = 0; again < 3; ++again) {
+    const std::size_t n = rank == 0 ? 9 : 5;
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &node), STRETTO_INCOMPATIBLE);
+    EXPECT_NE(std::string(stretto_message()).find("count differs: 5 on rank 1, 9 on rank 0"), std::string::npos)
+        << stretto_message();
+    works();
+  }
+  float* out = rank == 0 ? nullptr : y.data();
+  EXPECT_EQ(stretto_allreduce(x.data(), out, 9, STRETTO_F32, STRETTO_SUM, comm, &node), STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("recvbuf is NULL"), std::string::npos) << stretto_message();
+  works();
+  if (rank == 0) {
+    EXPECT_EQ(stretto_barrier(comm, nullptr), STRETTO_INCOMPATIBLE);
+  } else {
+    EXPECT_EQ(stretto_bcast(x.data(), 9, STRETTO_F32, 0, comm, nullptr), STRETTO_INCOMPATIBLE);
+  }
+  works();
+}
+
+TEST_F(Close, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<float> x(4, 1.0F), y(4);
+  stretto_status s = STRETTO_OK;
+  if (rank == 0) {
+    stretto_request r = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), 4, STRETTO_F32, STRETTO_SUM, comm, nullptr, &r));
+    s = stretto_wait(r);
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+  } else {
+    s = stretto_allreduce(x.data(), y.data(), 4, STRETTO_F32, STRETTO_SUM, comm, nullptr);
+  }
+  EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
+  EXPECT_NE(std::string(stretto_message()).find("collective differs"), std::string::npos) << stretto_message();
+  // What follows runs without the shared memory.
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.report = &report;
+  for (int again = 0; again < 3; ++again) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 4, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(y, std::vector<float>(4, static_cast<float>(ranks)));
+    EXPECT_STRNE(report.algorithm, "node");
+  }
+}
+
 TEST_F(Close, WhoStaysAwayIsNamedWithinTheLimit) {
   if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
   node.check = 0;
