@@ -51,6 +51,9 @@ void tell(const Native& native, Collective collective, int ranks, Clock::time_po
   deliver(r, out);
 }
 
+// An agreement is a barrier already, here as in Operation.
+bool was_all(Collective c, bool forced) noexcept { return c == Collective::barrier && !forced; }
+
 // Runs `collective`, and reports where that is asked for. With a digest the ranks first agree on it: true when they do, or when that failed.
 template <class Run>
 bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective, const stretto_options& o,
@@ -87,7 +90,11 @@ bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send,
   Native& native = *line.native;
   const bool ran = run_and_tell(
       comm, native, shape.collective, o, line.digest,
-      [&] { return native.run_plain(shape, send, recv, timeout_of(o)); }, ended);
+      [&] {
+        if (line.digest != 0 && was_all(shape.collective, line.forced)) return Status::ok;
+        return native.run_plain(shape, send, recv, timeout_of(o));
+      },
+      ended);
   *met = !ran;
   return ran;
 }
@@ -109,7 +116,12 @@ bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
       agrees_near(call, comm) ? digest(signature_of(call, Status::ok, comm.rank, comm.size)) : 0;
   comm.straight.keep(comm, call, native, agreed);
   const bool ran = run_and_tell(
-      comm, *native, call.collective, call.settings.options, agreed, [&] { return native->run(call); }, ended);
+      comm, *native, call.collective, call.settings.options, agreed,
+      [&] {
+        if (agreed != 0 && was_all(call.collective, !call.settings.schedule.empty())) return Status::ok;
+        return native->run(call);
+      },
+      ended);
   call.met = !ran;
   return ran;
 }

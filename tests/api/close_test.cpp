@@ -248,6 +248,29 @@ TEST_F(Close, LetsWhatWasStartedBeforeItEnd) {
   }
 }
 
+TEST_F(Close, BarriersMeetWhetherOrNotSomethingIsInFlight) {
+  constexpr std::size_t n = 30000;
+  const auto x = samples<double>(rank, n);
+  std::vector<double> y(n);
+  for (int again = 0; again < 3; ++again) {
+    stretto_options ours = STRETTO_OPTIONS_INIT;
+    ours.schedule = "ring";
+    stretto_request r = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, comm, &ours, &r));
+    if (rank % 2) {
+      ASSERT_STRETTO_OK(stretto_wait(r));
+    }
+    ASSERT_STRETTO_OK(stretto_barrier(comm, nullptr));
+    ASSERT_STRETTO_OK(stretto_barrier(comm, nullptr));
+    double one = 1, all = 0;
+    ASSERT_STRETTO_OK(stretto_allreduce(&one, &all, 1, STRETTO_F64, STRETTO_SUM, comm, &node));
+    EXPECT_EQ(all, ranks);
+    ASSERT_STRETTO_OK(stretto_wait(r));
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+    EXPECT_EQ(y, sums<double>(n));
+  }
+}
+
 // Rank 0 posts a receive and broadcasts; rank 1, the root, sends something long before it comes. Its send ends only while rank 0 lets
 // the MPI progress inside its wait.
 TEST_F(Close, TheMpiProgressesWhileARankWaits) {
