@@ -214,7 +214,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     Candidate c;
     c.native = true;
     c.provider = Provider::node;
-    c.seconds = measured_by(Provider::node).value_or(native_seconds * unmeasured_node(topology.ranks()));
+    const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
+    c.seconds = measured_by(Provider::node).value_or(native_seconds * unmeasured_node(topology.ranks(), cores, bytes));
     if (std::isfinite(c.seconds)) all->push_back(c);
   }
   if (all->empty()) {

@@ -12,8 +12,11 @@ namespace stretto::model {
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
 
-// What part of the MPI's time the collectives of a node's memory are taken to need where nobody measured them. Half of it for a few ranks, which
-// is less than they gain on machines that were (docs/measurements.md); of many ranks nothing is known, so they win no prediction.
-constexpr double unmeasured_node(int ranks) noexcept { return ranks <= 8 ? 0.5 : 1; }
+// What part of the MPI's time the collectives of a node's memory are taken to need where nobody measured them. Half of it for a few ranks, about
+// what they gain on machines that were (docs/measurements.md). Of many ranks nothing is known, and short messages between ranks
+// that share cores gain nothing: there they win no prediction.
+constexpr double unmeasured_node(int ranks, int cores, double bytes) noexcept {
+  return ranks > 8 || (ranks > cores && bytes < 1024) ? 1 : 0.5;
+}
 
 }  // namespace stretto::model

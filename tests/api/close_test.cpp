@@ -172,7 +172,7 @@ TEST_F(Close, IsChosenForFewRanksWhereNothingWasMeasured) {
   o.trials = 0;
   for (const int check : {1, 0}) {
     o.check = check;
-    for (const std::size_t n : {std::size_t{2}, std::size_t{50000}}) {
+    for (const std::size_t n : {std::size_t{300}, std::size_t{50000}}) {
       const auto x = samples<double>(rank, n);
       std::vector<double> y(n);
       for (int again = 0; again < 3; ++again) {

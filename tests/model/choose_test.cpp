@@ -199,6 +199,14 @@ TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForFewRanks) {
     EXPECT_TRUE(best(chooser, q).native);
     EXPECT_EQ(best(chooser, q).provider == Provider::node, ranks <= 8);
   }
+  Profile narrow = profile();
+  narrow.cores = 2;
+  Chooser chooser(narrow, topology::Topology::regular(3, 3));
+  for (const std::uint64_t bytes : {8u, 4096u}) {
+    Question q = allreduce(bytes);
+    q.native = q.node = true;
+    EXPECT_EQ(best(chooser, q).provider == Provider::node, bytes > 1024) << "ranks share cores";
+  }
 }
 
 // A codec whose calls are long: 1e-4 s, which 1 GB/s carries 100 KB in.
