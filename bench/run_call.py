@@ -13,7 +13,9 @@ from run_node import launch
 
 def main():
     program = os.path.join(os.environ["BUILD"], "bench", "bench_call")
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    environment = dict(
+        os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", STRETTO_NODE="0"
+    )  # calls end in the MPI
     cores = len(os.sched_getaffinity(0))
     for ranks in (1, 2):
         command = launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], ranks, cores)
