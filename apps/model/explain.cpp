@@ -137,7 +137,8 @@ Json explain(const Arguments& a) {
     Json point;
     point["bytes"] = q.bytes;
     point["best"] = to_json(all.front());
-    point["native"] = seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
+    point["native"] =
+        seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
     point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
     point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
     j["sweep"].push_back(point);
