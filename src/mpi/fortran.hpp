@@ -1,5 +1,5 @@
-// Fortran's procedures, for MPIs whose own go past the C functions of their public names (Open MPI). Others' call those, which are
-// wrapped.
+// Fortran's procedures, for MPIs whose own go past the C functions of their public names: all of Open MPI's, and those of MPICH's module
+// mpi_f08 that have no choice buffer. Others call those functions, which are wrapped.
 #pragma once
 
 #include <mpi.h>
@@ -30,7 +30,7 @@ inline void deliver(int code, MPI_Fint* ierror) noexcept {
   if (ierror) *ierror = code;
 }
 
-// As the C functions of these names do. MPICH's finalize of mpi_f08 goes past the C function, too.
+// As the C functions of these names do.
 using Finalize = void (*)(MPI_Fint*);
 using SetInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using DupWithInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 HEAD = "// Written by src/mpi/generate.py.\n"
 FORMS = {"blocking": "{}", "nonblocking": "I{}", "persistent": "{}_init"}
-# What linkers call a Fortran procedure, by compiler; the last is that of the module mpi_f08.
-FORTRAN_NAMES = ["{}", "{}_", "{}__", "{}_f08_"]
+# What linkers call a Fortran procedure, by compiler, and in the module mpi_f08.
+FORTRAN_NAMES, F08_NAME = ["{}", "{}_", "{}__"], "{}_f08_"
 
+BUFFERS = {"sendbuf", "recvbuf", "buffer"}
 NUMBERS = {"count", "sendcount", "recvcount"}
 ARRAYS = {"sendcounts", "recvcounts", "displs", "sdispls", "rdispls", "sdispls_bytes", "rdispls_bytes"}
 # Where a role goes in a Call, if that is not the member of its name.
@@ -154,30 +155,42 @@ def fortran_wrapper(function):
     parameters = ", ".join(f"{fortran_type(r)} {r}" for r in [*function.arguments, "ierror"])
     passed = ", ".join(function.arguments)
     body = "fortran_" + function.name[4:].lower()
-    yield f"static void {body}(const char* name, void (*&next)({parameters}), const void* site, {parameters}) {{"
+    yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), const void* site, {parameters}) {{"
     yield f"  Call call(Operation::{function.operation}, Form::{function.form}, site);"
     yield from fill(function, lambda role: fortran_value(function, role))
     yield f"  const auto native = [&] {{ return fortran::go_on(name, next, {passed}); }};"
     yield "  fortran::deliver(perform(call, native), ierror);\n}"
-    for name in fortran_names(function.name):
+    def entry(name):
         yield f"STRETTO_WRAPPER void {name}({parameters}) {{"
         yield f"  static void (*next)({parameters}) = nullptr;"
         yield f'  {body}("{name}", next, __builtin_return_address(0), {passed}, ierror);\n}}'
-    yield ""
+
+    yield from entries(function.name, not BUFFERS & set(function.arguments), entry)
 
 
-def fortran_names(c_name):
-    return [pattern.format(c_name.lower()) for pattern in FORTRAN_NAMES] + [c_name.upper()]
+def entries(c_name, goes_past, entry):
+    """Under every name; but where `goes_past` says that MPICH's module mpi_f08 does not come by the C function, its name is always there."""
+    f08 = F08_NAME.format(c_name.lower())
+    yield from entry(f08) if goes_past else ()
+    yield "#ifdef STRETTO_WRAPS_FORTRAN"
+    yield from () if goes_past else entry(f08)
+    for pattern in FORTRAN_NAMES:
+        yield from entry(pattern.format(c_name.lower()))
+    yield from entry(c_name.upper())
+    yield "#endif"
 
 
 def fortran_other(name, arguments):
     """Procedures that are no collectives: their bodies are in fortran.cpp."""
     parameters = ", ".join(f"MPI_Fint* {a}" for a in [*arguments, "ierror"])
-    for symbol in fortran_names("mpi_" + name):
+
+    def entry(symbol):
+        passed = ", ".join([f'"{symbol}"', "next", *arguments, "ierror"])
         yield f"STRETTO_WRAPPER void {symbol}({parameters}) {{"
         yield f"  static void (*next)({parameters}) = nullptr;"
-        passed = ", ".join([f'"{symbol}"', "next", *arguments, "ierror"])
         yield f"  fortran::{name}({passed});\n}}"
+
+    yield from entries("MPI_" + name, True, entry)
 
 
 def wrappers(table, compiler):
@@ -191,11 +204,9 @@ def wrappers(table, compiler):
         itertools.chain(
             [opening],
             fortran_other("finalize", []),
-            ["#ifdef STRETTO_WRAPS_FORTRAN"],
             fortran_other("comm_set_info", ["comm", "info"]),
             fortran_other("comm_dup_with_info", ["comm", "info", "made"]),
             *(fortran_wrapper(f) for f in functions if not f.large),
-            ["#endif"],
         ),
     )
 

@@ -45,8 +45,18 @@ void allreduce(const Case<T>& c) {
   EXPECT_EQ(ours, theirs);
 }
 
+// MPICH 4.0 copies from MPI_IN_PLACE in its own MPI_Reduce.
+constexpr bool reduces_in_place() {
+#ifdef MPICH_NUMVERSION
+  return MPICH_NUMVERSION >= 40100000;
+#else
+  return true;
+#endif
+}
+
 template <class T>
 void reduce(const Case<T>& c) {
+  if (c.side == Side::in_place && !reduces_in_place()) return;
   const auto x = values<T>(c.comm.rank, size(c.n));
   for (int root = 0; root < c.comm.size; ++root) {
     const bool here = c.comm.rank == root;

@@ -1,0 +1,74 @@
+! A program that knows nothing of stretto, in Fortran's three ways to MPI: mpif.h, the module mpi (-DMODULE) and the module mpi_f08 (-DF08).
+! It checks what it gets, in place and apart, with and without ierror where that may be left out, and makes a known number of calls.
+program calls
+#ifdef F08
+  use mpi_f08
+#endif
+#ifdef MODULE
+  use mpi
+#endif
+  implicit none
+#if !defined(F08) && !defined(MODULE)
+  include 'mpif.h'
+#endif
+#ifdef F08
+  type(MPI_Comm) :: comm
+  type(MPI_Request) :: request
+#else
+  integer :: comm, request
+#endif
+  integer, parameter :: n = 5000
+  double precision :: x(n), y(n)
+  real :: z(n)
+  integer :: rank, ranks, ierr, again, i
+  integer, allocatable :: got(:)
+
+  call MPI_Init(ierr)
+  comm = MPI_COMM_WORLD
+  call MPI_Comm_rank(comm, rank, ierr)
+  call MPI_Comm_size(comm, ranks, ierr)
+  allocate (got(ranks))
+  do again = 1, 10
+    x = [(dble(rank + mod(i, 13)), i=1, n)]
+    call MPI_Allreduce(x, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+    call check(ierr == MPI_SUCCESS, 'allreduce: ierror')
+    call check(all_equal(y), 'allreduce')
+    call MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+    call check(all_equal(x), 'allreduce in place')
+    z = real(rank)
+    call MPI_Bcast(z, n, MPI_REAL, ranks - 1, comm, ierr)
+    call check(maxval(abs(z - (ranks - 1))) == 0, 'bcast')
+    got = -1
+#ifdef F08
+    call MPI_Allgather(rank, 1, MPI_INTEGER, got, 1, MPI_INTEGER, comm)
+    call MPI_Barrier(comm)
+#else
+    call MPI_Allgather(rank, 1, MPI_INTEGER, got, 1, MPI_INTEGER, comm, ierr)
+    call MPI_Barrier(comm, ierr)
+#endif
+    call check(maxval(abs(got - [(i, i=0, ranks - 1)])) == 0, 'allgather')
+    call MPI_Scan(rank, i, 1, MPI_INTEGER, MPI_SUM, comm, ierr)
+    call check(i == rank*(rank + 1)/2, 'scan')
+    call MPI_Ibarrier(comm, request, ierr)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  end do
+  if (rank == 0) print '(a,i0)', 'ok ', ranks
+  call MPI_Finalize(ierr)
+
+contains
+
+  logical function all_equal(sum)
+    double precision, intent(in) :: sum(n)
+    integer :: k
+    all_equal = all([(sum(k) == dble(ranks*(ranks - 1)/2 + ranks*mod(k, 13)), k=1, n)])
+  end function
+
+  subroutine check(right, what)
+    logical, intent(in) :: right
+    character(*), intent(in) :: what
+    if (right) return
+    print '(a,i0,2a)', 'rank ', rank, ': wrong ', what
+    call MPI_Abort(MPI_COMM_WORLD, 1, ierr)
+  end subroutine
+
+end program
