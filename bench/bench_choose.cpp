@@ -26,7 +26,7 @@ using namespace stretto;
 using bench::Kind;
 
 struct Options {
-  std::string json, place = "1 host", profile = "choose_profile.json";
+  std::string json, place = "1 host", profile = "choose_profile.json", base;
   std::vector<std::string> only;
   double seconds_a_cell = 1.0;  // for all contestants together
   std::uint64_t least = 8, most = std::uint64_t{64} << 20U;
@@ -45,7 +45,7 @@ class Bench {
     sizes_.push_back(o.most);
     int there = std::filesystem::exists(o.profile);
     MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!there) bench::measure_profile(calls_, sizes_, o.profile);
+    if (!there) bench::measure_profile(calls_, sizes_, o.profile, o.base);
     setenv("STRETTO_PROFILE", o.profile.c_str(), 1);
     if (stretto_comm_create(MPI_COMM_WORLD, &comm_) != STRETTO_OK) throw std::runtime_error(stretto_message());
   }
@@ -243,6 +243,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--json", o.json, "append rows to this file");
   app.add_option("--place", o.place, "where it runs, in the case");
   app.add_option("--profile", o.profile, "of the machine; measured first, and written there, where it does not exist");
+  app.add_option("--base", o.base,
+                 "a profile of this host, from which the measured one takes what it does not measure");
   app.add_option("--only", o.only, "collectives, by name; all")->delimiter(',');
   app.add_option("--seconds", o.seconds_a_cell, "for all contestants of a cell");
   app.add_option("--most", o.most, "largest vector")->transform(CLI::AsSizeValue(false));

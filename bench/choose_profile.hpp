@@ -1,5 +1,6 @@
-// A profile of the place that bench_choose runs on, as `stretto tune` would make one: links by ping-pong, the MPI's own collectives and
-// those in a host's shared memory; the rest is the built-in profile's.
+// A profile of the place that bench_choose runs on, as `stretto tune` would make one: the link between hosts by ping-pong, the MPI's own
+// collectives and those in a host's shared memory. Links inside a host, the codec and the engine are those of a base profile, which
+// `stretto tune` made on this host; without one the links are measured by ping-pong too, and the rest is the built-in profile's.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ constexpr int most_ping = 4 << 20;  // bytes; Calls must hold them
 // How many hosts the ranks are on. Collective.
 int count_hosts();
 
-// Measures at these lengths, and writes the profile to `path` (rank 0). Collective.
-void measure_profile(Calls& calls, const std::vector<std::uint64_t>& sizes, const std::string& path);
+// Measures at these lengths, and writes the profile to `path` (rank 0). `base`: a file, or empty. Collective.
+void measure_profile(Calls& calls, const std::vector<std::uint64_t>& sizes, const std::string& path,
+                     const std::string& base);
 
 }  // namespace stretto::bench

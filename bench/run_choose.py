@@ -5,13 +5,15 @@ usage: run_choose.py --json FILE [--place NAME]... [--part NAME]... [--list] [--
 
 Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment (`make bench-choose MPI=mpich` sets those of the other MPI). Each place is measured
 in parts, and each part's rows are kept in a file of their own beside FILE, which is made of all of them in the end: so a sweep
-can be run piece by piece, and a piece again. A place has one profile, measured when there is none (--tune: anew).
+can be run piece by piece, and a piece again. A place has one profile, measured when there is none (--tune: anew), on top of the one that
+`stretto tune` makes of this host.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -59,6 +61,19 @@ def run(place, argv):
         subprocess.run(made.launch_command(mpirun, hosts * slots, argv), timeout=LIMIT, check=True)
 
 
+def base(kept):
+    """This host's profile, by `stretto tune` with the MPI at hand: a minute, once."""
+    path = kept / f"{os.environ['MPI_FLAVOUR']}.base.json"
+    if not path.exists():
+        mpirun = shlex.join(launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], 2, len(os.sched_getaffinity(0))))
+        programs = pathlib.Path(os.environ["BUILD"]) / "apps"
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONPATH=str(ROOT / "python"),
+                           STRETTO_LIBEXEC=f"{programs / 'measure'}:{programs / 'model'}")
+        subprocess.run([sys.executable, "-m", "stretto", "tune", "--fresh", "--output", str(path), "--mpirun", mpirun], check=True,
+                       timeout=LIMIT, env=environment, stdout=subprocess.DEVNULL)
+    return path
+
+
 def piece(options, rest, place, part):
     """One part of a place: its rows replace those that an earlier run left."""
     kept = options.json.parent / f"{options.json.stem}.parts"
@@ -73,7 +88,8 @@ def piece(options, rest, place, part):
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_choose"
     only = ["--only", PARTS[part]] if PARTS[part] else ["--only", "none"]
     print(f"{described(place)}, {part}", flush=True)
-    run(place, [str(program), "--place", described(place), "--profile", str(profile), "--json", str(fresh), *only, *rest])
+    given = [] if profile.exists() else ["--base", str(base(kept))]
+    run(place, [str(program), "--place", described(place), "--profile", str(profile), "--json", str(fresh), *given, *only, *rest])
     if PARTS[part]:
         fresh.replace(kept / f"{name}-{part}.jsonl")
     else:
