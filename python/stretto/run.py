@@ -7,7 +7,7 @@ import shlex
 from stretto import programs
 from stretto.errors import Failure
 
-BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)")
+BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
 
 
 def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=False):

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include "mpi/call.hpp"
+
 #ifdef OPEN_MPI
 #define STRETTO_WRAPS_FORTRAN
 #endif

@@ -196,13 +196,13 @@ def fortran_other(name, arguments):
 def wrappers(table, compiler):
     names = declared(compiler)
     functions = [f for f in functions_of(table) if f.name in names]
-    opening = HEAD + '\n#include "mpi/call.hpp"\n#include "mpi/fortran.hpp"\n#include "mpi/perform.hpp"\n\nusing namespace stretto::mpi;\n'
+    opening = HEAD + '\n#include "mpi/call.hpp"\n#include "mpi/perform.hpp"\n\nusing namespace stretto::mpi;\n'
     yield "mpi/pmpi_names.h", pmpi_names(names)
     yield "wrappers_c.cpp", itertools.chain([opening], *map(c_wrapper, functions))
     yield (
         "wrappers_fortran.cpp",
         itertools.chain(
-            [opening],
+            [opening.replace("call.hpp", "fortran.hpp")],
             fortran_other("finalize", []),
             fortran_other("comm_set_info", ["comm", "info"]),
             fortran_other("comm_dup_with_info", ["comm", "info", "made"]),
