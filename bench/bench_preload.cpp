@@ -1,0 +1,80 @@
+// Collectives as a program calls them, with the profiling library preloaded (bench/run_preload.py), beside the MPI's own by their PMPI names:
+// what it adds to a short call, and what it takes off a long one. The two take turns, with buffers rewritten before each.
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "bench/mpi.hpp"
+
+using namespace stretto::bench;
+
+namespace {
+
+using Collective = void (*)(double* x, double* y, int n, bool own);
+
+struct Case {
+  const char* name;
+  Collective run;
+};
+
+void allreduce(double* x, double* y, int n, bool own) {
+  (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+void bcast(double* x, double*, int n, bool own) { (own ? PMPI_Bcast : MPI_Bcast)(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+void barrier(double*, double*, int, bool own) { (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD); }
+
+// Seconds of one call: the slowest rank's mean over `batch` of them.
+double once(const Case& c, std::vector<double>& x, std::vector<double>& y, int batch, bool own) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 17) + y[i] * 1e-9;
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double start = PMPI_Wtime();
+  for (int k = 0; k < batch; ++k) c.run(x.data(), y.data(), static_cast<int>(x.size()), own);
+  double seconds = (PMPI_Wtime() - start) / batch;
+  PMPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
+  std::vector<double> x(bytes / sizeof(double)), y(x.size());
+  const int batch = bytes <= 1024 ? 200 : 1;
+  std::vector<double> ours, theirs;
+  for (int k = 0; k < 20; ++k) once(c, x, y, 1, false);  // trials and the first calls of a communicator
+  for (int k = 0; k < repeats; ++k) {
+    ours.push_back(once(c, x, y, batch, false));
+    theirs.push_back(once(c, x, y, batch, true));
+  }
+  Row row;
+  row.bench = "preload";
+  row.subject = fmt::format("{} ranks={} bytes={}", c.name, ranks, bytes);
+  row.metric = "microseconds";
+  row.value = median(ours) * 1e6;
+  row.unit = "us";
+  row.better = Better::smaller;
+  row.peer = Peer{mpi_version(), median(theirs) * 1e6};
+  row.fields["bytes"] = bytes;
+  return row;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  CLI::App app("Collectives with the profiling library preloaded, beside the MPI's own.");
+  std::string json;
+  int repeats = 41;
+  app.add_option("--json", json, "file to append rows to");
+  app.add_option("--repeats", repeats, "turns of each")->check(CLI::Range(1, 100000));
+  CLI11_PARSE(app, argc, argv);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<Row> rows{measure({"barrier", barrier}, 0, repeats, ranks)};
+  for (const Case& c : {Case{"allreduce", allreduce}, Case{"bcast", bcast}})
+    for (const std::size_t bytes : {8u, 1024u, 65536u, 1u << 20, 16u << 20})
+      rows.push_back(measure(c, bytes, repeats, ranks));
+  if (rank == 0) {
+    Writer writer(json);
+    for (const Row& r : rows) writer.write(r);
+  }
+  MPI_Finalize();
+  return 0;
+}
