@@ -43,7 +43,10 @@ void Run::make_ready(std::uint32_t u) noexcept {
   } else {
     live.state = State::ready;
   }
-  ready_.push_back(u);
+  if (unit.task == Task::send)
+    send_in_turn(u);
+  else
+    ready_.push_back(u);
 }
 
 bool Run::advance(int budget) noexcept {

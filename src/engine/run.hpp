@@ -36,6 +36,11 @@ struct Notice {
   std::uint64_t bytes = 0;
 };
 
+// How many messages to a peer may be sent before one that the schedule names earlier. A peer takes what comes from one rank in the
+// schedule's order, and some transports hold only so many messages that nobody has asked for yet (libfabric's over TCP: 64) before they
+// look at no further one, so what the peer waits for must not stand behind more.
+constexpr std::uint32_t most_ahead = 32;
+
 // In the id of a transfer: it is a notice, not the message.
 constexpr std::uint32_t notice_bit = 0x80000000u;
 
@@ -90,6 +95,14 @@ class Run {
     int open = 0;  // posted and not consumed
   };
 
+  struct Sends {                       // to one peer, by their numbers
+    std::uint32_t first = 0;           // of those that have not begun
+    std::uint32_t ahead = 0;           // begun beyond it
+    std::vector<std::uint32_t> held;   // ready, and too far ahead: a heap of numbers, the least on top
+    std::vector<std::uint8_t> begun;   // by number
+    std::vector<std::uint32_t> units;  // by number
+  };
+
   Status check(const Call& call, const carrier::Carrier& carrier) const;
   Status bind_memory(const Call& call);
   Status separate_inputs(const Call& call);
@@ -102,6 +115,9 @@ class Run {
   bool lands_in_place(const Unit& unit) const noexcept;
 
   void queue_receives();
+  void queue_sends();
+  void send_in_turn(std::uint32_t unit) noexcept;
+  void begin_send(Sends& sends, std::uint32_t number) noexcept;
   void post_receives(std::int32_t peer) noexcept;
   void make_ready(std::uint32_t unit) noexcept;
   void execute(std::uint32_t unit) noexcept;
@@ -149,6 +165,7 @@ class Run {
   std::vector<Live> live_;
   std::vector<Queue> queues_;            // by peer
   std::vector<std::uint32_t> receives_;  // units, grouped by peer
+  std::vector<Sends> sends_;             // by peer
   std::vector<std::uint32_t> ready_;     // units in order of becoming ready; from next_ready_ on
   std::size_t next_ready_ = 0;
   std::vector<std::uint32_t> deliveries_;  // the same, for results: done while nothing else is to do

@@ -234,6 +234,7 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   next_ready_ = next_delivery_ = 0;
   left_ = plan_.units.size();
   queue_receives();
+  queue_sends();
   active_ = true;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) live_[u].waits_for = plan_.units[u].waits_for;
   for (std::int32_t peer = 0; peer < schedule_->ranks; ++peer) post_receives(peer);
