@@ -73,7 +73,10 @@ class Close final : public NodeNative {
   }
 
   void started() noexcept override { node_->group().began(); }
-  void look_again() noexcept override { over_ = over_ || node_->group().failed(); }
+  bool look_again() noexcept override {
+    over_ = over_ || node_->group().failed();
+    return over_;
+  }
 
   Status start(const Call& c, std::unique_ptr<Pending>*) noexcept override {
     return fail(Status::internal, "{} cannot be started on a node", collective_name(c.collective));

@@ -59,8 +59,8 @@ class NodeNative : public Native {
   // A nonblocking collective was started: ranks that block instead are told so.
   virtual void started() noexcept = 0;
 
-  // All ranks know that they called differently: if that ended the use of the memory, it serves nothing from now on.
-  virtual void look_again() noexcept = 0;
+  // All ranks know that they called differently. True: that ended the use of the memory, which serves nothing from now on.
+  virtual bool look_again() noexcept = 0;
 };
 
 // Which native collectives serve a call.

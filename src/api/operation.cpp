@@ -134,7 +134,7 @@ void Operation::end_agreement() noexcept {
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
   }
   if (s != Status::ok) {
-    if (comm_.carriers.natives.node) comm_.carriers.natives.node->look_again();
+    if (comm_.carriers.natives.node && comm_.carriers.natives.node->look_again()) comm_.straight.forget();
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
@@ -327,9 +327,19 @@ Status Operation::status() const noexcept {
   return fail(status_, message_.empty() ? std::string_view("no memory for the message") : std::string_view(message_));
 }
 
+Status Operation::late(const Operation& earlier, double limit) const noexcept {
+  return fail(
+      Status::timeout,
+      "{} waits for {} of {} elements, the first of {} that were started before it, which is not complete after "
+      "{:.3g} s",
+      collective_name(call_.collective), collective_name(earlier.call_.collective), earlier.call_.count,
+      comm_.live.size() - 1, limit);
+}
+
 Status Operation::wait() noexcept {
   constexpr int patience = 1000;
-  const Clock::time_point came = Clock::now();
+  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
+  const Operation* first = nullptr;
   for (int idle = 0; !done(); ++idle) {
     const bool alone = comm_.live.size() == 1;
     if (alone && request_.active()) {
@@ -340,10 +350,16 @@ Status Operation::wait() noexcept {
     }
     comm_.progress();
     if (done()) break;
+    const bool behind = phase_ == Phase::meeting || phase_ == Phase::draining;
+    if (behind && comm_.live.front() != first) {
+      first = comm_.live.front();
+      since = Clock::now();
+    }
     const double limit = timeout_of(call_.settings.options);
-    if (pending_ && limit > 0 && std::chrono::duration<double>(Clock::now() - came).count() > limit) {
-      ended(fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s", collective_name(call_.collective),
-                 limit));
+    if ((pending_ || behind) && limit > 0 && std::chrono::duration<double>(Clock::now() - since).count() > limit) {
+      ended(behind ? late(*first, limit)
+                   : fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s",
+                          collective_name(call_.collective), limit));
       break;
     }
     if (idle < patience)
@@ -361,7 +377,7 @@ void Operation::report() noexcept {
   const bool once =
       !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW && plan_.payload != STRETTO_PAYLOAD_CPRP2P;
   set_name(r.algorithm, plan_.native             ? plan_.native->name()
-                        : ran_.algorithm.empty() ? "agreement"
+                        : ran_.algorithm.empty() ? agreement_name
                                                  : ran_.algorithm.c_str());
   set_name(r.payload, once ? "compress_once" : payload_name(plan_.payload));
   r.contributions = plan_.contributions;

@@ -60,6 +60,7 @@ class Operation {
   void step() noexcept;           // the engine request of this phase has ended well
   void ended(Status s) noexcept;  // it has ended
   void finish(Status s) noexcept;
+  Status late(const Operation& earlier, double limit) const noexcept;  // this one was kept waiting by an earlier one
   void report() noexcept;
   double seconds() const noexcept;
 

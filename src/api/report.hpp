@@ -5,6 +5,9 @@
 
 namespace stretto::api {
 
+// Reported of a barrier that needed no more than the agreement.
+inline constexpr const char* agreement_name = "agreement";
+
 // Cut to fit, zero-terminated.
 void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept;
 

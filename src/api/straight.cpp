@@ -41,13 +41,17 @@ bool fit(const stretto_options& o) noexcept {
   return o.size == sizeof o && !std::isnan(o.timeout) && (!o.report || o.report->size >= sizeof o.report->size);
 }
 
-void tell(const Native& native, Collective collective, int ranks, Clock::time_point begun, stretto_report* out) {
+double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+void tell(const char* algorithm, Collective collective, int ranks, Clock::time_point begun, double agree_seconds,
+          stretto_report* out) {
   stretto_report r = STRETTO_REPORT_INIT;
-  set_name(r.algorithm, native.name());
+  set_name(r.algorithm, algorithm);
   set_name(r.payload, "raw");
   r.contributions = reduces(collective) ? static_cast<std::uint64_t>(ranks) : 1;
   r.ratio = r.expected_ratio = 1;
-  r.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  r.agree_seconds = agree_seconds;
+  r.seconds = seconds_since(begun);
   deliver(r, out);
 }
 
@@ -57,16 +61,18 @@ bool was_all(Collective c, bool forced) noexcept { return c == Collective::barri
 // Runs `collective`, and reports where that is asked for. With a digest the ranks first agree on it: true when they do, or when that failed.
 template <class Run>
 bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective, const stretto_options& o,
-                  std::uint64_t digest, const Run& run, Status* ended) noexcept {
+                  bool forced, std::uint64_t digest, const Run& run, Status* ended) noexcept {
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   Status s = digest != 0 ? comm.carriers.natives.node->agree(digest, timeout_of(o), &same) : Status::ok;
   if (s == Status::incompatible || (s == Status::ok && !same)) return false;  // the exchange tells what differs
-  if (s == Status::ok) s = run();
+  const double agree_seconds = o.report && digest != 0 ? seconds_since(begun) : 0;
+  const bool all = digest != 0 && was_all(collective, forced);
+  if (s == Status::ok && !all) s = run();
   if (s != Status::ok) {
     comm.give_up(message());  // what the others have done is uncertain
   } else if (o.report) {
-    tell(native, collective, comm.size, begun, o.report);
+    tell(all ? agreement_name : native.name(), collective, comm.size, begun, agree_seconds, o.report);
   }
   *ended = s;
   return true;
@@ -89,12 +95,8 @@ bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send,
   if (comm.broken || !comm.live.empty()) return false;
   Native& native = *line.native;
   const bool ran = run_and_tell(
-      comm, native, shape.collective, o, line.digest,
-      [&] {
-        if (line.digest != 0 && was_all(shape.collective, line.forced)) return Status::ok;
-        return native.run_plain(shape, send, recv, timeout_of(o));
-      },
-      ended);
+      comm, native, shape.collective, o, line.forced, line.digest,
+      [&] { return native.run_plain(shape, send, recv, timeout_of(o)); }, ended);
   *met = !ran;
   return ran;
 }
@@ -116,12 +118,8 @@ bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
       agrees_near(call, comm) ? digest(signature_of(call, Status::ok, comm.rank, comm.size)) : 0;
   comm.straight.keep(comm, call, native, agreed);
   const bool ran = run_and_tell(
-      comm, *native, call.collective, call.settings.options, agreed,
-      [&] {
-        if (agreed != 0 && was_all(call.collective, !call.settings.schedule.empty())) return Status::ok;
-        return native->run(call);
-      },
-      ended);
+      comm, *native, call.collective, call.settings.options, !call.settings.schedule.empty(), agreed,
+      [&] { return native->run(call); }, ended);
   call.met = !ran;
   return ran;
 }

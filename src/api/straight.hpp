@@ -28,6 +28,9 @@ class Straight {
   // on first; 0: nothing.
   void keep(const stretto_comm_s& comm, const Call& call, Native* native, std::uint64_t digest) noexcept;
 
+  // A native collective serves nothing any more: what was concluded with it no longer holds.
+  void forget() noexcept { lines_.reset(); }
+
  private:
   struct Line {
     Shape shape;

@@ -358,6 +358,77 @@ TEST_F(Close, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
   }
 }
 
+TEST_F(Close, CallsThatRepeatGoOnWithoutTheMemoryOnceItsUseHasEnded) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  setenv("STRETTO_PROFILE", "built-in", 1);
+  stretto_comm own = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));
+  unsetenv("STRETTO_PROFILE");
+  constexpr std::size_t n = 300;
+  const auto x = samples<double>(rank, n);
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.report = &report;
+  const auto repeat = [&](int check) {
+    o.check = check;
+    for (int again = 0; again < 3; ++again) {
+      std::vector<double> y(n);
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, own, &o));
+      EXPECT_EQ(y, sums<double>(n));
+    }
+  };
+  repeat(1);
+  repeat(0);
+  EXPECT_STREQ(report.algorithm, "node");
+  std::vector<double> y(n);
+  stretto_status s = STRETTO_OK;
+  if (rank == 0) {
+    s = stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, own, nullptr);
+  } else {
+    stretto_request r = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, own, nullptr, &r));
+    s = stretto_wait(r);
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+  }
+  EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
+  repeat(0);
+  EXPECT_STRNE(report.algorithm, "node");
+  repeat(1);
+  EXPECT_STRNE(report.algorithm, "node");
+  ASSERT_STRETTO_OK(stretto_comm_free(own));
+}
+
+// The MPI's own started collective keeps no limit, so what waits for it must.
+TEST_F(Close, ABlockingCallWaitsForARequestBeforeItNoLongerThanItsLimit) {
+  if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
+  for (const int check : {1, 0}) {
+    stretto_comm own = nullptr;
+    ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));
+    std::vector<float> x(9, 1.0F), y(9);
+    stretto_options started = STRETTO_OPTIONS_INIT, o = node;
+    started.schedule = "native";
+    started.check = 0;
+    o.report = nullptr;
+    o.check = check;
+    o.timeout = 0.2;
+    stretto_request r = nullptr;
+    if (rank == 0) {
+      ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), 9, STRETTO_F32, STRETTO_SUM, own, &started, &r));
+      EXPECT_EQ(stretto_barrier(own, &o), STRETTO_TIMEOUT);
+      EXPECT_NE(std::string(stretto_message()).find("barrier waits for allreduce of 9 elements"), std::string::npos)
+          << stretto_message();
+      EXPECT_EQ(stretto_barrier(own, &o), STRETTO_TIMEOUT);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0) {
+      ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), 9, STRETTO_F32, STRETTO_SUM, own, &started, &r));
+    }
+    ASSERT_STRETTO_OK(stretto_wait(r));  // it was under way, and ends well
+    EXPECT_EQ(y, std::vector<float>(9, static_cast<float>(ranks)));
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+    ASSERT_STRETTO_OK(stretto_comm_free(own));
+  }
+}
+
 TEST_F(Close, WhoStaysAwayIsNamedWithinTheLimit) {
   if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
   node.check = 0;

@@ -130,6 +130,31 @@ TEST_F(Straight, OptionsThatAskForSomethingElseGetIt) {
   }
 }
 
+TEST_F(Straight, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  stretto_report report = STRETTO_REPORT_INIT;
+  o.report = &report;
+  o.check = 1;
+  const auto x = samples<float>(rank, 6);
+  std::vector<float> y(6);
+  for (int k = 0; k < times; ++k) {
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    EXPECT_STREQ(report.algorithm, "agreement");
+    EXPECT_GT(report.agree_seconds, 0);
+    EXPECT_LE(report.agree_seconds, report.seconds);
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 6, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_STRNE(report.algorithm, "agreement");
+    EXPECT_GT(report.agree_seconds, 0);
+    EXPECT_LT(report.agree_seconds, report.seconds);
+  }
+  o.check = 0;
+  for (int k = 0; k < times; ++k) {
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    EXPECT_STRNE(report.algorithm, "agreement");
+    EXPECT_EQ(report.agree_seconds, 0);
+  }
+}
+
 TEST_F(Straight, ARepetitionWaitsForWhatWasStartedBeforeIt) {
   constexpr std::size_t n = 20000;
   const auto x = samples<float>(rank, n);
