@@ -121,7 +121,10 @@ struct Chooser::Impl {
   Profile profile;
   topology::Topology topology;
   topology::Topology walked;  // the topology, or what stands for it
-  std::unordered_map<Key, Candidate, Hash> answers;
+  struct Answer {
+    Candidate best, own;  // own: the cheapest native collective, if there is one
+  };
+  std::unordered_map<Key, Answer, Hash> answers;
   using ProgramsKey = std::tuple<const schedule::Algorithm*, int, int, int>;  // root, blocks, radix
   mutable std::map<ProgramsKey, std::unique_ptr<Programs>> programs;          // null: too many steps
 
@@ -229,6 +232,12 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   return Status::ok;
 }
 
+Question on_grid(Question q) noexcept {
+  q.bytes = middle_of(cell_of(q.bytes));
+  if (q.compress) q.ratio = std::exp2(ratio_cell_of(q.ratio) / cells);
+  return q;
+}
+
 Chooser::Chooser(Profile profile, topology::Topology topology) : impl_(std::make_unique<Impl>()) {
   impl_->profile = std::move(profile);
   impl_->walked = stand_in(topology);
@@ -238,20 +247,19 @@ Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;
 Chooser& Chooser::operator=(Chooser&&) noexcept = default;
 
-Status Chooser::choose(const Question& question, Candidate* best) {
+Status Chooser::choose(const Question& question, Candidate* best, Candidate* own) {
   Key key = key_of(question);
-  if (const auto found = impl_->answers.find(key); found != impl_->answers.end()) {
-    *best = found->second;
-    return Status::ok;
+  auto found = impl_->answers.find(key);
+  if (found == impl_->answers.end()) {
+    std::vector<Candidate> all;
+    if (const Status s = impl_->table(on_grid(question), false, &all); s != Status::ok) return s;
+    if (impl_->answers.size() >= most_answers) impl_->answers.clear();
+    const auto native = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native; });
+    Impl::Answer answer{all.front(), native != all.end() ? *native : Candidate{}};
+    found = impl_->answers.emplace(std::move(key), std::move(answer)).first;
   }
-  Question q = question;
-  q.bytes = middle_of(key.bytes);
-  if (q.compress) q.ratio = std::exp2(key.ratio / cells);
-  std::vector<Candidate> all;
-  if (const Status s = impl_->table(q, false, &all); s != Status::ok) return s;
-  if (impl_->answers.size() >= most_answers) impl_->answers.clear();
-  *best = all.front();
-  impl_->answers.emplace(std::move(key), *best);
+  *best = found->second.best;
+  if (own) *own = found->second.own;
   return Status::ok;
 }
 

@@ -43,6 +43,10 @@ struct Candidate {
   double seconds = 0;           // predicted
 };
 
+// The question that stands for those of its cell: bytes and ratio on a logarithmic grid, eight cells a factor of two. Below 16 every
+// number of bytes is a cell of its own.
+Question on_grid(Question q) noexcept;
+
 class Chooser {
  public:
   Chooser(Profile profile, topology::Topology topology);
@@ -50,9 +54,9 @@ class Chooser {
   Chooser(Chooser&&) noexcept;
   Chooser& operator=(Chooser&&) noexcept;
 
-  // The cheapest candidate. Cached by question (bytes and ratio on a logarithmic grid of at least 8 a factor of 2), so that a repeated
-  // question takes well under 2 microseconds. unsupported where what is forced does not fit together.
-  Status choose(const Question& question, Candidate* best);
+  // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds. *own, where it is
+  // wanted: the cheapest native collective; `native` is false where none can serve. unsupported where what is forced does not fit together.
+  Status choose(const Question& question, Candidate* best, Candidate* own = nullptr);
 
   // All candidates, the cheapest first.
   Status table(const Question& question, std::vector<Candidate>* all) const;

@@ -88,6 +88,33 @@ TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {
   EXPECT_EQ(c.seconds, all[0].seconds);
 }
 
+TEST(Choose, AnswersForTheCellAndNamesTheNativeCollectiveBesideTheBest) {
+  Chooser chooser(profile(), topology::Topology::regular(7, 1));
+  for (std::uint64_t bytes : {0u, 1u, 15u, 16u, 17u, 1000u, 1u << 20, (64u << 20) + 1}) {
+    Question q = allreduce(bytes, 8.3);
+    const Question cell = on_grid(q);
+    EXPECT_NEAR(static_cast<double>(cell.bytes), static_cast<double>(bytes), 0.05 * static_cast<double>(bytes));
+    EXPECT_EQ(on_grid(cell).bytes, cell.bytes);
+    EXPECT_EQ(on_grid(cell).ratio, cell.ratio);
+    Candidate own;
+    own.native = true;
+    Candidate found;
+    ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
+    EXPECT_FALSE(own.native);  // none can serve
+    q.native = true;
+    for (int again = 0; again < 2; ++again) {
+      ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
+      ASSERT_TRUE(own.native);
+      EXPECT_LE(found.seconds, own.seconds);
+      std::vector<Candidate> all;
+      ASSERT_EQ(chooser.table(on_grid(q), &all), Status::ok);
+      const auto native = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native; });
+      EXPECT_EQ(own.seconds, native->seconds);
+      EXPECT_EQ(found.seconds, all.front().seconds);
+    }
+  }
+}
+
 // choose() ends walks early, table() never does.
 TEST(Choose, TakesTheFirstOfTheTableForEveryQuestion) {
   for (const auto& [ranks, per_host] : {std::pair(3, 3), {7, 1}, {12, 3}, {13, 4}, {32, 4}}) {
