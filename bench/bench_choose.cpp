@@ -126,10 +126,11 @@ class Bench {
         calls, bytes);
   }
 
-  // What is chosen is known after the trials (stretto.h), which are not what lasts: turns of a trial differ from one to the next.
+  // What is chosen is known after the trials (stretto.h), which are not what lasts: turns of a trial differ from one to the next,
+  // and the first calls of a shape are none.
   void settle(const Kind& kind, std::uint64_t bytes, Contestant& c) {
     std::string last;
-    for (int k = 0, alike = 0; k < trial_calls && alike < 2; ++k) {
+    for (int k = 0, alike = 0; k < trial_calls && alike < 4; ++k) {
       if (once(kind, bytes, c, &c.report) != STRETTO_OK) throw std::runtime_error(stretto_message());
       const std::string now = fmt::format("{} {}", c.report.algorithm, c.report.payload);
       alike = now == last ? alike + 1 : 0;

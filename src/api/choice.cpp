@@ -22,6 +22,7 @@ constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 constexpr double least_to_try = 40e-6, worst_to_try = 1.5;
 constexpr std::size_t most_to_try = 4;
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
+constexpr std::size_t most_answers = 1024, most_once = 4096;
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
@@ -32,14 +33,14 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.segment == b.segment && a.schedule == b.schedule;
 }
 
-// Results do not depend on the way beyond what the bound allows, and nothing is forced. Exact reductions of floating point do (rounding,
+// A barrier cannot be tried: the agreement that begins a turn is one. Results do not depend on the way beyond what the bound allows, and nothing is forced. Exact reductions of floating point do (rounding,
 // NaN), and integer sums with a bound: only streams tell that one does not fit its type.
 bool may_be_tried(const Call& c, bool compress) noexcept {
   const stretto_options& o = c.settings.options;
   const bool floating = is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
   const bool depends = reduces(c.collective) && (compress ? !floating && sums : floating);
   return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && !depends &&
-         c.collective != Collective::allreduce_multi;
+         c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
 }
 
 const Choice& forced_by(model::Provider p) {
@@ -85,51 +86,29 @@ Choice plain(const model::Question& q) {
   return c;
 }
 
+// Raw inside a host, streams between.
+Choice mixed(const model::Chooser& chooser, const model::Question& q) {
+  std::vector<model::Candidate> all;
+  const Status s = chooser.table(q, &all);
+  const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
+  if (s == Status::ok && found != all.end()) return choice_of(*found);
+  // On one host there is nothing between: the same schedule, raw.
+  Choice c = plain(q);
+  if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
+  const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);
+  c.raw_inside = a && a->uses_groups;
+  return c;
+}
+
 }  // namespace
 
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
 
-Choice Choices::ask(const model::Question& q, bool mixed, bool tries, std::vector<Choice>* contestants) const {
-  const std::lock_guard lock(shared_->mutex);
-  std::vector<model::Candidate> all;
-  if (mixed) {
-    const Status s = shared_->chooser.table(q, &all);
-    const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
-    if (s == Status::ok && found != all.end()) return choice_of(*found);
-    // On one host there is nothing between: the same schedule, raw.
-    Choice c = plain(q);
-    if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
-    const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);
-    c.raw_inside = a && a->uses_groups;
-    return c;
-  }
-  model::Candidate best;
-  if (shared_->chooser.choose(q, &best) != Status::ok) return plain(q);
-  if (!(q.native || q.node) || (best.native && (!tries || best.seconds < least_to_try))) return choice_of(best);
-  if (shared_->chooser.table(q, &all) != Status::ok) return choice_of(best);
-  const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
-  if (own == all.end()) return choice_of(best);
-  if (tries && own->seconds >= least_to_try) {
-    contestants->push_back(choice_of(*own));
-    for (const model::Candidate& c : all) {  // the cheapest first
-      const bool other = !c.native || c.provider != own->provider;
-      const bool close = other && c.seconds < worst_to_try * own->seconds && contestants->size() < most_to_try;
-      const auto alike = [&](const Choice& tried) {
-        return !c.native && tried.schedule == c.schedule && tried.kind == c.payload && tried.raw_inside == c.raw_inside;
-      };
-      if (close && std::none_of(contestants->begin(), contestants->end(), alike)) contestants->push_back(choice_of(c));
-    }
-    if (contestants->size() == 1) contestants->clear();
-  }
-  // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
-  const bool enough = best.seconds < enough_of_native * own->seconds && best.seconds < own->seconds - least_gain;
-  return choice_of(enough ? best : *own);
-}
-
-const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) {
+Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) const {
   const stretto_options& o = call.settings.options;
-  model::Question q;
+  Asked a;
+  model::Question& q = a.question;
   q.collective = schedule_collective(call.collective);
   q.bytes = bytes;
   q.element = static_cast<std::uint32_t>(call.collective == Collective::barrier ? 1 : stretto_type_size(call.type));
@@ -138,8 +117,8 @@ const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool c
   q.compress = compress;
   q.ratio = compress ? std::exp2(std::round(2 * std::log2(ratio)) / 2) : 1;  // data that change a little ask the same
   q.segment = o.segment;
-  const bool mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
-  if (mixed)
+  a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
+  if (a.mixed)
     q.payload = static_cast<int>(payload::Kind::fused);
   else if (compress && o.payload != STRETTO_PAYLOAD_AUTO)
     q.payload = static_cast<int>(payload_kind(o.payload));
@@ -152,62 +131,122 @@ const Choices::Entry& Choices::entry(const Call& call, std::size_t bytes, bool c
   q.native = native.mpi;
   q.node = native.node;
   q.schedule = call.settings.schedule;
+  q = model::on_grid(std::move(q));
+  a.tries = o.trials && may_be_tried(call, compress);
 
-  std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(q.collective));
+  std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
-  const bool tries = o.trials && may_be_tried(call, compress);
-  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{tries} << 6 |
-                 std::uint64_t{mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
-                 std::uint64_t{q.node} << 2);
-  h = mix(h, q.segment ^ q.schedule.size());
-  Entry& e = latest_[h % latest_.size()];
-  if (!e.used || e.mixed != mixed || e.tries != tries || !same(e.question, q)) {
-    Entry fresh;
-    fresh.choice = ask(q, mixed, tries, &fresh.contestants);
-    fresh.question = std::move(q);
-    fresh.mixed = mixed;
-    fresh.tries = tries;
-    fresh.used = true;
-    e = std::move(fresh);
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | std::uint64_t{q.native} << 7 |
+                 std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
+                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1);
+  a.cell = mix(h, q.segment ^ q.schedule.size());
+  a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
+  return a;
+}
+
+Choices::Answer& Choices::answer(Asked&& asked) {
+  const auto found = answers_.find(asked.cell);
+  if (found != answers_.end() && found->second.asked.mixed == asked.mixed && found->second.asked.tries == asked.tries &&
+      same(found->second.asked.question, asked.question))
+    return found->second;
+  const model::Question& q = asked.question;
+  Answer fresh;
+  const std::lock_guard lock(shared_->mutex);
+  model::Candidate best, own;
+  if (asked.mixed) {
+    fresh.choice = mixed(shared_->chooser, q);
+  } else if (shared_->chooser.choose(q, &best, &own) != Status::ok) {
+    fresh.choice = plain(q);
+  } else {
+    // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
+    const bool enough = best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
+    fresh.choice = choice_of(!own.native || enough ? best : own);
+    fresh.open = asked.tries && own.native && own.seconds >= least_to_try;
   }
-  e.key = mix(h, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
-  return e;
+  if (answers_.size() >= most_answers) answers_.clear();
+  const std::uint64_t cell = asked.cell;
+  fresh.asked = std::move(asked);
+  return answers_.insert_or_assign(cell, std::move(fresh)).first->second;
+}
+
+const std::vector<Choice>& Choices::contestants(Answer& a) const {
+  if (a.contestants) return *a.contestants;
+  std::vector<Choice>& found = a.contestants.emplace();
+  std::vector<model::Candidate> all;
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->chooser.table(a.asked.question, &all) != Status::ok) return found;
+  const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
+  if (own == all.end()) return found;
+  found.push_back(choice_of(*own));
+  for (const model::Candidate& c : all) {  // the cheapest first
+    const bool other = !c.native || c.provider != own->provider;
+    const bool close = other && c.seconds < worst_to_try * own->seconds && found.size() < most_to_try;
+    const auto alike = [&](const Choice& tried) {
+      return !c.native && tried.schedule == c.schedule && tried.kind == c.payload && tried.raw_inside == c.raw_inside;
+    };
+    if (close && std::none_of(found.begin(), found.end(), alike)) found.push_back(choice_of(c));
+  }
+  if (found.size() == 1) found.clear();
+  return found;
 }
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) {
   if (const auto forced = forced_native(call)) return forced_by(*forced);
-  return entry(call, bytes, compress, ratio, native).choice;
+  return answer(put(call, bytes, compress, ratio, native)).choice;
 }
 
 const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native,
-                            bool begins, Trial* trial) {
+                            bool begins, Trial* trial, Trial* first) {
   *trial = 0;
   if (const auto forced = forced_native(call)) return forced_by(*forced);
-  const Entry& e = entry(call, bytes, compress, ratio, native);
-  if (e.contestants.empty()) return e.choice;
-  auto contest = contests_.find(e.key);
+  Asked asked = put(call, bytes, compress, ratio, native);
+  const Trial key = asked.trial;
+  auto contest = contests_.find(key);
   if (contest == contests_.end()) {
-    if (contests_.size() == most_contests) return e.choice;
-    *trial = e.key;
-    if (!begins) return e.contestants.front();
-    contest = contests_.emplace(e.key, Tried{e.contestants, Contest(e.contestants.size())}).first;
+    Answer& a = answer(std::move(asked));
+    if (!a.open || contests_.size() == most_contests) return a.choice;
+    if (!ran_once_.contains(key)) {
+      if (begins) ran_first(key);
+      if (first) *first = key;
+      return a.choice;
+    }
+    const std::vector<Choice>& all = contestants(a);
+    if (all.empty()) return a.choice;
+    *trial = key;
+    if (!begins) return all.front();
+    contest = contests_.emplace(key, Tried{all, Contest(all.size())}).first;
+    ran_once_.erase(key);
   }
   const Tried& t = contest->second;
-  if (!t.contest.settled()) *trial = e.key;
+  if (!t.contest.settled()) *trial = key;
   return t.contestants[t.contest.turn()];
+}
+
+void Choices::ran_first(Trial first) noexcept {
+  try {
+    if (ran_once_.size() >= most_once) ran_once_.clear();
+    ran_once_.insert(first);
+  } catch (...) {
+    ran_once_.clear();  // without memory nothing is tried
+  }
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served native) {
   if (forced_native(call)) return false;
-  const Entry& e = entry(call, bytes, true, ratio, native);
+  Asked asked = put(call, bytes, true, ratio, native);
+  const Trial key = asked.trial;
   const auto streams = [](const Choice& c) { return !c.native && c.kind != payload::Kind::raw; };
-  if (call.nonblocking || e.contestants.empty()) return streams(e.choice);
-  const auto found = contests_.find(e.key);
-  if (found == contests_.end()) return std::any_of(e.contestants.begin(), e.contestants.end(), streams);
-  const Tried& t = found->second;
-  return std::any_of(t.contest.open().begin(), t.contest.open().end(),
-                     [&](std::size_t i) { return streams(t.contestants[i]); });
+  const auto found = call.nonblocking ? contests_.end() : contests_.find(key);
+  if (found != contests_.end()) {
+    const Tried& t = found->second;
+    return std::any_of(t.contest.open().begin(), t.contest.open().end(),
+                       [&](std::size_t i) { return streams(t.contestants[i]); });
+  }
+  Answer& a = answer(std::move(asked));
+  const bool tried = a.open && !call.nonblocking && contests_.size() < most_contests && ran_once_.contains(key);
+  if (!tried || contestants(a).empty()) return streams(a.choice);
+  return std::any_of(a.contestants->begin(), a.contestants->end(), streams);
 }
 
 bool Choices::took(Trial trial, double seconds) noexcept {

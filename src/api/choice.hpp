@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "api/collective.hpp"
@@ -57,10 +58,10 @@ struct SharedChooser {
 // A blocking call that is one of a trial, for Choices::took. 0: it is none.
 using Trial = std::uint64_t;
 
-// The choices of one rank of a communicator. Predictions are a pure function of the question; the latest are at hand without the
-// model. Where the native collective serves and the prediction is not clear, blocking calls of one shape take turns with several
-// choices until the ranks agree on the fastest (contest.hpp; stretto.h, Trials). What a trial has come to changes only where all ranks are at the same
-// call: when a blocking one runs and ends.
+// The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's grid; answers are at
+// hand without the model. Where the native collective serves and the prediction is not clear, blocking calls of one shape, but for the first, take turns
+// with several choices until the ranks agree on the fastest (contest.hpp; stretto.h, Trials): what to try takes the model's whole table, and many a
+// shape comes once. What a trial has come to changes only where all ranks are at the same call: when a blocking one runs and ends.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -74,9 +75,11 @@ class Choices {
   const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
 
   // The same for a blocking call: what a trial has found; or whose turn it is in one, then *trial is not 0; or what is predicted.
-  // `begins`: the call is about to run with it.
+  // `begins`: the call is about to run with it. Where it only looks, *first is not 0 for a shape that may come to a trial but has not run
+  // yet: whoever runs the call without asking again says so to ran_first().
   const Choice& turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native, bool begins,
-                     Trial* trial);
+                     Trial* trial, Trial* first = nullptr);
+  void ran_first(Trial first) noexcept;
 
   // Whether the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, double ratio, Served native);
@@ -88,26 +91,33 @@ class Choices {
   void settle(Trial trial, const std::vector<double>& slowest) noexcept;
 
  private:
-  struct Entry {
-    model::Question question;
+  // A call as the model is asked about it.
+  struct Asked {
+    model::Question question;  // on the grid
+    bool mixed = false;        // raw inside and streams between were asked for
+    bool tries = false;        // trials are allowed
+    std::uint64_t cell = 0;    // of all this
+    Trial trial = 0;           // and of what else tells shapes apart
+  };
+  struct Answer {
+    Asked asked;
     Choice choice;
-    std::vector<Choice> contestants;  // empty: nothing to try
-    std::uint64_t key = 0;            // of trials
-    bool mixed = false;               // raw inside and streams between were asked for
-    bool tries = false;               // trials were allowed
-    bool used = false;
+    bool open = false;                               // trials are allowed, and long enough a time is predicted
+    std::optional<std::vector<Choice>> contestants;  // where `open` and they were wanted; empty: nothing to try
   };
   struct Tried {
     std::vector<Choice> contestants;
     Contest contest;
   };
-  const Entry& entry(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
-  Choice ask(const model::Question& question, bool mixed, bool tries, std::vector<Choice>* contestants) const;
+  Asked put(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) const;
+  Answer& answer(Asked&& asked);
+  const std::vector<Choice>& contestants(Answer& a) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
-  std::array<Entry, 64> latest_;
-  std::unordered_map<Trial, Tried> contests_;  // never more than most_contests; none is dropped
+  std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; then all are forgotten
+  std::unordered_set<Trial> ran_once_;                 // the same with most_once; alike on all ranks
+  std::unordered_map<Trial, Tried> contests_;          // never more than most_contests; none is dropped
 };
 
 // Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.

@@ -138,8 +138,9 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       }
       p.exchange = p.exchange || p.range || p.sample;
       Trial trial = 0;
-      const Choice& c = call.nonblocking ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
-                                         : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial);
+      const Choice& c = call.nonblocking
+                            ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
+                            : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial, &p.first);
       // The ranks begin a turn of a trial together: who comes early would measure the others.
       turn = trial != 0;
       const bool straight = !p.exchange && !turn && c.native && (!checks || agrees_near(call, comm));

@@ -116,10 +116,12 @@ bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
   if (!native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
   const std::uint64_t agreed =
       agrees_near(call, comm) ? digest(signature_of(call, Status::ok, comm.rank, comm.size)) : 0;
-  comm.straight.keep(comm, call, native, agreed);
+  const std::uint64_t first = call.prospect.first;  // the next call like it may be one of a trial
+  if (first == 0) comm.straight.keep(comm, call, native, agreed);
   const bool ran = run_and_tell(
       comm, *native, call.collective, call.settings.options, !call.settings.schedule.empty(), agreed,
       [&] { return native->run(call); }, ended);
+  if (ran && first != 0) comm.choices.ran_first(first);
   call.met = !ran;
   return ran;
 }

@@ -65,6 +65,8 @@ TEST(Choices, WhatIsCloseIsTriedAndTheFastestOnTheSlowestRankStays) {
   const Call c = allreduce(kib * kib, 1e-3);
   const auto choose = [&](Trial* trial) { return choices.turn(c, 4 * kib * kib, true, 8, true, true, trial); };
   Trial trial = 0;
+  choose(&trial);
+  EXPECT_EQ(trial, 0u);                // a shape that came once
   EXPECT_TRUE(choose(&trial).native);  // the first of the contestants
   ASSERT_NE(trial, 0u);
   EXPECT_TRUE(choices.may_stream(c, 4 * kib * kib, 8, true));
@@ -95,6 +97,54 @@ TEST(Choices, WhatIsCloseIsTriedAndTheFastestOnTheSlowestRankStays) {
             fresh.choose(c, 4 * kib * kib, true, 8, true).schedule);
 }
 
+TEST(Choices, ATrialIsOfAllLengthsOfItsCellAndWhenSettledNeedsNoModel) {
+  const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 1));
+  Choices choices(shared);
+  const Call c = allreduce(kib * kib, 1e-3);
+  constexpr std::size_t bytes = 4 * kib * kib;
+  const auto turn = [&](std::size_t length, Trial* trial) -> const Choice& {
+    return choices.turn(c, length, true, 8, true, true, trial);
+  };
+  Trial trial = 0, other = 0;
+  turn(bytes, &trial);
+  turn(bytes + 4, &trial);
+  ASSERT_NE(trial, 0u);
+  turn(bytes * 17 / 16, &other);
+  EXPECT_EQ(other, 0u);  // another cell
+  for (int call = 0; trial != 0 && call < 24; ++call) {
+    const Choice& now = turn(bytes + static_cast<std::size_t>(call), &trial);
+    if (trial != 0 && choices.took(trial, now.native ? 5 : 1)) choices.settle(trial, choices.times(trial));
+  }
+  const Choice found = turn(bytes, &trial);
+  EXPECT_EQ(trial, 0u);
+  EXPECT_FALSE(found.native);
+  shared->chooser = model::Chooser(model::built_in(), topology::Topology::regular(4, 4));
+  for (std::size_t k = 0; k < 5000; ++k)  // more than are kept at hand
+    static_cast<void>(choices.choose(allreduce(1), k * 61, false, 1, false));
+  EXPECT_EQ(turn(bytes + 8, &trial).schedule, found.schedule);
+  EXPECT_EQ(trial, 0u);
+  EXPECT_EQ(choices.may_stream(c, bytes + 8, 8, true), found.kind != payload::Kind::raw);
+}
+
+TEST(Choices, ACallThatRanWithoutAskingAgainCountsAsTheFirstOfItsShape) {
+  Choices choices = on_hosts(4, 1);
+  const Call c = allreduce(kib * kib, 1e-3);
+  Trial trial = 0, first = 0;
+  const auto look = [&] {
+    first = 0;
+    static_cast<void>(choices.turn(c, 4 * kib * kib, true, 8, true, false, &trial, &first));
+  };
+  for (int again = 0; again < 3; ++again) {
+    look();
+    EXPECT_EQ(trial, 0u);
+    EXPECT_NE(first, 0u);
+  }
+  choices.ran_first(first);
+  look();
+  EXPECT_NE(trial, 0u);
+  EXPECT_EQ(first, 0u);
+}
+
 TEST(Choices, AShapeThatIsLookedAtButDoesNotRunChangesNoTrial) {
   Choices looked = on_hosts(4, 1), plain = on_hosts(4, 1);
   const Call c = allreduce(kib * kib, 1e-3);
@@ -108,7 +158,7 @@ TEST(Choices, AShapeThatIsLookedAtButDoesNotRunChangesNoTrial) {
     for (std::size_t k = 1; k < 300; k += 7)
       static_cast<void>(looked.turn(allreduce(k * kib, 1e-3), 4 * k * kib, true, 8, true, false, &trial));
     EXPECT_EQ(turn(looked, true), turn(plain, true));
-    EXPECT_NE(trial, 0u);
+    EXPECT_EQ(trial != 0, i > 0);
     EXPECT_FALSE(looked.took(trial, 1));
     EXPECT_FALSE(plain.took(trial, i == 2 ? std::numeric_limits<double>::infinity() : 1));  // a turn that failed there
   }
@@ -118,7 +168,7 @@ TEST(Choices, NothingIsTriedThatIsForcedOrWouldChangeBitsOrIsShort) {
   Choices choices = on_hosts(4, 1);
   const auto trial_of = [&](const Call& c, std::size_t bytes, bool compress) {
     Trial trial = 0;
-    static_cast<void>(choices.turn(c, bytes, compress, 8, true, true, &trial));
+    for (int again = 0; again < 2; ++again) static_cast<void>(choices.turn(c, bytes, compress, 8, true, true, &trial));
     return trial;
   };
   const Call bounded = allreduce(kib * kib, 1e-3), exact = allreduce(kib * kib);
@@ -128,6 +178,13 @@ TEST(Choices, NothingIsTriedThatIsForcedOrWouldChangeBitsOrIsShort) {
   Call integers = bounded;
   integers.type = STRETTO_I32;
   EXPECT_EQ(trial_of(integers, 4 * kib * kib, true), 0u);
+  Call barrier = exact;
+  barrier.collective = Collective::barrier;
+  for (const int check : {1, 0}) {
+    barrier.settings.options.check = check;
+    EXPECT_EQ(trial_of(barrier, 0, false), 0u);
+  }
+  EXPECT_TRUE(choices.choose(barrier, 0, false, 1, true).native);
   Call other = bounded;
   other.settings.options.trials = 0;
   EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
