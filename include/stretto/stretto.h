@@ -150,7 +150,8 @@ typedef enum stretto_payload {
 typedef struct stretto_report {
   size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
   char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring"; "native": the MPI's own collective, "node": that of a
-                                       host's shared memory, whose bytes are not known */
+                                       host's shared memory, whose bytes are not known; "agreement": a barrier that needed
+                                       no more than that */
   char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed" */
   uint64_t contributions;           /* K: inputs that went into each element of the result; payload "mixed": hosts,
                                        whose sums are made raw (and rounded as floats are) before they are compressed */
@@ -186,7 +187,8 @@ typedef struct stretto_options {
                               STRETTO_UNSUPPORTED where there is none; copied */
   stretto_payload payload; /* AUTO: chosen */
   size_t segment;          /* bytes of values that travel as one message, 0: chosen */
-  double timeout;          /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never. Inside a
+  double timeout;          /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never. Each
+                              request before it that a blocking call waits for gets as long. Inside a
                               blocking collective of the MPI's own it has no effect */
   int check;               /* 1: agree on the arguments first (see below); 0: trust them */
   stretto_user_function user_function; /* for STRETTO_USER */
@@ -224,14 +226,16 @@ typedef struct stretto_options {
  * and started forms that met end the use of the memory, and nothing else. STRETTO_NODE=0
  * in the environment of any rank, when a communicator is created, leaves it without. */
 
-/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that one, the first
- * blocking calls of a shape (collective, type, operation, count, root, ratio), 24 at most, take turns: the MPI's own, and up to three that
- * the model likes best. Each turn begins with an agreement, whatever `check`, so that the ranks start together. The first round does not
- * count; from the third on the ranks compare the slowest rank's times in one small exchange a round, and who is clearly slower drops out.
- * After six rounds, or a second of turns, the one with the least median stays; the MPI's own unless another is 5 % faster. All
- * of them keep the bound. Not for exact reductions of floating point, whose rounding would depend on the winner, nor for
- * integer sums with a bound; not where schedule, payload or segment are given; not for started forms. With trials = 0
- * equal calls run alike, and results have the same bits in every run. */
+/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that
+ * one, the blocking calls of a shape (collective, type, operation, root, and about the same bytes and ratio) take turns
+ * from the second on, 24 at most: the native collective that is predicted to take least (the MPI's own or the node's),
+ * and up to three that the model likes best. Each turn begins with an agreement, whatever `check`, so that the ranks
+ * start together. The first round does not count; from the third on the ranks compare the slowest rank's times in one
+ * small exchange a round, and who is clearly slower drops out. After six rounds, or a second of turns, the one with the
+ * least median stays; that native collective unless another is 5 % faster. All of them keep the bound. Not for
+ * barriers; not for exact reductions of floating point, whose rounding would depend on the winner, nor for integer sums
+ * with a bound; not where schedule, payload or segment are given; not for started forms. With trials = 0 equal calls
+ * run alike, and results have the same bits in every run. */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the
