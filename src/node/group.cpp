@@ -1,12 +1,13 @@
 #include "node/group.hpp"
 
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+
+#include "node/watched.hpp"
 
 namespace stretto::node {
 namespace {
@@ -36,16 +37,6 @@ Introduction introduce(const GroupOptions& options) noexcept {
   CPU_ZERO(&me.cores);
   sched_getaffinity(0, sizeof me.cores, &me.cores);
   return me;
-}
-
-// Ends with the process: readable then, even while the process waits to be reaped. None before Linux 5.3.
-Descriptor watch_process(std::int32_t pid) noexcept {
-#ifdef SYS_pidfd_open
-  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-#else
-  static_cast<void>(pid);
-  return {};
-#endif
 }
 
 }  // namespace
@@ -86,7 +77,7 @@ Status Group::build(Exchange& exchange, const GroupOptions& options) {
     members_[r].pid = all[r].pid;
     members_[r].same_process = all[r].process == me.process;
     if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
-      members_[r].process = watch_process(all[r].pid);
+      members_[r].process = watch_process(all[r].pid, all[r].process);
   }
   if (status = agree(exchange, status); status != Status::ok) return status;
   patience_ = options.patience;

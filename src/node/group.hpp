@@ -110,7 +110,7 @@ class Group final : private Watch {
   struct Member {
     std::int32_t pid = 0;
     bool same_process = false;
-    Descriptor process;  // pidfd; empty where there is none
+    std::shared_ptr<const Descriptor> process;  // readable when it has ended; null where nothing tells (watched.hpp)
     std::uint64_t known_done = 0;
   };
 

@@ -61,8 +61,9 @@ Status Group::look() noexcept {
       return fail(Status::incompatible,
                   "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", rank_, calls_,
                   call_.text(), r);
-    pollfd p{m.process.get(), POLLIN, 0};
-    if (!m.process || poll(&p, 1, 0) != 1) continue;
+    if (!m.process) continue;
+    pollfd p{m.process->get(), POLLIN, 0};
+    if (poll(&p, 1, 0) != 1) continue;
     // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
     return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r,

@@ -1,0 +1,42 @@
+#include "node/watched.hpp"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "node/shared.hpp"
+
+namespace stretto::node {
+namespace {
+
+Descriptor open_process(pid_t pid) noexcept {
+#ifdef SYS_pidfd_open
+  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+#else
+  static_cast<void>(pid);
+  return {};
+#endif
+}
+
+bool room_for(std::size_t descriptors) noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  return limit.rlim_cur == RLIM_INFINITY || descriptors <= limit.rlim_cur / 4;
+}
+
+}  // namespace
+
+std::shared_ptr<const Descriptor> watch_process(pid_t pid, const Token& token) noexcept try {
+  return Shared<Token, const Descriptor>::mine().get(
+      token, [pid](std::size_t held) -> std::shared_ptr<const Descriptor> {
+        if (!room_for(held + 1)) return nullptr;
+        Descriptor opened = open_process(pid);
+        return opened ? std::make_shared<const Descriptor>(std::move(opened)) : nullptr;
+      });
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+}  // namespace stretto::node
