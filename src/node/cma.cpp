@@ -17,11 +17,12 @@ Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t byte
     iovec there{reinterpret_cast<void*>(address + moved), here.iov_len};
     const ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == ESRCH)
+    const int error = errno;
+    if (n < 0 && error == ESRCH)
       return fail(Status::timeout, "process {} has ended; its memory was to be read (process_vm_readv)", pid);
     if (n <= 0)
       return fail(Status::unsupported, "process_vm_readv of {} bytes at {:#x} of process {}: {}", bytes - moved,
-                  address + moved, pid, n < 0 ? std::strerror(errno) : "nothing was read");
+                  address + moved, pid, n < 0 ? std::strerror(error) : "nothing was read");
     moved += static_cast<std::size_t>(n);
   }
   return Status::ok;

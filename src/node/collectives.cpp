@@ -12,25 +12,33 @@ namespace stretto::node {
 using payload::Type;
 
 Status Collectives::create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept {
+  std::unique_ptr<Collectives> c;
+  Status status = Status::ok;
   try {
-    std::unique_ptr<Collectives> c(new Collectives);
-    c->options_ = options;
-    if (options.hierarchy.ranks() != exchange.size()) {
-      if (options.hierarchy.ranks() != 1)
-        return fail(Status::invalid_argument, "a hierarchy of {} ranks for {}", options.hierarchy.ranks(),
-                    exchange.size());
-      c->options_.hierarchy = Hierarchy(exchange.size());
-    }
-    c->one_level_ = Hierarchy(exchange.size());
-    for (int r = 0; r < exchange.size(); ++r)
-      if (r != exchange.rank()) c->others_.push_back(r);
-    if (const Status s = Group::create(exchange, options.group, &c->group_); s != Status::ok) return s;
-    if (const Status s = Memory::create(exchange, *c->group_, options.memory, &c->memory_); s != Status::ok) return s;
-    *made = std::move(c);
-    return Status::ok;
+    c.reset(new Collectives);
+    status = c->prepare(exchange, options);
   } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory for the collectives of {} ranks", exchange.size());
+    status = fail(Status::out_of_memory, "no memory for the collectives of {} ranks", exchange.size());
   }
+  if (status = node::agree(exchange, status); status != Status::ok) return status;
+  if (status = Group::create(exchange, options.group, &c->group_); status != Status::ok) return status;
+  if (status = Memory::create(exchange, *c->group_, options.memory, &c->memory_); status != Status::ok) return status;
+  *made = std::move(c);
+  return Status::ok;
+}
+
+Status Collectives::prepare(const Exchange& exchange, const Options& options) {
+  options_ = options;
+  if (options.hierarchy.ranks() != exchange.size()) {
+    if (options.hierarchy.ranks() != 1)
+      return fail(Status::invalid_argument, "a hierarchy of {} ranks for {}", options.hierarchy.ranks(),
+                  exchange.size());
+    options_.hierarchy = Hierarchy(exchange.size());
+  }
+  one_level_ = Hierarchy(exchange.size());
+  for (int r = 0; r < exchange.size(); ++r)
+    if (r != exchange.rank()) others_.push_back(r);
+  return Status::ok;
 }
 
 Collectives::~Collectives() = default;

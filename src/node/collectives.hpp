@@ -94,6 +94,7 @@ class Collectives {
   friend class Transfer;
 
   Collectives() = default;
+  Status prepare(const Exchange& exchange, const Options& options);
   Status reduction(Call call, const void* in, void* out, std::size_t count, payload::Type type,
                    const Operation& operation) noexcept;
   Status eager(const Call& call, const void* in, void* out, std::size_t count, payload::Type type,

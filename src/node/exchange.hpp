@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -25,6 +26,24 @@ class Exchange {
     all->resize(static_cast<std::size_t>(size()));
     return allgather(&mine, sizeof(T), all->data());
   }
+};
+
+// Room for what the ranks tell each other, taken before they first meet: so that none is left waiting for one that had no memory.
+class Gathering {
+ public:
+  static constexpr std::size_t kMost = 192;  // bytes of a contribution
+  void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }
+
+  // (*all)[r]: what rank r gave; valid until the next call.
+  template <class T>
+  Status operator()(Exchange& exchange, const T& mine, std::span<const T>* all) noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMost);
+    *all = {reinterpret_cast<const T*>(room_.data()), static_cast<std::size_t>(exchange.size())};
+    return exchange.allgather(&mine, sizeof(T), room_.data());
+  }
+
+ private:
+  std::vector<std::byte> room_;
 };
 
 // An exchange over a carrier whose ranks all are on this node: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use

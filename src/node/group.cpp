@@ -41,33 +41,44 @@ Introduction introduce(const GroupOptions& options) noexcept {
 
 }  // namespace
 
+// What can fail on one rank alone comes before the ranks meet, or is agreed: nobody waits for a rank that is gone.
 Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
   const std::size_t least = std::max<std::size_t>(4096, kLine * 4 * static_cast<std::size_t>(exchange.size()));
+  Status status = Status::ok;
   if (options.slot < least || options.slot % kLine != 0)
-    return fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, {} at least for {} ranks",
-                options.slot, kLine, least, exchange.size());
+    status = fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, {} at least for {} ranks",
+                  options.slot, kLine, least, exchange.size());
+  std::unique_ptr<Group> made;
+  Gathering gathering;
   try {
-    std::unique_ptr<Group> made(new Group);
-    if (const Status s = made->build(exchange, options); s != Status::ok) return s;
-    *group = std::move(made);
-    return Status::ok;
+    gathering.reserve(exchange.size());
+    made.reset(new Group);
+    made->reserve(exchange);
   } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory for a group of {} ranks", exchange.size());
+    status = fail(Status::out_of_memory, "no memory for a group of {} ranks", exchange.size());
   }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  if (status = made->build(exchange, gathering, options); status != Status::ok) return status;
+  *group = std::move(made);
+  return Status::ok;
 }
 
 Group::~Group() = default;
 
-Status Group::build(Exchange& exchange, const GroupOptions& options) {
+void Group::reserve(Exchange& exchange) {
   rank_ = exchange.rank();
   size_ = exchange.size();
+  members_.resize(static_cast<std::size_t>(size_));
+  for (Fill& fill : fills_) fill.readers.reserve(members_.size());
+}
+
+Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept {
   generation_ = fork_generation();
-  std::vector<Introduction> all;
-  if (const Status s = exchange.allgather(introduce(options), &all); s != Status::ok) return s;
+  std::span<const Introduction> all;
+  if (const Status s = gathering(exchange, introduce(options), &all); s != Status::ok) return s;
   const Introduction& me = all[static_cast<std::size_t>(rank_)];
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  members_.resize(all.size());
   Status status = Status::ok;
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r].slot != me.slot)
@@ -85,8 +96,7 @@ Status Group::build(Exchange& exchange, const GroupOptions& options) {
   oversubscribed_ = size_ > usable;
   if (patience_.spins == 0) patience_.spins = spins_for(size_, usable);
 
-  layout_ = {all.size(), options.slot};
-  for (Fill& fill : fills_) fill.readers.reserve(all.size());
+  layout_ = {members_.size(), options.slot};
   if (status = make_segment(exchange, layout_.bytes(), options.passing, &segment_); status != Status::ok) return status;
   mine_ = &state(rank_);
   return Status::ok;

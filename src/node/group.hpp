@@ -115,7 +115,8 @@ class Group final : private Watch {
   };
 
   Group() = default;
-  Status build(Exchange& exchange, const GroupOptions& options);
+  void reserve(Exchange& exchange);
+  Status build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept;
   Status look() noexcept override;
   Status give_up(double seconds) noexcept override;
   Status differs(int peer) noexcept;

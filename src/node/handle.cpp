@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -124,11 +126,26 @@ int serve(int listener, int fd, const Token& token, int expected) noexcept {
   return served;
 }
 
-Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
-            std::vector<Descriptor>* all) {
-  const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
+// What a rank keeps while descriptors pass.
+struct Passage {
+  std::vector<Offer> offers;
+  std::vector<char> asks, all_asks;
+  std::vector<Descriptor> connections;
+};
+
+void reserve(std::size_t p, Passage* passage, std::vector<Descriptor>* all) {
   all->clear();
   all->resize(p);
+  passage->offers.resize(p);
+  passage->asks.resize(p);
+  passage->all_asks.resize(p * p);
+  passage->connections.resize(p);
+}
+
+Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing, Passage& passage,
+            std::vector<Descriptor>* all) noexcept {
+  const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
+  auto& [offers, asks, all_asks, connections] = passage;
   Offer mine;
   Descriptor listener;
   if (offered >= 0) {
@@ -140,11 +157,7 @@ Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Pass
     mine.token = random_token();
     listener = listen_as(mine.name);
   }
-  std::vector<Offer> offers;
-  if (const Status s = exchange.allgather(mine, &offers); s != Status::ok) return s;
-
-  std::vector<char> asks(p, 0), all_asks(p * p);
-  std::vector<Descriptor> connections(p);
+  if (const Status s = exchange.allgather(&mine, sizeof mine, offers.data()); s != Status::ok) return s;
   for (std::size_t r = 0; r < p; ++r) {
     if (r == me || offers[r].fd < 0 || (!skip.empty() && skip[r])) continue;
     if (passing == Passing::proc_then_socket) (*all)[r] = open_through_proc(offers[r]);
@@ -184,27 +197,34 @@ Token random_token() noexcept {
 }
 
 Status agree(Exchange& exchange, Status mine) noexcept {
-  try {
-    std::vector<int> all;
-    if (const Status s = exchange.allgather(static_cast<int>(mine), &all); s != Status::ok) return s;
-    if (mine != Status::ok) return mine;
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      const auto s = static_cast<Status>(all[r]);
-      if (s != Status::ok) return fail(s, "rank {} failed: {}", r, stretto::name(s));
-    }
-    return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory to agree");
+  // Takes no memory for any usual number of ranks, so that a rank without can say so.
+  std::array<std::uint8_t, 4096> few;
+  std::unique_ptr<std::uint8_t[]> many;
+  const auto p = static_cast<std::size_t>(exchange.size());
+  if (p > few.size()) many.reset(new (std::nothrow) std::uint8_t[p]);
+  std::uint8_t* all = p > few.size() ? many.get() : few.data();
+  if (all == nullptr) return fail(Status::out_of_memory, "no memory for {} ranks to agree", p);
+  const auto own = static_cast<std::uint8_t>(mine);
+  if (const Status s = exchange.allgather(&own, 1, all); s != Status::ok) return s;
+  if (mine != Status::ok) return mine;
+  for (std::size_t r = 0; r < p; ++r) {
+    const auto s = static_cast<Status>(all[r]);
+    if (s != Status::ok) return fail(s, "rank {} failed: {}", r, stretto::name(s));
   }
+  return Status::ok;
 }
 
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept {
+  Passage passage;
+  Status status = Status::ok;
   try {
-    return pass(exchange, offered, skip, passing, all);
+    reserve(static_cast<std::size_t>(exchange.size()), &passage, all);
   } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory to pass descriptors");
+    status = fail(Status::out_of_memory, "no memory to pass descriptors between {} ranks", exchange.size());
   }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  return pass(exchange, offered, skip, passing, passage, all);
 }
 
 }  // namespace stretto::node

@@ -1,13 +1,10 @@
 #include "node/memory.hpp"
 
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
-#include <cstring>
+#include <algorithm>
 #include <new>
 
 #include "node/arena/arena.hpp"
+#include "node/memory_meeting.hpp"
 #include "node/xpmem.hpp"
 
 namespace stretto::node {
@@ -43,137 +40,86 @@ const char* name(Answer a) noexcept {
   return "?";
 }
 
+// As with groups, what can fail on one rank alone comes before the ranks meet, or makes an access unusable for all.
 Status Memory::create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                       std::unique_ptr<Memory>* memory) noexcept {
+  const auto p = static_cast<std::size_t>(exchange.size());
+  std::unique_ptr<Memory> made;
+  Meeting meeting{exchange, {}, {}, {}};
+  Status status = Status::ok;
   try {
-    std::unique_ptr<Memory> made(new Memory);
-    if (const Status s = made->build(exchange, group, options); s != Status::ok) return s;
-    *memory = std::move(made);
-    return Status::ok;
+    made.reset(new Memory);
+    made->peers_.resize(p);
+    meeting.gathering.reserve(exchange.size());
+    meeting.skip.resize(p);
   } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory for {} peers", exchange.size());
+    status = fail(Status::out_of_memory, "no memory for {} peers", p);
   }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  if (status = made->build(meeting, group, options); status != Status::ok) return status;
+  *memory = std::move(made);
+  return Status::ok;
 }
 
 Memory::~Memory() = default;
 
-Status Memory::build(Exchange& exchange, const Group& group, const MemoryOptions& options) {
-  peers_.resize(static_cast<std::size_t>(exchange.size()));
+Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept {
   bool one_process = true;
-  for (int r = 0; r < exchange.size(); ++r) {
+  for (int r = 0; r < group.size(); ++r) {
     peers_[static_cast<std::size_t>(r)].pid = group.process(r);
     one_process &= group.same_process(r);
   }
   usable_[static_cast<std::size_t>(Access::staged)] = true;
   reason_[static_cast<std::size_t>(Access::staged)] = "always";
-  if (const Status s = settle(exchange, Access::process, options.process && one_process,
+  if (const Status s = settle(meeting, Access::process, options.process && one_process,
                               options.process ? "ranks are processes" : "switched off");
       s != Status::ok)
     return s;
-  if (const Status s = build_arenas(exchange, options); s != Status::ok) return s;
-  if (const Status s = build_xpmem(exchange, options); s != Status::ok) return s;
-  return build_kernel(exchange, group, options);
+  if (const Status s = build_arenas(meeting, options); s != Status::ok) return s;
+  if (const Status s = build_xpmem(meeting, options); s != Status::ok) return s;
+  return build_kernel(meeting, options);
 }
 
 // Used when all ranks can; the reason is that of the first rank that cannot.
-Status Memory::settle(Exchange& exchange, Access a, bool mine, const std::string& why) {
+Status Memory::settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept {
   struct Verdict {
     char can;
     char why[159];
   } verdict{static_cast<char>(mine ? 1 : 0), {}};
-  std::strncpy(verdict.why, why.c_str(), sizeof verdict.why - 1);
-  std::vector<Verdict> all;
-  if (const Status s = exchange.allgather(verdict, &all); s != Status::ok) return s;
+  why.copy(verdict.why, sizeof verdict.why - 1);
+  std::span<const Verdict> all;
+  if (const Status s = meeting.gathering(meeting.exchange, verdict, &all); s != Status::ok) return s;
+  const auto cannot = std::find_if(all.begin(), all.end(), [](const Verdict& v) { return v.can == 0; });
+  usable_[static_cast<std::size_t>(a)] = cannot == all.end();
   auto& reason = reason_[static_cast<std::size_t>(a)];
-  reason = "in use";
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r].can) continue;
-    reason = fmt::format("{} (rank {})", all[r].why, r);
-    return Status::ok;
+  try {
+    reason =
+        cannot == all.end() ? std::string("in use") : fmt::format("{} (rank {})", cannot->why, cannot - all.begin());
+  } catch (const std::bad_alloc&) {
+    reason.clear();
   }
-  usable_[static_cast<std::size_t>(a)] = true;
   return Status::ok;
 }
 
-Status Memory::build_arenas(Exchange& exchange, const MemoryOptions& options) {
-  struct Offer {
-    std::uint64_t bytes = 0;
-  } offer;
-  const arena::View mine = options.arena ? arena::view() : arena::View{};
-  offer.bytes = mine.bytes;
-  std::vector<Offer> offers;
-  if (const Status s = exchange.allgather(offer, &offers); s != Status::ok) return s;
-  bool all_have = true;
-  for (const Offer& o : offers) all_have &= o.bytes > 0;
-  std::string why = options.arena ? "a process has no arena" : "switched off";
-  bool can = all_have;
-  if (all_have) {
-    std::vector<Descriptor> all;
-    can = pass_descriptors(exchange, mine.fd, {}, options.passing, &all) == Status::ok;
-    if (!can) why = message();
-    for (std::size_t r = 0; can && r < peers_.size(); ++r) {
-      Peer& peer = peers_[r];
-      peer.arena_bytes = offers[r].bytes;
-      if (!all[r]) {
-        peer.arena = mine.base;
-        continue;
-      }
-      void* at = mmap(nullptr, peer.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, all[r].get(), 0);
-      if (at == MAP_FAILED) {
-        can = false;
-        why = fmt::format("no address space for the arena of rank {}", r);
-        break;
-      }
-      madvise(at, peer.arena_bytes, MADV_DONTFORK);
-      mappings_.push_back(std::make_unique<Mapping>(at, peer.arena_bytes));
-      peer.arena = mappings_.back()->data();
-    }
-  }
-  return settle(exchange, Access::arena, can, why);
-}
-
-Status Memory::build_xpmem(Exchange& exchange, const MemoryOptions& options) {
+Status Memory::build_xpmem(Meeting& meeting, const MemoryOptions& options) noexcept {
   std::string why = "switched off";
-  if (options.xpmem) xpmem_ = Xpmem::load(options.xpmem_library, &why);
-  std::vector<std::int64_t> segments;
-  if (const Status s = exchange.allgather(xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments); s != Status::ok)
-    return s;
-  bool can = xpmem_ != nullptr;
-  for (const std::int64_t s : segments) {
-    if (can && s == -1) can = false, why = "another rank has none";
+  try {
+    if (options.xpmem) xpmem_ = Xpmem::load(options.xpmem_library, &why);
+  } catch (const std::bad_alloc&) {
+    why = "no memory";
   }
-  if (can) can = xpmem_->open(segments, &why);
-  return settle(exchange, Access::xpmem, can, why);
-}
-
-// Really reads eight bytes of every peer: nothing less tells whether it is permitted.
-Status Memory::build_kernel(Exchange& exchange, const Group& group, const MemoryOptions& options) {
-  struct Probe {
-    std::uint64_t address;
-    std::uint64_t value;
-  };
-  const Token token = random_token();
-  const std::uint64_t secret = token[0];
-#ifdef PR_SET_PTRACER_ANY
-  // Where Yama restricts tracing to descendants, this process lets its siblings read it while they are ranks of one job.
-  if (options.kernel) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-#endif
-  std::vector<Probe> all;
-  if (const Status s = exchange.allgather(Probe{reinterpret_cast<std::uintptr_t>(&secret), secret}, &all);
+  std::span<const std::int64_t> segments;
+  if (const Status s = meeting.gathering(meeting.exchange, xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments);
       s != Status::ok)
     return s;
-  bool can = options.kernel;
-  std::string why = "switched off";
-  for (int r = 0; can && r < group.size(); ++r) {
-    const Probe& probe = all[static_cast<std::size_t>(r)];
-    std::uint64_t seen = 0;
-    if (read_process(group.process(r), probe.address, &seen, sizeof seen) != Status::ok)
-      can = false, why = message();
-    else if (seen != probe.value)
-      can = false,
-      why = fmt::format("process {} is another one here: the ranks have namespaces of their own", group.process(r));
+  bool can = xpmem_ != nullptr;
+  try {
+    if (can && std::count(segments.begin(), segments.end(), -1) > 0) can = false, why = "another rank has none";
+    if (can) can = xpmem_->open({segments.begin(), segments.end()}, &why);
+  } catch (const std::bad_alloc&) {
+    can = false, why = "no memory";
   }
-  return settle(exchange, Access::kernel, can, why);  // also keeps `secret` in place until all have read it
+  return settle(meeting, Access::xpmem, can, why);
 }
 
 Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const noexcept {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -46,6 +47,7 @@ struct MemoryOptions {
   bool xpmem = true;
   bool kernel = true;
   const char* xpmem_library = "libxpmem.so.0";
+  const char* yama_scope = "/proc/sys/kernel/yama/ptrace_scope";
   Passing passing = Passing::proc_then_socket;
 };
 
@@ -75,23 +77,25 @@ class Memory {
     pid_t pid = 0;
     std::byte* arena = nullptr;  // mapped here; null: none
     std::size_t arena_bytes = 0;
+    std::shared_ptr<Mapping> mapping;  // of its arena, shared by all memories of this process
   };
+  struct Meeting;  // what building takes besides (memory_meeting.hpp)
 
   Memory() = default;
-  Status build(Exchange& exchange, const Group& group, const MemoryOptions& options);
-  Status build_arenas(Exchange& exchange, const MemoryOptions& options);
-  Status build_kernel(Exchange& exchange, const Group& group, const MemoryOptions& options);
-  Status build_xpmem(Exchange& exchange, const MemoryOptions& options);
-  Status settle(Exchange& exchange, Access a, bool mine, const std::string& why);
+  Status build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept;
+  Status build_arenas(Meeting& meeting, const MemoryOptions& options) noexcept;
+  Status build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept;
+  Status build_xpmem(Meeting& meeting, const MemoryOptions& options) noexcept;
+  Status settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept;
 
   std::vector<Peer> peers_;
   std::array<bool, 5> usable_{};
   std::array<std::string, 5> reason_{};
-  std::vector<std::unique_ptr<Mapping>> mappings_;
   std::unique_ptr<Xpmem> xpmem_;
 };
 
-// Reads another process's memory through the kernel; also where the kernel copies in parts. Names the process on failure.
+// Reads another process's memory through the kernel; also where the kernel copies in parts. Names the process on failure;
+// errno is the kernel's then.
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
 }  // namespace stretto::node

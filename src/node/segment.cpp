@@ -21,26 +21,25 @@ struct Identity {
   unsigned generation = 0;
 };
 
-std::shared_ptr<Mapping> map(int fd, std::size_t bytes) {
+std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
-  if (at == MAP_FAILED) return nullptr;
-  madvise(at, bytes, MADV_DONTFORK);
-  return std::make_shared<Mapping>(at, bytes);
+  return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
 
 // All ranks are threads of one process: rank 0's mapping, handed on by its address.
-Status share_in_process(Exchange& exchange, std::size_t bytes, std::shared_ptr<Mapping>* segment) {
+Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t bytes,
+                        std::shared_ptr<Mapping>* segment) noexcept {
   if (exchange.rank() == 0) *segment = map(-1, bytes);
-  std::vector<std::uintptr_t> all;
+  std::span<const std::uintptr_t> all;
   const auto mine = exchange.rank() == 0 && *segment ? reinterpret_cast<std::uintptr_t>(segment) : 0;
-  if (const Status s = exchange.allgather(mine, &all); s != Status::ok) return s;
+  if (const Status s = gathering(exchange, mine, &all); s != Status::ok) return s;
   if (all[0] == 0) return fail(Status::out_of_memory, "no memory for a segment of {} bytes", bytes);
   if (exchange.rank() != 0) *segment = *reinterpret_cast<const std::shared_ptr<Mapping>*>(all[0]);
   return agree(exchange, Status::ok);  // rank 0's pointer stays where it is until all have copied it
 }
 
 Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing,
-                               std::shared_ptr<Mapping>* segment) {
+                               std::shared_ptr<Mapping>* segment) noexcept {
   Status status = Status::ok;
   Descriptor memory;
   if (exchange.rank() == 0) {
@@ -57,8 +56,21 @@ Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing pa
 
 }  // namespace
 
+Mapping::Mapping(void* at, std::size_t bytes) noexcept
+    : at_(static_cast<std::byte*>(at)), bytes_(bytes), generation_(fork_generation()) {
+  madvise(at, bytes, MADV_DONTFORK);
+}
+
 Mapping::~Mapping() {
-  if (at_ != nullptr) munmap(at_, bytes_);
+  // A forked child has it not, and may have something else there by now.
+  if (generation_ == fork_generation()) munmap(at_, bytes_);
+}
+
+std::shared_ptr<Mapping> Mapping::own(void* at, std::size_t bytes) noexcept try {
+  return std::make_shared<Mapping>(at, bytes);
+} catch (const std::bad_alloc&) {
+  munmap(at, bytes);
+  return nullptr;
 }
 
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
@@ -89,16 +101,20 @@ Token process_token() noexcept {
 
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
                     std::shared_ptr<Mapping>* segment) noexcept {
+  Gathering gathering;
+  Status status = Status::ok;
   try {
-    std::vector<Token> tokens;
-    if (const Status s = exchange.allgather(process_token(), &tokens); s != Status::ok) return s;
-    bool one_process = true;
-    for (const Token& t : tokens) one_process &= t == tokens[0];
-    return one_process ? share_in_process(exchange, bytes, segment)
-                       : share_between_processes(exchange, bytes, passing, segment);
+    gathering.reserve(exchange.size());
   } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory to make a segment");
+    status = fail(Status::out_of_memory, "no memory for {} ranks to make a segment", exchange.size());
   }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  std::span<const Token> tokens;
+  if (const Status s = gathering(exchange, process_token(), &tokens); s != Status::ok) return s;
+  bool one_process = true;
+  for (const Token& t : tokens) one_process &= t == tokens[0];
+  return one_process ? share_in_process(exchange, gathering, bytes, segment)
+                     : share_between_processes(exchange, bytes, passing, segment);
 }
 
 }  // namespace stretto::node

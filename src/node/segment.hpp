@@ -14,8 +14,10 @@ namespace stretto::node {
 
 class Mapping {
  public:
-  Mapping() = default;
-  Mapping(void* at, std::size_t bytes) noexcept : at_(static_cast<std::byte*>(at)), bytes_(bytes) {}
+  // Owns what mmap gave; it is not there in a forked child.
+  Mapping(void* at, std::size_t bytes) noexcept;
+  // The same, shared; null, and unmapped, where there is no memory for it.
+  static std::shared_ptr<Mapping> own(void* at, std::size_t bytes) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping();
@@ -23,8 +25,9 @@ class Mapping {
   std::size_t size() const noexcept { return bytes_; }
 
  private:
-  std::byte* at_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::byte* at_;
+  std::size_t bytes_;
+  unsigned generation_;  // of the process that has it
 };
 
 // Collective. The same zeroed memory of `bytes` bytes on every rank; page aligned.

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "node/segment.hpp"
 
@@ -17,9 +18,10 @@ template <class Key, class Value>
 class Shared {
  public:
   // The one of this process for the Value's Key. Never destroyed: groups may outlive other statics.
-  static Shared& mine() {
+  static Shared& mine() noexcept {
+    alignas(Shared) static std::byte place[sizeof(Shared)];
     static Shared* const only = [] {
-      auto* made = new Shared;
+      auto* made = new (place) Shared;
       // No fork while a thread is in here: the child could never enter.
       pthread_atfork([] { mine().mutex_.lock(); }, [] { mine().mutex_.unlock(); }, [] { mine().mutex_.unlock(); });
       return made;
@@ -28,7 +30,7 @@ class Shared {
   }
 
   // Null when nobody holds it.
-  std::shared_ptr<Value> find(const Key& key) {
+  std::shared_ptr<Value> find(const Key& key) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = held_.find({fork_generation(), key});
     return at == held_.end() ? nullptr : at->second.lock();

@@ -40,6 +40,7 @@ Status call(Collectives& c, Kind kind, std::vector<float>& in, std::vector<float
     case Kind::gather: return c.gather(in.data(), out.data(), bytes, victim);
     case Kind::scatter: return c.scatter(in.data(), out.data(), bytes, victim);
     case Kind::alltoall: return c.alltoall(in.data(), out.data(), bytes);
+    case Kind::agreement: break;  // a reduction
   }
   return Status::internal;
 }

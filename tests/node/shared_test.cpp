@@ -9,6 +9,7 @@
 #include <string>
 
 #include "node/arena/arena.hpp"
+#include "node/arena/region.hpp"
 #include "node/collectives.hpp"
 #include "processes.hpp"
 
@@ -89,6 +90,86 @@ TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
         return expect.failures;
       },
       nothing));
+}
+
+struct Setting {
+  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Setting() { unsetenv(name_); }
+  const char* name_;
+};
+
+TEST(Shared, an_arena_is_mapped_once_however_many_memories_see_it) {
+  constexpr int ranks = 3;
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [](Exchange& exchange) {
+        Expect expect;
+        std::vector<std::unique_ptr<Collectives>> made(4);
+        for (auto& c : made) {
+          expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+          expect(c && c->memory().usable(Access::arena), "arenas are used");
+        }
+        expect(arenas() == ranks, "each is mapped once");
+        made.erase(made.begin(), made.begin() + 3);
+        expect(arenas() == ranks, "the last keeps them");
+        float x = 1, sum = 0;
+        expect(made[0]->allreduce(&x, &sum, 1, payload::Type::f32, {payload::Op::sum}) == Status::ok && sum == ranks,
+               "it works");
+        expect(agree(exchange, Status::ok) == Status::ok, "all are done");
+        made.clear();
+        expect(arenas() == 1, "a process keeps its own");
+        return expect.failures;
+      },
+      nothing));
+}
+
+// Rank 1 has no room for its peers' arenas: then nobody keeps one.
+TEST(Shared, arenas_that_one_rank_cannot_map_are_kept_by_none) {
+  constexpr int ranks = 3;
+  const Setting size("STRETTO_ARENA_SIZE", "1G");
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [](Exchange& exchange) {
+        Expect expect;
+        expect(arena::view().bytes == std::size_t{1} << 30, "there is an arena");
+        const rlimit little{std::uint64_t{7} << 30, std::uint64_t{7} << 30};
+        if (exchange.rank() == 1) expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+        if (!c) return 1;
+        expect(!c->memory().usable(Access::arena), "arenas are not used");
+        expect(c->memory().reason(Access::arena).find("RLIMIT_AS (rank 1)") != std::string::npos, "it is said why");
+        expect(arenas() == 1, "a process has its own alone");
+        expect(c->barrier() == Status::ok, "collectives work");
+        return expect.failures;
+      },
+      nothing));
+}
+
+TEST(Shared, an_arena_leaves_a_limited_address_space_to_the_program) {
+  Inherited memory(1);
+  all_hold(on_processes(
+      1, memory,
+      [](Exchange&) {
+        Expect expect;
+        const rlimit little{std::uint64_t{2} << 30, std::uint64_t{2} << 30};
+        expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
+        void* at = arena::allocate(1 << 20, 64);
+        expect(at != nullptr, "there is an arena");
+        expect(arena::statistics().bound == std::uint64_t{128} << 20, "it is a sixteenth");
+        return expect.failures;
+      },
+      nothing));
+}
+
+TEST(Shared, an_arena_of_no_given_size_is_bounded_by_all_that_is_limited) {
+  constexpr std::uint64_t GiB = std::uint64_t{1} << 30;
+  EXPECT_EQ(arena::default_bound(32 * GiB, arena::kUnlimited, 64 * GiB), 16 * GiB);
+  EXPECT_EQ(arena::default_bound(2048 * GiB, arena::kUnlimited, 64 * GiB), 64 * GiB);
+  EXPECT_EQ(arena::default_bound(2048 * GiB, arena::kUnlimited, arena::kUnlimited), 1024 * GiB);
+  EXPECT_EQ(arena::default_bound(2048 * GiB, 160 * GiB, 64 * GiB), 10 * GiB);
 }
 
 TEST(Shared, a_forked_child_finds_nothing_of_its_parents) {

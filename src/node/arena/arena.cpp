@@ -12,7 +12,10 @@ const Interface& arena() noexcept {
   static const Interface* const found = [] {
     using Get = const Interface* (*)();
     const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "stretto_arena_interface"));
-    return get != nullptr ? get() : &interface_of_mine();
+    if (get != nullptr) return get();
+    // Not preloaded: it holds what the program asks for by name, not all that it allocates.
+    Region::at_most(std::uint64_t{64} << 30);
+    return &interface_of_mine();
   }();
   return *found;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,13 +18,17 @@ namespace stretto::node::arena {
 namespace {
 
 std::atomic<Region*> only{nullptr};
+std::atomic<std::uint64_t> most_unless_told{kUnlimited};
 
 constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // bytes of pages kept for the next allocation
 
-// STRETTO_ARENA_SIZE (bytes; K, M, G and T are understood), or half of the machine's memory.
+// STRETTO_ARENA_SIZE (bytes; K, M, G and T are understood), or the default.
 std::size_t bound() noexcept {
-  std::uint64_t bytes =
-      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) != 0) space.rlim_cur = RLIM_INFINITY;
+  std::uint64_t bytes = default_bound(
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)),
+      space.rlim_cur == RLIM_INFINITY ? kUnlimited : space.rlim_cur, most_unless_told.load(std::memory_order_relaxed));
   if (const char* text = std::getenv("STRETTO_ARENA_SIZE")) {
     char* end = nullptr;
     bytes = std::strtoull(text, &end, 10);
@@ -39,6 +44,12 @@ std::uint32_t units_for(std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept {
+  return std::min({memory / 2, address_space == kUnlimited ? kUnlimited : address_space / 16, most});
+}
+
+void Region::at_most(std::uint64_t bytes) noexcept { most_unless_told.store(bytes, std::memory_order_relaxed); }
 
 Region& Region::mine() noexcept {
   // Never destroyed: others free what they allocated until the very end of the process.

@@ -10,11 +10,20 @@
 
 namespace stretto::node::arena {
 
+constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+// Bytes of an arena of which nobody said how large: half of the machine's memory, a sixteenth of a limited address space (peers map it
+// too, and the rest is the program's), and no more than `most`.
+std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
+
 // The arena that this library holds itself.
 class Region {
  public:
   static Region& mine() noexcept;  // made on first use; may have no room at all
   static Region* made() noexcept;  // null while nobody has used it
+
+  // Of one that is not made yet, and of which nobody says how large.
+  static void at_most(std::uint64_t bytes) noexcept;
 
   View view() const noexcept { return {fd_, base_, shared_ ? bytes_ : 0}; }
   void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept;
