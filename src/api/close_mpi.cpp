@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <string_view>
 #include <vector>
@@ -79,27 +80,53 @@ std::string objection(const std::vector<Introduction>& all, const topology::Topo
   return {};
 }
 
-}  // namespace
-
-std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, std::string* why) {
-  MpiExchange exchange(comm);
-  std::vector<Introduction> all;
-  if (exchange.allgather(introduce(), &all) != Status::ok) {
-    *why = message();
-    return nullptr;
+// A failure where `work` has no memory.
+template <class Work>
+Status tried(const Work& work) noexcept {
+  try {
+    work();
+    return Status::ok;
+  } catch (const std::exception& e) {
+    return fail(Status::out_of_memory, "no memory for the collectives of a host: {}", e.what());
   }
-  *why = objection(all, topology);
-  if (!why->empty()) return nullptr;
+}
+
+// Collective. What one rank alone may fail at is agreed each time, so that all go on or none does.
+Status meet(MPI_Comm comm, const topology::Topology& topology, std::string* why, std::unique_ptr<NodeNative>* close) {
+  MpiExchange exchange(comm);
+  Introduction me;
+  std::vector<Introduction> all;
+  Status s = tried([&] {
+    me = introduce();
+    all.resize(static_cast<std::size_t>(exchange.size()));
+  });
+  if (s = node::agree(exchange, s); s != Status::ok) return s;
+  if (s = exchange.allgather(&me, sizeof me, all.data()); s != Status::ok) return s;
+
+  std::shared_ptr<MPI_Comm> hooked;
+  node::Options options;
+  s = tried([&] {
+    *why = objection(all, topology);
+    if (!why->empty()) return;
+    hooked = std::make_shared<MPI_Comm>(comm);
+    options = options_for(topology, hooked.get());
+  });
+  if (s = node::agree(exchange, s); s != Status::ok || !why->empty()) return s;
   // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
   if (void* made = node::arena::allocate(1, node::kLine)) node::arena::release(made);
-  auto hooked = std::make_shared<MPI_Comm>(comm);
   std::unique_ptr<node::Collectives> made;
-  const Status s = node::Collectives::create(exchange, options_for(topology, hooked.get()), &made);
-  if (node::agree(exchange, s) != Status::ok) {
-    *why = message();
-    return nullptr;
-  }
-  return make_close(std::move(made), std::move(hooked));
+  s = node::Collectives::create(exchange, options, &made);
+  if (s == Status::ok) s = tried([&] { *close = make_close(std::move(made), std::move(hooked)); });
+  return node::agree(exchange, s);
+}
+
+}  // namespace
+
+std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, std::string* why) noexcept {
+  std::unique_ptr<NodeNative> close;
+  if (meet(comm, topology, why, &close) == Status::ok) return close;
+  static_cast<void>(tried([why] { *why = message(); }));
+  return nullptr;
 }
 
 }  // namespace stretto::api

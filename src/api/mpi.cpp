@@ -26,25 +26,6 @@ Status usable(MPI_Comm parent) {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// natives->mpi owns the duplicate as soon as it is made.
-Status create(MPI_Comm duplicate, api::Natives* natives, std::unique_ptr<stretto_comm_s>* made) {
-  try {
-    api::Carriers c;
-    Status s = carrier::make_mpi_carrier(duplicate, {}, &c.agreement);
-    const Status t = carrier::make_mpi_carrier(duplicate, {}, &c.data);  // collective: also when the first failed
-    if (s == Status::ok) s = t;
-    std::shared_ptr<api::SharedChooser> chooser;
-    const Status m = api::find_machine(duplicate, &chooser);  // collective, too
-    if (s == Status::ok) s = m;
-    natives->mpi = api::make_mpi_native(duplicate);
-    if (chooser) natives->node = api::find_close(duplicate, chooser->chooser.topology(), &natives->no_node);
-    if (s == Status::ok) *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser));
-    return s;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
-  }
-}
-
 // The highest status of all ranks: every rank fails when one does.
 Status agree(MPI_Comm duplicate, Status own) {
   int mine = static_cast<int>(own), worst = mine;
@@ -53,6 +34,35 @@ Status agree(MPI_Comm duplicate, Status own) {
   if (own != Status::ok || worst == 0) return own;
   return fail(static_cast<Status>(worst), "another rank could not create its communicator ({})",
               name(static_cast<Status>(worst)));
+}
+
+// natives->mpi owns the duplicate as soon as it is made.
+Status meet(MPI_Comm duplicate, api::Carriers* c, api::Natives* natives, std::shared_ptr<api::SharedChooser>* chooser) {
+  try {
+    Status s = carrier::make_mpi_carrier(duplicate, {}, &c->agreement);
+    const Status t = carrier::make_mpi_carrier(duplicate, {}, &c->data);  // collective: also when the first failed
+    if (s == Status::ok) s = t;
+    const Status m = api::find_machine(duplicate, chooser);  // collective, too
+    if (s == Status::ok) s = m;
+    natives->mpi = api::make_mpi_native(duplicate);
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
+  }
+}
+
+Status create(MPI_Comm duplicate, api::Natives* natives, std::unique_ptr<stretto_comm_s>* made) {
+  api::Carriers c;
+  std::shared_ptr<api::SharedChooser> chooser;
+  // All ranks go on to meet in the node's memory, or none does.
+  if (const Status s = agree(duplicate, meet(duplicate, &c, natives, &chooser)); s != Status::ok) return s;
+  natives->node = api::find_close(duplicate, chooser->chooser.topology(), &natives->no_node);
+  try {
+    *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser));
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
+  }
 }
 
 }  // namespace

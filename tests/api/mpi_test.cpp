@@ -25,7 +25,15 @@ class Mpi : public testing::Test {
   int rank = 0, ranks = 1;
 };
 
+int broadcasts_until_failure = 0;  // of MPI_Bcast on this rank; 0: none fails
+
 }  // namespace
+
+// What the library calls: a broadcast that took part and yet reports failure.
+extern "C" int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const int result = PMPI_Bcast(buffer, count, type, root, comm);
+  return broadcasts_until_failure > 0 && --broadcasts_until_failure == 0 ? MPI_ERR_OTHER : result;
+}
 
 TEST_F(Mpi, CollectivesAgreeWithThoseOfTheMpi) {
   for (std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{300001}}) {
@@ -163,6 +171,14 @@ TEST_F(Mpi, LevelsOfHierarchiesAreRankZerosAndAnUnknownOneIsNamedOnAllRanks) {
   ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &none));
   ASSERT_STRETTO_OK(stretto_comm_free(none));
   unsetenv("STRETTO_LEVELS");
+}
+
+TEST_F(Mpi, ARankThatFailsAloneFailsTheCreationOnAll) {
+  stretto_comm none = nullptr;
+  broadcasts_until_failure = rank == ranks - 1 ? 2 : 0;  // of the machine's profile: its length, then its text
+  EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &none), STRETTO_MPI_ERROR);
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(broadcasts_until_failure, 0);
 }
 
 TEST_F(Mpi, WhatIsNoCommunicatorIsAnError) {
