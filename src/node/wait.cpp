@@ -8,6 +8,10 @@ namespace {
 
 constexpr double between_looks = 0.005;  // seconds between two looks at the watch
 
+// Seconds between two calls of the progress function. Most waits are shorter, and an MPI may take its time in such a call: MPICH, told to
+// spare cores that ranks share, sleeps in it.
+constexpr double between_progress = 100e-6;
+
 double now() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -19,10 +23,13 @@ double now() noexcept {
 std::uint32_t spins_for(int ranks, int cores) noexcept { return ranks > cores ? 8 : 2000; }
 
 Status Respite::take() noexcept {
-  if (patience_.progress != nullptr) patience_.progress(patience_.context);
   sched_yield();
   const double t = now();
-  if (began_ < 0) began_ = looked_ = t;
+  if (began_ < 0) began_ = looked_ = progressed_ = t;
+  if (patience_.progress != nullptr && t - progressed_ >= between_progress) {
+    patience_.progress(patience_.context);
+    progressed_ = t;
+  }
   if (t - looked_ < between_looks) return Status::ok;
   looked_ = t;
   if (const Status s = watch_.look(); s != Status::ok) return s;

@@ -16,7 +16,7 @@ namespace stretto::node {
 struct Patience {
   std::uint32_t spins = 2000;  // looks, a pause apart, before the core is given away; a few where ranks outnumber cores
   double limit = 300;          // seconds until a wait is given up
-  void (*progress)(void*) = nullptr;  // called between looks once the core is given away; may be null
+  void (*progress)(void*) = nullptr;  // called now and then once the core is given away; may be null
   void* context = nullptr;            // its argument
 };
 
@@ -54,7 +54,7 @@ class Respite {
   const Patience& patience_;
   Watch& watch_;
   double began_ = -1;
-  double looked_ = 0;
+  double looked_ = 0, progressed_ = 0;
 };
 
 // Waits until ready() is true. `ready` is called often and must only load; what it saw with acquire order is visible after.
