@@ -1,11 +1,48 @@
-// The other functions of MPI that concern the library: the end of the program, and info given to communicators.
+// The other functions of MPI that concern the library: the end of the program, info given to communicators, and memory that peers can see.
 #include "mpi/lifecycle.hpp"
+
+#include <mutex>
+#include <set>
 
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/runtime.hpp"
+#include "stretto/stretto.h"
 
 namespace stretto::mpi {
+namespace {
+
+// What MPI_Alloc_mem gave from stretto's memory, so that MPI_Free_mem tells it from the MPI's.
+class Lent {
+ public:
+  bool take(std::size_t bytes, void** at) {
+    if (stretto_alloc(bytes, at) != STRETTO_OK) return false;
+    const std::lock_guard lock(mutex_);
+    all_.insert(*at);
+    return true;
+  }
+  bool give_back(void* at) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (all_.erase(at) == 0) return false;
+    }
+    return stretto_free(at) == STRETTO_OK;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<void*> all_;
+};
+
+Lent& lent() {
+  static Lent& all = *new Lent;  // programs free late
+  return all;
+}
+
+// Smaller ones would waste the arena's pages, and are copied through the segment as fast.
+constexpr MPI_Aint least_lent = 65536;
+
+}  // namespace
 
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
   if (code != MPI_SUCCESS || !runtime()) return code;
@@ -35,3 +72,15 @@ STRETTO_WRAPPER int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Com
   const int code = PMPI_Comm_dup_with_info(comm, info, made);
   return informed(code, code == MPI_SUCCESS ? *made : MPI_COMM_NULL, info);
 }
+
+STRETTO_WRAPPER int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
+  try {
+    if (size >= least_lent && info == MPI_INFO_NULL && baseptr && runtime() &&
+        lent().take(static_cast<std::size_t>(size), static_cast<void**>(baseptr)))
+      return MPI_SUCCESS;
+  } catch (...) {  // no memory to remember it: the MPI may have some
+  }
+  return PMPI_Alloc_mem(size, info, baseptr);
+}
+
+STRETTO_WRAPPER int MPI_Free_mem(void* base) { return lent().give_back(base) ? MPI_SUCCESS : PMPI_Free_mem(base); }

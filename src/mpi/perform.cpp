@@ -124,7 +124,7 @@ class Account {
   }
   bool wanted() const noexcept { return statistics_ != nullptr; }
   void passed_on(const Decision& d, const std::string& why) {
-    if (statistics_) note({name_of(call_), "MPI", why}, d, {});
+    if (statistics_) note({name_of(call_), "MPI", why}, d, {}, true);
   }
   void served(const Decision& d, const stretto_report& r) {
     if (!statistics_) return;
@@ -133,15 +133,16 @@ class Account {
     t.sent_bytes = static_cast<double>(r.bytes_sent);
     t.promised_error = r.promised_error;
     const bool plain = std::string_view(r.payload) == "raw";
-    note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, ""}, d, t);
+    const bool own = std::string_view(r.algorithm) == "native";
+    note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, ""}, d, t, own);
   }
 
  private:
-  void note(const Way& way, const Decision& d, Tally t) {
+  void note(const Way& way, const Decision& d, Tally t, bool own) {
     t.calls = 1;
     t.bytes = static_cast<double>(d.shape.bytes);
     t.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
-    statistics_->add(way, t);
+    statistics_->add(way, t, own);
   }
 
   Statistics* statistics_;

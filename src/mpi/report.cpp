@@ -96,8 +96,7 @@ std::string table(const std::vector<Row>& rows, int ranks) {
   }
   if (saved != 0)
     out += fmt::format(
-        "saved: {:.3f} s, an estimate: what the model expects of the MPI's own collectives, less what was taken\n",
-        saved);
+        "saved: {:.3f} s, an estimate against the MPI's fastest calls of the same operation and length\n", saved);
   return out;
 }
 

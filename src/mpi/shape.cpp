@@ -16,7 +16,8 @@ const char* reduction(const Call& call, std::int64_t count, Shape* shape) noexce
   if (const char* reason = reduction_of(call.recvtype, call.op, &shape->element, &shape->op)) return reason;
   const Nature n = shape->element->nature;
   shape->floating_sum = shape->op == STRETTO_SUM && (n == Nature::floating || n == Nature::complex);
-  return vector_of(call.recvtype, count, shape);
+  shape->bytes = count * shape->element->parts * static_cast<std::int64_t>(stretto_type_size(shape->element->type));
+  return count < 0 ? wrong_arguments : nullptr;
 }
 
 std::int64_t sum(const Numbers& counts, int ranks) noexcept {

@@ -1,6 +1,7 @@
 #include "mpi/statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stretto::mpi {
 
@@ -14,14 +15,28 @@ void Tally::add(const Tally& other) noexcept {
   saved += other.saved;
 }
 
-void Statistics::add(const Way& way, const Tally& tally) {
+void Statistics::add(const Way& way, const Tally& tally, bool own) {
+  const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
   const std::lock_guard lock(mutex_);
   all_[way].add(tally);
+  if (own) {
+    const auto [at, fresh] = theirs_.try_emplace({way.operation, length}, tally.seconds);
+    if (!fresh) at->second = std::min(at->second, tally.seconds);
+  } else {
+    Time& t = ours_[way][length];
+    t.calls += static_cast<double>(tally.calls);
+    t.seconds += tally.seconds;
+  }
 }
 
 std::map<Way, Tally> Statistics::all() const {
   const std::lock_guard lock(mutex_);
-  return all_;
+  std::map<Way, Tally> all = all_;
+  for (const auto& [way, lengths] : ours_)
+    for (const auto& [length, time] : lengths)
+      if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end())
+        all[way].saved += time.calls * own->second - time.seconds;
+  return all;
 }
 
 std::string name_of(const Call& call) {

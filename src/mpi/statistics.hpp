@@ -25,19 +25,29 @@ struct Tally {
   double raw_bytes = 0;  // what would have been sent without compression, and what was; 0: not known
   double sent_bytes = 0;
   double promised_error = 0;  // the largest
-  double saved = 0;           // seconds against what the model expects of the MPI's own, where it expects anything
+  double saved = 0;           // seconds, an estimate: see Statistics::all
 
   void add(const Tally& other) noexcept;
 };
 
 class Statistics {
  public:
-  void add(const Way& way, const Tally& tally);
+  // `own`: the MPI's own collective ran.
+  void add(const Way& way, const Tally& tally, bool own);
+
+  // With what was saved: against the fastest call of the same operation and about the same length (a factor of two) that the MPI's own collective served
+  // in this process; nothing where there was none.
   std::map<Way, Tally> all() const;
 
  private:
+  using Length = std::pair<std::string, int>;  // operation, and the logarithm of the bytes
+  struct Time {
+    double calls = 0, seconds = 0;
+  };
   mutable std::mutex mutex_;
   std::map<Way, Tally> all_;
+  std::map<Way, std::map<int, Time>> ours_;
+  std::map<Length, double> theirs_;
 };
 
 std::string name_of(const Call& call);

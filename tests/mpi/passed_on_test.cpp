@@ -76,6 +76,20 @@ TEST(PassedOn, WrongArgumentsAreErrorsOfTheMpi) {
   MPI_Comm_free(&comm);
 }
 
+TEST(PassedOn, MemoryOfTheMpiIsUsedAndGivenBack) {
+  for (const Comm& c : communicators())
+    for (const int n : {1, 100, 100000}) {
+      double *x = nullptr, *y = nullptr;
+      ASSERT_EQ(MPI_Alloc_mem(n * MPI_Aint{sizeof(double)}, MPI_INFO_NULL, &x), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Alloc_mem(n * MPI_Aint{sizeof(double)}, MPI_INFO_NULL, &y), MPI_SUCCESS);
+      std::fill(x, x + n, 1.0);
+      for (int call = 0; call < 5; ++call) MPI_Allreduce(x, y, n, MPI_DOUBLE, MPI_SUM, c.comm);
+      EXPECT_EQ(std::vector<double>(y, y + n), std::vector<double>(size(n), c.size));
+      EXPECT_EQ(MPI_Free_mem(x), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Free_mem(y), MPI_SUCCESS);
+    }
+}
+
 TEST(PassedOn, CommunicatorsComeAndGo) {
   const Comm& world = communicators().front();
   for (int round = 0; round < 40; ++round) {

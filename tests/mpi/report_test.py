@@ -83,6 +83,14 @@ def a_bad_value_is_told_once():
     assert done.stderr.count("/no/such/report.json") == 1, done.stderr
 
 
+def savings_are_told_against_calls_of_the_mpi():
+    # Sums on the world go by ring after those on the ocean were the MPI's own, and of one length.
+    _, _, data = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean native\n* 40000.. schedule:ring\n"))
+    ring = [row for row in data["calls"] if row["path"] == "ring"]
+    assert ring and all(row["saved_seconds"] != 0 for row in ring), data
+    assert all(row["saved_seconds"] == 0 for row in data["calls"] if row["path"] in ("MPI", "native")), data
+
+
 def rules_choose_by_size_name_and_place():
     # Counts of bytes: the sums of solve() are 40000.
     _, ways, _ = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean off\n* ..4 native\n"))
@@ -104,6 +112,7 @@ if __name__ == "__main__":
         output_is_that_of_the_program_alone,
         switched_off_it_says_and_does_nothing,
         a_bad_value_is_told_once,
+        savings_are_told_against_calls_of_the_mpi,
         rules_choose_by_size_name_and_place,
         a_schedule_that_is_none_falls_through,
     ):
