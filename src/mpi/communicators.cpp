@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 
+#include "mpi/device.hpp"
+
 namespace stretto::mpi {
 namespace {
 
@@ -69,13 +71,22 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
 bool make(MPI_Comm comm, Communicator* c) noexcept {
   if (c->comm) return true;
   if (!c->refused.empty()) return false;
-  if (stretto_comm_create(comm, &c->comm) == STRETTO_OK) return true;
+  if (stretto_comm_create(comm, &c->comm) == STRETTO_OK) {
+    c->devices = on_any_rank(has_driver(), comm);
+    return true;
+  }
   try {
     c->refused = std::string("no communicator: ") + stretto_message();
   } catch (...) {
     c->refused = "no memory";
   }
   return false;
+}
+
+bool on_any_rank(bool here, MPI_Comm comm) noexcept {
+  int given = here ? 1 : 0, any = 1;
+  if (PMPI_Allreduce(&given, &any, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS) return true;
+  return any != 0;
 }
 
 std::string take_info(MPI_Comm comm, MPI_Info info) {

@@ -18,6 +18,7 @@ struct Communicator {
   bool inter = false;
   std::string refused;         // why none could be made
   std::optional<Bound> bound;  // by the info key stretto_bound
+  bool devices = false;        // a rank may hand over memory of a GPU
   int calls = 0;               // that could have been served so far: the same number on every rank
 };
 
@@ -29,6 +30,9 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 
 // Makes the stretto_comm: collective over `comm`. False: `refused` says why.
 bool make(MPI_Comm comm, Communicator* c) noexcept;
+
+// Whether it holds on one rank at least. Collective over `comm`, by the MPI.
+bool on_any_rank(bool here, MPI_Comm comm) noexcept;
 
 // The communicator was given this info: its bound, if it is there, counts from now on. A complaint where it cannot be read, else empty.
 std::string take_info(MPI_Comm comm, MPI_Info info);

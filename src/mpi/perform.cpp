@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "mpi/communicators.hpp"
+#include "mpi/device.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/serve.hpp"
 #include "mpi/shape.hpp"
@@ -64,6 +65,13 @@ void ask_rules(const Call& call, const Settings& settings, Decision* d) {
   if (d->kind == Action::Kind::bounded && !d->shape.floating_sum) d->kind = Action::Kind::exact;
 }
 
+// Memory of a GPU on some ranks only is legal, so they agree.
+const char* unless_in_host_memory(const Call& call, const Shape& shape) noexcept {
+  if (call.operation == Operation::barrier) return nullptr;
+  if (shape.bytes < least_asked) return "a short call where GPUs are in use";
+  return on_any_rank(in_device_memory(call), call.comm) ? "device memory" : nullptr;
+}
+
 Decision decide(const Call& call, const Settings& settings) {
   Decision d;
   d.communicator = find_communicator(call.comm);
@@ -83,6 +91,8 @@ Decision decide(const Call& call, const Settings& settings) {
     d.why = "the first calls of a communicator";
   else if (!make(call.comm, &c))
     d.why = c.refused.c_str();
+  else if (c.devices)
+    d.why = unless_in_host_memory(call, d.shape);
   return d;
 }
 

@@ -1,0 +1,34 @@
+/* A program that knows nothing of stretto; one rank's results lie in memory of a device. */
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern int cuMemAlloc_v2(uintptr_t* given, size_t bytes);
+
+enum { elements = 20000 };
+static double x[elements], y[elements];
+static int ranks;
+
+static void sum(double* result, int count) {
+  MPI_Allreduce(x, result, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (int i = 0; i < count; ++i)
+    if (result[i] != ranks) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  uintptr_t device = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (cuMemAlloc_v2(&device, sizeof y) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int i = 0; i < elements; ++i) x[i] = 1;
+  for (int call = 0; call < 4; ++call) MPI_Barrier(MPI_COMM_WORLD); /* then stretto has a communicator */
+  for (int call = 0; call < 10; ++call) sum(rank == 1 ? (double*)device : y, elements);
+  for (int call = 0; call < 7; ++call) sum(y, elements);
+  for (int call = 0; call < 5; ++call) sum(y, 1);
+  MPI_Finalize();
+  return 0;
+}
