@@ -3,10 +3,13 @@
 import csv
 import json
 import os
+import shlex
+import subprocess
+import sys
 
 import pytest
 
-from stretto import profile
+from stretto import profile, programs
 
 
 def launched(ranks):
@@ -66,3 +69,19 @@ def test_doctor_says_what_serves_between_the_ranks_of_this_host(stretto):
     assert (len(report["ranks"]) > host["cores"]) == any("hardware threads" in one["what"] for one in report["advice"])
     shown = stretto.succeeds("doctor", "--mpirun", launched(3))
     assert "3 ranks on 1 host" in shown
+
+
+def test_run_preloads_the_library_and_the_report_tells_what_it_served(stretto):
+    words = [os.environ["MPIRUN"]]
+    if programs.flavour(words) == "openmpi":
+        words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+        stretto.set("OMPI_ALLOW_RUN_AS_ROOT", 1)
+        stretto.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", 1)
+    stretto.monkeypatch.delenv("LD_PRELOAD", raising=False)
+    # In a process of its own: it becomes the launcher.
+    command = [sys.executable, "-m", "stretto", "run", "-n", "3", "--mpirun", shlex.join(words), "--report", os.environ["CALLS"]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("3 ranks, sum ")
+    assert "stretto: collectives of 3 ranks" in done.stderr
+    assert "MPI: nonblocking" in done.stderr
