@@ -47,7 +47,9 @@ stretto run -n 4 --report ./app input.nml
 
 stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app""")
 def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments."),
-        mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
+        mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND",
+                                             help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH."),
+        hosts: Optional[str] = HOSTS,
         ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start, as the launcher's -n."),
         bound: Optional[str] = typer.Option(None, "--bound", metavar="BOUND",
                                             help="Compress floating sums within rel:1e-4 of their range, or abs:0.001. Without it all is exact."),
