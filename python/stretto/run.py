@@ -22,9 +22,13 @@ def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=F
     if arena:
         preload.append(programs.library("libstretto_arena.so", flavour))
     preload += [os.environ["LD_PRELOAD"]] if os.environ.get("LD_PRELOAD") else []
+    # What is set here already holds on all hosts, or ranks would differ.
+    inherited = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
+    if "STRETTO" in os.environ:
+        inherited["STRETTO"] = os.environ["STRETTO"]
     wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_RULES": rules and os.path.abspath(rules),
               "STRETTO_REPORT": report, "STRETTO_PROFILE": profile}
-    return {name: value for name, value in wanted.items() if value is not None}
+    return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}
 
 
 def command(mpirun, ranks, hosts, arguments, environment):

@@ -97,8 +97,10 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   Communicator* c = find_communicator(comm);
   if (!c) return {};
   Bound bound;
-  c->bound.reset();
-  if (std::string_view(text) == "none") return {};
+  if (std::string_view(text) == "none") {
+    c->bound.reset();
+    return {};
+  }
   if (parse_bound(text, &bound) != Status::ok) return std::string(bound_key) + ": " + message();
   c->bound = bound;
   return {};

@@ -35,6 +35,12 @@ int run(Native native) {
   return native();
 }
 
+// The program's own functions that are called on the way (of attributes) may call collectives: those are the MPI's.
+bool made(MPI_Comm comm, Communicator* c) {
+  const Inside guard;
+  return make(comm, c);
+}
+
 struct Decision {
   const char* why = nullptr;  // it is left to the MPI; null: it is served
   Shape shape;
@@ -86,10 +92,11 @@ Decision decide(const Call& call, const Settings& settings) {
     d.why = "a rule";
     return d;
   }
-  const bool at_once = d.kind == Action::Kind::bounded || d.schedule;
+  // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
+  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || settings.rules.looks_at_names();
   if (!c.comm && c.refused.empty() && !at_once && c.calls++ < calls_before_making)
     d.why = "the first calls of a communicator";
-  else if (!make(call.comm, &c))
+  else if (!made(call.comm, &c))
     d.why = c.refused.c_str();
   else if (c.devices)
     d.why = unless_in_host_memory(call, d.shape);
@@ -111,11 +118,12 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
   return o;
 }
 
-// All ranks got this status, and nothing has moved.
-bool falls_through(stretto_status s, const stretto_options& o) noexcept {
+// All ranks got this status, and nothing has moved. Buffers are each rank's own, so what is wrong with them need not be so on others
+// unless the ranks agreed; the arrays of allgatherv are alike.
+bool falls_through(const Call& call, stretto_status s, const stretto_options& o) noexcept {
   const bool agreed = o.check || o.bound_kind == STRETTO_BOUND_RELATIVE;
-  return s == STRETTO_INVALID_ARGUMENT || s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED ||
-         (s == STRETTO_INCOMPATIBLE && agreed);
+  return s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED || (s == STRETTO_INCOMPATIBLE && agreed) ||
+         (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Operation::allgatherv));
 }
 
 // As MPI has its errors: by the communicator's handler, which may return.
@@ -175,7 +183,7 @@ int dispatch(Runtime& r, const Call& call, Native native) {
     account.served(d, report);
     return MPI_SUCCESS;
   }
-  if (!falls_through(s, options)) return raise(call, s);
+  if (!falls_through(call, s, options)) return raise(call, s);
   const std::string why = account.wanted() ? stretto_message() : "";
   const int code = run(native);
   account.passed_on(d, why);

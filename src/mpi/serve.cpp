@@ -17,6 +17,11 @@ const void* contribution(const Call& call) noexcept {
   return call.sendbuf == MPI_IN_PLACE || call.sendbuf == call.recvbuf ? STRETTO_IN_PLACE : call.sendbuf;
 }
 
+// The same for one rank's block among those of all ranks, on the side that holds them all.
+bool is_own_block(const void* block, const void* all, std::int64_t count, MPI_Datatype type, int rank) noexcept {
+  return block != MPI_BOTTOM && block == static_cast<const std::byte*>(all) + rank * count * extent_of(type);
+}
+
 stretto_status reduction(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
   const stretto_type type = shape.element->type;
   const int parts = shape.element->parts;
@@ -48,7 +53,9 @@ stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape
 
 // Allgather and alltoall: blocks for all ranks.
 stretto_status to_all(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
-  const bool in_place = call.sendbuf == MPI_IN_PLACE, alltoall = call.operation == Operation::alltoall;
+  const bool alltoall = call.operation == Operation::alltoall;
+  const bool in_place = call.sendbuf == MPI_IN_PLACE ||
+                        is_own_block(call.sendbuf, call.recvbuf, call.recvcount, call.recvtype, alltoall ? 0 : c.rank);
   Buffer send, recv;
   const std::int64_t sent = alltoall ? call.sendcount * c.size : call.sendcount;
   Status s = in_place ? Status::ok : send.give(call.sendbuf, sent, call.sendtype, call.comm);
@@ -62,7 +69,9 @@ stretto_status to_all(const Call& call, const Communicator& c, const Shape& shap
 }
 
 stretto_status gather(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
-  const bool root = c.rank == call.root, in_place = root && call.sendbuf == MPI_IN_PLACE;
+  const bool root = c.rank == call.root;
+  const bool in_place = root && (call.sendbuf == MPI_IN_PLACE ||
+                                 is_own_block(call.sendbuf, call.recvbuf, call.recvcount, call.recvtype, c.rank));
   Buffer send, recv;
   Status s = in_place ? Status::ok : send.give(call.sendbuf, call.sendcount, call.sendtype, call.comm);
   if (s == Status::ok && root) s = recv.take(call.recvbuf, call.recvcount * c.size, call.recvtype, call.comm, in_place);
@@ -73,7 +82,9 @@ stretto_status gather(const Call& call, const Communicator& c, const Shape& shap
 }
 
 stretto_status scatter(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
-  const bool root = c.rank == call.root, in_place = root && call.recvbuf == MPI_IN_PLACE;
+  const bool root = c.rank == call.root;
+  const bool in_place = root && (call.recvbuf == MPI_IN_PLACE ||
+                                 is_own_block(call.recvbuf, call.sendbuf, call.sendcount, call.sendtype, c.rank));
   Buffer send, recv;
   Status s = root ? send.give(call.sendbuf, call.sendcount * c.size, call.sendtype, call.comm) : Status::ok;
   if (s == Status::ok && !in_place) s = recv.take(call.recvbuf, call.recvcount, call.recvtype, call.comm, false);
@@ -86,7 +97,9 @@ stretto_status scatter(const Call& call, const Communicator& c, const Shape& sha
 // Blocks of different lengths, where the program wants them. Those of a type that is not dense come end to end and are put there after.
 stretto_status allgatherv(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
   const std::int64_t size = bytes_of(call.recvtype), extent = extent_of(call.recvtype);
-  const bool in_place = call.sendbuf == MPI_IN_PLACE, dense = is_dense(call.recvtype);
+  const bool dense = is_dense(call.recvtype);
+  const bool in_place =
+      call.sendbuf == MPI_IN_PLACE || is_own_block(call.sendbuf, call.recvbuf, call.displs[c.rank], call.recvtype, 1);
   std::int64_t lowest = 0;
   for (int r = 0; r < c.size; ++r) lowest = std::min(lowest, call.displs[r] * extent);
   auto* base = static_cast<std::byte*>(call.recvbuf) + (dense ? lowest : 0);

@@ -1,5 +1,7 @@
 #include "mpi/shape.hpp"
 
+#include <limits>
+
 namespace stretto::mpi {
 namespace {
 
@@ -80,6 +82,8 @@ const char* shape_of(const Call& call, const Communicator& c, Shape* shape) noex
   if (reason) return reason;
   if (c.size == 1) return "one rank";
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
+  // One element may be as long as its block, and the MPI packs to an int.
+  if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
   return shape->bytes == 0 && call.operation != Operation::barrier ? "nothing to move" : nullptr;
 }
 

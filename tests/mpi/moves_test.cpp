@@ -184,3 +184,28 @@ TEST(Moves, ATypeOfAnotherSizeWithTheSameSignatureIsReceived) {
 TEST(Moves, BarrierReturns) {
   for (const Comm& c : communicators()) EXPECT_EQ(MPI_Barrier(c.comm), MPI_SUCCESS);
 }
+
+// MPI forbids it, programs do it, and an MPI may let it pass: the block of a rank where all blocks are. Only some ranks then look odd.
+TEST(Moves, OneBufferOnBothSidesIsInPlace) {
+  for (const Comm& c : communicators()) {
+    if (c.size == 1) continue;  // left to the MPI
+    for (int k = 0; k < 4; ++k) MPI_Barrier(c.comm);
+    const int n = 1000, p = c.size;
+    for (int turn = 0; turn < 5; ++turn) {
+      std::vector<int> all(size(n * p), -1), own(size(n), -1);
+      const auto filled = [&](int rank) { std::fill_n(all.begin() + rank * n, n, 100 * turn + rank); };
+      filled(c.rank);
+      MPI_Allgather(all.data() + c.rank * n, n, MPI_INT, all.data(), n, MPI_INT, c.comm);
+      for (int r = 0; r < p; ++r) ASSERT_EQ(all[size(r * n + n - 1)], 100 * turn + r) << c.name;
+      if (c.rank == 0) {
+        MPI_Scatter(all.data(), n, MPI_INT, all.data(), n, MPI_INT, 0, c.comm);
+      } else {
+        MPI_Scatter(nullptr, n, MPI_INT, own.data(), n, MPI_INT, 0, c.comm);
+        EXPECT_EQ(own[0], 100 * turn + c.rank) << c.name;
+      }
+      const void* mine = c.rank == 0 ? all.data() : own.data();
+      MPI_Gather(mine, n, MPI_INT, all.data(), n, MPI_INT, 0, c.comm);
+      EXPECT_EQ(all[size((p - 1) * n)], 100 * turn + p - 1) << c.name;
+    }
+  }
+}

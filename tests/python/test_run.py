@@ -15,7 +15,8 @@ def libraries(stretto):
     for name in ("libstretto_mpi.so", "libstretto_arena.so"):
         (directory / name).write_text("", encoding="utf-8")
     stretto.set("STRETTO_LIBEXEC", directory)
-    stretto.monkeypatch.delenv("LD_PRELOAD", raising=False)
+    for name in [name for name in os.environ if name == "LD_PRELOAD" or (name.startswith("STRETTO") and name != "STRETTO_LIBEXEC")]:
+        stretto.monkeypatch.delenv(name)
     return directory
 
 
@@ -40,6 +41,15 @@ def test_each_option_has_its_setting(stretto, libraries):
                     "STRETTO_RULES=~/rules", "STRETTO_PROFILE=a100-hdr"):
         assert f"-x {setting}" in line, line
     assert "STRETTO_REPORT=out.json" in printed(stretto, OPENMPI, "--report-to", "out.json", "./app")
+
+
+def test_settings_of_the_shell_hold_on_all_hosts(stretto, libraries):
+    stretto.set("STRETTO_BOUND", "abs:1")
+    stretto.set("STRETTO", "0")
+    line = printed(stretto, OPENMPI, "--hosts", "a,b", "./app")
+    assert "-x STRETTO_BOUND=abs:1" in line
+    assert "-x STRETTO=0" in line
+    assert "STRETTO_BOUND=rel:1e-3" in printed(stretto, OPENMPI, "--bound", "rel:1e-3", "./app")
 
 
 def test_a_former_preload_is_kept(stretto, libraries):
