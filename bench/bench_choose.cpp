@@ -1,6 +1,7 @@
 // bench_choose: what stretto chooses against the MPI's own collective and against every combination worth a look, over sizes. Started
 // under mpirun, on one host or several (run_choose.py). Calls have check = 0. The profile is the one that --profile names, which is
-// measured first where the file is not there. Contestants of a cell take turns; times are medians of the slowest rank's.
+// measured first where the file is not there. Contestants of a cell take turns; times are medians of the slowest rank's. A cell in which
+// more rounds may change what is said of the choice (choose_verdict.hpp) is measured longer.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "apps/mpi_main.hpp"
 #include "bench/choose_calls.hpp"
 #include "bench/choose_profile.hpp"
+#include "bench/choose_verdict.hpp"
 #include "bench/flag.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
@@ -36,6 +38,7 @@ struct Options {
 
 constexpr int trial_calls = 32;   // more than a trial takes
 constexpr double hopeless = 2.5;  // contestants that take this many times the least are left out of the rounds
+constexpr int longer = 4;         // a cell that stays open takes this many times its seconds
 
 class Bench {
  public:
@@ -77,6 +80,14 @@ class Bench {
 
     bool mpi() const { return name == "MPI"; }
     bool chosen() const { return name.starts_with("chosen"); }
+    // The contestant that the library took, by its name there.
+    std::string picked() const {
+      const std::string algorithm = report.algorithm;
+      if (algorithm == "native") return "MPI";
+      if (algorithm == "node") return algorithm;
+      const std::string ran = report.payload;  // what forwards streams is forced as fused
+      return fmt::format("{} {}", algorithm, ran == "compress_once" ? "fused" : ran);
+    }
   };
 
   std::vector<Contestant> contestants(const Kind& kind) const {
@@ -158,16 +169,31 @@ class Bench {
       kept.push_back(std::move(all[i]));
       round_ms += first[i] * kept.back().calls;
     }
-    const int rounds = std::clamp(static_cast<int>(o_.seconds_a_cell * 1e3 / round_ms), 3, 41);
+    const double budget = o_.seconds_a_cell * 1e3 / round_ms;
+    const int rounds = std::clamp(static_cast<int>(budget), 4, 41);
     // In another order each round, the same on all ranks: what ran before leaves caches and a network's buffers as it likes.
     std::mt19937 order(1);
     std::vector<Contestant*> turns;
     for (Contestant& c : kept) turns.push_back(&c);
-    for (int r = 0; r < rounds; ++r) {
+    for (int r = 0; r < rounds || (r < longer * budget && open(kept)); ++r) {
       std::shuffle(turns.begin(), turns.end(), order);
       for (Contestant* c : turns) c->ms.push_back(sample(kind, bytes, *c, c->calls));
     }
     tell(kind, bytes, kept, before, regime());
+  }
+
+  // An exact call competes with exact ones, one with a bound with all.
+  static bench::Verdict verdict(const std::vector<Contestant>& all, const Contestant& c) {
+    std::vector<bench::Rounds> others;
+    for (const Contestant& other : all) {
+      if (!other.chosen() && (c.bounded || !other.bounded)) others.push_back({other.name, other.ms});
+    }
+    return bench::judge(c.ms, all.front().ms, others, c.picked());
+  }
+
+  // Whether more rounds may change a verdict. Samples are the slowest rank's, so all ranks know them and agree.
+  static bool open(const std::vector<Contestant>& all) {
+    return std::any_of(all.begin(), all.end(), [&](const Contestant& c) { return c.chosen() && verdict(all, c).open; });
   }
 
   double regime() {
@@ -183,15 +209,7 @@ class Bench {
     const double own = bench::median(all.front().ms);
     for (const Contestant& c : all) {
       if (!c.chosen()) continue;
-      // An exact call competes with exact ones, one with a bound with all.
-      double best = 1e300;
-      std::string best_name;
-      for (const Contestant& other : all) {
-        const double ms = bench::median(other.ms);
-        if ((other.bounded && !c.bounded) || other.chosen() || ms >= best) continue;
-        best = ms;
-        best_name = other.name;
-      }
+      const bench::Verdict v = verdict(all, c);
       const double ms = bench::median(c.ms);
       const std::string subject =
           fmt::format("{} {} B p={} {}{}", kind.name, bytes, calls_.ranks(), o_.place, c.bounded ? " bound" : "");
@@ -215,15 +233,18 @@ class Bench {
       r.fields["payload"] = c.report.payload;
       r.fields["predicted_ms"] = c.report.predicted_seconds * 1e3;
       r.fields["expected_ratio"] = c.report.expected_ratio;
+      r.fields["over_mpi"] = {v.over.low, v.over.middle, v.over.high};
+      r.fields["rounds"] = c.ms.size();
       r.fields["flag_us"] = {before, after};
       r.fields["times_ms"] = times;
       rows_->write(r);
       bench::Row regret{
-          .bench = "choose", .subject = subject, .metric = "regret", .value = ms / best - 1, .unit = "fraction"};
+          .bench = "choose", .subject = subject, .metric = "regret", .value = v.regret, .unit = "fraction"};
       regret.better = bench::Better::smaller;
       mark(regret);
-      regret.fields["best"] = best_name;
-      regret.fields["best_ms"] = best;
+      regret.fields["best"] = v.best;
+      regret.fields["best_ms"] = v.best_ms;
+      regret.fields["open"] = v.open;
       rows_->write(regret);
     }
   }

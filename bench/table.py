@@ -41,7 +41,8 @@ def read(path):
 
 def table(rows):
     header = ["case", "metric", "value", "unit", "peer", "peer's", "ratio"]
-    extra = sorted({key for row in rows for key in row if key not in NAMED})
+    # Lists and objects are for programs; a table shows what fits a cell.
+    extra = sorted({key for row in rows for key, value in row.items() if key not in NAMED and not isinstance(value, (list, dict))})
     body = []
     last = None
     for row in rows:
