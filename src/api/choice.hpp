@@ -53,6 +53,8 @@ struct SharedChooser {
       : chooser(std::move(profile), std::move(topology)) {}
   std::mutex mutex;
   model::Chooser chooser;
+  // Longest message to another host that is not announced first (carrier/mpi_unasked.hpp); 0: length makes no such difference.
+  std::size_t unasked = 0;
 };
 
 // A blocking call that is one of a trial, for Choices::took. 0: it is none.
@@ -68,6 +70,7 @@ class Choices {
 
   const schedule::Groups& groups() const noexcept { return groups_; }
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
+  std::size_t unasked() const noexcept { return shared_->unasked; }
 
   // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams,
   // which shrink the vector by about `ratio`; `native`: which native collectives serve the call. The result is valid until

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "carrier/mpi_unasked.hpp"
 #include "model/profile.hpp"
 #include "topology/topology.hpp"
 
@@ -79,14 +80,16 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// The text on all ranks, empty where rank 0 has a failure to tell: then that is the text.
-Status share(MPI_Comm comm, int rank, Status found, std::string* text) {
-  long long length[2] = {static_cast<long long>(text->size()), static_cast<int>(found)};
-  if (MPI_Bcast(length, 2, MPI_LONG_LONG, 0, comm) != MPI_SUCCESS)
+// The text and the number on all ranks; where rank 0 has a failure to tell, that is the text.
+Status share(MPI_Comm comm, int rank, Status found, std::string* text, std::size_t* number) {
+  long long length[3] = {static_cast<long long>(text->size()), static_cast<int>(found),
+                         static_cast<long long>(*number)};
+  if (MPI_Bcast(length, 3, MPI_LONG_LONG, 0, comm) != MPI_SUCCESS)
     return fail(Status::mpi_error, "MPI_Bcast failed while a communicator was created");
   if (rank != 0) text->resize(static_cast<std::size_t>(length[0]));
   if (MPI_Bcast(text->data(), static_cast<int>(length[0]), MPI_CHAR, 0, comm) != MPI_SUCCESS)
     return fail(Status::mpi_error, "MPI_Bcast failed while a communicator was created");
+  *number = static_cast<std::size_t>(length[2]);
   const auto s = static_cast<Status>(length[1]);
   return s == Status::ok ? s : fail(s, "{}", *text);
 }
@@ -113,12 +116,16 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
       s = model::find(host_name(), mpi_name(), &profile);
       text = s == Status::ok ? model::to_json(profile) : message();
     }
-    s = share(comm, rank, s, &text);
+    std::size_t unasked = carrier::mpi_unasked();
+    s = share(comm, rank, s, &text, &unasked);
     // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
     if (s == Status::ok) s = model::parse(text, &profile);
     topology::Topology topology;
     if (s == Status::ok) s = topology_of(all, &topology);
-    if (s == Status::ok) *chooser = std::make_shared<SharedChooser>(std::move(profile), std::move(topology));
+    if (s != Status::ok) return s;
+    const bool between = topology.hosts() > 1;
+    *chooser = std::make_shared<SharedChooser>(std::move(profile), std::move(topology));
+    if (between) (*chooser)->unasked = unasked;
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));

@@ -52,6 +52,9 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
 // Of blocks that are far from equal, from where on one is worth a ring in segments; and how long these are.
 constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
 
+// The engine keeps a few hundred bytes for each segment, and has tags for a million messages.
+constexpr std::size_t most_segments = std::size_t{1} << 16;
+
 // The model takes blocks to be of one length. What it chose among ours gives way to what does well with these counts.
 void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if (choice->native || !c.settings.schedule.empty()) return;
@@ -68,6 +71,13 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
 }
 
 }  // namespace
+
+std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
+                        std::size_t unasked) noexcept {
+  const bool fits = choice.segment > 0 && choice.segment <= unasked;
+  if (kind != payload::Kind::raw || unasked == 0 || fits || call.settings.options.segment > 0) return choice.segment;
+  return bytes / unasked < most_segments ? unasked : choice.segment;
+}
 
 double error_factor(const Call& call, const Terms& t) noexcept {
   if (t.kind == payload::Kind::raw || !is_floating(call.type)) return 0;
@@ -221,7 +231,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     e.payload.eps = plan->eps;
     if (o.bound_kind == STRETTO_BOUND_RELATIVE && plan->eps > 0)
       e.payload.magnitude = std::max(std::fabs(agreed.lo), std::fabs(agreed.hi));
-    e.options.segment_bytes = choice.segment;
+    e.options.segment_bytes = segment_for(call, choice, terms.kind, bytes, comm.choices.unasked());
     e.options.timeout = timeout_of(o);
     schedule::Request request;
     request.collective = schedule_collective(call.collective);

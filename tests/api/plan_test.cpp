@@ -250,6 +250,24 @@ TEST(Plan, AForcedScheduleMustExistAndKeepOrder) {
   EXPECT_EQ(check_schedule(c, {}, nullptr), Status::ok);
 }
 
+TEST(Plan, RawValuesBetweenHostsTravelInMessagesThatAreNotAnnounced) {
+  using payload::Kind;
+  const std::size_t unasked = 63 * kib, bytes = 1024 * kib;
+  Call c = allreduce(bytes / 4);
+  Choice choice;
+  for (const std::size_t chosen : {std::size_t{0}, 64 * kib, 1024 * kib}) {
+    choice.segment = chosen;
+    EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, unasked), unasked) << chosen;
+    EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 0), chosen) << "no difference to this MPI";
+    EXPECT_EQ(segment_for(c, choice, Kind::fused, bytes, unasked), chosen) << "streams are shorter than values";
+    EXPECT_EQ(segment_for(c, choice, Kind::raw, unasked << 17, unasked), chosen) << "too many segments";
+  }
+  choice.segment = 16 * kib;
+  EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, unasked), choice.segment) << "short enough";
+  c.settings.options.segment = choice.segment = 256 * kib;
+  EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, unasked), choice.segment) << "asked for";
+}
+
 TEST(Plan, GuaranteedScopeNeverPromisesMoreThanTheBound) {
   for (double bound : {1e-3, 0.1, 1.0 / 3, 1e300, 5e-324})
     for (std::uint64_t K : {1u, 2u, 3u, 7u, 1000u})
