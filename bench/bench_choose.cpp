@@ -36,9 +36,9 @@ struct Options {
   double bound = 1e-4;
 };
 
-constexpr int trial_calls = 32;   // more than a trial takes
-constexpr double hopeless = 2.5;  // contestants that take this many times the least are left out of the rounds
-constexpr int longer = 4;         // a cell that stays open takes this many times its seconds
+constexpr int trial_calls = 4000;  // more than a trial takes
+constexpr double hopeless = 2.5;   // contestants that take this many times the least are left out of the rounds
+constexpr int longer = 4;          // a cell that stays open takes this many times its seconds
 
 class Bench {
  public:
@@ -137,16 +137,10 @@ class Bench {
         calls, bytes);
   }
 
-  // What is chosen is known after the trials (stretto.h), which are not what lasts: turns of a trial differ from one to the next,
-  // and the first calls of a shape are none.
+  // What is chosen is known after the trials (stretto.h), which begin at the second call of a shape and are not what lasts.
   void settle(const Kind& kind, std::uint64_t bytes, Contestant& c) {
-    std::string last;
-    for (int k = 0, alike = 0; k < trial_calls && alike < 4; ++k) {
+    for (int k = 0; k < 3 || (k < trial_calls && c.report.trial != 0); ++k)
       if (once(kind, bytes, c, &c.report) != STRETTO_OK) throw std::runtime_error(stretto_message());
-      const std::string now = fmt::format("{} {}", c.report.algorithm, c.report.payload);
-      alike = now == last ? alike + 1 : 0;
-      last = now;
-    }
   }
 
   void cell(const Kind& kind, std::uint64_t bytes) {

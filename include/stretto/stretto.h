@@ -168,10 +168,11 @@ typedef struct stretto_report {
   double expected_ratio;    /* what the choice was made with: that of a sample of the data, or an assumption; 1: raw */
   uint64_t raw_below;       /* messages of fewer bytes of values than this travelled raw beside streams; 0: none did.
                                        A sum then is compressed once more than it has inputs: promised_error says so */
+  int trial; /* 1: this call was one of a trial (below), and others like it may run differently; 0: not */
 } stretto_report;
 
 #define STRETTO_REPORT_INIT \
-  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0 }
+  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0 }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
@@ -226,16 +227,20 @@ typedef struct stretto_options {
  * and started forms that met end the use of the memory, and nothing else. STRETTO_NODE=0
  * in the environment of any rank, when a communicator is created, leaves it without. */
 
-/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 40 us or more of that
+/* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 10 us or more of that
  * one, the blocking calls of a shape (collective, type, operation, root, and about the same bytes and ratio) take turns
- * from the second on, 24 at most: the native collective that is predicted to take least (the MPI's own or the node's),
- * and up to three that the model likes best. Each turn begins with an agreement, whatever `check`, so that the ranks
- * start together. The first round does not count; from the third on the ranks compare the slowest rank's times in one
- * small exchange a round, and who is clearly slower drops out. After six rounds, or a second of turns, the one with the
- * least median stays; that native collective unless another is 5 % faster. All of them keep the bound. Not for
- * barriers; not for exact reductions of floating point, whose rounding would depend on the winner, nor for integer sums
- * with a bound; not where schedule, payload or segment are given; not for started forms. With trials = 0 equal calls
- * run alike, and results have the same bits in every run. */
+ * from the second on: the native collective that is predicted to take least (the MPI's own or the node's), and those
+ * that the model likes best, seven at most where a call is expected to take less than a millisecond and three where it
+ * takes longer. A turn is one call, or up to eight short ones in a row, and begins with an agreement, whatever `check`,
+ * so that the ranks start together. The first round does not count; from the third on the ranks compare the slowest
+ * rank's times in one small exchange a round, and who is clearly slower drops out. After nine rounds, or a second of
+ * turns, the one with the least median stays; but that native collective unless another is faster by 5 % (10 % after few
+ * rounds) and was so in three rounds of four. After 16 times as many calls of the shape the native collective, the one
+ * that stayed and the last to drop out are tried again, and ever more seldom while the same one stays. All keep the bound. Not for barriers; not for exact reductions of
+ * floating point, whose rounding would depend on the winner (but for sums and products of F32 and F64 on two ranks,
+ * which are rounded once), nor for integer sums with a bound; not where schedule, payload or segment are given; not for
+ * started forms. report.trial says that a call was one of a trial. With trials = 0 equal calls run alike, and results
+ * have the same bits in every run. */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the

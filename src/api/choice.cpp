@@ -17,10 +17,15 @@ namespace {
 // gain this many seconds.
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
-// Trials: where the native collective is predicted to take at least `least_to_try` seconds, choices that are predicted to take less
-// than `worst_to_try` times as long, at most `most_to_try` with it.
-constexpr double least_to_try = 40e-6, worst_to_try = 1.5;
-constexpr std::size_t most_to_try = 4;
+// Trials: where the native collective is predicted to take at least `least_to_try` seconds. Those that are predicted to take less than
+// `worst_to_try` times as long, few with it; where calls are short and turns cheap, and predictions are rough, more and others.
+constexpr double least_to_try = 10e-6;
+struct Trying {
+  double worst;      // predicted, of the native collective's time
+  std::size_t most;  // with the native one
+};
+constexpr double brief = 1e-3;  // predicted seconds
+Trying trying(double own_seconds) noexcept { return own_seconds < brief ? Trying{3, 8} : Trying{1.5, 4}; }
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
 constexpr std::size_t most_answers = 1024, most_once = 4096;
 
@@ -33,12 +38,19 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.segment == b.segment && a.schedule == b.schedule;
 }
 
-// A barrier cannot be tried: the agreement that begins a turn is one. Results do not depend on the way beyond what the bound allows, and nothing is forced. Exact reductions of floating point do (rounding,
-// NaN), and integer sums with a bound: only streams tell that one does not fit its type.
-bool may_be_tried(const Call& c, bool compress) noexcept {
+// Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
+bool rounds_once(const Call& c, int ranks) noexcept {
+  const bool wide = c.type == STRETTO_F32 || c.type == STRETTO_F64;
+  return ranks <= 2 && wide && (c.op == STRETTO_SUM || c.op == STRETTO_PROD);
+}
+
+// A barrier cannot be tried: the agreement that begins a turn is one. Results do not depend on the way beyond what the bound allows, and
+// nothing is forced. Exact reductions of floating point do where they round more than once, and integer sums with a bound: only streams
+// tell that one does not fit its type.
+bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
   const stretto_options& o = c.settings.options;
   const bool floating = is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
-  const bool depends = reduces(c.collective) && (compress ? !floating && sums : floating);
+  const bool depends = reduces(c.collective) && (compress ? !floating && sums : floating && !rounds_once(c, ranks));
   return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && !depends &&
          c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
 }
@@ -132,7 +144,7 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   q.node = native.node;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
-  a.tries = o.trials && may_be_tried(call, compress);
+  a.tries = o.trials && may_be_tried(call, compress, shared_->chooser.topology().ranks());
 
   std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
@@ -179,9 +191,10 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
   const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
   if (own == all.end()) return found;
   found.push_back(choice_of(*own));
+  const Trying limits = trying(own->seconds);
   for (const model::Candidate& c : all) {  // the cheapest first
     const bool other = !c.native || c.provider != own->provider;
-    const bool close = other && c.seconds < worst_to_try * own->seconds && found.size() < most_to_try;
+    const bool close = other && c.seconds < limits.worst * own->seconds && found.size() < limits.most;
     const auto alike = [&](const Choice& tried) {
       return !c.native && tried.schedule == c.schedule && tried.kind == c.payload && tried.raw_inside == c.raw_inside;
     };
@@ -197,7 +210,7 @@ const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress
 }
 
 const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native,
-                            bool begins, Trial* trial, Trial* first) {
+                            bool begins, Trial* trial, Unasked* unasked) {
   *trial = 0;
   if (const auto forced = forced_native(call)) return forced_by(*forced);
   Asked asked = put(call, bytes, compress, ratio, native);
@@ -208,19 +221,30 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, 
     if (!a.open || contests_.size() == most_contests) return a.choice;
     if (!ran_once_.contains(key)) {
       if (begins) ran_first(key);
-      if (first) *first = key;
+      if (unasked) unasked->first = key;
       return a.choice;
     }
     const std::vector<Choice>& all = contestants(a);
     if (all.empty()) return a.choice;
     *trial = key;
     if (!begins) return all.front();
-    contest = contests_.emplace(key, Tried{all, Contest(all.size())}).first;
+    contest = contests_.emplace(key, Tried{all, Course(all.size(), all.front().seconds)}).first;
     ran_once_.erase(key);
   }
-  const Tried& t = contest->second;
-  if (!t.contest.settled()) *trial = key;
-  return t.contestants[t.contest.turn()];
+  Tried& t = contest->second;
+  const Choice& now = t.contestants[t.course.contest().turn()];
+  if (!t.course.contest().settled()) {
+    *trial = key;
+  } else {
+    if (unasked) unasked->course = &t.course;
+    if (begins) t.course.ran();
+  }
+  return now;
+}
+
+void Choices::ran(const Unasked& unasked) noexcept {
+  if (unasked.first != 0) ran_first(unasked.first);
+  if (unasked.course) unasked.course->ran();
 }
 
 void Choices::ran_first(Trial first) noexcept {
@@ -240,8 +264,8 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   const auto found = call.nonblocking ? contests_.end() : contests_.find(key);
   if (found != contests_.end()) {
     const Tried& t = found->second;
-    return std::any_of(t.contest.open().begin(), t.contest.open().end(),
-                       [&](std::size_t i) { return streams(t.contestants[i]); });
+    const std::vector<std::size_t>& open = t.course.contest().open();
+    return std::any_of(open.begin(), open.end(), [&](std::size_t i) { return streams(t.contestants[i]); });
   }
   Answer& a = answer(std::move(asked));
   const bool tried = a.open && !call.nonblocking && contests_.size() < most_contests && ran_once_.contains(key);
@@ -249,16 +273,21 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   return std::any_of(a.contestants->begin(), a.contestants->end(), streams);
 }
 
-bool Choices::took(Trial trial, double seconds) noexcept {
+bool Choices::meets(Trial trial) const noexcept {
   const auto found = contests_.find(trial);
-  return found != contests_.end() && found->second.contest.took(seconds);
+  return trial != 0 && (found == contests_.end() || found->second.course.contest().begins());
 }
 
-std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).contest.times(); }
+bool Choices::took(Trial trial, double seconds) noexcept {
+  const auto found = contests_.find(trial);
+  return found != contests_.end() && found->second.course.took(seconds);
+}
+
+std::vector<double> Choices::times(Trial trial) const { return contests_.at(trial).course.contest().times(); }
 
 void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
   const auto found = contests_.find(trial);
-  if (found != contests_.end()) found->second.contest.compare(slowest);
+  if (found != contests_.end()) found->second.course.compare(slowest);
 }
 
 std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {

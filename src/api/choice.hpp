@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/collective.hpp"
-#include "api/contest.hpp"
+#include "api/course.hpp"
 #include "api/native.hpp"
 #include "base/status.hpp"
 #include "model/choose.hpp"
@@ -57,12 +57,9 @@ struct SharedChooser {
   std::size_t unasked = 0;
 };
 
-// A blocking call that is one of a trial, for Choices::took. 0: it is none.
-using Trial = std::uint64_t;
-
 // The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's grid; answers are at
 // hand without the model. Where the native collective serves and the prediction is not clear, blocking calls of one shape, but for the first, take turns
-// with several choices until the ranks agree on the fastest (contest.hpp; stretto.h, Trials): what to try takes the model's whole table, and many a
+// with several choices until the ranks agree on the fastest (course.hpp; stretto.h, Trials): what to try takes the model's whole table, and many a
 // shape comes once. What a trial has come to changes only where all ranks are at the same call: when a blocking one runs and ends.
 class Choices {
  public:
@@ -78,14 +75,17 @@ class Choices {
   const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
 
   // The same for a blocking call: what a trial has found; or whose turn it is in one, then *trial is not 0; or what is predicted.
-  // `begins`: the call is about to run with it. Where it only looks, *first is not 0 for a shape that may come to a trial but has not run
-  // yet: whoever runs the call without asking again says so to ran_first().
+  // `begins`: the call is about to run with it. Where it only looks, *unasked says what whoever runs the call without asking again
+  // passes to ran().
   const Choice& turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native, bool begins,
-                     Trial* trial, Trial* first = nullptr);
-  void ran_first(Trial first) noexcept;
+                     Trial* trial, Unasked* unasked = nullptr);
+  void ran(const Unasked& unasked) noexcept;
 
   // Whether the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, double ratio, Served native);
+
+  // Whether the call of a trial is the first of a turn, which the ranks begin together.
+  bool meets(Trial trial) const noexcept;
 
   // A call of a trial took `seconds` on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and settle()
   // with it, which may end the trial.
@@ -110,17 +110,18 @@ class Choices {
   };
   struct Tried {
     std::vector<Choice> contestants;
-    Contest contest;
+    Course course;
   };
   Asked put(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) const;
   Answer& answer(Asked&& asked);
+  void ran_first(Trial first) noexcept;
   const std::vector<Choice>& contestants(Answer& a) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
   std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; then all are forgotten
   std::unordered_set<Trial> ran_once_;                 // the same with most_once; alike on all ranks
-  std::unordered_map<Trial, Tried> contests_;          // never more than most_contests; none is dropped
+  std::unordered_map<Trial, Tried> contests_;          // never more than most_contests; none is dropped or moved
 };
 
 // Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.

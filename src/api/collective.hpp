@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/course.hpp"
 #include "base/status.hpp"
 #include "schedule/schedule.hpp"
 #include "stretto/stretto.h"
@@ -81,7 +82,7 @@ struct Prospect {
   bool only_alike = false;     // and that is whether all ranks call alike
   Native* straight = nullptr;  // no more than that, and this native collective serves best
   double ratio = 1;            // what to choose with when no rank takes a sample
-  std::uint64_t first = 0;     // not 0: for Choices::ran_first(), where the call goes straight
+  Unasked unasked;             // for Choices::ran(), where the call goes straight
 };
 
 struct Call {

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
 
 namespace stretto::api {
 namespace {
 
-constexpr std::size_t warm_rounds = 1, first_look = 3;
-constexpr double clearly = 1.1;  // slower than that many times the leader's median
-constexpr double close = 1.05;   // a lead over number 0 that may be chance
-constexpr double much = 1.0;     // seconds of all counted turns together
+constexpr std::size_t first_look = 3;     // rounds, with the first
+constexpr std::size_t enough_rounds = 3;  // that count, from which on medians tell something
+constexpr double clearly = 1.1;           // even at best slower than that many times the leader's median
+constexpr double far = 1.4;               // usually slower than that many times the leader's median
+constexpr double close = 1.05,
+                 close_of_few = 1.1;        // a lead over number 0 that may be chance; where few rounds were made
+constexpr double much = 1.0;                // seconds of all counted turns together
+constexpr std::size_t looked_at_again = 3;  // contestants
+constexpr double brief = 5e-3;              // seconds of a call that is worth warming up twice
+constexpr double turn_seconds = 0.4e-3;     // that a turn of several calls takes
 
 // Of few values; the upper one of the middle two, so that one lucky turn of two says nothing.
 double median(const std::vector<double>& of) noexcept {
@@ -22,53 +29,139 @@ double median(const std::vector<double>& of) noexcept {
   return *middle;
 }
 
+double least(const std::vector<double>& of) noexcept { return *std::min_element(of.begin(), of.end()); }
+
 }  // namespace
 
-Contest::Contest(std::size_t contestants) : open_(contestants), seconds_(contestants) {
+Contest::Contest(std::size_t contestants, double expected)
+    : open_(contestants),
+      seconds_(contestants),
+      order_(contestants),
+      calls_(expected < brief ? 2 : 1),
+      warming_calls_(calls_) {
   std::iota(open_.begin(), open_.end(), std::size_t{0});
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  lost_.reserve(contestants);
   for (auto& s : seconds_) s.reserve(most_rounds);
+}
+
+// The same on all ranks.
+void Contest::shuffle() noexcept {
+  order_.resize(open_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::uint64_t state = rounds_;
+  for (std::size_t i = order_.size(); i > 1; --i) {
+    state = (state + 1) * 0x9E3779B97F4A7C15u;
+    std::swap(order_[i - 1], order_[(state >> 33) % i]);
+  }
 }
 
 bool Contest::took(double seconds) noexcept {
   if (settled()) return false;
-  if (rounds_ >= warm_rounds) seconds_[at_].push_back(seconds);  // within what was reserved
+  const bool warming = rounds_ == 0;
+  sum_ = warming ? seconds : sum_ + seconds;  // the last call of a turn that warms up
+  if (++call_ < calls_) return false;
+  seconds_[order_[at_]].push_back(warming ? sum_ : sum_ / static_cast<double>(calls_));  // within what was reserved
+  call_ = 0;
+  sum_ = 0;
   if (++at_ < open_.size()) return false;
   at_ = 0;
-  return ++rounds_ >= first_look;
+  ++rounds_;
+  shuffle();
+  return rounds_ == 1 || rounds_ >= first_look;
 }
 
 std::vector<double> Contest::times() const {
   std::vector<double> all;
-  for (const auto& s : seconds_) all.insert(all.end(), s.begin(), s.end());
+  for (std::size_t i = 0; i < open_.size(); ++i) all.insert(all.end(), seconds_[i].begin(), seconds_[i].end());
   return all;
 }
 
+template <class Stays>
+void Contest::keep(const Stays& stays) noexcept {
+  const std::size_t out = lost_.size();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    if (!stays(i)) {
+      lost_.push_back(i);
+      continue;
+    }
+    if (kept != i) {
+      std::swap(open_[kept], open_[i]);
+      seconds_[kept].swap(seconds_[i]);
+      std::replace(lost_.begin() + static_cast<std::ptrdiff_t>(out), lost_.end(), kept, i);
+    }
+    ++kept;
+  }
+  // Of those that go together the slowest first.
+  const auto gone = lost_.begin() + static_cast<std::ptrdiff_t>(out);
+  std::sort(gone, lost_.end(), [&](std::size_t a, std::size_t b) {
+    const double x = median(seconds_[a]), y = median(seconds_[b]);
+    return x != y ? x > y : open_[a] > open_[b];
+  });
+  std::for_each(gone, lost_.end(), [&](std::size_t& i) { i = open_[i]; });
+  open_.resize(kept);
+  shuffle();
+}
+
+void Contest::look_again() noexcept {
+  if (!settled()) return;
+  const auto enter = [&](std::size_t who) {
+    open_.push_back(who);
+    std::erase(lost_, who);
+  };
+  if (open_[0] != 0) enter(0);
+  while (open_.size() < looked_at_again && !lost_.empty()) enter(lost_.back());
+  std::sort(open_.begin(), open_.end());
+  for (auto& s : seconds_) s.clear();
+  at_ = rounds_ = 0;
+  calls_ = warming_calls_;
+  shuffle();
+}
+
+void Contest::after_warming() noexcept {
+  double fastest = seconds_[0].front();
+  for (std::size_t i = 0; i < open_.size(); ++i) fastest = std::min(fastest, seconds_[i].front());
+  for (auto& s : seconds_) s.clear();
+  const double fit = fastest > 0 ? turn_seconds / fastest : 0;
+  calls_ = static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(most_calls)));
+}
+
+// Number 0 is in.
+bool Contest::surely_beats_first(std::size_t i) const noexcept {
+  const std::vector<double>&own = seconds_[i], &first = seconds_[0];
+  std::size_t won = 0;
+  for (std::size_t r = 0; r < own.size(); ++r) won += own[r] < first[r] ? 1 : 0;
+  const double margin = own.size() > enough_rounds ? close : close_of_few;
+  return median(own) * margin < median(first) && won >= own.size() - own.size() / 4;
+}
+
 void Contest::compare(const std::vector<double>& slowest) noexcept {
-  const std::size_t each = rounds_ - warm_rounds;
-  if (settled() || slowest.size() != each * open_.size()) return;
+  const std::size_t each = rounds_ > 1 ? rounds_ - 1 : 1;
+  if (settled() || rounds_ == 0 || slowest.size() != each * open_.size()) return;
   auto from = slowest.begin();
-  for (auto& s : seconds_) {
-    std::copy_n(from, each, s.begin());
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    std::copy_n(from, each, seconds_[i].begin());
     from += static_cast<std::ptrdiff_t>(each);
+  }
+  if (rounds_ == 1) {
+    after_warming();
+    return;
   }
   std::size_t leader = 0;
   for (std::size_t i = 1; i < open_.size(); ++i)
     if (median(seconds_[i]) < median(seconds_[leader])) leader = i;
-  if (open_[0] == 0 && median(seconds_[0]) <= close * median(seconds_[leader])) leader = 0;
-  const double usual = median(seconds_[leader]);
-  const bool last = rounds_ >= most_rounds || std::accumulate(slowest.begin(), slowest.end(), 0.0) > much;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    const double best = *std::min_element(seconds_[i].begin(), seconds_[i].end());
-    if (i != leader && (last || best > clearly * usual)) continue;
-    if (kept != i) {
-      open_[kept] = open_[i];
-      seconds_[kept].swap(seconds_[i]);
-    }
-    ++kept;
+  const double spent = std::accumulate(slowest.begin(), slowest.end(), 0.0) * static_cast<double>(calls_);
+  if (rounds_ >= most_rounds || spent > much) {
+    if (open_[0] == 0 && !surely_beats_first(leader)) leader = 0;
+    keep([&](std::size_t i) { return i == leader; });
+    return;
   }
-  open_.resize(kept);
-  seconds_.resize(kept);
+  const double usual = median(seconds_[leader]);
+  keep([&](std::size_t i) {
+    const bool slower = least(seconds_[i]) > clearly * usual;
+    return i == leader || !(slower || (each >= enough_rounds && median(seconds_[i]) > far * usual));
+  });
 }
 
 }  // namespace stretto::api

@@ -7,32 +7,49 @@
 
 namespace stretto::api {
 
-// Turns go round. The first round warms up (memory, schedules, tables) and does not count; after the second that counts, and after each one
-// from there on, the ranks compare: out goes whoever was even at best clearly slower than the leader usually is. The leader has the least
-// median of the slowest rank's times; number 0, which the others must beat by more than scatter, leads where it is close. The last round,
-// or a look after much time was spent, leaves the leader alone.
+// A turn is one call, or several short ones in a row, as a program makes them: they may run ahead of each other then, and one that was
+// disturbed counts less. Turns go round, in another order each round: what ran before leaves caches and buffers of a network as it likes.
+// The first round warms up (memory, schedules, tables): it only shows how many calls make a turn. Then, from the second
+// that counts on, the ranks compare after each round: out goes whoever was even at best clearly slower than the leader usually is, or usually
+// far slower. The leader has the least median of the slowest rank's times. The last round, or a look after much time was spent, leaves one:
+// the leader where it beats number 0 by more than scatter and nearly always, else number 0. A second look at a contest that is settled
+// begins anew with number 0, the winner and those that lost last.
 class Contest {
  public:
-  explicit Contest(std::size_t contestants);  // at least one; 0 is the one to beat
+  // At least one contestant; 0 is the one to beat, and takes about `expected` seconds a call.
+  explicit Contest(std::size_t contestants, double expected = 0);
 
   // Those that are still in, in their order; one: it is settled.
   const std::vector<std::size_t>& open() const noexcept { return open_; }
   bool settled() const noexcept { return open_.size() == 1; }
 
-  // Whose turn it is; once settled, the winner.
-  std::size_t turn() const noexcept { return open_[at_]; }
+  // Whose turn it is; once settled, the winner. The next call is the first of its turn.
+  std::size_t turn() const noexcept { return open_[settled() ? 0 : order_[at_]]; }
+  bool begins() const noexcept { return call_ == 0; }
 
-  // The turn took so long on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and compare().
+  // A call of the turn took so long on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and compare().
   bool took(double seconds) noexcept;
   std::vector<double> times() const;
   void compare(const std::vector<double>& slowest) noexcept;
 
-  static constexpr std::size_t most_rounds = 6;  // with the first
+  void look_again() noexcept;  // where it is settled
+
+  static constexpr std::size_t most_rounds = 9, most_calls = 8;  // with the first; of a turn
 
  private:
+  void shuffle() noexcept;
+  void after_warming() noexcept;
+  bool surely_beats_first(std::size_t i) const noexcept;
+  template <class Stays>
+  void keep(const Stays& stays) noexcept;
+
   std::vector<std::size_t> open_;
-  std::vector<std::vector<double>> seconds_;  // of those in `open_`, a round an entry
+  std::vector<std::size_t> lost_;             // who is out, in the order in which they went
+  std::vector<std::vector<double>> seconds_;  // a call, of those in `open_` and then of nobody, a round an entry
+  std::vector<std::size_t> order_;            // of this round, by place in `open_`
   std::size_t at_ = 0, rounds_ = 0;
+  std::size_t call_ = 0, calls_, warming_calls_;  // of the turn; that make one, now and in the first round
+  double sum_ = 0;                                // of the turn
 };
 
 }  // namespace stretto::api

@@ -393,6 +393,7 @@ void Operation::report() noexcept {
   r.predicted_seconds = plan_.predicted;
   r.expected_ratio = plan_.ratio;
   r.raw_below = plan_.raw_below;
+  r.trial = plan_.trial != 0 ? 1 : 0;
   deliver(r, out);
 }
 

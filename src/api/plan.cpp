@@ -126,7 +126,7 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   // One rank agrees with itself.
   const bool checks = o.check && comm.size > 1;
   p.exchange = open_counts || call.collective == Collective::allreduce_multi;
-  bool turn = false;
+  bool meets = false;
   const bool streams = may_compress(call);
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   p.ratio = streams ? usual_ratio : 1;
@@ -150,16 +150,16 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       Trial trial = 0;
       const Choice& c = call.nonblocking
                             ? comm.choices.choose(call, bytes, streams, p.ratio, serves)
-                            : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial, &p.first);
+                            : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial, &p.unasked);
       // The ranks begin a turn of a trial together: who comes early would measure the others.
-      turn = trial != 0;
-      const bool straight = !p.exchange && !turn && c.native && (!checks || agrees_near(call, comm));
+      meets = comm.choices.meets(trial);
+      const bool straight = !p.exchange && trial == 0 && c.native && (!checks || agrees_near(call, comm));
       if (straight) p.straight = comm.carriers.natives.of(c.provider);
     } else {
       p.exchange = p.exchange || p.range;
     }
     p.only_alike = checks && !p.exchange;
-    p.exchange = p.exchange || checks || turn;
+    p.exchange = p.exchange || checks || meets;
   } catch (...) {
     p.exchange = true;
   }

@@ -93,10 +93,13 @@ bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send,
     return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.ratios.changes()) return false;
   if (comm.broken || !comm.live.empty()) return false;
+  Course* const course = line.course;
+  if (course && course->looks() != line.looks) return false;
   Native& native = *line.native;
   const bool ran = run_and_tell(
       comm, native, shape.collective, o, line.forced, line.digest,
       [&] { return native.run_plain(shape, send, recv, timeout_of(o)); }, ended);
+  if (ran && course) course->ran();
   *met = !ran;
   return ran;
 }
@@ -107,8 +110,10 @@ void Straight::keep(const stretto_comm_s& comm, const Call& call, Native* native
   if (!lines_) return;  // it goes without
   const std::uint8_t buffers = kind_of(call.send, call.recv);
   const stretto_options& o = call.settings.options;
+  Course* const course = call.prospect.unasked.course;
   (*lines_)[place_of(shape_of(call), buffers, o.bound_kind, lines_->size())] = {
-      shape_of(call), buffers, !call.settings.schedule.empty(), native, comm.ratios.changes(), digest, o};
+      shape_of(call), buffers, !call.settings.schedule.empty(), native, comm.ratios.changes(),
+      digest,         course,  course ? course->looks() : 0,    o};
 }
 
 bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
@@ -116,12 +121,13 @@ bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
   if (!native || call.nonblocking || comm.broken || !comm.live.empty()) return false;
   const std::uint64_t agreed =
       agrees_near(call, comm) ? digest(signature_of(call, Status::ok, comm.rank, comm.size)) : 0;
-  const std::uint64_t first = call.prospect.first;  // the next call like it may be one of a trial
-  if (first == 0) comm.straight.keep(comm, call, native, agreed);
+  const Unasked unasked = call.prospect.unasked;
+  if (unasked.first == 0)
+    comm.straight.keep(comm, call, native, agreed);  // else the next call like it may be one of a trial
   const bool ran = run_and_tell(
       comm, *native, call.collective, call.settings.options, !call.settings.schedule.empty(), agreed,
       [&] { return native->run(call); }, ended);
-  if (ran && first != 0) comm.choices.ran_first(first);
+  if (ran) comm.choices.ran(unasked);
   call.met = !ran;
   return ran;
 }

@@ -39,6 +39,8 @@ class Straight {
     Native* native = nullptr;  // null: an empty line
     std::uint64_t ratios = 0;  // what was known of such data then
     std::uint64_t digest = 0;
+    Course* course = nullptr;  // of the trial that chose `native`, when it had had so many looks
+    std::uint32_t looks = 0;
     stretto_options options{};  // only what decides is looked at
   };
   std::unique_ptr<std::array<Line, 64>> lines_;  // null until there is one

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <set>
+#include <vector>
 
 using stretto::api::Contest;
 
@@ -13,13 +15,14 @@ namespace {
 
 // Runs a contest on several ranks; seconds(rank, contestant, round). Expects the same turns on all ranks, and returns the winner.
 std::size_t winner(std::size_t contestants, int ranks, const std::function<double(int, std::size_t, int)>& seconds,
-                   std::size_t* calls = nullptr) {
-  std::vector<Contest> all(static_cast<std::size_t>(ranks), Contest(contestants));
+                   std::size_t* calls = nullptr, double expected = 0) {
+  std::vector<Contest> all(static_cast<std::size_t>(ranks), Contest(contestants, expected));
+  std::vector<int> turns(contestants, 0);
   std::size_t made = 0;
-  for (int round = 0, before = -1; !all[0].settled() && made < 1000; ++made) {
+  for (; !all[0].settled() && made < 1000; ++made) {
     const std::size_t now = all[0].turn();
-    round += static_cast<int>(now) <= before;
-    before = static_cast<int>(now);
+    turns[now] += all[0].begins() ? 1 : 0;
+    const int round = turns[now] - 1;
     bool look = false;
     for (int r = 0; r < ranks; ++r) {
       Contest& c = all[static_cast<std::size_t>(r)];
@@ -83,24 +86,79 @@ TEST(Contest, NumberZeroWinsWhatIsClose) {
   EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 1 ? 70 : 100) * us; }), 1u);
 }
 
-TEST(Contest, WhatIsClearTakesThreeRoundsAndWhatIsCloseSixAtMost) {
+TEST(Contest, ATurnIsSeveralCallsWhereTheyAreShort) {
+  Contest c(2);
+  const auto turn = [&](double seconds) {
+    const std::size_t whose = c.turn();
+    std::size_t calls = 0;
+    bool look = false;
+    do {
+      EXPECT_EQ(c.turn(), whose);
+      look = c.took(seconds);
+      ++calls;
+    } while (!c.begins());
+    if (look) c.compare(c.times());
+    return calls;
+  };
+  EXPECT_EQ(turn(1), 2u);
+  EXPECT_EQ(turn(100 * us), 2u);
+  EXPECT_EQ(turn(100 * us), 4u);
+  EXPECT_EQ(turn(100 * us), 4u);
+  EXPECT_EQ(c.times().size(), 2u);
+  c = Contest(2, 1.0);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(turn(1), 1u);
+}
+
+TEST(Contest, EachRoundHasAnOrderOfItsOwn) {
+  Contest c(4, 1.0);
+  std::set<std::vector<std::size_t>> orders;
+  for (std::size_t round = 0; round < 6; ++round) {
+    std::vector<std::size_t> order;
+    bool look = false;
+    for (int k = 0; k < 4; ++k) {
+      order.push_back(c.turn());
+      look = c.took(1e-3);
+    }
+    if (look) c.compare(c.times());
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 3}));
+  }
+  EXPECT_GE(orders.size(), 4u);
+}
+
+TEST(Contest, WhatIsClearTakesThreeRoundsAndWhatIsCloseAFewMore) {
+  constexpr double ms = 1e-3;
   std::size_t calls = 0;
   EXPECT_EQ(winner(
-                4, 2, [](int, std::size_t c, int) { return (c == 1 ? 50 : 100) * us; }, &calls),
+                4, 2, [](int, std::size_t c, int) { return (c == 1 ? 5 : 10) * ms; }, &calls, 10 * ms),
             1u);
   EXPECT_EQ(calls, 12u);
-  EXPECT_EQ(
-      winner(
-          4, 2,
-          [](int, std::size_t c, int round) { return (100 + 3 * ((c + static_cast<std::size_t>(round)) % 4)) * us; },
-          &calls),
-      0u);
+  EXPECT_EQ(winner(
+                4, 2,
+                [](int, std::size_t c, int round) {
+                  return (10 + 0.3 * static_cast<double>((c + static_cast<std::size_t>(round)) % 4)) * ms;
+                },
+                &calls, 10 * ms),
+            0u);
   EXPECT_EQ(calls, 4 * Contest::most_rounds);
   EXPECT_EQ(winner(
-                4, 2, [](int, std::size_t, int) { return 0.5; }, &calls),
+                4, 2, [](int, std::size_t, int) { return 0.5; }, &calls, 0.5),
             0u)
       << "long turns";
   EXPECT_EQ(calls, 12u);
+}
+
+TEST(Contest, OfFewLongTurnsNumberZeroLosesOnlyWhereItLostEveryOne) {
+  const auto of = [](double first, double second) {
+    return winner(
+        2, 2, [=](int, std::size_t c, int round) { return c == 0       ? 0.30
+                                                          : round == 1 ? first
+                                                                       : second; }, nullptr, 0.3);
+  };
+  EXPECT_EQ(of(0.2, 0.25), 1u);
+  EXPECT_EQ(of(0.1, 0.31), 0u);
+  EXPECT_EQ(of(0.28, 0.29), 0u);
 }
 
 TEST(Contest, AWayThatFailsLosesAndWhereAllFailNumberZeroStays) {

@@ -199,3 +199,22 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return any;
 }
+
+TEST_F(Straight, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
+  const std::size_t n = 2000, p = static_cast<std::size_t>(ranks);
+  const auto x = samples<float>(rank, n);
+  std::vector<float> all(n * p);
+  stretto_report report = STRETTO_REPORT_INIT;
+  o.report = &report;
+  int changes = 0;  // trial, settled, trial, settled
+  for (int k = 0, last = 0; ranks > 1 && k < 20000 && changes < 4; ++k) {
+    std::fill(all.begin(), all.end(), -1.0F);
+    ASSERT_STRETTO_OK(stretto_allgather(x.data(), all.data(), n, STRETTO_F32, comm, &o));
+    for (std::size_t r = 0; r < p; ++r)
+      ASSERT_EQ(all[r * n + n - 1], sample(static_cast<int>(r), n - 1)) << "call " << k;
+    changes += report.trial != last ? 1 : 0;
+    last = report.trial;
+  }
+  // The same number of changes at the same call on every rank, or they would have waited for each other; none where nothing was tried.
+  EXPECT_TRUE(changes == 4 || changes == 0) << changes;
+}

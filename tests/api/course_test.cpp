@@ -1,0 +1,67 @@
+// What a contest came to is looked at again, ever more seldom while it stays.
+#include "api/course.hpp"
+
+#include <gtest/gtest.h>
+
+using stretto::api::Course;
+
+namespace {
+
+// Calls of the look that is open; `fastest` takes half as long as the others.
+std::size_t look(Course& course, std::size_t fastest) {
+  std::size_t calls = 0;
+  while (!course.contest().settled() && calls < 10000) {
+    ++calls;
+    if (course.took(course.contest().turn() == fastest ? 0.005 : 0.010)) course.compare(course.contest().times());
+  }
+  return calls;
+}
+
+std::size_t calls_until_the_next(Course& course) {
+  std::size_t calls = 0;
+  for (; course.contest().settled() && calls < 1000000; ++calls) course.ran();
+  return calls;
+}
+
+}  // namespace
+
+TEST(Course, AWinnerIsLookedAtAgainEverMoreSeldom) {
+  Course course(5, 0.01);
+  const std::size_t first = look(course, 3);
+  EXPECT_EQ(course.looks(), 0u);
+  EXPECT_EQ(calls_until_the_next(course), Course::first_wait * first);
+  EXPECT_EQ(course.looks(), 1u);
+  EXPECT_EQ(course.contest().open().size(), 3u);
+  const std::size_t second = look(course, 3);
+  EXPECT_EQ(course.contest().turn(), 3u);
+  EXPECT_EQ(calls_until_the_next(course), 4 * Course::first_wait * second);
+}
+
+TEST(Course, AnotherLookFindsAnotherWinner) {
+  Course course(3, 0.01);
+  look(course, 2);
+  calls_until_the_next(course);
+  const std::size_t calls = look(course, 1);
+  EXPECT_EQ(course.contest().turn(), 1u);
+  EXPECT_EQ(calls_until_the_next(course), Course::first_wait * calls);
+  look(course, 0);
+  EXPECT_EQ(course.contest().turn(), 0u);
+}
+
+TEST(Course, NumberZeroIsAlwaysLookedAtAgainAndWithItThoseThatLostLast) {
+  Course course(6, 0.01);
+  while (!course.contest().settled()) {
+    const double seconds[] = {0.020, 0.018, 0.0104, 0.010, 0.0103, 0.016};
+    if (course.took(seconds[course.contest().turn()])) course.compare(course.contest().times());
+  }
+  EXPECT_EQ(course.contest().turn(), 3u);
+  calls_until_the_next(course);
+  EXPECT_EQ(course.contest().open(), (std::vector<std::size_t>{0, 3, 4}));
+}
+
+TEST(Course, CallsDuringALookDoNotCount) {
+  Course course(2, 0.01);
+  for (int k = 0; k < 1000; ++k) course.ran();
+  EXPECT_EQ(course.looks(), 0u);
+  EXPECT_FALSE(course.contest().settled());
+}
