@@ -17,14 +17,13 @@ namespace {
 // gain this many seconds.
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
-// Trials: where the native collective is predicted to take at least `least_to_try` seconds. Those that are predicted to take less than
-// `worst_to_try` times as long, few with it; where calls are short and turns cheap, and predictions are rough, more and others.
-constexpr double least_to_try = 10e-6;
+// Trials, where the native collective is predicted to take at least `least_to_try` seconds: of what is predicted to take less than `worst`
+// times as long, so many with it. Where calls are short, turns are cheap and predictions rough.
+constexpr double least_to_try = 10e-6, brief = 1e-3;
 struct Trying {
-  double worst;      // predicted, of the native collective's time
-  std::size_t most;  // with the native one
+  double worst;
+  std::size_t most;
 };
-constexpr double brief = 1e-3;  // predicted seconds
 Trying trying(double own_seconds) noexcept { return own_seconds < brief ? Trying{3, 8} : Trying{1.5, 4}; }
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
 constexpr std::size_t most_answers = 1024, most_once = 4096;
@@ -44,9 +43,8 @@ bool rounds_once(const Call& c, int ranks) noexcept {
   return ranks <= 2 && wide && (c.op == STRETTO_SUM || c.op == STRETTO_PROD);
 }
 
-// A barrier cannot be tried: the agreement that begins a turn is one. Results do not depend on the way beyond what the bound allows, and
-// nothing is forced. Exact reductions of floating point do where they round more than once, and integer sums with a bound: only streams
-// tell that one does not fit its type.
+// A barrier cannot be tried: the agreement that begins a turn is one. Nothing is forced, and results depend on the way within the bound at
+// most: not exact sums of floats that round more than once, nor integer sums with a bound, whose overflow only streams tell.
 bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
   const stretto_options& o = c.settings.options;
   const bool floating = is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
