@@ -20,8 +20,8 @@ class EmulatedBlock {
 
   EmulatedBlock(u64 index, u64 blocks) : index_(index), blocks_(blocks) {
     for (Room& r : rooms_) {
-      r.codes.resize(kGroup + 8);
-      for (auto& w : r.wide) w.resize(kGroup + 4);
+      r.codes.resize(kGroup + 16 / sizeof(C));
+      for (auto& w : r.wide) w.resize(kGroup + 2);
     }
   }
   template <class F>
@@ -34,11 +34,14 @@ class EmulatedBlock {
   Memory<C> memory(int w) {
     Room& r = rooms_[static_cast<std::size_t>(w)];
     // Places start at a multiple of 16 bytes, as vector stores need it.
-    C* codes = reinterpret_cast<C*>((reinterpret_cast<std::uintptr_t>(r.codes.data() + 2) + 15) / 16 * 16);
-    return {codes,
-            r.scratch,
-            {r.wide[0].data() + 2, r.wide[1].data() + 2, r.wide[2].data() + 2, r.wide[3].data() + 2},
-            {r.sum_at[0], r.sum_at[1]}};
+    const auto aligned = [](auto* p) {
+      return reinterpret_cast<decltype(p)>((reinterpret_cast<std::uintptr_t>(p) + 15) / 16 * 16);
+    };
+    return {
+        aligned(r.codes.data()),
+        r.scratch,
+        {aligned(r.wide[0].data()), aligned(r.wide[1].data()), aligned(r.wide[2].data()), aligned(r.wide[3].data())},
+        {r.sum_at[0], r.sum_at[1]}};
   }
 
  private:

@@ -9,7 +9,7 @@
 namespace stretto::codec::cuda {
 
 // Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
-constexpr u64 kWideBytes = 8 * (kGroup + 4), kSumBytes = 2 * kGroup;
+constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
 // Only tables; tables and three arrays; and four.
 enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3 };
 constexpr u64 scratch_bytes(Scratch s) {
@@ -19,10 +19,10 @@ constexpr u64 scratch_bytes(Scratch s) {
                                 : 2 * kSumBytes + 4 * kWideBytes;
 }
 
-// Shared memory of a block. Codes begin at a multiple of 16 bytes, with two places before them.
+// Shared memory of a block.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
-  static constexpr int kBefore = 16 / sizeof(C), kRow = Codes ? kGroup + kBefore : kBefore;
+  static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);
   alignas(16) C codes[Warps * kRow];
   u32 scratch[Warps * 32];
   Shared shared;
@@ -54,10 +54,10 @@ class HardwareBlock {
   STRETTO_DEVICE Memory<C> memory(int w) const {
     u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
     u16* sums = reinterpret_cast<u16*>(own);
-    i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes) + 2;
-    return {room_.codes + w * Room::kRow + Room::kBefore,
+    i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
+    return {room_.codes + w * Room::kRow,
             room_.scratch + 32 * w,
-            {wide, wide + (kGroup + 4), wide + 2 * (kGroup + 4), wide + 3 * (kGroup + 4)},
+            {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};
   }
 

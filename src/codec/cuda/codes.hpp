@@ -1,6 +1,5 @@
 // Codes of a group in memory, place i at q[i]: filled, judged for an order of prediction, turned into residuals and
-// back. C is i32, or i64 where codes may be wide; `wide` then says whether arithmetic is modulo 2^64 or 2^32. Two
-// places before q are writable.
+// back. C is i32, or i64 where codes may be wide; `wide` then says whether arithmetic is modulo 2^64 or 2^32.
 #pragma once
 
 #include "codec/cuda/group_reader.hpp"
@@ -19,6 +18,28 @@ struct Unsigned<i64> {
 template <class C>
 STRETTO_DEVICE C wrapped(typename Unsigned<C>::type v, bool wide) {
   return sizeof(C) == 8 && !wide ? static_cast<C>(static_cast<i32>(v)) : static_cast<C>(v);
+}
+
+// Four neighbours, moved at once.
+template <class T>
+struct alignas(16) Quad {
+  T v[4];
+};
+// In whole stores of 16 bytes, which the compiler does not make of an assignment where it knows too little of p.
+STRETTO_DEVICE void store_quad(i32* p, const Quad<i32>& q) {
+#if defined(__CUDACC__)
+  *reinterpret_cast<int4*>(p) = make_int4(q.v[0], q.v[1], q.v[2], q.v[3]);
+#else
+  *reinterpret_cast<Quad<i32>*>(p) = q;
+#endif
+}
+STRETTO_DEVICE void store_quad(i64* p, const Quad<i64>& q) {
+#if defined(__CUDACC__)
+  reinterpret_cast<longlong2*>(p)[0] = make_longlong2(q.v[0], q.v[1]);
+  reinterpret_cast<longlong2*>(p)[1] = make_longlong2(q.v[2], q.v[3]);
+#else
+  *reinterpret_cast<Quad<i64>*>(p) = q;
+#endif
 }
 
 // Gives exceptions the code of the nearest earlier place that is none, or of the first.
@@ -126,36 +147,72 @@ STRETTO_DEVICE u32 width_of(typename W::template Lane<C> e, bool is_unsigned) {
   return is_unsigned && width ? width - 1 : width;
 }
 
-// Codes to residuals, in place, last block first, and the width of each block.
+// Codes to residuals, in place, and the width of each block. A lane takes four neighbouring places of each 128, so that
+// it needs two codes of another lane for four of its own, and a block is eight lanes.
 template <class W, class C>
 STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, i64 slope) {
   using U = typename Unsigned<C>::type;
+  const bool is_unsigned = p == Predictor::none_unsigned;
   auto widths = W::splat(u32{0});
-  W::each(
-      [=](int j) {
-        if (j == 0) q[-1] = static_cast<C>(base);
-        if (j == 1) q[-2] = static_cast<C>(static_cast<U>(base) - static_cast<U>(slope));
-      },
-      W::lane());
-  W::sync();
+  const auto previous = W::map([](int j) { return (j + 31) & 31; }, W::lane());
+  // The codes before lane 0's, in lane 0.
+  auto carried = W::splat(static_cast<U>(base)),
+       carried_before = W::splat(static_cast<U>(base) - static_cast<U>(slope));
   STRETTO_ROLLED
-  for (int b = kBlocks - 1; b >= 0; --b) {
-    const auto e = W::map(
-        [=](int j) {
-          const int i = 32 * b + j;
-          U r = static_cast<U>(q[i]);
-          if (p >= Predictor::first) {
-            const U before = static_cast<U>(q[i - 1]);
-            r -= before;
-            if (p == Predictor::second) r += static_cast<U>(q[i - 2]) - before;
+  for (int from = 0; from < kGroup; from += 128) {
+    auto v = W::map([=](int j) { return *reinterpret_cast<const Quad<C>*>(q + from + 4 * j); }, W::lane());
+    if (p >= Predictor::first) {
+      const auto last = W::shuffle(W::map([](const Quad<C>& x) { return static_cast<U>(x.v[3]); }, v), previous);
+      const auto before = W::shuffle(W::map([](const Quad<C>& x) { return static_cast<U>(x.v[2]); }, v), previous);
+      const bool second = p == Predictor::second;
+      v = W::map(
+          [=](int j, const Quad<C>& x, U its, U its_before, U carry, U carry_before) {
+            U one = j ? its : carry, two = j ? its_before : carry_before;
+            Quad<C> e;
+            STRETTO_UNROLL
+            for (int k = 0; k < 4; ++k) {
+              const U own = static_cast<U>(x.v[k]);
+              e.v[k] = wrapped<C>(own - one - (second ? one - two : U{0}), wide);
+              two = one;
+              one = own;
+            }
+            return e;
+          },
+          W::lane(), v, last, before, carried, carried_before);
+      carried = last;
+      carried_before = before;
+    }
+    if (m < kGroup)
+      v = W::map(
+          [=](int j, Quad<C> e) {
+            STRETTO_UNROLL
+            for (int k = 0; k < 4; ++k) e.v[k] = from + 4 * j + k < m ? e.v[k] : C{0};
+            return e;
+          },
+          W::lane(), v);
+    W::each([=](int j, const Quad<C>& e) { store_quad(q + from + 4 * j, e); }, W::lane(), v);
+    // As width_of, for four blocks at a time.
+    auto bits = W::map(
+        [](const Quad<C>& e) {
+          U size = 0, any = 0;
+          STRETTO_UNROLL
+          for (int k = 0; k < 4; ++k) {
+            size |= static_cast<U>(e.v[k] ^ (e.v[k] >> (8 * sizeof(C) - 1)));
+            any |= static_cast<U>(e.v[k]);
           }
-          return i < m ? wrapped<C>(r, wide) : C{0};
+          return size << 1 | static_cast<U>(any != 0);
         },
-        W::lane());
-    W::sync();  // all have read what is now overwritten
-    W::each([=](int j, C v) { q[32 * b + j] = v; }, W::lane(), e);
-    const u32 width = width_of<W, C>(e, p == Predictor::none_unsigned);
-    widths = W::map([=](int j, u32 w) { return j == b ? width : w; }, W::lane(), widths);
+        v);
+    STRETTO_UNROLL
+    for (int step = 1; step < 8; step <<= 1)
+      bits = W::map([](U own, U its) { return own | its; }, bits, W::shuffle_xor(bits, step));
+    const auto of_block = W::shuffle(bits, W::map([](int j) { return (j & 3) * 8; }, W::lane()));
+    widths = W::map(
+        [=](int j, u32 w, U all) {
+          const u32 width = static_cast<u32>(bit_width(all));
+          return j >> 2 == from >> 7 ? (is_unsigned && width ? width - 1 : width) : w;
+        },
+        W::lane(), widths, of_block);
   }
   W::sync();
   return widths;

@@ -10,9 +10,9 @@ namespace stretto::codec::cuda {
 // Memory that a warp has to itself.
 template <class C>
 struct Memory {
-  C* codes;        // kGroup, and two before
+  C* codes;        // kGroup, at a multiple of 16 bytes, as wide[] is
   u32* scratch;    // 32
-  i64* wide[4];    // kGroup each, and two before; in device memory, for what is unusual. Not for compression
+  i64* wide[4];    // kGroup each; in device memory, for what is unusual. Not for compression
   u16* sum_at[2];  // kGroup each
 };
 
@@ -27,28 +27,55 @@ struct CodeOf<double> {
 template <class T>
 using Code = typename CodeOf<T>::type;
 
+STRETTO_DEVICE bool quad_aligned(const void* p) { return reinterpret_cast<u64>(p) % 16 == 0; }
+
+// Four values from i on, of an array that is aligned for it: stored as they are, or as halves.
 template <class T>
-struct alignas(16) Quad {
-  T v[4];
+struct StoredQuads {
+  const T* x;
+  STRETTO_DEVICE void load(u64 i, Quad<T>* q) const { *q = *reinterpret_cast<const Quad<T>*>(x + i); }
+};
+struct HalfQuads {
+  const u16* x;
+  bool f16;
+  STRETTO_DEVICE void load(u64 i, Quad<float>* q) const {
+    const u64 four = *reinterpret_cast<const u64*>(x + i);
+    STRETTO_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const u16 h = static_cast<u16>(four >> (16 * k));
+      q->v[k] = f16 ? widen_f16(h) : widen_bf16(h);
+    }
+  }
 };
 
-// Four values from i on; x is aligned for it.
-STRETTO_DEVICE void load_quad(const Values& x, u64 i, Quad<float>* q) {
-  if (x.type == Type::f32) {
-    *q = *reinterpret_cast<const Quad<float>*>(static_cast<const float*>(x.x) + i);
-    return;
-  }
-  const u64 four = *reinterpret_cast<const u64*>(static_cast<const u16*>(x.x) + i);
-  STRETTO_UNROLL
-  for (int k = 0; k < 4; ++k) {
-    const u16 h = static_cast<u16>(four >> (16 * k));
-    q->v[k] = x.type == Type::f16 ? widen_f16(h) : widen_bf16(h);
-  }
+// state = f(state, place, in) for all values of a whole group: in[k] are the four from place + 128 k on, and all four
+// quads are loaded before the first is used.
+template <class W, class T, class State, class Source, class F>
+STRETTO_DEVICE auto fold_quads(const Source& source, u64 first, typename W::template Lane<State> state, F f) {
+  STRETTO_ROLLED
+  for (int half = 0; half < kGroup; half += kGroup / 2)
+    state = W::map(
+        [&](int j, State s) {
+          Quad<T> in[4];
+          const int place = half + 4 * j;
+          STRETTO_UNROLL
+          for (int k = 0; k < 4; ++k) source.load(first + static_cast<u64>(place + 128 * k), &in[k]);
+          return f(s, place, in);
+        },
+        W::lane(), state);
+  return state;
 }
-STRETTO_DEVICE void load_quad(const Values& x, u64 i, Quad<double>* q) {
-  *q = *reinterpret_cast<const Quad<double>*>(static_cast<const double*>(x.x) + i);
+// The same for values as the caller has them: how they are stored is asked once.
+template <class W, class State, class F>
+STRETTO_DEVICE auto fold_values(const Values& x, u64 first, float, typename W::template Lane<State> state, F f) {
+  if (x.type == Type::f32)
+    return fold_quads<W, float, State>(StoredQuads<float>{static_cast<const float*>(x.x)}, first, state, f);
+  return fold_quads<W, float, State>(HalfQuads{static_cast<const u16*>(x.x), x.type == Type::f16}, first, state, f);
 }
-STRETTO_DEVICE bool quad_aligned(const void* p) { return reinterpret_cast<u64>(p) % 16 == 0; }
+template <class W, class State, class F>
+STRETTO_DEVICE auto fold_values(const Values& x, u64 first, double, typename W::template Lane<State> state, F f) {
+  return fold_quads<W, double, State>(StoredQuads<double>{static_cast<const double*>(x.x)}, first, state, f);
+}
 
 // No code is this: it marks an exception.
 template <class C>
@@ -93,34 +120,85 @@ STRETTO_DEVICE void see(C q, Seen<C>* seen) {
   seen->negative = seen->negative || q < 0;
 }
 
+// What a lane learns of codes found quickly: `redo` has a bit for each half of the group that holds one not to be trusted.
+template <class C>
+struct SeenQuickly {
+  typename Unsigned<C>::type bound;
+  C signs;
+  u32 redo;
+};
+
+// Codes of a whole, aligned group to q. A code is one fused multiply-add; that all of a lane's sixteen are good is one
+// comparison. Where it fails they are done again, one after another, so that the careful way is not in the loop.
+template <class W, class T>
+STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
+  using C = Code<T>;
+  using U = typename Unsigned<C>::type;
+  const T r = grid.r;
+  const U limit = static_cast<U>(grid.safe + 1);  // magnitudes below this are good
+  const auto quick = fold_values<W, SeenQuickly<C>>(
+      v.x, v.first, T{}, W::splat(SeenQuickly<C>{0, 0, 0}), [=](SeenQuickly<C> s, int place, const Quad<T>* in) {
+        U most = 0;
+        C signs = 0;
+        STRETTO_UNROLL
+        for (int k = 0; k < 4; ++k) {
+          Quad<C> out;
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) {
+            const C code = quick_code(in[k].v[c], r);
+            const U size = code < 0 ? U{0} - static_cast<U>(code) : static_cast<U>(code);
+            most = size > most ? size : most;
+            signs |= code;
+            out.v[c] = code;
+          }
+          store_quad(q + place + 128 * k, out);
+        }
+        if (most < limit) {
+          s.bound = most > s.bound ? most : s.bound;
+          s.signs |= signs;
+        } else {
+          s.redo |= place < kGroup / 2 ? 1 : 2;
+        }
+        return s;
+      });
+  return W::map(
+      [&](int j, const SeenQuickly<C>& found) {
+        Seen<C> s{found.bound, found.signs < 0, false};
+        STRETTO_ROLLED
+        for (int i = found.redo & 1 ? 0 : 16; i < (found.redo & 2 ? 32 : 16); ++i) {
+          const int place = 128 * (i >> 2) + 4 * j + (i & 3);
+          const C code = code_of<T>(value_at(v.x, v.first + static_cast<u64>(place), static_cast<T*>(nullptr)), grid);
+          see(code, &s);
+          q[place] = code;
+        }
+        return s;
+      },
+      W::lane(), quick);
+}
+
+// Codes of a whole, aligned group that were found before.
+template <class W, class T>
+STRETTO_DEVICE auto load_found_codes(const GroupValues<T>& v, Code<T>* q) {
+  using C = Code<T>;
+  return fold_quads<W, C, Seen<C>>(StoredQuads<C>{v.quantised}, v.first, W::splat(Seen<C>{0, false, false}),
+                                   [=](Seen<C> s, int place, const Quad<C>* in) {
+                                     STRETTO_UNROLL
+                                     for (int k = 0; k < 4; ++k) {
+                                       STRETTO_UNROLL
+                                       for (int c = 0; c < 4; ++c) see(in[k].v[c], &s);
+                                       store_quad(q + place + 128 * k, in[k]);
+                                     }
+                                     return s;
+                                   });
+}
+
 // Codes of all places to q, 0 beyond m.
 template <class W, class T>
 STRETTO_DEVICE auto load_codes(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;
+  if (v.m == kGroup && v.quantised == nullptr && quad_aligned(v.x.x)) return load_whole_group<W, T>(v, grid, q);
+  if (v.m == kGroup && v.quantised != nullptr && quad_aligned(v.quantised)) return load_found_codes<W, T>(v, q);
   auto seen = W::splat(Seen<C>{0, false, false});
-  if (v.m == kGroup && v.quantised == nullptr && quad_aligned(v.x.x)) {
-    STRETTO_ROLLED
-    for (int half = 0; half < kGroup; half += kGroup / 2)
-      seen = W::map(
-          [&](int j, Seen<C> s) {
-            Quad<T> in[4];
-            STRETTO_UNROLL
-            for (int k = 0; k < 4; ++k) load_quad(v.x, v.first + static_cast<u64>(half + 128 * k + 4 * j), &in[k]);
-            STRETTO_UNROLL
-            for (int k = 0; k < 4; ++k) {
-              Quad<C> out;
-              STRETTO_UNROLL
-              for (int c = 0; c < 4; ++c) {
-                out.v[c] = code_of<T>(in[k].v[c], grid);
-                see(out.v[c], &s);
-              }
-              *reinterpret_cast<Quad<C>*>(q + half + 128 * k + 4 * j) = out;
-            }
-            return s;
-          },
-          W::lane(), seen);
-    return seen;
-  }
   STRETTO_ROLLED
   for (int b = 0; b < kBlocks; ++b)
     seen = W::map(

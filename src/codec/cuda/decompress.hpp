@@ -25,6 +25,7 @@ struct Decompress {
 
   STRETTO_DEVICE Outcome open() {
     const Outcome o = read_header(s, &h_);
+    width_ = static_cast<T>(h_.width);
     return o == Outcome::ok && (h_.count != count || h_.type != type) ? Outcome::incompatible : o;
   }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
@@ -35,6 +36,16 @@ struct Decompress {
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
+    } else if (type == stored_type(type) && divisor == 1 && m == kGroup &&
+               (sizeof(T) == 8 || h_.bound <= kSingleLimit)) {
+      // Nearly every group: nothing is asked of the operation value by value.
+      T* out = static_cast<T*>(y) + first;
+      const T width = width_;
+      CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
+      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
+        W::each([=](int j, i32 q) { out[32 * b + j] = static_cast<T>(q) * width; }, W::lane(),
+                sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
+      });
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
       each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
@@ -56,7 +67,7 @@ struct Decompress {
           if (i >= m) return;
           T v;
           if (single) {
-            v = static_cast<T>(q) * static_cast<T>(h_.width);
+            v = static_cast<T>(q) * width_;
           } else {
             const double exact = code_value(q, h_.width);
             v = static_cast<T>(divisor > 1 ? exact / divisor : exact);
@@ -104,6 +115,7 @@ struct Decompress {
   }
 
   Header h_;
+  T width_;
 };
 
 // Codes alone: the first kernel of HomComp. Exceptions are no_code.
@@ -121,6 +133,10 @@ struct Quantise {
   }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {
     const int m = group_size(layout_of(count), g);
+    if (m == kGroup && quad_aligned(x.x) && quad_aligned(q)) {
+      load_whole_group<W, T>(GroupValues<T>{x, g * kGroup, m, nullptr}, grid_, q + g * kGroup);
+      return Outcome::ok;
+    }
     STRETTO_ROLLED
     for (int b = 0; b < kBlocks; ++b)
       W::each(
@@ -157,18 +173,28 @@ struct Range {
     struct Seen {
       u64 low, high;
     };
+    const auto see_value = [](T v, Seen s) {
+      if (v - v != 0) return s;  // no finite number
+      const u64 o = ordered(static_cast<double>(v));
+      return Seen{larger(s.low, ~o), larger(s.high, o)};
+    };
     auto seen = W::splat(Seen{0, 0});
-    STRETTO_ROLLED
-    for (int b = 0; b < kBlocks; ++b)
-      seen = W::map(
-          [&](int j, Seen s) {
-            if (32 * b + j >= m) return s;
-            const T v = value_at(x, g * kGroup + static_cast<u64>(32 * b + j), static_cast<T*>(nullptr));
-            if (v - v != 0) return s;  // no finite number
-            const u64 o = ordered(static_cast<double>(v));
-            return Seen{larger(s.low, ~o), larger(s.high, o)};
-          },
-          W::lane(), seen);
+    if (m == kGroup && quad_aligned(x.x)) {
+      seen = fold_values<W, Seen>(x, g * kGroup, T{}, seen, [=](Seen s, int, const Quad<T>* in) {
+        STRETTO_UNROLL
+        for (int k = 0; k < 16; ++k) s = see_value(in[k / 4].v[k % 4], s);
+        return s;
+      });
+    } else {
+      STRETTO_ROLLED
+      for (int b = 0; b < kBlocks; ++b)
+        seen = W::map(
+            [&](int j, Seen s) {
+              if (32 * b + j >= m) return s;
+              return see_value(value_at(x, g * kGroup + static_cast<u64>(32 * b + j), static_cast<T*>(nullptr)), s);
+            },
+            W::lane(), seen);
+    }
     const u64 low = W::reduce_max(W::map([](Seen s) { return s.low; }, seen));
     const u64 high = W::reduce_max(W::map([](Seen s) { return s.high; }, seen));
     W::each(

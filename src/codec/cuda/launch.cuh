@@ -51,12 +51,23 @@ inline int plan_room(Operation operation, Type type, u64 count, Room* r) {
             tiles = (groups + warps - 1) / warps,
             most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
-  r->zeroed = sizeof(Control) + 8 * tiles;
+  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
   r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);
   return 0;
 }
 
-// Enqueues what all launches share around start(room, control, descriptors, scratch).
+// Launches a kernel. An error that somebody else left behind is neither taken for this launch's nor taken away.
+template <class... Parameter, class... Argument>
+int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cudaStream_t stream,
+                  const Argument&... argument) {
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(blocks);
+  configuration.blockDim = dim3(static_cast<unsigned>(threads));
+  configuration.stream = stream;
+  return cudaLaunchKernelEx(&configuration, kernel, Parameter(argument)...);
+}
+
+// Enqueues what all launches share around start(room, control, descriptors, scratch), which launches the kernel.
 template <class Start>
 int enqueue(const Arguments& a, Start start) {
   Room room;
@@ -64,9 +75,9 @@ int enqueue(const Arguments& a, Start start) {
   const auto stream = static_cast<cudaStream_t>(a.stream);
   u8* p = static_cast<u8*>(a.workspace);
   if (const int e = cudaMemsetAsync(p, 0, room.zeroed, stream)) return e;
-  start(static_cast<unsigned>(room.blocks), reinterpret_cast<Control*>(p), reinterpret_cast<u64*>(p + sizeof(Control)),
-        p + room.zeroed, stream);
-  if (const int e = cudaGetLastError()) return e;
+  if (const int e = start(static_cast<unsigned>(room.blocks), reinterpret_cast<Control*>(p),
+                          reinterpret_cast<u64*>(p + sizeof(Control)), p + room.zeroed, stream))
+    return e;
   if (!a.host_result) return 0;
   return cudaMemcpyAsync(a.host_result, a.result, sizeof(Result), cudaMemcpyDeviceToHost, stream);
 }
@@ -75,7 +86,7 @@ template <class T, Scratch kScratch, class Op>
 int launch_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    write_kernel<T, Op, kScratch><<<blocks, 32 * kWarpsOf<T, kScratch>, 0, stream>>>(op, out, scratch);
+    return launch_kernel(write_kernel<T, Op, kScratch>, blocks, 32 * kWarpsOf<T, kScratch>, stream, op, out, scratch);
   });
 }
 

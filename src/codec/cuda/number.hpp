@@ -107,6 +107,16 @@ STRETTO_DEVICE bool quantise(double x, const Grid<double>& g, i64* q) {
   return quantise_carefully(x, g, q);
 }
 
+// The code of x where its magnitude is at most grid.safe: the sum of the product and 3/2 of the power of two from which
+// on numbers are integers has the nearest integer in its low bits. Anything else, NaN too, gives a magnitude beyond any
+// grid.safe, since both roundings are monotonic.
+STRETTO_DEVICE i32 quick_code(float x, float r) {
+  return static_cast<i32>(bits_of(fused(x, r, 0x1.8p23f)) - bits_of(0x1.8p23f));
+}
+STRETTO_DEVICE i64 quick_code(double x, double r) {
+  return static_cast<i64>(bits_of(fused(x, r, 0x1.8p52)) - bits_of(0x1.8p52));
+}
+
 // code * width as a float64; more than 53 bits are not rounded first.
 STRETTO_DEVICE double code_value(i64 q, double width) {
   if (magnitude(q) <= u64{1} << 53) return static_cast<double>(q) * width;

@@ -83,12 +83,12 @@ STRETTO_DEVICE bool gather(Block& block, typename Block::template PerWarp<Found>
       if (f.bound) W::fetch_max(&control->bound, f.bound);
       if (f.exceptions) W::fetch_add(&control->exceptions, f.exceptions);
       if (f.outcome != Outcome::ok) W::fetch_max(&control->outcome, static_cast<u64>(f.outcome));
-      W::fence();
     });
   });
   block.each_warp([&](int w) {
     if (w == 0)
       by_one_lane<W>([&] {
+        W::fence();  // after the block's barrier, by the thread that announces its end: it covers what all warps wrote
         block.shared().last = W::fetch_add(&control->finished, 1) + 1 == block.blocks();
         W::fence();
       });
@@ -100,6 +100,7 @@ template <class Block, class Op>
 class StreamWriter {
   using W = typename Block::Warp;
   using State = typename Op::State;
+  static_assert(Block::kWarps > 1);
 
  public:
   STRETTO_DEVICE StreamWriter(Block& block, Op& op, const Output& o)
@@ -150,6 +151,8 @@ class StreamWriter {
         by_one_lane<W>([&] { shared.words[w] = words; });
       });
       block_.each_warp([&](int w) {
+        // Another warp asks for the next tile meanwhile, so that one trip to memory hides the other.
+        if (w == 1) by_one_lane<W>([&] { shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1); });
         if (w) return;
         u64 sum = 0;
         for (int k = 0; k < Block::kWarps; ++k) sum += shared.words[k];
@@ -157,7 +160,6 @@ class StreamWriter {
         by_one_lane<W>([&] {
           shared.offset = offset;
           if (tile + 1 == tiles_) W::write(&o_.control->words, offset + sum);
-          shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1);
         });
       });
       block_.each_warp([&](int w) {
@@ -166,8 +168,10 @@ class StreamWriter {
         for (int k = 0; k < w; ++k) at += shared.words[k];
         if (g < layout_.groups) write(g, at, shared.words[w], block_.memory(w), state[w], found[w]);
       });
-      for (int k = 0; alone && k < Block::kWarps; ++k) behind += shared.words[k];
-      block_.each_warp([](int) {});  // before the next tile's words
+      if (alone) {
+        for (int k = 0; k < Block::kWarps; ++k) behind += shared.words[k];
+        block_.each_warp([](int) {});  // before the next tile's words
+      }
     }
   }
 

@@ -13,8 +13,8 @@ int launch_decompress(const Arguments& a) {
   op.count = a.count;
   op.divisor = a.divisor;
   return enqueue(a, [&](unsigned blocks, Control* control, u64*, u8* scratch, cudaStream_t stream) {
-    group_kernel<T, decltype(op), NoBytes, Scratch::tables>
-        <<<blocks, 32 * kWarpsOf<T, Scratch::tables>, 0, stream>>>(op, a.count, control, a.result, {}, scratch);
+    return launch_kernel(group_kernel<T, decltype(op), NoBytes, Scratch::tables>, blocks,
+                         32 * kWarpsOf<T, Scratch::tables>, stream, op, a.count, control, a.result, NoBytes{}, scratch);
   });
 }
 template int launch_decompress<float>(const Arguments&);

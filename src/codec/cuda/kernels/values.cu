@@ -13,8 +13,8 @@ int launch_quantise(const Arguments& a) {
   op.width = a.width;
   op.q = static_cast<Code<T>*>(a.y);
   return enqueue(a, [&](unsigned blocks, Control* control, u64*, u8* scratch, cudaStream_t stream) {
-    group_kernel<T, decltype(op), NoBytes, Scratch::none>
-        <<<blocks, 32 * kWarpsOf<T, Scratch::none>, 0, stream>>>(op, a.count, control, a.result, {}, scratch);
+    return launch_kernel(group_kernel<T, decltype(op), NoBytes, Scratch::none>, blocks, 32 * kWarpsOf<T, Scratch::none>,
+                         stream, op, a.count, control, a.result, NoBytes{}, scratch);
   });
 }
 template int launch_quantise<float>(const Arguments&);
@@ -36,9 +36,9 @@ template <class T>
 int launch_range(const Arguments& a) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64*, u8* scratch, cudaStream_t stream) {
     const Range<HardwareWarp, T> op{{a.x, a.type}, a.count, control->range};
-    group_kernel<T, Range<HardwareWarp, T>, PutRange, Scratch::none>
-        <<<blocks, 32 * kWarpsOf<T, Scratch::none>, 0, stream>>>(op, a.count, control, a.result,
-                                                                 {static_cast<double*>(a.y)}, scratch);
+    return launch_kernel(group_kernel<T, Range<HardwareWarp, T>, PutRange, Scratch::none>, blocks,
+                         32 * kWarpsOf<T, Scratch::none>, stream, op, a.count, control, a.result,
+                         PutRange{static_cast<double*>(a.y)}, scratch);
   });
 }
 template int launch_range<float>(const Arguments&);
