@@ -1,5 +1,8 @@
 // Times the codec on a GPU: every operation over sizes, bounds and fields (tiled), with the bytes that it must move and
-// the fraction of the copy bandwidth measured in the same run. Prints rows of JSON.
+// the fraction of the copy bandwidth measured in the same run, at its beginning; a copy at the end says how far the device
+// drifted. Before each timed call memory of several times the cache's size is read, so that operands come from memory
+// whatever their size; where they would fit into the cache, "us_cached" is the time of calls one after another.
+// Prints rows of JSON.
 //
 // usage: bench_gpu [--data DIRECTORY] [--most BYTES] [--seconds LIMIT]
 #include <cuda_runtime.h>
@@ -37,15 +40,16 @@ void* device(std::size_t bytes) {
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Seconds of one call, the median of `repeats`, each between two events.
-template <class F>
-double seconds(cudaStream_t stream, int repeats, F call) {
+// Seconds of one call, the median of `repeats`, each between two events; `before` runs ahead of each, untimed.
+template <class F, class G>
+double seconds(cudaStream_t stream, int repeats, F call, G before) {
   cudaEvent_t begin, end;
   must(cudaEventCreate(&begin), "event");
   must(cudaEventCreate(&end), "event");
   for (int i = 0; i < 2; ++i) call();
   std::vector<double> t;
   for (int i = 0; i < repeats; ++i) {
+    before();
     must(cudaEventRecord(begin, stream), "event");
     call();
     must(cudaEventRecord(end, stream), "event");
@@ -69,6 +73,12 @@ class Bench {
  public:
   Bench(std::size_t most, double limit) : most_(most), limit_(limit), start_(Clock::now()) {
     must(cudaStreamCreate(&stream_), "stream");
+    int cache = 0;
+    must(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0), "attribute");
+    cache_bytes_ = static_cast<std::size_t>(cache);
+    flush_bytes_ = 4 * cache_bytes_;
+    flush_ = device(flush_bytes_);
+    must(cudaMemset(flush_, 0, flush_bytes_), "memset");
     const std::size_t n = most / 4, stream_bytes = stretto_compress_bound(STRETTO_F32, n) + 4096;
     x_ = static_cast<float*>(device(most));
     y_ = static_cast<float*>(device(most));
@@ -88,16 +98,24 @@ class Bench {
     call_.workspace_bytes = workspace;
     call_.result = static_cast<stretto_cuda_result*>(device(64));
     call_.stream = stream_;
-    copy_ = 2 * static_cast<double>(most) / seconds(stream_, 5, [&] {
-              must(cudaMemcpyAsync(y_, x_, most, cudaMemcpyDeviceToDevice, stream_), "copy");
-            });
-    std::printf("{\"op\": \"copy\", \"bytes\": %zu, \"gbs_moved\": %.1f}\n", most, copy_ * 1e-9);
+  }
+  // The roof; x_ is loaded, since a device may copy zeros faster.
+  void measure_copy(const char* when) {
+    const double copy =
+        2 * static_cast<double>(most_) /
+        seconds(
+            stream_, 9, [&] { must(cudaMemcpyAsync(y_, x_, most_, cudaMemcpyDeviceToDevice, stream_), "copy"); },
+            [] {});
+    if (copy_ == 0) copy_ = copy;
+    std::printf("{\"op\": \"copy\", \"when\": \"%s\", \"bytes\": %zu, \"gbs_moved\": %.1f}\n", when, most_,
+                copy * 1e-9);
+    std::fflush(stdout);
   }
   bool in_time() const { return since(start_) < limit_; }
 
-  // Tiles a field over the whole of the input.
-  void load(const std::vector<float>& field) {
-    const std::size_t n = most_ / 4;
+  // Tiles a field over so many bytes of the input.
+  void load(const std::vector<float>& field, std::size_t bytes) {
+    const std::size_t n = std::min(bytes, most_) / 4;
     for (std::size_t at = 0; at < n; at += field.size())
       must(cudaMemcpy(x_ + at, field.data(), 4 * std::min(field.size(), n - at), cudaMemcpyHostToDevice), "copy");
   }
@@ -114,14 +132,20 @@ class Bench {
     };
     // `moved(result)`: bytes that must be read and written at least.
     const auto row = [&](const char* op, auto call, auto moved) {
-      const double t = seconds(stream_, repeats_for(bytes), [&] { must(call(), op); });
+      const auto timed = [&] { must(call(), op); };
+      const double t = seconds(stream_, repeats_for(bytes), timed, [&] { flush(); });
       const double bytes_moved = moved(result());
+      char cached[64] = "";
+      if (bytes_moved < static_cast<double>(cache_bytes_) / 2)
+        std::snprintf(cached, sizeof cached, ", \"us_cached\": %.2f",
+                      1e6 * seconds(stream_, repeats_for(bytes), timed, [] {}));
       std::printf(
           "{\"op\": \"%s\", \"field\": \"%s\", \"rel\": %g, \"bytes\": %zu, \"us\": %.2f, \"gbs\": %.1f, \"moved\": "
           "%.0f, "
-          "\"of_copy\": %.3f, \"ratio\": %.2f}\n",
+          "\"of_copy\": %.3f, \"ratio\": %.2f%s}\n",
           op, name.c_str(), rel, bytes, t * 1e6, raw / t * 1e-9, bytes_moved, bytes_moved / t / copy_,
-          raw / stream_bytes_);
+          raw / stream_bytes_, cached);
+      std::fflush(stdout);
     };
     must(stretto_compress_on_stream(STRETTO_F32, x_, n, eps, a_, out_bytes_, &call_), "compress");
     stream_bytes_ = result();
@@ -157,10 +181,11 @@ class Bench {
         [&](double) { return raw; });
   }
 
-  // The caller's time to enqueue a call, and the device's from one call to the next, for 64 KB.
+  // The caller's time to enqueue a call, and the device's from one call to the next, for 64 KB; few enough calls that
+  // the caller does not wait for a full queue.
   void launches() {
     const std::size_t n = 1 << 14;
-    const int calls = 2000;
+    const int calls = 200;
     const auto enqueue = [&] {
       for (int i = 0; i < calls; ++i)
         must(stretto_compress_on_stream(STRETTO_F32, x_, n, 1e-3, out_, out_bytes_, &call_), "compress");
@@ -176,12 +201,16 @@ class Bench {
   }
 
  private:
-  std::size_t most_, out_bytes_ = 0;
+  // Fills the cache with what no operation reads, and leaves nothing in it that must be written back. The call's
+  // workspace and result are used for it, in stream order.
+  void flush() { must(stretto_value_range_on_stream(STRETTO_F32, flush_, flush_bytes_ / 4, range_, &call_), "flush"); }
+
+  std::size_t most_, out_bytes_ = 0, cache_bytes_ = 0, flush_bytes_ = 0;
   double limit_, copy_ = 0, stream_bytes_ = 1;
   Clock::time_point start_;
   cudaStream_t stream_ = nullptr;
   float *x_, *y_;
-  void *a_, *b_, *out_, *codes_;
+  void *a_, *b_, *out_, *codes_, *flush_;
   double* range_;
   stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
 };
@@ -241,19 +270,26 @@ int main(int count, char** arguments) {
   must(stretto_cuda_available(), "no GPU");
   cudaDeviceProp properties;
   must(cudaGetDeviceProperties(&properties, 0), "properties");
-  std::printf("{\"device\": \"%s\", \"multiprocessors\": %d}\n", properties.name, properties.multiProcessorCount);
-  Bench bench(most, limit);
+  std::size_t free = 0, total = 0;
+  must(cudaMemGetInfo(&free, &total), "memory");
+  while (most > 4096 && 7 * most > free) most /= 2;  // inputs, outputs and three streams, with room
+  std::printf("{\"device\": \"%s\", \"multiprocessors\": %d, \"most\": %zu}\n", properties.name,
+              properties.multiProcessorCount, most);
   const auto all = fields(data);
+  Bench bench(most, limit);
+  bench.load(all.front().x, most);
+  bench.measure_copy("first");
   // Every field at 256 MB; then all sizes of the first, as long as time lasts.
   for (const Field& f : all) {
-    bench.load(f.x);
+    bench.load(f.x, std::size_t{256} << 20);
     for (const double rel : {1e-2, 1e-3, 1e-4})
       if (bench.in_time()) bench.rows(f.name, rel, rel * f.range, std::min(most, std::size_t{256} << 20));
   }
-  bench.load(all.front().x);
+  bench.load(all.front().x, most);
   bench.launches();
   for (std::size_t bytes = 4096; bytes <= most; bytes *= 4)
     for (const double rel : {1e-2, 1e-3, 1e-4})
       if (bench.in_time()) bench.rows(all.front().name, rel, rel * all.front().range, bytes);
+  bench.measure_copy("last");
   if (!bench.in_time()) std::fprintf(stderr, "bench_gpu: out of time after %.0f s; rows are missing\n", limit);
 }

@@ -15,7 +15,8 @@
  *    overlap. The length given for a stream is what may be read of it; the stream itself says how long it is.
  *  - Pointers must be ones that the device can use; detection says so (stretto_cuda_memory), and can be overridden.
  *
- * C99; does not include CUDA's headers: `stream` is a cudaStream_t, or NULL for the default stream. */
+ * C99; does not include CUDA's headers: `stream` is a cudaStream_t, or NULL for the legacy default stream, also in
+ * programs compiled for a default stream a thread (give cudaStreamPerThread there). */
 #ifndef STRETTO_STRETTO_CUDA_H
 #define STRETTO_STRETTO_CUDA_H
 

@@ -1,28 +1,32 @@
 // On a GPU: every operation gives the host's bytes, on all fields and on a given number of random and adversarial
 // values.
 //
-// usage: gpu_check [--values N] [--data DIRECTORY] [--threads N]
-// Prints what it compared; exits 1 at the first difference.
+// usage: gpu_check [--values N] [--data DIRECTORY] [--threads N] [--seconds LIMIT]
+// Prints what it compared, which is less than N if the time is over first; exits 1 at the first difference.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "gpu_inputs.hpp"
 #include "stretto/stretto_cuda.h"
 
 namespace {
+
+using stretto::codec::fill;
+using stretto::codec::kKinds;
+using stretto::codec::Random;
+using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void stop(const std::string& what) {
   std::fprintf(stderr, "gpu_check: %s\n", what.c_str());
@@ -34,17 +38,6 @@ void must(cudaError_t e, const char* what) {
 void must(stretto_status s, const std::string& what) {
   if (s != STRETTO_OK) stop(what + ": " + stretto_status_name(s) + ", " + stretto_message());
 }
-
-struct Random {  // splitmix64
-  std::uint64_t state;
-  std::uint64_t bits() {
-    std::uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-};
 
 template <class T>
 constexpr stretto_type kType = sizeof(T) == 8 ? STRETTO_F64 : STRETTO_F32;
@@ -76,7 +69,8 @@ class Checker {
         codes_(8 * most),
         host_(a_.bytes),
         got_(a_.bytes) {
-    must(cudaStreamCreate(&stream_), "cudaStreamCreate");
+    // Other threads capture graphs meanwhile, so nothing here may touch the default stream: it would wait for theirs.
+    must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     std::size_t bytes = 0;
     for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
       std::size_t n = 0;
@@ -88,6 +82,21 @@ class Checker {
     call_.workspace_bytes = bytes;
     call_.result = static_cast<stretto_cuda_result*>(result_.p);
     call_.stream = stream_;
+  }
+  ~Checker() {
+    cudaFree(call_.workspace);
+    cudaFreeHost(call_.host_result);
+    cudaStreamDestroy(stream_);
+  }
+
+  // The first use of a kernel may be within a capture, when it has not been loaded yet.
+  void check_capture_comes_first() {
+    const std::vector<T> x(3000, T(1));
+    T* values = static_cast<T*>(x_.p);
+    std::size_t bytes = 0;
+    must(cudaMemcpyAsync(values, x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy");
+    must(stretto_compress(kType<T>, x.data(), x.size(), 1e-3, host_.data(), host_.size(), &bytes, 0), "compress");
+    check_graph(values, x.size(), 1e-3, bytes, "first of all");
   }
 
   // x with the values before it as the other operand of sums. `shift`: values begin at a place that vectors do not load
@@ -132,9 +141,11 @@ class Checker {
     must(stretto_compress_on_stream(kType<T>, values, n, eps, out_.p, out_.bytes, &call_), what);
     must(cudaStreamEndCapture(stream_, &graph), "capture");
     must(cudaGraphInstantiate(&executable, graph, 0), "graph");
-    out_.poison(stream_);
-    must(cudaGraphLaunch(executable, stream_), "graph");
-    compare(bytes, what + ", compress in a graph");
+    for (int replay = 0; replay < 2; ++replay) {
+      out_.poison(stream_);
+      must(cudaGraphLaunch(executable, stream_), "graph");
+      compare(bytes, what + ", compress in a graph, replay " + std::to_string(replay));
+    }
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
   }
@@ -185,7 +196,9 @@ class Checker {
     finished(what);
     if (call_.host_result->bytes != bytes)
       stop(what + ": " + std::to_string(call_.host_result->bytes) + " bytes instead of " + std::to_string(bytes));
-    must(cudaMemcpy(got_.data(), out_.p, bytes, cudaMemcpyDeviceToHost), "copy");
+    must(cudaMemcpyAsync(got_.data(), out_.p, bytes, cudaMemcpyDeviceToHost, stream_), "copy");
+    must(cudaStreamSynchronize(stream_), "synchronise");
+    if (std::memcmp(got_.data(), host_.data(), bytes) == 0) return;
     for (std::size_t i = 0; i < bytes; ++i)
       if (got_[i] != host_[i]) stop(what + ": byte " + std::to_string(i) + " of " + std::to_string(bytes) + " differs");
   }
@@ -199,37 +212,14 @@ class Checker {
   cudaStream_t stream_ = nullptr;
 };
 
-// Values of a kind: smooth, noisy, of any bits, with holes, fills and large ones.
 template <class T>
-void fill(std::vector<T>& x, int kind, double eps, Random& r) {
-  using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  const double unit = eps * std::ldexp(1.0, static_cast<int>(r.bits() % 24)), phase = r.uniform() * 100;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double smooth = unit * std::sin(phase + static_cast<double>(i) * 0.01), noise = unit * (2 * r.uniform() - 1);
-    const U any = static_cast<U>(r.bits());
-    T v = static_cast<T>(smooth);
-    switch (kind) {
-      case 0: break;
-      case 1: v = static_cast<T>(noise); break;
-      case 2: std::memcpy(&v, &any, sizeof v); break;
-      case 3: v = static_cast<T>(i / 100 % 4 == 1 ? 1e20 : smooth); break;
-      case 4: v = i / 77 % 3 ? v : std::numeric_limits<T>::quiet_NaN(); break;
-      case 5: v = r.bits() % 50 ? static_cast<T>(noise) : static_cast<T>(1e25 * noise); break;
-      case 6: v = static_cast<T>(eps * 2e9 * (2 * r.uniform() - 1)); break;
-      default: v = static_cast<T>(std::floor(noise / eps) * eps + 0.5 * eps); break;
-    }
-    x[i] = v;
-  }
-}
-constexpr int kKinds = 8;
-
-template <class T>
-void random_values(std::uint64_t seed, std::atomic<std::int64_t>& left) {
+void random_values(std::uint64_t seed, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done,
+                   Clock::time_point end) {
   constexpr std::size_t chunk = (1 << 18) + 333;
   Checker<T> checker(chunk);
   Random r{seed};
   std::vector<T> x(chunk);
-  for (std::uint64_t k = 0; left.fetch_sub(static_cast<std::int64_t>(chunk)) > 0; ++k) {
+  for (std::uint64_t k = 0; Clock::now() < end && left.fetch_sub(static_cast<std::int64_t>(2 * chunk)) > 0; ++k) {
     const double eps = std::ldexp(1.0, static_cast<int>(k / 16 % 40) - 20) * (1 + r.uniform());
     for (int again = 0; again < 2; ++again) {  // two of a bound, so that they can be added
       const int kind = static_cast<int>(r.bits() % kKinds);
@@ -238,7 +228,7 @@ void random_values(std::uint64_t seed, std::atomic<std::int64_t>& left) {
                     "seed " + std::to_string(seed) + ", chunk " + std::to_string(k) + ", kind " + std::to_string(kind),
                     k % 2);
     }
-    left.fetch_sub(static_cast<std::int64_t>(chunk));
+    done += static_cast<std::int64_t>(2 * chunk);
   }
 }
 
@@ -266,6 +256,7 @@ void one_field(const std::filesystem::path& file) {
 int main(int count, char** arguments) {
   std::int64_t values = 1000000000;
   std::string data;
+  double limit = 1e6;
   int threads = static_cast<int>(std::min(8u, std::max(1u, std::thread::hardware_concurrency())));
   for (int i = 1; i + 1 < count; i += 2) {
     const std::string name = arguments[i];
@@ -273,13 +264,18 @@ int main(int count, char** arguments) {
       values = std::atoll(arguments[i + 1]);
     else if (name == "--data")
       data = arguments[i + 1];
+    else if (name == "--seconds")
+      limit = std::atof(arguments[i + 1]);
     else if (name == "--threads")
       threads = std::atoi(arguments[i + 1]);
     else
       stop("unknown option " + name);
   }
   must(stretto_cuda_available(), "no GPU");
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now(),
+             end = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit));
+  Checker<float>(4096).check_capture_comes_first();
+  Checker<double>(4096).check_capture_comes_first();
   int fields = 0;
   if (std::filesystem::is_directory(data))
     for (const auto& e : std::filesystem::directory_iterator(data)) {
@@ -287,15 +283,14 @@ int main(int count, char** arguments) {
       e.path().extension() == ".f32" ? one_field<float>(e.path()) : one_field<double>(e.path());
       ++fields;
     }
-  std::atomic<std::int64_t> left32{values - values / 4}, left64{values / 4};
+  std::atomic<std::int64_t> left32{values - values / 4}, left64{values / 4}, done{0};
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t)
     workers.emplace_back([&, t] {
-      random_values<float>(1000 + static_cast<std::uint64_t>(t), left32);
-      random_values<double>(2000 + static_cast<std::uint64_t>(t), left64);
+      random_values<float>(1000 + static_cast<std::uint64_t>(t), left32, done, end);
+      random_values<double>(2000 + static_cast<std::uint64_t>(t), left64, done, end);
     });
   for (auto& w : workers) w.join();
   std::printf("{\"fields\": %d, \"values\": %lld, \"seconds\": %.1f, \"exact\": true}\n", fields,
-              static_cast<long long>(values),
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+              static_cast<long long>(done), std::chrono::duration<double>(Clock::now() - start).count());
 }
