@@ -31,25 +31,35 @@ struct Vectors {
   }
 };
 
+constexpr int kPasses =
+    3;  // over all collectives and sizes: what disturbs the machine for a moment then falls on a part of the samples
+
 // Calls one after the other in samples of `batch`, inputs rewritten before each, the root going round as in IMB so that no rank
 // runs ahead of the others; a sample starts at a barrier. Of each sample the slowest rank's time a call, less that of rewriting;
-// of those the median.
+// of those of all passes the median.
 class Series {
  public:
   Series(const Ranks& ranks, Vectors& vectors, Provider& provider, Collective collective, std::size_t bytes)
       : ranks_(ranks), vectors_(vectors), provider_(provider), collective_(collective), bytes_(bytes) {}
 
-  Timing time(const Budget& budget) {
-    batch_seconds(2);  // not counted
-    const double each = agreed(batch_seconds(2) / 2);
-    const int batch = static_cast<int>(std::clamp(kSample / each, 1.0, 64.0));
-    const int count = budget.samples(each * batch);
-    const double rewriting = rewrite_seconds() + clock_cost() / batch;
+  // One pass; `budget` is that of all.
+  void pass(const Budget& budget) {
+    batch_seconds(samples_.empty() ? 2 : 1);  // not counted
+    if (samples_.empty()) {
+      const double each = agreed(batch_seconds(2) / 2);
+      batch_ = static_cast<int>(std::clamp(kSample / each, 1.0, 64.0));
+      count_ = (budget.samples(each * batch_) + kPasses - 1) / kPasses;
+      rewriting_ = rewrite_seconds() + clock_cost() / batch_;
+    }
     std::vector<double> samples;
-    for (int i = 0; i < count; ++i) samples.push_back(std::max(0.0, batch_seconds(batch) / batch - rewriting));
-    MPI_Allreduce(MPI_IN_PLACE, samples.data(), count, MPI_DOUBLE, MPI_MAX, ranks_.comm);
-    return summary(samples);
+    for (int i = 0; i < count_; ++i) samples.push_back(std::max(0.0, batch_seconds(batch_) / batch_ - rewriting_));
+    MPI_Allreduce(MPI_IN_PLACE, samples.data(), count_, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
   }
+
+  Timing result() const { return summary(samples_); }
+  Collective collective() const { return collective_; }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   static constexpr double kSample = 100e-6;  // least seconds of a sample: what leaving the barrier takes shows no more
@@ -80,6 +90,9 @@ class Series {
   Provider& provider_;
   Collective collective_;
   std::size_t bytes_;
+  int batch_ = 1, count_ = 0;  // calls of a sample; samples of a pass
+  double rewriting_ = 0;
+  std::vector<double> samples_;
 };
 
 std::vector<std::size_t> sizes(Collective collective, bool quick) {
@@ -94,25 +107,31 @@ std::vector<std::size_t> sizes(Collective collective, bool quick) {
 
 void collectives(const Job& job, Part part, Provider& provider) {
   const Ranks& ranks = job.ranks;
-  int steps = 0;
-  for (const Collective c : kCollectives) steps += static_cast<int>(sizes(c, job.quick).size());
-  job.report.begin(part, steps);
   const std::size_t least = static_cast<std::size_t>(ranks.size) * sizeof(float);  // one value a block
   Vectors vectors(ranks.size, std::size_t{16} << 20);
+  std::vector<Series> all;
   for (const Collective collective : kCollectives) {
     for (const std::size_t bytes : sizes(collective, job.quick)) {
-      if (!is_cut(collective) || bytes >= least) {
-        // Blocks are even: what a cut vector has beyond them does not travel, and is not counted.
-        const std::size_t whole = is_cut(collective) ? bytes / least * least : bytes;
-        const Timing t = Series(ranks, vectors, provider, collective, whole).time({job.seconds(0.06), 4, 500});
-        job.report.row({{"collective", schedule::name(collective)},
-                        {"bytes", whole},
-                        {"seconds", t.median},
-                        {"least", t.least},
-                        {"samples", t.samples}});
-      }
+      if (is_cut(collective) && bytes < least) continue;
+      // Blocks are even: what a cut vector has beyond them does not travel, and is not counted.
+      const std::size_t whole = is_cut(collective) ? bytes / least * least : bytes;
+      all.emplace_back(ranks, vectors, provider, collective, whole);
+    }
+  }
+  job.report.begin(part, kPasses * static_cast<int>(all.size()));
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (Series& series : all) {
+      series.pass({job.seconds(0.06), 6, 500});
       job.report.step();
     }
+  }
+  for (const Series& series : all) {
+    const Timing t = series.result();
+    job.report.row({{"collective", schedule::name(series.collective())},
+                    {"bytes", series.bytes()},
+                    {"seconds", t.median},
+                    {"least", t.least},
+                    {"samples", t.samples}});
   }
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "exchange.hpp"
@@ -5,6 +6,8 @@
 
 namespace stretto::measure {
 namespace {
+
+constexpr int kPasses = 3;
 
 // Two ranks, and where they run.
 struct Pair {
@@ -67,6 +70,21 @@ Timing shared(const Ranks& ranks, int from, Timing t) {
   return {numbers[0], numbers[1], numbers[2], static_cast<int>(numbers[3])};
 }
 
+// Of the passes: the median of their medians.
+Timing together(const std::vector<Timing>& passes) {
+  Timing all;
+  all.least = passes.front().least;
+  std::vector<double> medians;
+  for (const Timing& t : passes) {
+    medians.push_back(t.median);
+    all.mean += t.mean / static_cast<double>(passes.size());
+    all.least = std::min(all.least, t.least);
+    all.samples += t.samples;
+  }
+  all.median = summary(medians).median;
+  return all;
+}
+
 // Bytes that rotated buffers walk through: twice the cache, within reason.
 std::size_t walk(const Machine& machine) { return std::min(2 * machine.cache(), std::size_t{256} << 20); }
 
@@ -81,12 +99,17 @@ void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& siz
                                           walk(job.machine));
   }
   for (const Buffers buffers : kinds) {
-    for (const std::size_t bytes : sizes) {
-      Timing t;
-      ranks.while_quiet(active, [&] { t = pingpong->measure(bytes, buffers, budget); });
-      job.report.row(row(pair, bytes, buffers, shared(ranks, pair.first, t)));
-      job.report.step();
+    // Several passes over the sizes: what disturbs the machine for a moment then falls on one of them.
+    std::vector<std::vector<Timing>> all(sizes.size());
+    for (int pass = 0; pass < kPasses; ++pass) {
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        Timing t;
+        ranks.while_quiet(active, [&] { t = pingpong->measure(sizes[i], buffers, budget); });
+        all[i].push_back(shared(ranks, pair.first, t));
+        job.report.step();
+      }
     }
+    for (std::size_t i = 0; i < sizes.size(); ++i) job.report.row(row(pair, sizes[i], buffers, together(all[i])));
   }
 }
 
@@ -154,8 +177,8 @@ void pingpong(const Job& job) {
   constexpr Buffers kinds[] = {Buffers::reused, Buffers::rotated};
   const auto all = pairs(job);
   const auto grid = sizes(job.largest, job.quick ? job.largest : 64);
-  job.report.begin(Part::pingpong, static_cast<int>(all.size() * grid.size() * std::size(kinds)));
-  for (const Pair& pair : all) sweep(job, pair, grid, kinds, {job.seconds(0.12), 5, 20000});
+  job.report.begin(Part::pingpong, static_cast<int>(all.size() * grid.size() * std::size(kinds)) * kPasses);
+  for (const Pair& pair : all) sweep(job, pair, grid, kinds, {job.seconds(0.12) / kPasses, 3, 20000});
 }
 
 void links(const Job& job) {
@@ -163,9 +186,9 @@ void links(const Job& job) {
   const auto all = pairs(job);
   const auto grid = sizes(std::size_t{16} << 20, job.quick ? std::size_t{1} << 30 : 512);
   const bool crowded = job.ranks.hosts > 1 && job.ranks.of_host(0).size() > 1 && job.ranks.of_host(1).size() > 1;
-  job.report.begin(Part::links, static_cast<int>(all.size() * (grid.size() + 1)) + (crowded ? 1 : 0));
+  job.report.begin(Part::links, static_cast<int>(all.size() * (kPasses * grid.size() + 1)) + (crowded ? 1 : 0));
   for (const Pair& pair : all) {
-    sweep(job, pair, grid, kinds, {job.seconds(0.12), 5, 4000});
+    sweep(job, pair, grid, kinds, {job.seconds(0.12) / kPasses, 3, 4000});
     duplex(job, pair);
   }
   if (crowded) concurrent(job);
