@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-exhaustive bench setup build asan tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-conformance test-exhaustive bench setup build asan tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -18,6 +18,9 @@ test: ## set up, build, and run all tests: release, asan and ubsan with fuzzing,
 
 test-exhaustive: ## every one of the 2^32 float32 patterns, for seven bounds (hours)
 	@scripts/exhaustive
+
+test-conformance: ## the profiling library on 1 to 9 ranks, every way that it can be made to go (minutes)
+	@scripts/conformance
 
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench

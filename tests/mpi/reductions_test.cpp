@@ -58,7 +58,7 @@ template <class T>
 void reduce(const Case<T>& c) {
   if (c.side == Side::in_place && !reduces_in_place()) return;
   const auto x = values<T>(c.comm.rank, size(c.n));
-  for (int root = 0; root < c.comm.size; ++root) {
+  for (const int root : roots(c.comm.size)) {
     const bool here = c.comm.rank == root;
     auto ours = c.side == Side::in_place ? x : std::vector<T>(x.size(), T(9)), theirs = ours;
     const void* send = here ? c.send(x) : x.data();

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -53,5 +54,13 @@ std::vector<T> values(int rank, std::size_t n) {
 }
 
 inline std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+// Every root of up to five ranks; of more the first two, the middle and the last.
+inline std::vector<int> roots(int ranks) {
+  if (ranks > 5) return {0, 1, ranks / 2, ranks - 1};
+  std::vector<int> all(size(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 }  // namespace mpi_test
