@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-conformance test-exhaustive bench setup build asan tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-conformance test-exhaustive bench setup build asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -48,6 +48,9 @@ build: ## the release build, in build/release-MPI
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, with fuzzing
 	@TEST_PARTS=asan scripts/test
+
+asan-mpi: ## the profiling library's conformance suite under AddressSanitizer and UndefinedBehaviorSanitizer
+	@TEST_PARTS=asan-mpi scripts/test
 
 tsan: ## tests under ThreadSanitizer
 	@TEST_PARTS=tsan scripts/test

@@ -13,10 +13,12 @@ std::atomic<bool> kept{false};
 std::atomic<unsigned> generation{0};  // changes when a communicator goes: its handle may come back as another's
 
 int forget(MPI_Comm, int, void* value, void*) noexcept {
-  if (kept.load()) return MPI_SUCCESS;
   ++generation;
-  const std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
-  stretto_comm_free(c->comm);
+  std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
+  if (kept.load() && c->comm)
+    static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
+  else
+    stretto_comm_free(c->comm);
   return MPI_SUCCESS;
 }
 

@@ -1,9 +1,18 @@
 // What the library leaves to the MPI runs as before, and it comes and goes with the program's communicators.
+#include <dlfcn.h>
+
 #include <numeric>
 
 #include "suite.hpp"
 
 using namespace mpi_test;
+
+// Without it every other test would compare the MPI with itself.
+TEST(Library, IsPreloaded) {
+  Dl_info place{};
+  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "MPI_Allreduce"), &place), 0);
+  EXPECT_NE(std::string(place.dli_fname).find("libstretto_mpi"), std::string::npos) << place.dli_fname;
+}
 
 TEST(PassedOn, NonblockingCallsGiveRequestsOfTheMpi) {
   for (const Comm& c : communicators()) {
