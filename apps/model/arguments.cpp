@@ -100,7 +100,8 @@ model::Profile profile_of(const Arguments& arguments, std::string* from) {
 
 model::Machine machine_of(const Arguments& a, const model::Profile& profile, std::uint32_t element, double ratio) {
   if (!std::isfinite(ratio) || ratio < 1) throw Problem(fmt::format("ratio {} is below 1", ratio));
-  if (!std::isfinite(a.growth) || a.growth < 0) throw Problem(fmt::format("growth {} is no number of bits, 0 or more", a.growth));
+  if (!std::isfinite(a.growth) || a.growth < 0)
+    throw Problem(fmt::format("growth {} is no number of bits, 0 or more", a.growth));
   if (a.hosts_per_switch < 0 || !std::isfinite(a.oversubscription) || a.oversubscription < 1) {
     throw Problem(fmt::format("{} hosts a switch, oversubscribed {} times: no fabric; the least is 0 and 1",
                               a.hosts_per_switch, a.oversubscription));

@@ -6,68 +6,10 @@
 #include <cstring>
 
 #include "codec/exceptions.hpp"
-#include "codec/quantise.hpp"
+#include "codec/group_places.hpp"
 
 namespace stretto::codec {
 namespace {
-
-constexpr Lanes kNoLanes = {};
-constexpr std::uint64_t kFloat64Exact = std::uint64_t{1} << 53;
-
-std::uint64_t magnitude(std::int64_t q) noexcept {
-  return q < 0 ? 0 - static_cast<std::uint64_t>(q) : static_cast<std::uint64_t>(q);
-}
-
-int places(const Lanes lanes) noexcept {
-  int n = 0;
-  for (int b = 0; b < kBlocks; ++b) n += std::popcount(lanes[b]);
-  return n;
-}
-
-// Tally of a group: its codes but those of exceptions, and its exceptions.
-void count(const Codes q, int m, const Lanes lanes, Tally* tally) noexcept {
-  Tally t;
-  for (int i = 0; i < m; ++i)
-    if (!(lanes[i / kBlock] >> (i % kBlock) & 1)) t.bound = std::max(t.bound, magnitude(q[i]));
-  t.exceptions = static_cast<std::uint64_t>(places(lanes));
-  tally->merge(t);
-}
-
-std::size_t put_bytes(const void* value, std::size_t n, std::uint8_t* out, std::size_t room) noexcept {
-  if (n > room) return 0;
-  std::memcpy(out, value, n);
-  return n;
-}
-
-// Exceptions of a freshly compressed group: the input itself.
-template <class T>
-std::size_t write_input(void* self, int i, std::uint8_t* out, std::size_t room) noexcept {
-  return put_bytes(static_cast<const T*>(self) + i, sizeof(T), out, room);
-}
-
-template <class T>
-std::size_t write_verbatim(const T* x, int m, std::uint8_t* out, std::size_t room) noexcept {
-  const std::size_t bytes = static_cast<std::size_t>(m) * sizeof(T);
-  if (room < 4 + bytes) return kNoRoom;
-  store<std::uint32_t>(out, kVerbatimWord);
-  std::memcpy(out + 4, x, bytes);
-  return 1 + bytes / 4;
-}
-
-template <class I>
-std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  Codes q = {};
-  GroupSpec spec{};
-  spec.m = m;
-  for (int i = 0; i < m; ++i) {
-    q[i] = x[i];
-    spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
-  }
-  spec.predictor = choose_predictor(q, m, spec.wide);
-  fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
-  count(q, m, kNoLanes, tally);
-  return write_group(spec, q, kNoLanes, {}, out, room);
-}
 
 // The larger predictor; arithmetic that may turn a sign needs at least a signed one.
 Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
@@ -141,18 +83,6 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
   if (!a.exceptions && !b.exceptions) return write_group(s, q, lanes, {}, out, room);
   SumSource<T> source{a, b, qa, qb, negate_b, spec.width, ExceptionReader<T>(a), ExceptionReader<T>(b)};
   return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
-}
-
-// code * width as a float64. A code of more than 53 bits is not rounded first: one code is 2 eps, which the promise has no room for.
-double code_value_float64(std::int64_t q, double width) noexcept {
-  if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;
-  const std::int64_t low = q % (std::int64_t{1} << 32);  // of q's sign
-  return std::fma(static_cast<double>(q - low), width, static_cast<double>(low) * width);
-}
-
-template <class T>
-T code_value(std::int64_t q, double width) noexcept {
-  return static_cast<T>(code_value_float64(q, width));
 }
 
 // One operand's value at each place, kept as it is stored; a code where neither is an exception.
@@ -314,47 +244,8 @@ std::size_t splice_as(const GroupView* from, int sources, const int* first, cons
 
 }  // namespace
 
-template <class T>
-std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room,
-                           Tally* tally) noexcept {
-  Codes q = {};
-  Lanes lanes = {};
-  GroupSpec spec{};
-  spec.m = m;
-  for (int i = 0; i < m; ++i) {
-    if (!quantise(x[i], grid, &q[i])) {
-      lanes[i / kBlock] |= 1u << (i % kBlock);
-      q[i] = 0;
-    }
-    spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
-  }
-  fill_codes(lanes, m, q);
-  spec.predictor = choose_predictor(q, m, spec.wide);
-  fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
-  const std::size_t verbatim = 1 + static_cast<std::size_t>(m) * sizeof(T) / 4;
-  const std::size_t words = write_group(spec, q, lanes, {&write_input<T>, const_cast<T*>(x), false}, out,
-                                        std::min(room, 4 * (verbatim - 1)));
-  if (words != kNoRoom) {
-    count(q, m, lanes, tally);
-    return words;
-  }
-  tally->exceptions += static_cast<std::uint64_t>(m);
-  return write_verbatim(x, m, out, room);
-}
-template std::size_t compress_group<float>(const float*, int, const Grid<float>&, std::uint8_t*, std::size_t,
-                                           Tally*) noexcept;
-template std::size_t compress_group<double>(const double*, int, const Grid<double>&, std::uint8_t*, std::size_t,
-                                            Tally*) noexcept;
-
-std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  return compress_integers(x, m, out, room, tally);
-}
-std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  return compress_integers(x, m, out, room, tally);
-}
-
-std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec,
-                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec, std::uint8_t* out,
+                       std::size_t room, Tally* tally) noexcept {
   return value_bytes(spec.type) == 8 ? add_as<double>(a, b, negate_b, spec, out, room, tally)
                                      : add_as<float>(a, b, negate_b, spec, out, room, tally);
 }
@@ -365,8 +256,8 @@ std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, 
                                      : select_as<float>(a, b, maximum, spec, out, room, tally);
 }
 
-std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out,
-                        std::size_t room, Tally* tally) noexcept {
+std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
+                        Tally* tally) noexcept {
   return value_bytes(spec.type) == 8 ? scale_as<double>(a, k, spec, out, room, tally)
                                      : scale_as<float>(a, k, spec, out, room, tally);
 }
@@ -376,47 +267,5 @@ std::size_t splice_groups(const GroupView* from, int sources, const int* first, 
   return value_bytes(spec.type) == 8 ? splice_as<double>(from, sources, first, length, spec, out, room, tally)
                                      : splice_as<float>(from, sources, first, length, spec, out, room, tally);
 }
-
-template <class T>
-void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept {
-  ExceptionReader<T> reader(g);
-  if (g.uniform) {
-    const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
-    for_each_exception(g.lanes, [&](int i) { std::memcpy(y + i, &v, sizeof v); });
-    return;
-  }
-  for_each_exception(g.lanes, [&](int i) {
-    const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
-    std::memcpy(y + i, &v, sizeof v);  // bit for bit
-    reader.next();
-  });
-}
-template void decode_exceptions<float>(const GroupView&, std::uint32_t, float*) noexcept;
-template void decode_exceptions<double>(const GroupView&, std::uint32_t, double*) noexcept;
-
-template <class T>
-bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T* y) noexcept {
-  Codes q;
-  read_codes(g, q);
-  if constexpr (std::is_integral_v<T>) {
-    for (int i = 0; i < g.m; ++i) {
-      const std::int64_t v = divisor > 1 ? q[i] / static_cast<std::int64_t>(divisor) : q[i];
-      y[i] = static_cast<T>(v);
-      if (y[i] != v) return false;
-    }
-  } else {
-    const bool single = sizeof(T) == 4 && divisor == 1 && info.code_bound <= kSingleLimit;
-    for (int i = 0; i < g.m; ++i) {
-      const double v = code_value_float64(q[i], info.width);
-      y[i] = single ? static_cast<T>(q[i]) * static_cast<T>(info.width) : static_cast<T>(divisor > 1 ? v / divisor : v);
-    }
-    if (g.exceptions) decode_exceptions(g, divisor, y);
-  }
-  return true;
-}
-template bool decode_group<float>(const GroupView&, const Info&, std::uint32_t, float*) noexcept;
-template bool decode_group<double>(const GroupView&, const Info&, std::uint32_t, double*) noexcept;
-template bool decode_group<std::int32_t>(const GroupView&, const Info&, std::uint32_t, std::int32_t*) noexcept;
-template bool decode_group<std::int64_t>(const GroupView&, const Info&, std::uint32_t, std::int64_t*) noexcept;
 
 }  // namespace stretto::codec

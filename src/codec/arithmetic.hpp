@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "codec/group.hpp"
 #include "codec/grid.hpp"
+#include "codec/group.hpp"
 
 namespace stretto::codec {
 
@@ -27,17 +27,17 @@ std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std:
 
 // What holds for a whole result of combine or scale.
 struct ResultSpec {
-  Type type{};      // stored type
+  Type type{};  // stored type
   double width = 0;
   bool wide = false;  // the result's code bound needs 64 bits
 };
 
-std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec,
-                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
+std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec, std::uint8_t* out,
+                       std::size_t room, Tally* tally) noexcept;
 std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, const ResultSpec& spec,
                           std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
-std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out,
-                        std::size_t room, Tally* tally) noexcept;
+std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
+                        Tally* tally) noexcept;
 
 // Groups [at, at + m) of a longer sequence, re-encoded: places come from `from` (count groups, the first starting at
 // place 0); used by slice and concatenate. Predictor: the largest of the sources'.

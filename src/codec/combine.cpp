@@ -32,7 +32,8 @@ Status check_pair(Combine op, const Info& a, const Info& b) noexcept {
   if (a.type != b.type) return fail(Status::incompatible, "{}: streams of {} and {}", what, name(a.type), name(b.type));
   if (a.count != b.count) return fail(Status::incompatible, "{}: streams of {} and {} values", what, a.count, b.count);
   if (a.width != b.width)
-    return fail(Status::incompatible, "{}: streams of grid width {} and {} (bounds {} and {})", what, a.width, b.width, a.eps, b.eps);
+    return fail(Status::incompatible, "{}: streams of grid width {} and {} (bounds {} and {})", what, a.width, b.width,
+                a.eps, b.eps);
   return Status::ok;
 }
 
@@ -46,23 +47,26 @@ Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcep
     return Status::ok;
   }
   if (a.code_bound > kCodeLimit || b.code_bound > kCodeLimit - a.code_bound)
-    return fail(Status::overflow, "{}: codes up to {} and {} add up beyond 64 bits", op_name(op), a.code_bound, b.code_bound);
+    return fail(Status::overflow, "{}: codes up to {} and {} add up beyond 64 bits", op_name(op), a.code_bound,
+                b.code_bound);
   if (b.contributions > std::numeric_limits<std::uint32_t>::max() - a.contributions)
-    return fail(Status::overflow, "{}: {} and {} contributions add up beyond 2^32 - 1", op_name(op), a.contributions, b.contributions);
+    return fail(Status::overflow, "{}: {} and {} contributions add up beyond 2^32 - 1", op_name(op), a.contributions,
+                b.contributions);
   info->code_bound += b.code_bound;
   info->contributions += b.contributions;
   return Status::ok;
 }
 
-std::size_t add_filled(const Kernels& kernels, Type type, const std::uint8_t* a, std::size_t words_a, const std::uint8_t* b,
-                       std::size_t words_b, bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+std::size_t add_filled(const Kernels& kernels, Type type, const std::uint8_t* a, std::size_t words_a,
+                       const std::uint8_t* b, std::size_t words_b, bool negate_b, std::uint8_t* out,
+                       Tally* tally) noexcept {
   const auto kernel = type == Type::f64 ? kernels.f64.add_filled : kernels.f32.add_filled;
   return kernel && !is_integer(type) ? kernel(a, words_a, b, words_b, negate_b, out, tally) : kDeclined;
 }
 
-PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, const ResultSpec& spec, const Kernels& kernels,
-                        StreamWriter& writer, std::uint64_t first, std::uint64_t last, std::uint8_t* p,
-                        std::uint8_t* end) noexcept {
+PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, const ResultSpec& spec,
+                        const Kernels& kernels, StreamWriter& writer, std::uint64_t first, std::uint64_t last,
+                        std::uint8_t* p, std::uint8_t* end) noexcept {
   PartResult r;
   const FloatEnvironment environment;
   const bool sum = op == Combine::add || op == Combine::subtract;
@@ -119,9 +123,10 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept {
 std::size_t combine_bound(const Info& a, const Info& b) noexcept {
   const Layout layout(a.count);
   const std::uint64_t both = a.exceptions + b.exceptions;
-  const std::size_t sum = a.bytes + b.bytes + layout.groups * kCombineSlack +
-                          (both ? std::min<std::uint64_t>(both, layout.groups) * kExceptionMap + both * exact_sum_room(a.type) : 0) +
-                          kKernelRoom;
+  const std::size_t sum =
+      a.bytes + b.bytes + layout.groups * kCombineSlack +
+      (both ? std::min<std::uint64_t>(both, layout.groups) * kExceptionMap + both * exact_sum_room(a.type) : 0) +
+      kKernelRoom;
   return std::min(sum, combine_bound(a.type, a.count) + kKernelRoom);
 }
 

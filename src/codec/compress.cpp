@@ -69,7 +69,8 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
                    const Kernels& kernels, const Options& options) noexcept {
   StreamWriter writer(out, count);
   if (!writer.has_room_for_index())
-    return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(), count);
+    return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(),
+                count);
   const GroupEncoder<T> encoder{kernels, grid_for<T>(info.eps, info.width)};
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
@@ -145,8 +146,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
             r.status = Status::corrupt_stream;
           } else {
             words = add_groups(va, vb, false, spec, p, room, &sums);
-            if (words == kNoRoom)
-              r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
+            if (words == kNoRoom) r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
           }
           if (r.status != Status::ok) {
             r.group = g;
@@ -176,7 +176,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   if (r.status != Status::ok) return report(r, "add_values", out.size());
   Info info = a.info;
   if (r.tally.bound > kCodeLimit || info.code_bound > kCodeLimit - r.tally.bound)
-    return fail(Status::overflow, "add_values: codes up to {} and {} add up beyond 64 bits", info.code_bound, r.tally.bound);
+    return fail(Status::overflow, "add_values: codes up to {} and {} add up beyond 64 bits", info.code_bound,
+                r.tally.bound);
   if (info.contributions == std::numeric_limits<std::uint32_t>::max())
     return fail(Status::overflow, "add_values: the stream holds 2^32 - 1 contributions already");
   info.code_bound += r.tally.bound;

@@ -59,10 +59,12 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
       results[i].status = decoder.decode(g, p, readable, to_values);
       results[i].group = g;
       if (results[i].status != Status::ok) return;
-      if (!whole) put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
+      if (!whole)
+        put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
       p += 4 * std::size_t{s.words(g)};
     }
-    if (decoder.stream) std::atomic_thread_fence(std::memory_order_seq_cst);  // stores past the caches are weakly ordered
+    if (decoder.stream)
+      std::atomic_thread_fence(std::memory_order_seq_cst);  // stores past the caches are weakly ordered
   };
   run_parts(groups, parts, options.parallel, part);
   for (int i = 0; i < parts; ++i)
@@ -81,7 +83,8 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
-    return fail(Status::invalid_argument, "decompress: values {} to {} of a stream of {}", first, first + n, s.info.count);
+    return fail(Status::invalid_argument, "decompress: values {} to {} of a stream of {}", first, first + n,
+                s.info.count);
   const FloatEnvironment environment;  // for the grid, too
   return with_stored_type(s.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;

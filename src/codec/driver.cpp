@@ -55,8 +55,9 @@ std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {
 
 const Kernels* chosen_kernels(const Options& options) noexcept {
   const Kernels* k = find_kernels(options.isa);
-  if (!k) (void)fail(Status::unsupported, "this processor or build has no kernels of instruction set {}",
-                     static_cast<int>(options.isa));
+  if (!k)
+    (void)fail(Status::unsupported, "this processor or build has no kernels of instruction set {}",
+               static_cast<int>(options.isa));
   return k;
 }
 
@@ -66,8 +67,7 @@ Status report(const PartResult& r, const char* what, std::size_t capacity) noexc
     case Status::buffer_too_small:
       return fail(r.status, "{}: an output of {} bytes is too small (full at group {})", what, capacity, r.group);
     case Status::corrupt_stream: return fail(r.status, "{}: group {} of the stream is malformed", what, r.group);
-    case Status::overflow:
-      return fail(r.status, "{}: the result does not fit at group {}", what, r.group);
+    case Status::overflow: return fail(r.status, "{}: the result does not fit at group {}", what, r.group);
     case Status::invalid_argument:
     case Status::invalid_bound:
     case Status::incompatible:

@@ -56,7 +56,8 @@ std::size_t join_group(const Run (&runs)[2], std::uint64_t at, int m, const Resu
     const Run& run = runs[second];
     const std::uint64_t local = (second ? at - runs[0].count : at) + run.first, g = local / kGroup;
     const auto begin = static_cast<int>(local % kGroup);
-    const std::uint64_t stop = std::min(run.first + run.count, g * kGroup + static_cast<std::uint64_t>(run.s->layout.group_size(g)));
+    const std::uint64_t stop =
+        std::min(run.first + run.count, g * kGroup + static_cast<std::uint64_t>(run.s->layout.group_size(g)));
     const int n = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(m), stop - local));
     const std::uint8_t* p = run.s->group(g);
     const std::size_t words = run.s->words(g);
@@ -77,9 +78,7 @@ std::size_t join_group(const Run (&runs)[2], std::uint64_t at, int m, const Resu
   return splice_groups(views, sources, first, length, spec, out, room, tally);
 }
 
-std::size_t joined_room(const Info& info) noexcept {
-  return info.count == 0 ? 0 : combine_bound(info.type, kGroup);
-}
+std::size_t joined_room(const Info& info) noexcept { return info.count == 0 ? 0 : combine_bound(info.type, kGroup); }
 
 }  // namespace
 
@@ -128,11 +127,15 @@ Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, con
   if (const Status status = open_stream(a, &sa, true); status != Status::ok) return status;
   if (const Status status = open_stream(b, &sb, true); status != Status::ok) return status;
   const Info &ia = sa.info, &ib = sb.info;
-  if (ia.type != ib.type) return fail(Status::incompatible, "concatenate: streams of {} and {}", name(ia.type), name(ib.type));
-  if (ia.width != ib.width) return fail(Status::incompatible, "concatenate: streams of grid width {} and {}", ia.width, ib.width);
+  if (ia.type != ib.type)
+    return fail(Status::incompatible, "concatenate: streams of {} and {}", name(ia.type), name(ib.type));
+  if (ia.width != ib.width)
+    return fail(Status::incompatible, "concatenate: streams of grid width {} and {}", ia.width, ib.width);
   if (ia.contributions != ib.contributions)
-    return fail(Status::incompatible, "concatenate: streams of {} and {} contributions", ia.contributions, ib.contributions);
-  if (ia.count + ib.count > kMaxCount) return fail(Status::invalid_argument, "concatenate: {} and {} values exceed 2^48", ia.count, ib.count);
+    return fail(Status::incompatible, "concatenate: streams of {} and {} contributions", ia.contributions,
+                ib.contributions);
+  if (ia.count + ib.count > kMaxCount)
+    return fail(Status::invalid_argument, "concatenate: {} and {} values exceed 2^48", ia.count, ib.count);
   Info info = ia;
   info.count += ib.count;
   info.eps = std::max(ia.eps, ib.eps);

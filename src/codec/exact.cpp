@@ -27,8 +27,8 @@ template <class T>
 void ExactSum<T>::add_shifted(std::uint64_t magnitude, int shift, bool negative) noexcept {
   const int at = shift / 32, by = shift % 32;
   const std::uint32_t part[3] = {static_cast<std::uint32_t>(magnitude << by),
-                           static_cast<std::uint32_t>(magnitude >> (32 - by)),
-                           by ? static_cast<std::uint32_t>(magnitude >> 32 >> (32 - by)) : 0};
+                                 static_cast<std::uint32_t>(magnitude >> (32 - by)),
+                                 by ? static_cast<std::uint32_t>(magnitude >> 32 >> (32 - by)) : 0};
   std::uint64_t carry = negative ? 1 : 0;
   for (int i = at; i <= kWords; ++i) {
     const std::uint32_t p = i - at < 3 ? part[i - at] : 0;

@@ -28,7 +28,7 @@ class ExactSum {
   std::size_t read_add(const std::uint8_t* p, std::size_t available, bool negate = false) noexcept;
   std::size_t write(std::uint8_t* out) const noexcept;  // at most kMaxBytes
 
-  T value() const noexcept;              // one rounding
+  T value() const noexcept;               // one rounding
   double value_float64() const noexcept;  // RN64
 
  private:

@@ -72,7 +72,8 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
 
 }  // namespace
 
-std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind, Lanes lanes) noexcept {
+std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
+                                Lanes lanes) noexcept {
   if (left < 4) return 0;
   *kind = p[0];
   if (*kind > 15) return 0;

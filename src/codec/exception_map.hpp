@@ -14,7 +14,8 @@ constexpr std::uint32_t lanes_below(int b, int m) noexcept {
 }
 
 // Reads kind, n and map. Bytes taken; 0 if malformed.
-std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind, Lanes lanes) noexcept;
+std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
+                                Lanes lanes) noexcept;
 
 // Writes them, kind with nothing but its runs bit. Bytes written; 0 if they do not fit.
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept;

@@ -12,14 +12,14 @@ namespace stretto::codec {
 inline constexpr int kGroup = 1024;  // values in a group
 inline constexpr int kBlock = 32;    // values in a block
 inline constexpr int kBlocks = kGroup / kBlock;
-inline constexpr int kChunk = 64;    // groups in a chunk
+inline constexpr int kChunk = 64;  // groups in a chunk
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMaxGroupWords = 65535;
 inline constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 48;
-inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;            // largest code of a narrow group
-inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;      // largest code bound of a sum
+inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;        // largest code of a narrow group
+inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;  // largest code bound of a sum
 
-inline constexpr std::uint64_t kSingleLimit = 1u << 24;               // largest code bound decoded in single precision
+inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound decoded in single precision
 // By how much the sum of two groups without exceptions may exceed the two together: 12 bytes of word, base and slope, wider widths,
 // and a plane or two more for each block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
@@ -62,7 +62,10 @@ struct Layout {
   std::size_t lengths;  // offset of the lengths
   std::size_t body;     // offset of the first group
   explicit Layout(std::uint64_t n) noexcept
-      : count(n), groups(groups_of(n)), chunks(chunks_of(groups)), lengths(kHeaderBytes + 8 * chunks),
+      : count(n),
+        groups(groups_of(n)),
+        chunks(chunks_of(groups)),
+        lengths(kHeaderBytes + 8 * chunks),
         body(lengths + (2 * groups + 7) / 8 * 8) {}
   int group_size(std::uint64_t g) const noexcept {
     return g + 1 < groups ? kGroup : static_cast<int>(count - g * kGroup);

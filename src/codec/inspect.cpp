@@ -30,7 +30,8 @@ Status read_header(Bytes in, Info* info) noexcept {
     return fail(Status::corrupt_stream, "a stream has at least {} bytes, not {}", kHeaderBytes, in.size());
   const auto* p = reinterpret_cast<const std::uint8_t*>(in.data());
   if (load<std::uint32_t>(p) != kMagic)
-    return fail(Status::corrupt_stream, "no stream: it starts with {:#010x} instead of \"STRT\"", load<std::uint32_t>(p));
+    return fail(Status::corrupt_stream, "no stream: it starts with {:#010x} instead of \"STRT\"",
+                load<std::uint32_t>(p));
   if (p[4] != kVersion) return corrupt("version", p[4]);
   if (p[5] < 1 || p[5] > 6) return corrupt("type", p[5]);
   if (p[6] > 1) return corrupt("flags", p[6]);
@@ -49,19 +50,23 @@ Status read_header(Bytes in, Info* info) noexcept {
   if (i.contributions == 0) return corrupt("contributions", 0);
   if (i.code_bound > std::uint64_t{1} << 63) return corrupt("code bound", i.code_bound);
   if (i.exceptions > i.count) return corrupt("exceptions", i.exceptions);
-  if (!i.checksum && load<std::uint32_t>(p + 36)) return corrupt("checksum without its flag", load<std::uint32_t>(p + 36));
+  if (!i.checksum && load<std::uint32_t>(p + 36))
+    return corrupt("checksum without its flag", load<std::uint32_t>(p + 36));
   if (is_integer(i.type)) {
-    if (i.eps != 0 || i.width != 1) return fail(Status::corrupt_stream, "stream header: integers of eps {} and width {}", i.eps, i.width);
+    if (i.eps != 0 || i.width != 1)
+      return fail(Status::corrupt_stream, "stream header: integers of eps {} and width {}", i.eps, i.width);
   } else {
     if (!(std::isfinite(i.eps) && i.eps > 0)) return fail(Status::corrupt_stream, "stream header: eps is {}", i.eps);
-    if (!(std::isfinite(i.width) && i.width > 0)) return fail(Status::corrupt_stream, "stream header: width is {}", i.width);
-    if (stored_type(i.type) == Type::f32 && !(i.width < 0x1p128 && i.width >= 0x1p-149 && static_cast<double>(static_cast<float>(i.width)) == i.width))
+    if (!(std::isfinite(i.width) && i.width > 0))
+      return fail(Status::corrupt_stream, "stream header: width is {}", i.width);
+    if (stored_type(i.type) == Type::f32 &&
+        !(i.width < 0x1p128 && i.width >= 0x1p-149 && static_cast<double>(static_cast<float>(i.width)) == i.width))
       return fail(Status::corrupt_stream, "stream header: width {} is no float32", i.width);
   }
   const Layout layout(i.count);
   if (i.bytes < layout.body || i.bytes > in.size())
-    return fail(Status::corrupt_stream, "stream header: length is {}, with {} bytes there and an index up to {}", i.bytes,
-                in.size(), layout.body);
+    return fail(Status::corrupt_stream, "stream header: length is {}, with {} bytes there and an index up to {}",
+                i.bytes, in.size(), layout.body);
   *info = i;
   return Status::ok;
 }
@@ -121,7 +126,8 @@ Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
   std::uint64_t at = view->layout.body;
   for (std::uint64_t c = 0; c < view->layout.chunks; ++c) {
     if (view->chunk_offset(c) != at)
-      return fail(Status::corrupt_stream, "stream index: chunk {} is said to start at {}, not {}", c, view->chunk_offset(c), at);
+      return fail(Status::corrupt_stream, "stream index: chunk {} is said to start at {}, not {}", c,
+                  view->chunk_offset(c), at);
     const std::uint64_t last = std::min((c + 1) * kChunk, view->layout.groups);
     std::uint64_t words = 0;
     for (std::uint64_t g = c * kChunk; g < last; ++g) words += view->words(g);
@@ -133,7 +139,8 @@ Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
   if (checksum && view->info.checksum) {
     const auto seen = stream_checksum(view->base, static_cast<std::size_t>(view->info.bytes));
     const auto stored = load<std::uint32_t>(view->base + 36);
-    if (seen != stored) return fail(Status::corrupt_stream, "stream checksum: stored {:#010x}, computed {:#010x}", stored, seen);
+    if (seen != stored)
+      return fail(Status::corrupt_stream, "stream checksum: stored {:#010x}, computed {:#010x}", stored, seen);
   }
   return Status::ok;
 }
@@ -145,7 +152,8 @@ Status validate(Bytes in) noexcept {
   std::uint64_t exceptions = 0;
   for (std::uint64_t g = 0; g < s.layout.groups; ++g) {
     GroupView view;
-    if (!view_group(s, g, at, &view)) return fail(Status::corrupt_stream, "validate: group {} of the stream is malformed", g);
+    if (!view_group(s, g, at, &view))
+      return fail(Status::corrupt_stream, "validate: group {} of the stream is malformed", g);
     exceptions += static_cast<std::uint64_t>(view.exception_count);
     at += 4 * std::size_t{s.words(g)};
   }

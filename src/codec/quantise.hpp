@@ -13,9 +13,7 @@ namespace stretto::codec {
 inline float dequantise(std::int64_t q, const Grid<float>& g) noexcept {
   return static_cast<float>(static_cast<double>(q) * g.width);
 }
-inline double dequantise(std::int64_t q, const Grid<double>& g) noexcept {
-  return static_cast<double>(q) * g.width;
-}
+inline double dequantise(std::int64_t q, const Grid<double>& g) noexcept { return static_cast<double>(q) * g.width; }
 
 // x - q*w, exact, then rounded once.
 inline float residue(float x, std::int64_t q, const Grid<float>& g) noexcept {

@@ -74,8 +74,7 @@ TYPED_TEST(Environment, FlushingDenormalsDoesNotShowInAnyResult) {
     _mm_setcsr(before);
     EXPECT_EQ(after & (flush_to_zero | denormals_are_zero), flush_to_zero | denormals_are_zero);
     EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum) << name(isa);
-    EXPECT_TRUE(seen.lo == expected.lo && seen.hi == expected.hi)
-        << name(isa) << ": " << seen.lo << " to " << seen.hi;
+    EXPECT_TRUE(seen.lo == expected.lo && seen.hi == expected.hi) << name(isa) << ": " << seen.lo << " to " << seen.hi;
   }
 }
 #endif

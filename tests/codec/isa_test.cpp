@@ -108,8 +108,7 @@ TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
         streams.push_back(compressed(x, 1.002, with(Isa::reference)));
         values.push_back(x);
         for (const Isa isa : isas()) {
-          ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back())
-              << order << ", " << bits << ", " << name(isa);
+          ASSERT_TRUE(compressed(x, 1.002, with(isa)) == streams.back()) << order << ", " << bits << ", " << name(isa);
           expect_same_values<TypeParam>(streams.back(), isa);
         }
       }

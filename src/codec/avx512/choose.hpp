@@ -47,13 +47,15 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   }
   const __m512i zero = _mm512_setzero_si512();
   // Word i of each 128-bit lane of a: the OR of the same lane of m[i]; of b: that of m[8] in word 0.
-  const __m512i a = merge64(merge32(merge16(m[0], m[1]), merge16(m[2], m[3])), merge32(merge16(m[4], m[5]), merge16(m[6], m[7])));
+  const __m512i a =
+      merge64(merge32(merge16(m[0], m[1]), merge16(m[2], m[3])), merge32(merge16(m[4], m[5]), merge16(m[6], m[7])));
   const __m512i b = merge64(merge32(merge16(m[8], zero), zero), zero);
   const __m512i r = merge128(a, b);  // lanes: both samples of a, both of b
   const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(r));
   const __m512i high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(r, 1));
   const __m512i top = _mm512_set1_epi32(32);
-  const __m512i bits_low = _mm512_sub_epi32(top, _mm512_lzcnt_epi32(low)), bits_high = _mm512_sub_epi32(top, _mm512_lzcnt_epi32(high));
+  const __m512i bits_low = _mm512_sub_epi32(top, _mm512_lzcnt_epi32(low)),
+                bits_high = _mm512_sub_epi32(top, _mm512_lzcnt_epi32(high));
   // Word i of a lane belongs to m[i]: 0-2 order 0, 3-5 order 1, 6-8 order 2.
   const __m512i one = _mm512_set1_epi32(1);
   const bool negative = _mm512_movepi16_mask(any_negative) != 0;

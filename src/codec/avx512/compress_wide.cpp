@@ -60,11 +60,13 @@ STRETTO_INLINE Checked8 check_double(__m256 x, const Grid<float>& g) noexcept {
   const __m512d x64 = _mm512_cvtps_pd(x), zero = _mm512_setzero_pd(), one = _mm512_set1_pd(1);
   const __m512d small = _mm512_mul_pd(x64, _mm512_set1_pd(static_cast<double>(g.r)));
   const __mmask8 is_small = _mm512_cmp_pd_mask(_mm512_abs_pd(small), _mm512_set1_pd(0x1p21), _CMP_LT_OQ);
-  const __m512d magic = _mm512_set1_pd(0x1.8p52), R = _mm512_set1_pd(g.R), limit = _mm512_set1_pd(static_cast<double>(kNarrowLimit));
+  const __m512d magic = _mm512_set1_pd(0x1.8p52), R = _mm512_set1_pd(g.R),
+                limit = _mm512_set1_pd(static_cast<double>(kNarrowLimit));
   __m512d n = _mm512_sub_pd(_mm512_fmadd_pd(x64, R, magic), magic);
   n = _mm512_mask_roundscale_pd(n, is_small, small, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __mmask8 is_code = is_small | (_mm512_cmp_pd_mask(_mm512_abs_pd(_mm512_mul_pd(x64, R)), _mm512_set1_pd(0x1p32), _CMP_LT_OQ) &
-                                       _mm512_cmp_pd_mask(_mm512_abs_pd(n), limit, _CMP_LE_OQ));
+  const __mmask8 is_code =
+      is_small | (_mm512_cmp_pd_mask(_mm512_abs_pd(_mm512_mul_pd(x64, R)), _mm512_set1_pd(0x1p32), _CMP_LT_OQ) &
+                  _mm512_cmp_pd_mask(_mm512_abs_pd(n), limit, _CMP_LE_OQ));
   n = _mm512_maskz_mov_pd(is_code, n);
   __mmask8 bad = static_cast<__mmask8>(not_good(x, x64, n, g) & is_code);
   if (bad) {
@@ -84,7 +86,8 @@ STRETTO_INLINE Checked check16(const float* p, const Grid<float>& g) noexcept {
   const __mmask16 hopeless = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p33f), _CMP_NLT_UQ);
   if (static_cast<__mmask16>(small | hopeless) == 0xffff) return check_single(x, hopeless, g);
   const Checked8 a = check_double(_mm512_castps512_ps256(x), g), b = check_double(_mm512_extractf32x8_ps(x, 1), g);
-  return {_mm512_inserti64x4(_mm512_castsi256_si512(a.q), b.q, 1), static_cast<__mmask16>(a.exception | b.exception << 8)};
+  return {_mm512_inserti64x4(_mm512_castsi256_si512(a.q), b.q, 1),
+          static_cast<__mmask16>(a.exception | b.exception << 8)};
 }
 
 STRETTO_INLINE __mmask8 not_good(__m512d x, __m512d n, __m512d e, const Grid<double>& g) noexcept {
@@ -93,7 +96,8 @@ STRETTO_INLINE __mmask8 not_good(__m512d x, __m512d n, __m512d e, const Grid<dou
          _mm512_cmp_pd_mask(_mm512_abs_pd(d), _mm512_set1_pd(g.eps_y), _CMP_NLE_UQ);
 }
 STRETTO_INLINE Checked8 check8(const double* p, const Grid<double>& g, bool* too_wide) noexcept {
-  const __m512d x = _mm512_loadu_pd(p), r = _mm512_set1_pd(g.r), w = _mm512_set1_pd(g.w), magic = _mm512_set1_pd(0x1.8p52);
+  const __m512d x = _mm512_loadu_pd(p), r = _mm512_set1_pd(g.r), w = _mm512_set1_pd(g.w),
+                magic = _mm512_set1_pd(0x1.8p52);
   const __mmask8 is_code = _mm512_cmp_pd_mask(_mm512_abs_pd(_mm512_mul_pd(x, r)), _mm512_set1_pd(0x1p51), _CMP_LT_OQ);
   __m512d n = _mm512_maskz_sub_pd(is_code, _mm512_fmadd_pd(x, r, magic), magic);
   __m512d e = _mm512_fnmadd_pd(n, w, x);
@@ -113,7 +117,8 @@ STRETTO_INLINE Checked8 check8(const double* p, const Grid<double>& g, bool* too
 STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept {
   bool too_wide = false;
   const Checked8 a = check8(p, g, &too_wide), b = check8(p + 8, g, &too_wide);
-  return {_mm512_inserti64x4(_mm512_castsi256_si512(a.q), b.q, 1), static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
+  return {_mm512_inserti64x4(_mm512_castsi256_si512(a.q), b.q, 1),
+          static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
 }
 
 // Every exception takes the code before it; those before the first code take that.
@@ -183,8 +188,10 @@ std::size_t verbatim(const T* x, std::uint8_t* out, Tally* tally) noexcept {
 }
 
 template <class T>
-std::size_t compress_unchecked(const Quantised& found, const T* x, const std::int32_t* q, std::uint8_t* out, Tally* tally) noexcept {
-  const std::size_t words = encode(predictor_of(choose_order32(q), found.least < 0), q, out, [](std::uint8_t* p) { return p; });
+std::size_t compress_unchecked(const Quantised& found, const T* x, const std::int32_t* q, std::uint8_t* out,
+                               Tally* tally) noexcept {
+  const std::size_t words =
+      encode(predictor_of(choose_order32(q), found.least < 0), q, out, [](std::uint8_t* p) { return p; });
   if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
   note_bound(tally, code_bound(found));
   return words;

@@ -51,7 +51,9 @@ STRETTO_INLINE unsigned write_block16(__m512i e, std::uint8_t* p) noexcept {
 // Base and slope of a fresh group.
 template <Predictor kPredictor, class Code>
 STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope) noexcept {
-  const auto minus = [](std::int32_t a, std::int32_t b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)); };
+  const auto minus = [](std::int32_t a, std::int32_t b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
+  };
   *slope = kPredictor == Predictor::second ? minus(q[1], q[0]) : 0;
   *base = kPredictor >= Predictor::first ? minus(q[0], *slope) : 0;
 }
@@ -60,7 +62,8 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
 template <Predictor kPredictor>
 STRETTO_INLINE std::uint8_t* write_planes(const std::int16_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
                                           __m256i* widths) noexcept {
-  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
+  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)),
+                                              _mm512_set1_epi16(static_cast<short>(slope))};
   WidthWriter out{_mm256_setzero_si256()};
   for (int i = 0; i < kBlocks; i += 8) {
     std::uint64_t written = 0;

@@ -54,7 +54,8 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
 }
 
 // Reads any narrow group; exceptions, if it has some, are parsed into `view`.
-static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view, bool* exceptions) noexcept {
+static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
+                              bool* exceptions) noexcept {
   *exceptions = false;
   if (read_group(p, words, g)) return true;
   if (!parse_group(p, words, kGroup, type, view) || view->wide || view->verbatim) return false;
@@ -68,7 +69,8 @@ static inline bool open_group(const std::uint8_t* p, std::size_t words, Type typ
 }
 
 // Writes word 0, base and slope; where the planes begin.
-STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, std::int32_t slope, std::uint8_t* out) noexcept {
+STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, std::int32_t slope,
+                                        std::uint8_t* out) noexcept {
   std::uint32_t word = static_cast<std::uint32_t>(predictor);
   std::uint8_t* p = out + 4;
   if (predictor >= Predictor::first) {

@@ -15,9 +15,9 @@ namespace stretto::codec::avx512 {
 struct PlaneTables {
   // 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high halves): to quadwords.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
-  alignas(64) std::uint8_t planes[64];      // transposed quadwords to plane words
-  alignas(64) std::uint8_t planes_below[64];     // as `planes`, one plane later, for two blocks
-  alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
+  alignas(64) std::uint8_t planes[64];             // transposed quadwords to plane words
+  alignas(64) std::uint8_t planes_below[64];       // as `planes`, one plane later, for two blocks
+  alignas(64) std::uint8_t interleave[64];         // 32 low bytes, 32 high bytes: to words
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
   // Plane words of a block of width w to reversed quadwords; planes that are not there repeat the last one, the sign.
   alignas(64) std::uint8_t spread[17][64];
@@ -27,8 +27,19 @@ struct PlaneTables {
   std::uint64_t present_signed[17], present_unsigned[17];
 
   constexpr PlaneTables() noexcept
-      : gather16(), gather_low(), gather_high(), planes(), planes_below(), interleave(), low16(), high16(), spread(),
-        spread_low(), spread_high(), present_signed(), present_unsigned() {
+      : gather16(),
+        gather_low(),
+        gather_high(),
+        planes(),
+        planes_below(),
+        interleave(),
+        low16(),
+        high16(),
+        spread(),
+        spread_low(),
+        spread_high(),
+        present_signed(),
+        present_unsigned() {
     for (int g = 0; g < 8; ++g) {
       for (int k = 0; k < 8; ++k) {
         const int byte = g / 4, v = 8 * (g % 4) + 7 - k;
@@ -188,8 +199,9 @@ STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::s
     const auto& present = kUnsigned ? kTables.present_unsigned : kTables.present_signed;
     const auto* low = kUnsigned ? kTables.spread_low[8] : row_at(kTables.spread_low, 8 * w0);
     const auto* high = kUnsigned ? kTables.spread_high[8] : row_at(kTables.spread_high, 8 * w1);
-    const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(low))),
-                                             _mm256_load_si256(reinterpret_cast<const __m256i*>(high)), 1);
+    const __m512i index =
+        _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_load_si256(reinterpret_cast<const __m256i*>(low))),
+                           _mm256_load_si256(reinterpret_cast<const __m256i*>(high)), 1);
     const __mmask64 mask = (present[w0 / 4] & 0xffffffff) | present[w1 / 4] << 32;
     return transpose(_mm512_maskz_permutexvar_epi8(mask, index, t));
   } else {
@@ -294,9 +306,7 @@ STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std:
   return true;
 }
 
-STRETTO_INLINE bool has_zeros(__m256i w) noexcept {
-  return _mm256_testn_epi8_mask(w, w) != 0;
-}
+STRETTO_INLINE bool has_zeros(__m256i w) noexcept { return _mm256_testn_epi8_mask(w, w) != 0; }
 
 // Sum of the 32 widths, or -1 if one exceeds `most`.
 STRETTO_INLINE int planes_in(__m256i w, int most) noexcept {

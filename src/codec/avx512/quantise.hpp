@@ -22,8 +22,9 @@ STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
 
 // Even words of a (low halves of 32-bit words), then those of b.
 STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
-  alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
-                                                          32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+  alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
+                                                          22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
+                                                          44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
   return _mm512_permutex2var_epi16(a, _mm512_load_si512(kEven), b);
 }
 STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
@@ -54,7 +55,8 @@ STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std:
   __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
   for (int b = 0; b < kBlocks; ++b) {
     __m512i s[4];
-    for (int k = 0; k < 4; ++k) s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 32 * b + 8 * k), r, magic));
+    for (int k = 0; k < 4; ++k)
+      s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 32 * b + 8 * k), r, magic));
     least = _mm512_min_epu64(least, _mm512_min_epu64(_mm512_min_epu64(s[0], s[1]), _mm512_min_epu64(s[2], s[3])));
     most = _mm512_max_epu64(most, _mm512_max_epu64(_mm512_max_epu64(s[0], s[1]), _mm512_max_epu64(s[2], s[3])));
     _mm512_store_si512(q + 32 * b, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
@@ -77,7 +79,8 @@ STRETTO_INLINE Quantised quantise32(const float* x, const Grid<float>& g, std::i
   }
   const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code32);
   const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero), static_cast<std::int32_t>(hi - zero)};
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
+          static_cast<std::int32_t>(hi - zero)};
 }
 STRETTO_INLINE Quantised quantise32(const double* x, const Grid<double>& g, std::int32_t* q) noexcept {
   const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
@@ -90,7 +93,8 @@ STRETTO_INLINE Quantised quantise32(const double* x, const Grid<double>& g, std:
   }
   const std::uint64_t zero = 0x4338000000000000, bound = static_cast<std::uint64_t>(g.safe_code32);
   const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero), static_cast<std::int32_t>(hi - zero)};
+  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
+          static_cast<std::int32_t>(hi - zero)};
 }
 
 STRETTO_INLINE std::uint64_t code_bound(const Quantised& q) noexcept {

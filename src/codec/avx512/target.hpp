@@ -5,6 +5,8 @@
 
 #include <immintrin.h>
 
+// The strings of these pragmas cannot be cut.
+// clang-format off
 #if defined(__clang__)
 #define STRETTO_AVX512_BEGIN \
   _Pragma("clang attribute push(__attribute__((target(\"avx2,fma,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2,avx512vnni,avx512bitalg,gfni\"))), apply_to = function)")
@@ -13,3 +15,4 @@
 #define STRETTO_AVX512_BEGIN _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2,avx512vnni,avx512bitalg,gfni\")")
 #define STRETTO_AVX512_END _Pragma("GCC pop_options")
 #endif
+// clang-format on

@@ -43,7 +43,7 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   }
 }
 
-// The order that the format prescribes for 1,024 codes (choose_order, group.cpp).
+// The order that the format prescribes for 1,024 codes (choose_order, group_write.cpp).
 template <class T>
 HWY_INLINE int ChooseOrder(const T* q) {
   constexpr int kSamples = 6, kRows = 24;  // 18, up to a multiple of 8

@@ -1,0 +1,234 @@
+// What becomes of a block when something arrives: it is replaced, or the two are combined, as streams or as values.
+#include <cstring>
+
+#include "payload/arithmetic.hpp"
+#include "payload/worker_parts.hpp"
+
+namespace stretto::payload {
+
+void Worker::landed(Cell& dst) noexcept {
+  dst.value.clear();
+  dst.value.raw = dst.home;
+  dst.value.settled = compressed();
+}
+
+void Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept {
+  if (dst.home != nullptr) {
+    std::memcpy(dst.home, arrived, raw_bytes(dst.count));
+    landed(dst);
+    return;
+  }
+  dst.value.clear();
+  set_raw(dst.value, arrived, true);
+  dst.value.raw_store = store;
+  dst.value.settled = compressed();
+}
+
+Status Worker::replace(Cell& dst, Stream arrived) noexcept {
+  dst.value.clear();
+  if (!arrived) {
+    dst.value.absent = true;
+    return Status::ok;
+  }
+  dst.value.stream = std::move(arrived);
+  return spec_.kind == Kind::cprp2p ? make_raw(dst) : Status::ok;
+}
+
+// Room for a sum without exceptions does nearly always; exact sums of many values off the grid, or a summand that the other's
+// predictor does not suit, may take many times that.
+Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count) noexcept {
+  codec::Info a, local;
+  if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
+  local = a;
+  local.exceptions = 0;
+  local.bytes = codec::compress_bound(type_, count);
+  Stopwatch watch(seconds_.combine);
+  Stream made;
+  Status s = Status::buffer_too_small;
+  for (const std::size_t bytes : {codec::combine_bound(a, local), codec::combine_bound(type_, count)}) {
+    if (s != Status::buffer_too_small) break;
+    if (const Status taken = pool_->take(bytes, &made.buffer); taken != Status::ok) return taken;
+    s = codec::add_values(value.stream.bytes(), x, count, room(made.buffer), &made.size, options_);
+  }
+  if (s == Status::ok) value.stream = std::move(made);
+  return s;
+}
+
+Status Worker::add_stream(Value& value, const Stream& other) noexcept {
+  codec::Info a, b;
+  if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
+  if (const Status s = codec::inspect(other.bytes(), &b); s != Status::ok) return s;
+  Stopwatch watch(seconds_.combine);
+  Stream made;
+  Status s = Status::buffer_too_small;
+  for (const std::size_t bytes : {codec::combine_bound(a, b), codec::combine_bound(type_, a.count)}) {
+    if (s != Status::buffer_too_small) break;
+    if (const Status taken = pool_->take(bytes, &made.buffer); taken != Status::ok) return taken;
+    s = codec::combine(combine_, value.stream.bytes(), other.bytes(), room(made.buffer), &made.size, options_);
+  }
+  if (s == Status::ok) value.stream = std::move(made);
+  return s;
+}
+
+Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
+  Value& value = dst.value;
+  if (!arrived) return Status::ok;
+  if (value.absent) return replace(dst, std::move(arrived));
+  switch (spec_.kind) {
+    case Kind::raw: return fail(Status::internal, "a stream met raw values");
+    case Kind::cprp2p:
+    case Kind::doc: {
+      if (const Status s = make_raw(dst); s != Status::ok) return s;
+      Buffer decoded;
+      if (const Status s = pool_->take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
+      if (const Status s = unpack(arrived, decoded.data(), dst.count); s != Status::ok) return s;
+      return meet(dst, decoded.data(), decoded, arrived_first);
+    }
+    case Kind::fused:
+      if (sums_ && !value.stream && value.raw != nullptr) {
+        const std::byte* local = value.raw;
+        const Buffer keep = value.raw_store;
+        value.clear();
+        value.stream = std::move(arrived);
+        return add_raw(value, local, dst.count);
+      }
+      [[fallthrough]];
+    case Kind::homomorphic: {
+      if (const Status s = make_stream(value, dst.count); s != Status::ok) return s;
+      value.raw = nullptr;
+      value.raw_store = {};
+      return add_stream(value, arrived);
+    }
+  }
+  return Status::internal;
+}
+
+Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept {
+  Value& value = dst.value;
+  if (value.absent) {
+    replace(dst, arrived, store);
+    value.settled = false;
+    return Status::ok;
+  }
+  if (value.raw == nullptr) {
+    if (const Status s = make_raw(dst); s != Status::ok) return s;
+  }
+  Stopwatch watch(seconds_.combine);
+  std::byte* at = nullptr;
+  Buffer own;
+  if (const Status s = home(dst, &at, &own); s != Status::ok) return s;
+  if (spec_.op != Op::user) {
+    const void* left = arrived_first ? arrived : value.raw;
+    const void* right = arrived_first ? value.raw : arrived;
+    if (const Status s = combine_values(spec_.op, spec_.type, left, right, at, dst.count); s != Status::ok) return s;
+  } else if (arrived_first) {
+    if (value.raw != at) std::memcpy(at, value.raw, raw_bytes(dst.count));
+    spec_.user.function(arrived, at, dst.count, spec_.user.context);
+  } else {
+    // The function leaves its result where the message arrived; that becomes the value.
+    spec_.user.function(value.raw, arrived, dst.count, spec_.user.context);
+    at = arrived;
+    own = store;
+  }
+  value.stream = {};
+  set_raw(value, at, static_cast<bool>(own));
+  value.raw_store = std::move(own);
+  return Status::ok;
+}
+
+Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
+  if (src.value.absent) return Status::ok;
+  if (dst.value.absent) return copy(dst, src);
+  const bool both_raw = dst.value.raw != nullptr && src.value.raw != nullptr && !dst.value.stream && !src.value.stream;
+  const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
+  if (codes && !(both_raw && mixes(spec_))) {
+    // Raw local values join a stream in one pass if the payload allows it.
+    if (spec_.kind == Kind::fused && sums_ && dst.value.stream && !src.value.stream && src.value.raw != nullptr) {
+      dst.value.raw = nullptr;
+      dst.value.raw_store = {};
+      return add_raw(dst.value, src.value.raw, dst.count);
+    }
+    if (const Status s = make_stream(src.value, src.count); s != Status::ok) return s;
+    return meet(dst, src.value.stream, src_first);
+  }
+  if (compressed() && !codes) {
+    if (const Status s = make_raw(dst); s != Status::ok) return s;
+    if (const Status s = make_raw(src); s != Status::ok) return s;
+  }
+  if (src.value.raw == nullptr) return fail(Status::internal, "a step combines a block that nothing was put into");
+  if (spec_.op == Op::user && !src_first) {
+    // The function writes its right operand, and src must stay as it is.
+    Buffer right;
+    if (const Status s = pool_->take(raw_bytes(src.count), &right); s != Status::ok) return s;
+    std::memcpy(right.data(), src.value.raw, raw_bytes(src.count));
+    return meet(dst, right.data(), right, false);
+  }
+  return meet(dst, const_cast<std::byte*>(src.value.raw), src.value.raw_store, src_first);
+}
+
+Status Worker::copy(Cell& dst, Cell& src) noexcept {
+  if (&dst == &src) return Status::ok;
+  dst.value.clear();
+  dst.value.stream = src.value.stream;
+  dst.value.absent = src.value.absent;
+  if (src.value.raw == nullptr) return Status::ok;
+  if (src.value.raw_fixed) {
+    dst.value.raw = src.value.raw;
+    dst.value.raw_store = src.value.raw_store;
+    dst.value.raw_fixed = true;
+    dst.value.settled = src.value.settled;
+  } else if (!dst.value.stream) {
+    std::byte* at = nullptr;
+    Buffer store;
+    if (const Status s = home(dst, &at, &store); s != Status::ok) return s;
+    std::memcpy(at, src.value.raw, raw_bytes(src.count));
+    set_raw(dst.value, at, static_cast<bool>(store));
+    dst.value.raw_store = std::move(store);
+    dst.value.settled = src.value.settled;
+  }
+  return Status::ok;
+}
+
+Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept {
+  Value& value = cell.value;
+  value.clear();
+  const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
+  if (n == 0 && compressed()) {
+    value.absent = true;
+    return Status::ok;
+  }
+  if (codes && !negate) {
+    set_raw(value, inputs[0], true);
+    if (const Status s = n > 1 ? make_stream(value, cell.count) : Status::ok; s != Status::ok) return s;
+    for (std::size_t j = 1; j < n; ++j) {
+      value.raw = nullptr;
+      if (sums_ && spec_.kind == Kind::fused) {
+        if (const Status s = add_raw(value, inputs[j], cell.count); s != Status::ok) return s;
+        continue;
+      }
+      Value next;
+      set_raw(next, inputs[j], true);
+      if (const Status s = make_stream(next, cell.count); s != Status::ok) return s;
+      if (const Status s = add_stream(value, next.stream); s != Status::ok) return s;
+    }
+    return Status::ok;
+  }
+  Buffer own;
+  if (const Status s = pool_->take(raw_bytes(cell.count), &own); s != Status::ok) return s;
+  Stopwatch watch(seconds_.combine);
+  if (n == 0) std::memset(own.data(), 0, raw_bytes(cell.count));
+  if (n == 1 && !negate) std::memcpy(own.data(), inputs[0], raw_bytes(cell.count));
+  if (negate) {
+    if (const Status s = negate_values(spec_.type, inputs[0], own.data(), cell.count); s != Status::ok) return s;
+  }
+  for (std::size_t j = 1; j < n; ++j) {
+    const void* left = j == 1 ? inputs[0] : own.data();
+    if (const Status s = combine_values(spec_.op, spec_.type, left, inputs[j], own.data(), cell.count); s != Status::ok)
+      return s;
+  }
+  set_raw(value, own.data(), true);
+  value.raw_store = std::move(own);
+  return Status::ok;
+}
+
+}  // namespace stretto::payload
