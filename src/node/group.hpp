@@ -39,10 +39,12 @@ struct Call {
   std::uint8_t type = 0, op = 0;  // payload::Type, payload::Op where it combines
   std::int32_t root = 0;
   std::uint64_t bytes = 0;  // of the vector, or of each block
+  double eps = 0;           // of streams; 0: values travel as they are
+  double magnitude = 0;     // payload::Spec, with eps
 
   std::uint64_t packed() const noexcept;
   std::string text() const;
-  static Call unpack(std::uint64_t packed, std::uint64_t bytes) noexcept;
+  static Call unpack(std::uint64_t packed, std::uint64_t bytes, double eps) noexcept;
 };
 
 struct GroupOptions {

@@ -1,6 +1,7 @@
 // Why a group came to its end: who is missing, who died, who called differently. The first rank that knows tells all others.
 #include <poll.h>
 
+#include <bit>
 #include <cstring>
 
 #include "node/group.hpp"
@@ -28,18 +29,20 @@ std::uint64_t Call::packed() const noexcept {
          std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
 }
 
-Call Call::unpack(std::uint64_t packed, std::uint64_t bytes) noexcept {
+Call Call::unpack(std::uint64_t packed, std::uint64_t bytes, double eps) noexcept {
   Call c;
   c.kind = static_cast<Kind>(packed & 0xff);
   c.type = static_cast<std::uint8_t>(packed >> 8);
   c.op = static_cast<std::uint8_t>(packed >> 16);
   c.root = static_cast<std::int32_t>(packed >> 32);
   c.bytes = bytes;
+  c.eps = eps;
   return c;
 }
 
 std::string Call::text() const {
-  return fmt::format("{} (bytes {}, root {}, type {}, operation {})", name(kind), bytes, root, type, op);
+  return fmt::format("{} (bytes {}, root {}, type {}, operation {}{})", name(kind), bytes, root, type, op,
+                     eps > 0 ? fmt::format(", eps {}", eps) : "");
 }
 
 std::string Group::whereabouts(int peer) const {
@@ -47,7 +50,8 @@ std::string Group::whereabouts(int peer) const {
   const std::uint64_t calls = s.calls.load(std::memory_order_relaxed);
   const std::uint64_t returned = s.returned.load(std::memory_order_relaxed);
   if (calls == 0) return "called nothing yet";
-  const Call c = Call::unpack(s.kind.load(std::memory_order_relaxed), s.bytes.load(std::memory_order_relaxed));
+  const Call c = Call::unpack(s.kind.load(std::memory_order_relaxed), s.bytes.load(std::memory_order_relaxed),
+                              std::bit_cast<double>(s.eps.load(std::memory_order_relaxed)));
   return fmt::format("{} its collective {}, {}", returned == calls ? "has left" : "is in", calls, c.text());
 }
 

@@ -8,15 +8,10 @@
 #include "codec/codec.hpp"
 #include "payload/payload.hpp"
 #include "payload/pool.hpp"
+#include "payload/seconds.hpp"
 #include "payload/value.hpp"
 
 namespace stretto::payload {
-
-struct Seconds {
-  double compress = 0;
-  double decompress = 0;
-  double combine = 0;
-};
 
 // Where a value may be unfolded: `home` is memory for its raw form that may be written (and may be where raw is already);
 // null where there is none, then a pool's buffer serves.

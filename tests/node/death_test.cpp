@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "node/bounded.hpp"
 #include "node/collectives.hpp"
 #include "processes.hpp"
 
@@ -48,7 +49,18 @@ Status call(Collectives& c, Kind kind, std::vector<float>& in, std::vector<float
 struct Case {
   Kind kind;
   bool kernel;
+  bool bounded = false;
 };
+
+// The same within a bound.
+Status call(Bounded& b, Kind kind, std::vector<float>& in, std::vector<float>& out) {
+  BoundedCall c{kind, kind == Kind::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
+  if (kind == Kind::bcast) c.root = victim;
+  c.spec.kind = payload::Kind::fused;
+  c.spec.eps = 1e-3;
+  Streamed streamed;
+  return b.run(c, &streamed);
+}
 
 class Death : public testing::TestWithParam<Case> {};
 
@@ -56,10 +68,14 @@ std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (int k = 0; k <= static_cast<int>(Kind::alltoall); ++k)
     for (const bool kernel : {false, true}) all.push_back({static_cast<Kind>(k), kernel});
+  for (const Kind k : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter, Kind::bcast, Kind::allgather})
+    all.push_back({k, false, true});
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()), [](const auto& i) {
-  return std::string(name(i.param.kind)) + (i.param.kernel ? "_copyable" : "_staged");
+  return std::string(name(i.param.kind)) + (i.param.bounded  ? "_bounded"
+                                         : i.param.kernel ? "_copyable"
+                                                          : "_staged");
 });
 
 // The survivors go on until a call fails; it does, it names the dead rank, and neither a file nor a process stays behind.
@@ -68,16 +84,18 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   Inherited memory(ranks);
   const auto body = [&](Exchange& exchange) {
     Options options;
-    options.group.slot = 8192;
+    options.group.slot = GetParam().bounded ? 16384 : 8192;
     options.group.patience.limit = 60;
     options.eager = 256;
     options.direct = 1024;
     options.kernel = options.kernel_streams = GetParam().kernel ? 1024 : ~std::size_t{0};
     std::unique_ptr<Collectives> c;
     if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
+    Bounded bounded(c->group());
     std::vector<float> in(ranks * 9000, 1), out(ranks * 9000);
     for (;;) {
-      const Status s = call(*c, GetParam().kind, in, out);
+      const Status s =
+          GetParam().bounded ? call(bounded, GetParam().kind, in, out) : call(*c, GetParam().kind, in, out);
       if (exchange.rank() == victim) memory.count().fetch_add(1);
       if (s == Status::ok) continue;
       const std::string why = message();
