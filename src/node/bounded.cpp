@@ -99,7 +99,8 @@ Status Bounded::run(const BoundedCall& call, Streamed* streamed) noexcept {
     return s;
   Status s = Status::ok;
   try {
-    if (call.count > 0) s = reduces(call.kind) ? BoundedReduction(group_, coder, call).run() : move(group_, coder, call);
+    if (call.count > 0)
+      s = reduces(call.kind) ? BoundedReduction(group_, coder, call).run() : move(group_, coder, call);
   } catch (const std::bad_alloc&) {
     s = group_.give_up_all(fail(Status::out_of_memory, "no memory for streams of {} ranks", group_.size()));
   }

@@ -90,14 +90,20 @@ Status Coder::sum(const std::byte* own, std::span<const codec::Bytes> others, st
     b.exceptions = 0;
     b.bytes = one;
     const Stopwatch watch(streamed_.seconds.combine);
-    s = make(place(others.empty()), codec::combine_bound(a, b), most, [&](codec::MutableBytes out, std::size_t* written) {
-      return codec::add_values(left.stream, own, n, out, written, options_);
-    }, sum);
+    s = make(
+        place(others.empty()), codec::combine_bound(a, b), most,
+        [&](codec::MutableBytes out, std::size_t* written) {
+          return codec::add_values(left.stream, own, n, out, written, options_);
+        },
+        sum);
   } else {
     const Stopwatch watch(streamed_.seconds.compress);
-    s = make(place(others.empty()), one, one, [&](codec::MutableBytes out, std::size_t* written) {
-      return codec::compress(type_, own, n, spec_.eps, out, written, options_);
-    }, sum);
+    s = make(
+        place(others.empty()), one, one,
+        [&](codec::MutableBytes out, std::size_t* written) {
+          return codec::compress(type_, own, n, spec_.eps, out, written, options_);
+        },
+        sum);
   }
   for (; s == Status::ok && !others.empty(); others = others.subspan(1)) {
     left = std::move(*sum);
@@ -105,9 +111,12 @@ Status Coder::sum(const std::byte* own, std::span<const codec::Bytes> others, st
     if (s = codec::inspect(left.stream, &a); s != Status::ok) return s;
     if (s = codec::inspect(others.front(), &b); s != Status::ok) return s;
     const Stopwatch watch(streamed_.seconds.combine);
-    s = make(place(others.size() == 1), codec::combine_bound(a, b), most, [&](codec::MutableBytes out, std::size_t* written) {
-      return codec::combine(combine_, left.stream, others.front(), out, written, options_);
-    }, sum);
+    s = make(
+        place(others.size() == 1), codec::combine_bound(a, b), most,
+        [&](codec::MutableBytes out, std::size_t* written) {
+          return codec::combine(combine_, left.stream, others.front(), out, written, options_);
+        },
+        sum);
   }
   return s;
 }

@@ -11,7 +11,8 @@ namespace stretto::node {
 
 class Coder {
  public:
-  static constexpr std::size_t kGrain = 1024;  // elements: values are cut on multiples of it, so that the codec's groups stay whole
+  static constexpr std::size_t kGrain =
+      1024;  // elements: values are cut on multiples of it, so that the codec's groups stay whole
 
   // `pool` and `streamed` outlive it.
   Coder(const payload::Spec& spec, payload::Pool& pool, Streamed& streamed) noexcept;
@@ -22,7 +23,9 @@ class Coder {
   std::size_t room(std::size_t count) const noexcept;
 
   // As many grains as fit `room` bytes cut in `regions`; 0: none does.
-  std::size_t grains(std::size_t room, std::size_t regions) const noexcept { return room / regions / this->room(kGrain); }
+  std::size_t grains(std::size_t room, std::size_t regions) const noexcept {
+    return room / regions / this->room(kGrain);
+  }
 
   // The stream of `count` values, for others to read.
   Status compress(const std::byte* values, std::size_t count, codec::MutableBytes to) noexcept;

@@ -114,7 +114,8 @@ Status Group::enter(const Call& call) noexcept {
   hash = (hash ^ (hash >> 31) ^ call.bytes) * 0x94d049bb133111ebu;
   const auto eps = std::bit_cast<std::uint64_t>(call.eps);
   if (eps != 0)
-    hash = (hash ^ (hash >> 29) ^ eps ^ std::rotl(std::bit_cast<std::uint64_t>(call.magnitude), 32)) * 0x9e3779b97f4a7c15u;
+    hash =
+        (hash ^ (hash >> 29) ^ eps ^ std::rotl(std::bit_cast<std::uint64_t>(call.magnitude), 32)) * 0x9e3779b97f4a7c15u;
   signature_ = static_cast<std::uint32_t>(hash >> 32);
   mine_->kind.store(packed, std::memory_order_relaxed);
   mine_->bytes.store(call.bytes, std::memory_order_relaxed);

@@ -98,8 +98,8 @@ void check(Group& g, Bounded& bounded, const Case& c, int root) {
   if (in_place && !moves) out = in;
   const bool none = c.kind == Kind::reduce && g.rank() != root;
   Streamed streamed;
-  ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Kind::bcast ? nullptr : in.data(), none ? nullptr : out.data(), n,
-                         root, spec_of(c)},
+  ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Kind::bcast ? nullptr : in.data(), none ? nullptr : out.data(),
+                         n, root, spec_of(c)},
                         &streamed),
             Status::ok)
       << message();
@@ -116,8 +116,9 @@ void check(Group& g, Bounded& bounded, const Case& c, int root) {
     right = expected(c, of, scatters ? me * n : 0, n);
     out.resize(n * size);  // in place a reduce_scatter leaves its result in the first block
   }
-  EXPECT_TRUE(out == right) << name(c.kind) << " of " << n << ' ' << payload::name(c.type) << " by " << payload::name(c.op)
-                            << ", " << payload::name(c.travels) << ", rank " << me << " of " << p;
+  EXPECT_TRUE(out == right) << name(c.kind) << " of " << n << ' ' << payload::name(c.type) << " by "
+                            << payload::name(c.op) << ", " << payload::name(c.travels) << ", rank " << me << " of "
+                            << p;
 }
 
 template <class Body>
@@ -224,8 +225,9 @@ TEST(Bounded, what_has_no_streams_here_is_refused_with_the_reason) {
     refused({Kind::allreduce, Type::f32, Op::sum, fused, 1, -1}, Status::invalid_bound, "-1");
     std::vector<float> x(1);
     Streamed streamed;
-    EXPECT_EQ(b.run({Kind::bcast, nullptr, x.data(), 1, 3, spec_of({Kind::bcast, Type::f32, Op::sum, fused, 1})}, &streamed),
-              Status::invalid_argument);
+    EXPECT_EQ(
+        b.run({Kind::bcast, nullptr, x.data(), 1, 3, spec_of({Kind::bcast, Type::f32, Op::sum, fused, 1})}, &streamed),
+        Status::invalid_argument);
   });
 }
 

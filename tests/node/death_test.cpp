@@ -73,9 +73,7 @@ std::vector<Case> all_cases() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()), [](const auto& i) {
-  return std::string(name(i.param.kind)) + (i.param.bounded  ? "_bounded"
-                                         : i.param.kernel ? "_copyable"
-                                                          : "_staged");
+  return std::string(name(i.param.kind)) + (i.param.bounded ? "_bounded" : i.param.kernel ? "_copyable" : "_staged");
 });
 
 // The survivors go on until a call fails; it does, it names the dead rank, and neither a file nor a process stays behind.
