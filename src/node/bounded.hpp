@@ -1,9 +1,8 @@
 // Collectives whose values travel within a bound: as streams through the slots of a group, summed in code space.
 //
-// Contracts as in collectives.hpp, and: every rank gives the same spec. Results are, bit for bit, those of the engine under the same spec
-// and any schedule (payload/payload.hpp): they depend neither on the number of chunks, nor on who adds what, nor on the order. So all
-// ranks that hold a block of an allreduce or allgather hold the same bytes; the root of a broadcast keeps its exact data. The error is
-// payload::error_factor() * spec.eps.
+// Contracts as in collectives.hpp, and: every rank gives the same spec. Results are, bit for bit, what the codec alone gives for all
+// contributions: they depend neither on the number of chunks, nor on who adds what, nor on the order. So all ranks that hold a block of an
+// allreduce or allgather hold the same bytes; the root of a broadcast keeps its exact data. The error is payload::error_factor() * spec.eps.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ struct alignas(kLine) State {
   std::atomic<std::uint64_t> calls;  // collectives entered; the rest describes the last of them
   std::atomic<std::uint64_t> kind;   // Call::packed()
   std::atomic<std::uint64_t> bytes;
-  std::atomic<std::uint64_t> eps;  // bits of Call::eps
+  std::atomic<std::uint64_t> eps;       // bits of Call::eps
   std::atomic<std::uint64_t> returned;  // collectives left
   std::atomic<std::uint64_t> began;     // by Group::began()
 };
