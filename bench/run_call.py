@@ -8,18 +8,14 @@ import os
 import subprocess
 import sys
 
-from run_node import launch
+from places import launch
 
 
 def main():
     program = os.path.join(os.environ["BUILD"], "bench", "bench_call")
-    environment = dict(
-        os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", STRETTO_NODE="0"
-    )  # calls end in the MPI
-    cores = len(os.sched_getaffinity(0))
+    environment = dict(os.environ, STRETTO_NODE="0")  # calls end in the MPI
     for ranks in (1, 2):
-        command = launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], ranks, cores)
-        result = subprocess.run([*command, program, *sys.argv[1:]], env=environment, check=False)
+        result = subprocess.run([*launch(ranks), program, *sys.argv[1:]], env=environment, check=False)
         if result.returncode != 0:
             sys.exit(f"bench_call on {ranks} ranks ended with {result.returncode}")
 

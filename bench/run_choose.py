@@ -17,11 +17,7 @@ import shlex
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "hosts"))
-
-from hosts import Hosts, NotPermitted  # noqa: E402
-from run_node import launch  # noqa: E402
+from places import ROOT, NotPermitted, launch, place
 
 # name: hosts, Gb/s, ranks a host
 PLACES = {
@@ -42,43 +38,35 @@ PARTS = {
 LIMIT = 1800  # seconds until a run is a hang
 
 
-def described(place):
-    hosts, gbps, slots = PLACES[place]
+def described(name):
+    hosts, gbps, slots = PLACES[name]
     if hosts == 1:
         return "1 host"
     return f"{hosts} hosts {gbps}gbit" + (f" {slots} a host" if slots > 1 else "")
 
 
-def run(place, argv):
-    hosts, gbps, slots = PLACES[place]
-    mpirun = os.environ["MPIRUN"]
-    if hosts == 1:
-        command = launch(mpirun, os.environ["MPI_FLAVOUR"], slots, len(os.sched_getaffinity(0)))
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        subprocess.run([*command, *argv], timeout=LIMIT, check=True, env=environment)
-        return
-    with Hosts(hosts, rate=f"{gbps}gbit", slots=slots) as made:
-        subprocess.run(made.launch_command(mpirun, hosts * slots, argv), timeout=LIMIT, check=True)
+def run(name, argv):
+    with place(*PLACES[name]) as command:
+        subprocess.run(command(argv), timeout=LIMIT, check=True)
 
 
 def base(kept):
     """This host's profile, by `stretto tune` with the MPI at hand: a minute, once."""
     path = kept / f"{os.environ['MPI_FLAVOUR']}.base.json"
     if not path.exists():
-        mpirun = shlex.join(launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], 2, len(os.sched_getaffinity(0))))
+        mpirun = shlex.join(launch(2))
         programs = pathlib.Path(os.environ["BUILD"]) / "apps"
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONPATH=str(ROOT / "python"),
-                           STRETTO_LIBEXEC=f"{programs / 'measure'}:{programs / 'model'}")
+        environment = dict(os.environ, PYTHONPATH=str(ROOT / "python"), STRETTO_LIBEXEC=f"{programs / 'measure'}:{programs / 'model'}")
         subprocess.run([sys.executable, "-m", "stretto", "tune", "--fresh", "--output", str(path), "--mpirun", mpirun], check=True,
                        timeout=LIMIT, env=environment, stdout=subprocess.DEVNULL)
     return path
 
 
-def piece(options, rest, place, part):
+def piece(options, rest, where, part):
     """One part of a place: its rows replace those that an earlier run left."""
     kept = options.json.parent / f"{options.json.stem}.parts"
     kept.mkdir(parents=True, exist_ok=True)
-    name = f"{os.environ['MPI_FLAVOUR']}-{place}"
+    name = f"{os.environ['MPI_FLAVOUR']}-{where}"
     profile = kept / f"{name}.profile.json"
     if part == "profile" or (options.tune and part == options.part[0]):
         profile.unlink(missing_ok=True)
@@ -87,9 +75,9 @@ def piece(options, rest, place, part):
     fresh.touch()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_choose"
     only = ["--only", PARTS[part]] if PARTS[part] else ["--only", "none"]
-    print(f"{described(place)}, {part}", flush=True)
+    print(f"{described(where)}, {part}", flush=True)
     given = [] if profile.exists() else ["--base", str(base(kept))]
-    run(place, [str(program), "--place", described(place), "--profile", str(profile), "--json", str(fresh), *given, *only, *rest])
+    run(where, [str(program), "--place", described(where), "--profile", str(profile), "--json", str(fresh), *given, *only, *rest])
     if PARTS[part]:
         fresh.replace(kept / f"{name}-{part}.jsonl")
     else:
@@ -117,10 +105,10 @@ def main():
         print("places:", *PLACES, "\nparts:", *PARTS)
         return 0
     options.part = options.part or [part for part in PARTS if PARTS[part]]
-    for place in options.place or PLACES:
+    for where in options.place or PLACES:
         for part in options.part:
             try:
-                gather(options, piece(options, rest, place, part))
+                gather(options, piece(options, rest, where, part))
             except NotPermitted as reason:
                 print(f"skipped: this machine does not permit several hosts: {reason}")
             except subprocess.SubprocessError as error:

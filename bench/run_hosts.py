@@ -3,7 +3,7 @@
 
 usage: run_hosts.py --json FILE [--place HOSTSxRANKSxGBPS] [ARG...]
 ARGs go to bench_hosts. --place (4x2x1: four hosts of two ranks each at 1 Gb/s) runs that place alone, and may be repeated.
-Needs BUILD and MPIRUN in the environment.
+Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment.
 """
 
 import argparse
@@ -12,16 +12,13 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "hosts"))
-
-from hosts import Hosts, NotPermitted  # noqa: E402
+from places import NotPermitted, place
 
 PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")  # what two cores can drive at the wire's rate
 # Hosts of several ranks: raw and streams inside hosts, a ring that knows no hosts, and the ways that do.
 SEVERAL = ("--fields", "marmousi_rtm", "--payloads", "raw,mixed,fused", "--repeat", "3", "--schedules",
            "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling")
-DATA = os.environ.get("STRETTO_DATA_DIR", str(ROOT.parent / "shared" / "data"))
+DATA = os.environ.get("STRETTO_DATA_DIR", str(pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
 LIMIT = 1800  # seconds until a network's run is a hang
 
 
@@ -30,15 +27,15 @@ def main():
     parser.add_argument("--place", action="append")
     arguments, rest = parser.parse_known_args()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_hosts"
-    for place in arguments.place or PLACES:
-        count, slots, gbps = (int(n) for n in place.split("x"))
+    for name in arguments.place or PLACES:
+        count, slots, gbps = (int(n) for n in name.split("x"))
         rate = f"{gbps}gbit"
         argv = [program, "--data", DATA, "--rate", rate, "--gbps", gbps, "--hosts", count]
         argv += [*(SEVERAL if slots > 1 else ()), *rest]
         try:
-            with Hosts(count, rate=rate, slots=slots) as hosts:
+            with place(count, gbps, slots) as command:
                 print(f"{count} hosts of {slots} at {rate}", flush=True)
-                subprocess.run(hosts.launch_command(os.environ["MPIRUN"], count * slots, argv), timeout=LIMIT, check=True)
+                subprocess.run(command(argv), timeout=LIMIT, check=True)
         except NotPermitted as reason:
             print(f"skipped: this machine does not permit several hosts: {reason}")
             return 0

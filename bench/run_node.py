@@ -6,20 +6,10 @@ usage: run_node.py --json FILE [--ranks 2,4,8] [ARG of bench_node...]
 
 import argparse
 import os
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-
-def launch(mpirun, flavour, ranks, cores):
-    """The launcher's words: bound where every rank has a core, sharing cores otherwise (scripts/launch)."""
-    if ranks > cores:
-        return [str(ROOT / "scripts" / "launch"), mpirun, str(ranks)]
-    if flavour == "mpich":
-        return [mpirun, "-bind-to", "hwthread", "-n", str(ranks)]
-    return [mpirun, "--map-by", "hwthread", "--bind-to", "hwthread", "-n", str(ranks)]
+from places import cores, launch
 
 
 def main():
@@ -28,12 +18,9 @@ def main():
     parser.add_argument("--ranks", default="2,4,8")
     options, rest = parser.parse_known_args()
     program = os.path.join(os.environ["BUILD"], "bench", "bench_node")
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    cores = len(os.sched_getaffinity(0))
     for ranks in (int(r) for r in options.ranks.split(",")):
-        largest = [] if ranks <= cores else ["--largest", str(16 << 20), "--repeats", "9"]
-        command = launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], ranks, cores)
-        result = subprocess.run([*command, program, "--json", options.json, *largest, *rest], env=environment, check=False)
+        largest = [] if ranks <= cores() else ["--largest", str(16 << 20), "--repeats", "9"]
+        result = subprocess.run([*launch(ranks), program, "--json", options.json, *largest, *rest], check=False)
         if result.returncode != 0:
             sys.exit(f"bench_node on {ranks} ranks ended with {result.returncode}")
 

@@ -13,14 +13,10 @@ import statistics
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "hosts"))
+from places import NotPermitted, place
 
-from hosts import Hosts, NotPermitted  # noqa: E402
-from run_node import launch  # noqa: E402
-
-# name: hosts, Gb/s
-PLACES = {"1 host": (1, None), "2 hosts 5gbit": (2, 5), "4 hosts 1gbit": (4, 1)}
+# name: hosts, Gb/s, ranks a host
+PLACES = {"1 host": (1, None, 2), "2 hosts 5gbit": (2, 5, 1), "4 hosts 1gbit": (4, 1, 1)}
 LIMIT = 600  # seconds until a run is a hang
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
@@ -35,36 +31,26 @@ def ways(hosts):
     return found
 
 
-def measured(command, environment):
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=LIMIT, check=True)
+def measured(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=LIMIT, check=True)
     line = next(line.split() for line in done.stdout.splitlines() if line.startswith("step "))
     return float(line[1]), float(line[3])
 
 
 def place_of(name, options, writer):
-    hosts, gbps = PLACES[name]
-    ranks = 2 if hosts == 1 else hosts
+    hosts, gbps, slots = PLACES[name]
     program = [str(pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_training"), str(options.floats), str(options.steps)]
     samples = {way: [] for way in ways(hosts)}
-
-    def turns(command_of, environment):
+    with place(hosts, gbps, slots) as command:
         for _ in range(options.turns):
             for way, settings in ways(hosts).items():
-                command = command_of(["env", *(f"{key}={value}" for key, value in settings.items()), *program])
-                samples[way].append(measured(command, environment))
-
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    mpirun, flavour = os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"]
-    if hosts == 1:
-        turns(lambda argv: [*launch(mpirun, flavour, ranks, len(os.sched_getaffinity(0))), *argv], environment)
-    else:
-        with Hosts(hosts, rate=f"{gbps}gbit") as made:
-            turns(lambda argv: made.launch_command(mpirun, ranks, argv), None)
+                samples[way].append(measured(command(["env", *(f"{key}={value}" for key, value in settings.items()), *program])))
+    flavour = os.environ["MPI_FLAVOUR"]
     medians = {way: statistics.median(ms for ms, _ in taken) for way, taken in samples.items()}
     for way in samples:
         if way == "alone":
             continue
-        row = {"bench": "training", "case": f"gradients {options.floats * 4 >> 20} MB p={ranks} {name} {way}", "metric": "ms",
+        row = {"bench": "training", "case": f"gradients {options.floats * 4 >> 20} MB p={hosts * slots} {name} {way}", "metric": "ms",
                "value": medians[way], "unit": "ms", "peer": f"{NAMES.get(flavour, flavour)} alone", "peer_value": medians["alone"],
                "ratio": medians["alone"] / medians[way], "sum": samples[way][0][1], "peer_sum": samples["alone"][0][1]}
         writer.write(json.dumps(row) + "\n")

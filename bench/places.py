@@ -1,0 +1,41 @@
+"""Where the ranks of a benchmark run: on this machine, or on hosts made on it (tests/hosts). Of the environment it needs MPIRUN and
+MPI_FLAVOUR, as scripts/bench sets them.
+"""
+
+import contextlib
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "hosts"))
+
+from hosts import Hosts, NotPermitted  # noqa: E402
+
+__all__ = ["ROOT", "NotPermitted", "cores", "launch", "place"]
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def launch(ranks):
+    """The words that launch a program on ranks of this machine: bound where every rank has a core, sharing cores otherwise (scripts/launch)."""
+    mpirun = os.environ["MPIRUN"]
+    if ranks > cores():
+        return [str(ROOT / "scripts" / "launch"), mpirun, str(ranks)]
+    if os.environ["MPI_FLAVOUR"] == "mpich":
+        return [mpirun, "-bind-to", "hwthread", "-n", str(ranks)]
+    return ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+            mpirun, "--map-by", "hwthread", "--bind-to", "hwthread", "-n", str(ranks)]
+
+
+@contextlib.contextmanager
+def place(hosts, gbps, slots):
+    """Gives a function from a program's words to those that run it on every rank: `slots` ranks on each of `hosts` hosts, joined by links
+    of `gbps` Gb/s. One host is this machine as it is. Raises NotPermitted where hosts cannot be made."""
+    if hosts == 1:
+        yield lambda argv: [*launch(slots), *map(str, argv)]
+        return
+    with Hosts(hosts, rate=f"{gbps}gbit", slots=slots) as made:
+        yield lambda argv: made.launch_command(os.environ["MPIRUN"], hosts * slots, argv)
