@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py and bench/table.py, each run as people run it."""
+"""Tests of scripts/check_floors.py, scripts/test and bench/table.py, each run as people run it."""
 
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,45 @@ class Floors(unittest.TestCase):
 
     def test_an_include_that_leaves_its_directory_by_dots_is_refused(self):
         self.assertEqual(self.check("codec/a.cpp", '#include "../engine/run.hpp"\n')[0], 1)
+
+
+class Test(unittest.TestCase):
+    """scripts/test in a checkout of its own, where setup and build do nothing and ctest says what it is told to."""
+
+    def run_test(self, passes, builds=True):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            (root / "scripts").mkdir()
+            for name in ("test", "common.sh"):
+                shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
+            (root / "build" / "setup").mkdir(parents=True)
+            (root / "build" / "setup" / "auto.test").write_text("MPI_FLAVOUR=openmpi\n")
+            (root / "build" / "release-openmpi").mkdir()
+            said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
+            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"),
+                                ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; exit {0 if passes else 8}")):
+                (root / name).write_text(f"#!/bin/sh\n{words}\n")
+                (root / name).chmod(0o755)
+            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": "release", "MPI": "auto"}
+            environment.pop("TEST_SECONDS", None)
+            done = subprocess.run([str(root / "scripts" / "test")], env=environment, capture_output=True, text=True, timeout=30, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_it_succeeds_where_all_tests_do(self):
+        status, text = self.run_test(passes=True)
+        self.assertEqual(status, 0, text)
+        self.assertIn("release, openmpi: 100% tests passed, 0 tests failed out of 7, 1.00 sec", text)
+
+    def test_it_fails_where_one_test_fails_and_says_so(self):
+        status, text = self.run_test(passes=False)
+        self.assertEqual(status, 1, text)
+        self.assertIn("release, openmpi: 86% tests passed, 1 tests failed out of 7", text)
+        self.assertIn("some tests failed", text)
+
+    def test_it_fails_where_the_build_does(self):
+        status, text = self.run_test(passes=True, builds=False)
+        self.assertEqual(status, 1, text)
+        self.assertIn("release: the build failed", text)
 
 
 class Table(unittest.TestCase):
