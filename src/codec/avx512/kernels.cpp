@@ -1,5 +1,7 @@
 #include "codec/avx512/kernels.hpp"
 
+#include "codec/avx512/target.hpp"
+
 namespace stretto::codec {
 
 const Kernels* avx512_kernels() noexcept;
@@ -11,13 +13,8 @@ const Kernels* avx512_kernels() noexcept {
       {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64},
       &add,
   };
-  static const bool present = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
-                              __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
-                              __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("gfni") &&
-                              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
-  return present ? &table : nullptr;
+  static const bool here = present();
+  return here ? &table : nullptr;
 }
 
 }  // namespace stretto::codec

@@ -5,6 +5,8 @@
 
 #include <immintrin.h>
 
+// Tests compile the kernels for processors that have fewer of these instructions (tests/codec/avx512/fewer_instructions.hpp).
+#ifndef STRETTO_AVX512_BEGIN
 // The strings of these pragmas cannot be cut.
 // clang-format off
 #if defined(__clang__)
@@ -16,3 +18,18 @@
 #define STRETTO_AVX512_END _Pragma("GCC pop_options")
 #endif
 // clang-format on
+
+namespace stretto::codec::avx512 {
+
+// Whether this processor has all of them.
+inline bool present() noexcept {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
+         __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
+         __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("fma");
+}
+
+}  // namespace stretto::codec::avx512
+#endif
