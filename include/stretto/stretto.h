@@ -231,16 +231,17 @@ typedef struct stretto_options {
  * one, the blocking calls of a shape (collective, type, operation, root, and about the same bytes and ratio) take turns
  * from the second on: the native collective that is predicted to take least (the MPI's own or the node's), and those
  * that the model likes best, seven at most where a call is expected to take less than a millisecond and three where it
- * takes longer. A turn is one call, or up to eight short ones in a row, and begins with an agreement, whatever `check`,
- * so that the ranks start together. The first round does not count; from the third on the ranks compare the slowest
- * rank's times in one small exchange a round, and who is clearly slower drops out. After nine rounds, or a second of
- * turns, the one with the least median stays; but that native collective unless another is faster by 5 % (10 % after few
- * rounds) and was so in three rounds of four. After 16 times as many calls of the shape the native collective, the one
- * that stayed and the last to drop out are tried again, and ever more seldom while the same one stays. All keep the bound. Not for barriers; not for exact reductions of
- * floating point, whose rounding would depend on the winner (but for sums and products of F32 and F64 on two ranks,
- * which are rounded once), nor for integer sums with a bound; not where schedule, payload or segment are given; not for
- * started forms. report.trial says that a call was one of a trial. With trials = 0 equal calls run alike, and results
- * have the same bits in every run. */
+ * takes longer. A turn is one call, or up to eight where one's calls are short, and begins with an agreement, whatever
+ * `check`, so that the ranks start together. The first round does not count; from the third on the ranks compare the
+ * slowest rank's times in one small exchange a round, and who is clearly slower drops out. After nine rounds, or a
+ * second of turns, the one with the least median stays; but that native collective unless another is faster by 5 % (10 %
+ * after few rounds) and was so in three rounds of four. After 16 times as many calls of the shape, and so many that it
+ * costs 2 % of their time at most, the native collective, the one that stayed and the last to drop out are tried again,
+ * and ever more seldom while the same one stays. All keep the bound. Not for barriers; not for a user's operation nor
+ * for exact reductions of floating point, whose rounding would depend on the winner (but for sums and products of F32
+ * and F64 on two ranks, which are rounded once; which of two NaN they keep may differ), nor for integer sums with a
+ * bound; not where schedule, payload or segment are given; not for started forms. report.trial says that a call was one
+ * of a trial. With trials = 0 equal calls run alike, and results have the same bits in every run. */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the

@@ -44,11 +44,12 @@ bool rounds_once(const Call& c, int ranks) noexcept {
 }
 
 // A barrier cannot be tried: the agreement that begins a turn is one. Nothing is forced, and results depend on the way within the bound at
-// most: not exact sums of floats that round more than once, nor integer sums with a bound, whose overflow only streams tell.
+// most: not exact sums of floats that round more than once, nor a user's operation, nor integer sums with a bound, whose overflow only streams tell.
 bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
   const stretto_options& o = c.settings.options;
   const bool floating = is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
-  const bool depends = reduces(c.collective) && (compress ? !floating && sums : floating && !rounds_once(c, ranks));
+  const bool rounds = c.op == STRETTO_USER || (floating && !rounds_once(c, ranks));
+  const bool depends = reduces(c.collective) && (compress ? !floating && sums : rounds);
   return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && !depends &&
          c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
 }
@@ -125,7 +126,7 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   q.root = rooted(call.collective) ? call.root : 0;
   q.keeps_order = needs_order(call);
   q.compress = compress;
-  q.ratio = compress ? std::exp2(std::round(2 * std::log2(ratio)) / 2) : 1;  // data that change a little ask the same
+  q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio))) : 1;  // data that change a little ask the same
   q.segment = o.segment;
   a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
   if (a.mixed)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 
@@ -14,7 +15,7 @@ constexpr double clearly = 1.1;           // even at best slower than that many 
 constexpr double far = 1.4;               // usually slower than that many times the leader's median
 constexpr double close = 1.05,
                  close_of_few = 1.1;        // a lead over number 0 that may be chance; where few rounds were made
-constexpr double much = 1.0;                // seconds of all counted turns together
+constexpr double much = 1.0;                // seconds of all turns together
 constexpr std::size_t looked_at_again = 3;  // contestants
 constexpr double brief = 5e-3;              // seconds of a call that is worth warming up twice
 constexpr double turn_seconds = 0.4e-3;     // that a turn of several calls takes
@@ -37,18 +38,27 @@ Contest::Contest(std::size_t contestants, double expected)
     : open_(contestants),
       seconds_(contestants),
       order_(contestants),
-      calls_(expected < brief ? 2 : 1),
-      warming_calls_(calls_) {
+      calls_(contestants),
+      warming_calls_(expected < brief ? 2 : 1) {
   std::iota(open_.begin(), open_.end(), std::size_t{0});
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
   lost_.reserve(contestants);
   for (auto& s : seconds_) s.reserve(most_rounds);
+  begin();
 }
 
-// The same on all ranks.
+void Contest::begin() noexcept {
+  for (auto& s : seconds_) s.clear();
+  std::fill(calls_.begin(), calls_.end(), warming_calls_);
+  at_ = rounds_ = charged_ = 0;
+  spent_ = made_ = price_ = 0;
+  shuffle();
+}
+
+// The same on all ranks. A look begins in their order.
 void Contest::shuffle() noexcept {
   order_.resize(open_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
+  if (rounds_ == 0) return;
   std::uint64_t state = rounds_;
   for (std::size_t i = order_.size(); i > 1; --i) {
     state = (state + 1) * 0x9E3779B97F4A7C15u;
@@ -59,9 +69,10 @@ void Contest::shuffle() noexcept {
 bool Contest::took(double seconds) noexcept {
   if (settled()) return false;
   const bool warming = rounds_ == 0;
+  const std::size_t who = order_[at_];
   sum_ = warming ? seconds : sum_ + seconds;  // the last call of a turn that warms up
-  if (++call_ < calls_) return false;
-  seconds_[order_[at_]].push_back(warming ? sum_ : sum_ / static_cast<double>(calls_));  // within what was reserved
+  if (++call_ < calls_[who]) return false;
+  seconds_[who].push_back(warming ? sum_ : sum_ / static_cast<double>(calls_[who]));  // within what was reserved
   call_ = 0;
   sum_ = 0;
   if (++at_ < open_.size()) return false;
@@ -89,6 +100,7 @@ void Contest::keep(const Stays& stays) noexcept {
     if (kept != i) {
       std::swap(open_[kept], open_[i]);
       seconds_[kept].swap(seconds_[i]);
+      std::swap(calls_[kept], calls_[i]);
       std::replace(lost_.begin() + static_cast<std::ptrdiff_t>(out), lost_.end(), kept, i);
     }
     ++kept;
@@ -113,18 +125,25 @@ void Contest::look_again() noexcept {
   if (open_[0] != 0) enter(0);
   while (open_.size() < looked_at_again && !lost_.empty()) enter(lost_.back());
   std::sort(open_.begin(), open_.end());
-  for (auto& s : seconds_) s.clear();
-  at_ = rounds_ = 0;
-  calls_ = warming_calls_;
-  shuffle();
+  begin();
 }
 
+// Each by its own time: a turn of one that is slow is one call.
 void Contest::after_warming() noexcept {
-  double fastest = seconds_[0].front();
-  for (std::size_t i = 0; i < open_.size(); ++i) fastest = std::min(fastest, seconds_[i].front());
-  for (auto& s : seconds_) s.clear();
-  const double fit = fastest > 0 ? turn_seconds / fastest : 0;
-  calls_ = static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(most_calls)));
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    const double took = seconds_[i].front(), fit = took > 0 ? turn_seconds / took : 1;
+    calls_[i] = static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(most_calls)));
+    seconds_[i].clear();
+  }
+}
+
+// Rounds [from, to) of those that are compared now. One that failed took no time that counts.
+void Contest::charge(std::size_t from, std::size_t to) noexcept {
+  for (std::size_t i = 0; i < open_.size(); ++i)
+    for (std::size_t r = from; r < to; ++r) {
+      if (std::isfinite(seconds_[i][r])) spent_ += seconds_[i][r] * static_cast<double>(calls_[i]);
+      made_ += static_cast<double>(calls_[i]);
+    }
 }
 
 // Number 0 is in.
@@ -144,24 +163,27 @@ void Contest::compare(const std::vector<double>& slowest) noexcept {
     std::copy_n(from, each, seconds_[i].begin());
     from += static_cast<std::ptrdiff_t>(each);
   }
+  charge(charged_, each);
   if (rounds_ == 1) {
     after_warming();
     return;
   }
+  charged_ = each;
   std::size_t leader = 0;
   for (std::size_t i = 1; i < open_.size(); ++i)
     if (median(seconds_[i]) < median(seconds_[leader])) leader = i;
-  const double spent = std::accumulate(slowest.begin(), slowest.end(), 0.0) * static_cast<double>(calls_);
-  if (rounds_ >= most_rounds || spent > much) {
+  if (rounds_ >= most_rounds || spent_ > much) {
     if (open_[0] == 0 && !surely_beats_first(leader)) leader = 0;
     keep([&](std::size_t i) { return i == leader; });
-    return;
+  } else {
+    const double usual = median(seconds_[leader]);
+    keep([&](std::size_t i) {
+      const bool slower = least(seconds_[i]) > clearly * usual;
+      return i == leader || !(slower || (each >= enough_rounds && median(seconds_[i]) > far * usual));
+    });
   }
-  const double usual = median(seconds_[leader]);
-  keep([&](std::size_t i) {
-    const bool slower = least(seconds_[i]) > clearly * usual;
-    return i == leader || !(slower || (each >= enough_rounds && median(seconds_[i]) > far * usual));
-  });
+  const double winner = median(seconds_[0]);
+  if (settled() && std::isfinite(winner) && winner > 0) price_ = std::max(0.0, spent_ / winner - made_);
 }
 
 }  // namespace stretto::api

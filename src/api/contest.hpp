@@ -9,7 +9,7 @@ namespace stretto::api {
 
 // A turn is one call, or several short ones in a row, as a program makes them: they may run ahead of each other then, and one that was
 // disturbed counts less. Turns go round, in another order each round: what ran before leaves caches and buffers of a network as it likes.
-// The first round warms up (memory, schedules, tables): it only shows how many calls make a turn. Then, from the second
+// The first round warms up (memory, schedules, tables): it only shows how many calls make a turn of each. Then, from the second
 // that counts on, the ranks compare after each round: out goes whoever was even at best clearly slower than the leader usually is, or usually
 // far slower. The leader has the least median of the slowest rank's times. The last round, or a look after much time was spent, leaves one:
 // the leader where it beats number 0 by more than scatter and nearly always, else number 0. A second look at a contest that is settled
@@ -34,11 +34,16 @@ class Contest {
 
   void look_again() noexcept;  // where it is settled
 
+  // Once settled: how many calls of the winner this look took more than as many calls by the winner would have, with the first round.
+  double price() const noexcept { return price_; }
+
   static constexpr std::size_t most_rounds = 9, most_calls = 8;  // with the first; of a turn
 
  private:
   void shuffle() noexcept;
+  void begin() noexcept;
   void after_warming() noexcept;
+  void charge(std::size_t from, std::size_t to) noexcept;
   bool surely_beats_first(std::size_t i) const noexcept;
   template <class Stays>
   void keep(const Stays& stays) noexcept;
@@ -47,9 +52,11 @@ class Contest {
   std::vector<std::size_t> lost_;             // who is out, in the order in which they went
   std::vector<std::vector<double>> seconds_;  // a call, of those in `open_` and then of nobody, a round an entry
   std::vector<std::size_t> order_;            // of this round, by place in `open_`
-  std::size_t at_ = 0, rounds_ = 0;
-  std::size_t call_ = 0, calls_, warming_calls_;  // of the turn; that make one, now and in the first round
-  double sum_ = 0;                                // of the turn
+  std::vector<std::size_t> calls_;            // that make a turn, of those in `open_`
+  std::size_t at_ = 0, rounds_ = 0, charged_ = 0;
+  std::size_t call_ = 0, warming_calls_;     // of the turn; that make one in the first round
+  double sum_ = 0;                           // of the turn
+  double spent_ = 0, made_ = 0, price_ = 0;  // seconds and calls of this look, as far as they were compared
 };
 
 }  // namespace stretto::api

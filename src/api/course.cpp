@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace stretto::api {
+namespace {
+
+constexpr double worth = 0.02;  // of the time until the next look, what one may cost
+
+}  // namespace
 
 bool Course::took(double seconds) noexcept {
   ++calls_;
@@ -16,7 +21,8 @@ void Course::compare(const std::vector<double>& slowest) noexcept {
   const bool same = looks_ > 0 && winner_ == contest_.turn();
   wait_ = same ? std::min(4 * wait_, longest_wait) : first_wait;
   winner_ = contest_.turn();
-  left_ = calls_ * wait_;
+  const double affordable = std::min(contest_.price() / worth, 1e15);
+  left_ = std::max(calls_ * wait_, static_cast<std::uint64_t>(affordable));
 }
 
 void Course::ran() noexcept {

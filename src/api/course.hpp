@@ -11,8 +11,8 @@
 namespace stretto::api {
 
 // Calls by what is settled are counted, alike on all ranks, as they all make them. A look begins after 16 times as many as the last one took,
-// which is of three contestants and costs a part of their calls the difference to the fastest: one or two per cent. Each that finds the same
-// winner makes the time until the next one four times as long.
+// and not before these took 50 times what the last one cost beyond its calls by the winner. Each that finds the same winner makes the wait of 16
+// four times as long.
 class Course {
  public:
   Course(std::size_t contestants, double expected) : contest_(contestants, expected) {}

@@ -196,8 +196,11 @@ void Operation::advance(bool may_start_data) noexcept {
   const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
   phase_ = counting ? Phase::counting : Phase::running;
   turn_ = Clock::now();
-  const Status s = counting ? begin_counting() : begin_data();
-  if (s != Status::ok) finish(s);
+  if (counting) {
+    if (const Status s = begin_counting(); s != Status::ok) finish(s);
+  } else if (const Status s = begin_data(); s != Status::ok) {
+    ended(s);
+  }
 }
 
 // Blocking forms meet blocking ones only, on every rank, so this one may not turn into a request that goes along with others:

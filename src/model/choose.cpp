@@ -16,7 +16,7 @@ namespace {
 
 // Cells of the cache: eight a factor of two. A cell is answered for its middle, so that an answer does not depend on what was
 // asked before.
-constexpr double cells = 8;
+constexpr double cells = 8;                // power_of_two has as many
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
 int cell_of(std::uint64_t bytes) noexcept {
@@ -25,7 +25,7 @@ int cell_of(std::uint64_t bytes) noexcept {
 }
 std::uint64_t middle_of(int cell) noexcept {
   if (cell < 0) return static_cast<std::uint64_t>(-cell - 1);
-  return static_cast<std::uint64_t>(std::llround(std::exp2(cell / cells)));
+  return static_cast<std::uint64_t>(std::llround(power_of_two(cell)));
 }
 int ratio_cell_of(double ratio) noexcept {
   return ratio <= 1 ? 0 : static_cast<int>(std::lround(cells * std::log2(std::min(ratio, 1e6))));
@@ -232,9 +232,21 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   return Status::ok;
 }
 
+double power_of_two(long eighths) noexcept {
+  static constexpr double roots[8] = {0x1p+0,
+                                      0x1.172b83c7d517bp+0,
+                                      0x1.306fe0a31b715p+0,
+                                      0x1.4bfdad5362a27p+0,
+                                      0x1.6a09e667f3bcdp+0,
+                                      0x1.8ace5422aa0dbp+0,
+                                      0x1.ae89f995ad3adp+0,
+                                      0x1.d5818dcfba487p+0};
+  return std::ldexp(roots[eighths & 7], static_cast<int>(eighths >> 3));
+}
+
 Question on_grid(Question q) noexcept {
   q.bytes = middle_of(cell_of(q.bytes));
-  if (q.compress) q.ratio = std::exp2(ratio_cell_of(q.ratio) / cells);
+  if (q.compress) q.ratio = power_of_two(ratio_cell_of(q.ratio));
   return q;
 }
 

@@ -47,6 +47,10 @@ struct Candidate {
 // number of bytes is a cell of its own.
 Question on_grid(Question q) noexcept;
 
+// 2 to the power of so many eighths, the same bits on every machine: what ranks conclude from it is the same on all of them, which the last
+// bit of a library's function need not be.
+double power_of_two(long eighths) noexcept;
+
 class Chooser {
  public:
   Chooser(Profile profile, topology::Topology topology);

@@ -100,11 +100,21 @@ TEST(Contest, ATurnIsSeveralCallsWhereTheyAreShort) {
     if (look) c.compare(c.times());
     return calls;
   };
-  EXPECT_EQ(turn(1), 2u);
+  EXPECT_EQ(turn(100 * us), 2u);
   EXPECT_EQ(turn(100 * us), 2u);
   EXPECT_EQ(turn(100 * us), 4u);
   EXPECT_EQ(turn(100 * us), 4u);
   EXPECT_EQ(c.times().size(), 2u);
+  // One that is slow has turns of one call beside others that have more.
+  c = Contest(2);
+  std::size_t of_the_slow = 0, of_the_fast = 0;
+  for (int k = 0; k < 4; ++k) {
+    const bool slow = c.turn() == 1;
+    const std::size_t calls = turn(slow ? 5e-3 : 20 * us);
+    if (k >= 2) (slow ? of_the_slow : of_the_fast) = calls;
+  }
+  EXPECT_EQ(of_the_slow, 1u);
+  EXPECT_EQ(of_the_fast, Contest::most_calls);
   c = Contest(2, 1.0);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(turn(1), 1u);
 }
@@ -159,6 +169,32 @@ TEST(Contest, OfFewLongTurnsNumberZeroLosesOnlyWhereItLostEveryOne) {
   EXPECT_EQ(of(0.2, 0.25), 1u);
   EXPECT_EQ(of(0.1, 0.31), 0u);
   EXPECT_EQ(of(0.28, 0.29), 0u);
+}
+
+// Three rounds of 100 and 10 ms: nine calls of the winner more, each, than two of its own.
+TEST(Contest, ItsPriceIsWhatItTookBeyondTheWinnersCalls) {
+  Contest c(2, 1.0);
+  const auto play = [&c] {
+    while (!c.settled())
+      if (c.took(c.turn() == 1 ? 0.010 : 0.100)) c.compare(c.times());
+  };
+  play();
+  EXPECT_EQ(c.turn(), 1u);
+  EXPECT_NEAR(c.price(), 3 * 9, 1e-9);
+  c.look_again();
+  EXPECT_EQ(c.price(), 0);
+  play();
+  EXPECT_NEAR(c.price(), 3 * 9, 1e-9);
+}
+
+TEST(Contest, AWayThatFailsOnceDoesNotHurryTheOthers) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::size_t calls = 0;
+  const auto times = [=](int, std::size_t c, int round) {
+    return c == 2 ? never : (10 + 0.3 * static_cast<double>((c + static_cast<std::size_t>(round)) % 2)) * 1e-3;
+  };
+  EXPECT_EQ(winner(3, 2, times, &calls, 10e-3), 0u);
+  EXPECT_EQ(calls, 3 * 3 + 2 * (Contest::most_rounds - 3));
 }
 
 TEST(Contest, AWayThatFailsLosesAndWhereAllFailNumberZeroStays) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using stretto::api::Course;
 
 namespace {
@@ -17,6 +19,11 @@ std::size_t look(Course& course, std::size_t fastest) {
   return calls;
 }
 
+// A look is to cost 2 % at most of what comes after it.
+std::size_t wait_after(const Course& course, std::size_t calls) {
+  return std::max(calls, static_cast<std::size_t>(50 * course.contest().price()));
+}
+
 std::size_t calls_until_the_next(Course& course) {
   std::size_t calls = 0;
   for (; course.contest().settled() && calls < 1000000; ++calls) course.ran();
@@ -29,12 +36,12 @@ TEST(Course, AWinnerIsLookedAtAgainEverMoreSeldom) {
   Course course(5, 0.01);
   const std::size_t first = look(course, 3);
   EXPECT_EQ(course.looks(), 0u);
-  EXPECT_EQ(calls_until_the_next(course), Course::first_wait * first);
+  EXPECT_EQ(calls_until_the_next(course), wait_after(course, Course::first_wait * first));
   EXPECT_EQ(course.looks(), 1u);
   EXPECT_EQ(course.contest().open().size(), 3u);
   const std::size_t second = look(course, 3);
   EXPECT_EQ(course.contest().turn(), 3u);
-  EXPECT_EQ(calls_until_the_next(course), 4 * Course::first_wait * second);
+  EXPECT_EQ(calls_until_the_next(course), wait_after(course, 4 * Course::first_wait * second));
 }
 
 TEST(Course, AnotherLookFindsAnotherWinner) {
@@ -43,7 +50,7 @@ TEST(Course, AnotherLookFindsAnotherWinner) {
   calls_until_the_next(course);
   const std::size_t calls = look(course, 1);
   EXPECT_EQ(course.contest().turn(), 1u);
-  EXPECT_EQ(calls_until_the_next(course), Course::first_wait * calls);
+  EXPECT_EQ(calls_until_the_next(course), wait_after(course, Course::first_wait * calls));
   look(course, 0);
   EXPECT_EQ(course.contest().turn(), 0u);
 }
@@ -57,6 +64,18 @@ TEST(Course, NumberZeroIsAlwaysLookedAtAgainAndWithItThoseThatLostLast) {
   EXPECT_EQ(course.contest().turn(), 3u);
   calls_until_the_next(course);
   EXPECT_EQ(course.contest().open(), (std::vector<std::size_t>{0, 3, 4}));
+}
+
+TEST(Course, WhatIsMuchSlowerIsSeldomLookedAt) {
+  Course course(2, 0.01);
+  std::size_t calls = 0;
+  for (; !course.contest().settled(); ++calls)
+    if (course.took(course.contest().turn() == 0 ? 0.4 : 0.01)) course.compare(course.contest().times());
+  EXPECT_EQ(course.contest().turn(), 1u);
+  const double excess = 0.39 * static_cast<double>(calls) / 2;
+  const std::size_t wait = calls_until_the_next(course);
+  EXPECT_GT(wait, Course::first_wait * calls);
+  EXPECT_NEAR(excess / (static_cast<double>(wait) * 0.01), 0.02, 0.001);
 }
 
 TEST(Course, CallsDuringALookDoNotCount) {

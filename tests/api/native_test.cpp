@@ -85,6 +85,31 @@ TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
   ASSERT_STRETTO_OK(stretto_comm_free(own));
 }
 
+// Two floats may lie in such an integer: who adds them in another order gives other bits.
+TEST_F(NativeMpi, AUsersOperationIsNotTried) {
+  setenv("STRETTO_PROFILE", "built-in", 1);
+  stretto_comm own = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));
+  unsetenv("STRETTO_PROFILE");
+  const std::vector<std::uint64_t> x(200000, 1);
+  std::vector<std::uint64_t> y(x.size());
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.report = &report;
+  o.user_function = [](const void* in, void* inout, std::size_t n, stretto_type, void*) {
+    for (std::size_t i = 0; i < n; ++i)
+      static_cast<std::uint64_t*>(inout)[i] += static_cast<const std::uint64_t*>(in)[i];
+  };
+  std::string first;
+  for (int call = 0; call < 6; ++call) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_U64, STRETTO_USER, own, &o));
+    EXPECT_EQ(y.back(), static_cast<std::uint64_t>(ranks));
+    EXPECT_EQ(report.trial, 0);
+    if (call == 0) first = report.algorithm;
+    EXPECT_EQ(report.algorithm, first);
+  }
+  ASSERT_STRETTO_OK(stretto_comm_free(own));
+}
+
 TEST_F(NativeMpi, EveryCollectiveGivesWhatOursGives) {
   const auto p = static_cast<std::size_t>(ranks), me = static_cast<std::size_t>(rank);
   for (const int check : {1, 0}) {
