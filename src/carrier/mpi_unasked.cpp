@@ -9,7 +9,8 @@
 namespace stretto::carrier {
 namespace {
 
-constexpr std::size_t header = 1024;  // more than an MPI puts before the values
+constexpr std::size_t header = 1024;     // more than an MPI puts before the values
+constexpr std::size_t worth_it = 32768;  // in shorter messages the many that they are cost more than being announced
 
 // Integers alone; false where this MPI has no such variable, or has closed the component that it belongs to.
 bool read(const char* name, std::uint64_t* value) noexcept {
@@ -42,7 +43,7 @@ std::size_t ask() noexcept {
   std::uint64_t selected = 0, limit = 0;
   const bool known = read("pml_ob1_verbose", &selected) && read("btl_tcp_eager_limit", &limit);
   MPI_T_finalize();
-  return known && limit > header ? static_cast<std::size_t>(limit - header) : 0;
+  return known && limit >= worth_it + header ? static_cast<std::size_t>(limit - header) : 0;
 }
 
 }  // namespace
