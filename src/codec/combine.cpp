@@ -57,11 +57,12 @@ Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcep
   return Status::ok;
 }
 
-std::size_t add_filled(const Kernels& kernels, Type type, const std::uint8_t* a, std::size_t words_a,
-                       const std::uint8_t* b, std::size_t words_b, bool negate_b, std::uint8_t* out,
+std::size_t add_filled(const Kernels& kernels, const ResultSpec& spec, const std::uint8_t* a, std::size_t words_a,
+                       const std::uint8_t* b, std::size_t words_b, bool negate_b, std::uint8_t* out, std::size_t room,
                        Tally* tally) noexcept {
-  const auto kernel = type == Type::f64 ? kernels.f64.add_filled : kernels.f32.add_filled;
-  return kernel && !is_integer(type) ? kernel(a, words_a, b, words_b, negate_b, out, tally) : kDeclined;
+  const auto kernel = spec.type == Type::f64 ? kernels.f64.add_filled : kernels.f32.add_filled;
+  if (!kernel || is_integer(spec.type)) return kDeclined;
+  return kernel(a, words_a, b, words_b, negate_b, spec.width, out, room, tally);
 }
 
 PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, const ResultSpec& spec,
@@ -85,7 +86,7 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
       if (ra && rb) {
         words = kernels.add(ra, wa, rb, wb, op == Combine::subtract, p);
         if (words == kDeclined && (a.info.exceptions || b.info.exceptions))
-          words = add_filled(kernels, spec.type, ra, wa, rb, wb, op == Combine::subtract, p, &r.tally);
+          words = add_filled(kernels, spec, ra, wa, rb, wb, op == Combine::subtract, p, room, &r.tally);
       }
     }
     if (words == kDeclined) {

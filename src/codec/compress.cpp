@@ -91,7 +91,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = p;
     return r;
   };
-  // No more than compress_bound has: where a part's room is missing, all the work is done in one.
+  // All together compress_bound, which always suffices.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
     return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
@@ -134,7 +134,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           const auto& k = float_kernels<T>(kernels);
           if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom) {
             if (const std::uint8_t* readable = readable_a.at(ga, words_a, a.end()))
-              words = k.add_values(readable, words_a, v, encoder.grid, p, &fast);
+              words = k.add_values(readable, words_a, v, encoder.grid, p, room, &fast);
           }
         }
         if (words == kDeclined) {

@@ -11,25 +11,34 @@ int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept {
   return static_cast<int>(std::min(chunks, width));
 }
 
-void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept {
-  constexpr std::size_t kWorthThreads = 1 << 20;
-  if (count == 0) return;
-  const Piece& last = pieces[count - 1];
-  const auto bytes = static_cast<std::size_t>(last.to + last.bytes - pieces[0].to);
-  if (bytes < kWorthThreads || last.to + last.bytes > pieces[0].from) {
-    for (int i = 0; i < count; ++i) std::memmove(pieces[i].to, pieces[i].from, pieces[i].bytes);
-    return;
+void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
+                std::uint8_t** start) noexcept {
+  constexpr double kMost = 4;
+  double total = 0;
+  for (int i = 0; i < parts; ++i) total += static_cast<double>(need[i]);
+  const auto room = static_cast<std::size_t>(end - begin);
+  const double scale = total > 0 ? std::min(kMost, static_cast<double>(room) / total) : 0;
+  double before = 0;
+  for (int i = 0; i <= parts; ++i) {
+    start[i] = begin + std::min(room, static_cast<std::size_t>(scale * before) / 4 * 4);
+    if (i < parts) before += static_cast<double>(need[i]);
   }
-  // As many equal slices of all bytes as there were parts.
+}
+
+namespace {
+
+// Copies pieces that do not overlap: all threads take equal slices of the bytes of all.
+void copy_by_all(const Piece* pieces, int count, int slices, const Parallel* parallel) noexcept {
   struct Context {
     const Piece* pieces;
-    int count;
-    std::size_t bytes;
-  } context{pieces, count, bytes};
+    int count, slices;
+    std::size_t bytes = 0;
+  } context{pieces, count, slices};
+  for (int i = 0; i < count; ++i) context.bytes += pieces[i].bytes;
   const auto slice = [](void* arg, int k) {
     const auto& c = *static_cast<const Context*>(arg);
-    const auto parts = static_cast<std::size_t>(c.count) + 1, n = static_cast<std::size_t>(k);
-    const std::size_t begin = c.bytes * n / parts, end = c.bytes * (n + 1) / parts;
+    const auto parts = static_cast<std::size_t>(c.slices), n = static_cast<std::size_t>(k);
+    const std::size_t begin = c.bytes / parts * n, end = n + 1 < parts ? c.bytes / parts * (n + 1) : c.bytes;
     std::size_t at = 0;  // where a piece begins
     for (int i = 0; i < c.count; at += c.pieces[i++].bytes) {
       const Piece& p = c.pieces[i];
@@ -37,7 +46,32 @@ void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept
       if (from < to) std::memcpy(p.to + (from - at), p.from + (from - at), to - from);
     }
   };
-  parallel->run(parallel->self, count + 1, slice, &context);
+  parallel->run(parallel->self, slices, slice, &context);
+}
+
+}  // namespace
+
+void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept {
+  constexpr std::size_t kWorthThreads = 1 << 20;
+  if (count == 0) return;
+  const Piece& last = pieces[count - 1];
+  const auto bytes = static_cast<std::size_t>(last.to + last.bytes - pieces[0].to);
+  if (bytes >= kWorthThreads && last.to + last.bytes <= pieces[0].from) {
+    copy_by_all(pieces, count, count + 1, parallel);
+    return;
+  }
+  for (const Piece* p = pieces; p != pieces + count; ++p) {
+    const auto distance = static_cast<std::size_t>(p->from - p->to);
+    if (std::min(distance, p->bytes) < kWorthThreads) {
+      std::memmove(p->to, p->from, p->bytes);
+      continue;
+    }
+    // As far as it moves at a time: then it goes where nothing stands that is still to move.
+    for (std::size_t at = 0; at < p->bytes; at += distance) {
+      const Piece wave{p->to + at, p->from + at, std::min(distance, p->bytes - at)};
+      copy_by_all(&wave, 1, count + 1, parallel);
+    }
+  }
 }
 
 std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {

@@ -92,12 +92,18 @@ struct Piece {
   std::size_t bytes;
 };
 
-// Moves the pieces, which are in order of both, to where they belong: by all threads if no piece is to go where another still stands.
+// Where `parts` parts that are likely to need need[0], need[1], ... bytes begin in [begin, end); start[parts] is the last one's end. Each has up
+// to four times what it needs, if there is room for that, and its share of the room if there is too little.
+void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
+                std::uint8_t** start) noexcept;
+
+// Moves the pieces, which are in order of both, to where they belong: at once if none is to go where one still stands, else piece by piece.
+// All threads take part, where a piece is long and moves far enough for that.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
 // Assembles a stream: encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by set_words, and
-// says where it ended; reserve(first, last) is the room that this is likely to need. A part that needs more after all
-// makes the work start again in one part.
+// says where it ended; reserve(first, last) is the room that this is likely to need, by which parts share what there is. A part that needs
+// more than its share makes the work start again in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count) noexcept
@@ -128,13 +134,11 @@ class StreamWriter {
   template <class Encode, class Reserve>
   PartResult write_parts(int parts, const Parallel* parallel, Encode& encode, Reserve& reserve) noexcept {
     PartResult results[kMaxParts];
+    std::size_t need[kMaxParts];
     std::uint8_t* start[kMaxParts + 1];
-    start[0] = base + layout.body;
-    for (int i = 0; i < parts; ++i) {
-      const std::size_t need = reserve(part_begin(layout.groups, parts, i), part_begin(layout.groups, parts, i + 1));
-      if (need > static_cast<std::size_t>(base + size_ - start[i])) return {Status::buffer_too_small, 0, nullptr, {}};
-      start[i + 1] = start[i] + need;
-    }
+    for (int i = 0; i < parts; ++i)
+      need[i] = reserve(part_begin(layout.groups, parts, i), part_begin(layout.groups, parts, i + 1));
+    share_room(need, parts, base + layout.body, base + size_, start);
     auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
       results[i] = encode(first, last, start[i], start[i + 1]);
     };

@@ -1,5 +1,6 @@
 #include "codec/exact.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -157,17 +158,19 @@ double ExactSum<T>::rounded(int bits) const noexcept {
   while (last >= 0 && words[last] == 0) --last;
   if (last < 0) return 0;
   const int top = 32 * last + 31 - std::countl_zero(words[last]);  // place of the leading bit
-  const auto bit = [&](int i) { return i < 0 ? 0u : words[i / 32] >> (i % 32) & 1u; };
-  std::uint64_t m = 0;
-  const int low = top - bits + 1;  // place of the last bit kept
-  for (int i = top; i >= low && i >= 0; --i) m = m << 1 | bit(i);
-  int exponent = low > 0 ? low : 0;
-  if (low > 0 && bit(low - 1)) {
-    bool sticky = false;
-    for (int i = 0; i < low - 1 && !sticky; ++i) sticky = bit(i);
+  const int low = std::max(top - bits + 1, 0);  // place of the last bit kept
+  const auto word = [&](int i) { return i <= kWords ? std::uint64_t{words[i]} : 0; };
+  const int at = low / 32, by = low % 32;
+  std::uint64_t m = (word(at) | word(at + 1) << 32) >> by;
+  if (by > 0) m |= word(at + 2) << (64 - by);
+  m &= ~std::uint64_t{0} >> (64 - bits);
+  if (low > 0 && words[(low - 1) / 32] >> ((low - 1) % 32) & 1u) {
+    const int half = low - 1;
+    bool sticky = words[half / 32] & ((1u << (half % 32)) - 1);
+    for (int i = 0; i < half / 32 && !sticky; ++i) sticky = words[i] != 0;
     if (sticky || (m & 1)) ++m;
   }
-  const double v = std::ldexp(static_cast<double>(m), exponent - kScale);
+  const double v = std::ldexp(static_cast<double>(m), low - kScale);
   return negative ? -v : v;
 }
 

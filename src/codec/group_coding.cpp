@@ -86,7 +86,13 @@ void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept
   ExceptionReader<T> reader(g);
   if (g.uniform) {
     const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
-    for_each_exception(g.lanes, [&](int i) { std::memcpy(y + i, &v, sizeof v); });
+    const auto put = [&](int i) { std::memcpy(y + i, &v, sizeof v); };
+    for (int b = 0; b < kBlocks; ++b) {
+      if (g.lanes[b] == ~0u)
+        for (int i = kBlock * b; i < kBlock * (b + 1); ++i) put(i);
+      else
+        for (std::uint32_t left = g.lanes[b]; left; left &= left - 1) put(kBlock * b + std::countr_zero(left));
+    }
     return;
   }
   for_each_exception(g.lanes, [&](int i) {

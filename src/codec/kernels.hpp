@@ -20,18 +20,18 @@ inline constexpr std::size_t kReadSlack = 64;
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
-  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum.
+  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum. `room` is that of out, at least kKernelRoom.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
-                            std::uint8_t* out, Tally* tally) = nullptr;
+                            std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // False: declined. code_bound is the stream's (a lie gives wrong values, not wrong accesses).
   // `stream`: all of the output is larger than the caches, so stores had better bypass them.
   bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                      std::uint32_t divisor, bool stream, T* y) = nullptr;
   // Smallest and largest finite value of n; lo > hi if there is none.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
-  // Sums of narrow groups with the same exceptions, uniform in each: fields with a fill value. Declines others.
+  // Sums of narrow groups of which one at least has exceptions: fields with missing data. Reports the exceptions of the sum.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                            bool negate_b, std::uint8_t* out, Tally* tally) = nullptr;
+                            bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
 };
 
 struct Kernels {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "codec/kernels.hpp"
 #include "hand_made.hpp"
@@ -69,6 +70,60 @@ TYPED_TEST(EveryIsa, AddsValuesToTheBytesOfTheReference) {
           ASSERT_TRUE(with_values(sa, all[b].data(), all[b].size(), with(isa)) == s)
               << a << ", " << b << ", " << name(isa);
       }
+  }
+}
+
+// Missing data in the same places, in others, in one summand only and in all places; sums of such sums; values far beyond each other, for
+// which exact sums take their full length.
+TYPED_TEST(EveryIsa, AddsMissingDataToTheBytesOfTheReference) {
+  using T = TypeParam;
+  constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
+              most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::denorm_min();
+  const std::vector<std::vector<T>> kinds = {{T{1e20f}},         {T{-1e20f}},      {nan}, {inf, -inf}, {most, T{1e30f}},
+                                             {T{1e20f}, -least}, {-inf, nan, most}};
+  constexpr std::size_t kCount = 4 * 1024;
+  for (const double eps : {1e-30, 1e-4, 0.5, 1e18}) {
+    Random r(86);
+    std::vector<std::vector<T>> fields;
+    std::vector<Stream> streams;
+    for (std::size_t k = 0; k < 2 * kinds.size(); ++k) {
+      const auto& fills = kinds[k / 2];
+      const std::size_t shift = k % 2 ? 0 : r.below(200), order = r.below(3);
+      std::vector<T> x(kCount);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const double t = static_cast<double>(i), unit = eps * 100;
+        x[i] = static_cast<T>(order == 0   ? unit * r.symmetric()
+                              : order == 1 ? unit * (std::sin(t / 40) + 3)
+                                           : unit * std::sin(t / 400) * 1000);
+        const bool missing = i / 1024 == 0   ? (i + shift) / 70 % 3 == 1
+                             : i / 1024 == 1 ? r.below(4) == 0
+                                             : i / 1024 == 2;
+        if (missing) x[i] = fills[r.below(fills.size())];
+      }
+      fields.push_back(x);
+      streams.push_back(compressed(x, eps, with(Isa::reference)));
+    }
+    fields.emplace_back(kCount, static_cast<T>(eps * 5));
+    streams.push_back(compressed(fields.back(), eps, with(Isa::reference)));
+    const std::size_t singles = streams.size();
+    for (std::size_t k = 0; k < 6; ++k)
+      streams.push_back(combined(k % 2 ? Combine::add : Combine::subtract, streams[r.below(singles)],
+                                 streams[r.below(singles)], with(Isa::reference)));
+    for (std::size_t a = 0; a < streams.size(); ++a)
+      for (std::size_t b = 0; b < streams.size(); ++b)
+        for (const Combine op : {Combine::add, Combine::subtract}) {
+          if (a + b > singles && r.below(4) != 0) continue;
+          const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
+          for (const Isa isa : isas()) {
+            ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s)
+                << eps << ": " << a << ", " << b << ", " << static_cast<int>(op) << ", " << name(isa);
+            if (op == Combine::add) expect_same_values<T>(s, isa);
+            if (op == Combine::add && b < singles) {
+              ASSERT_TRUE(with_values(streams[a], fields[b].data(), kCount, with(isa)) == s)
+                  << eps << ": " << a << ", values " << b << ", " << name(isa);
+            }
+          }
+        }
   }
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "codec/driver.hpp"
 #include "exactly.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
@@ -44,18 +47,24 @@ TEST(Parallel, GivesTheBytesOfSerialWork) {
 
 TEST(Parallel, GivesTheBytesOfSerialWorkWhereSumsWiden) { expect_same_in_parallel<float>(10, 0); }
 
+// Runs parts one after the other, the last one first, and says how often it was asked to.
+Parallel counted(int width, int* runs) {
+  Parallel parallel;
+  parallel.width = width;
+  parallel.self = runs;
+  parallel.run = [](void* self, int parts, void (*task)(void*, int), void* arg) {
+    ++*static_cast<int*>(self);
+    for (int i = parts; i-- > 0;) task(arg, i);
+  };
+  return parallel;
+}
+
 // Where room is scarce all is done in one part, and gives the same bytes: so it must be seen that it is not.
 TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
   const std::size_t n = 2 * 64 * 1024 + 12345;
   const auto all = summands<float>(n, 1e-3, 2, 5);
   int runs = 0;
-  Parallel parallel;
-  parallel.width = 3;
-  parallel.self = &runs;
-  parallel.run = [](void* self, int parts, void (*task)(void*, int), void* arg) {
-    ++*static_cast<int*>(self);
-    for (int i = parts; i-- > 0;) task(arg, i);
-  };
+  const Parallel parallel = counted(3, &runs);
   Options o;
   o.parallel = &parallel;
   const Stream a = compressed(all[0], 1e-3), b = compressed(all[1], 1e-3);
@@ -69,6 +78,15 @@ TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
   EXPECT_EQ(runs, 2);
   EXPECT_TRUE(with_values(a, all[1].data(), n, o) == sum);
   EXPECT_EQ(runs, 3);
+  // Less than any bound, more than the result.
+  Stream little(sum.size() * 3 / 2);
+  for (const bool fused : {false, true}) {
+    const Status s =
+        fused ? add_values(a, all[1].data(), n, little, &written, o) : combine(Combine::add, a, b, little, &written, o);
+    ASSERT_EQ(s, Status::ok) << message();
+    EXPECT_TRUE(written == sum.size() && std::equal(sum.begin(), sum.end(), little.begin()));
+    EXPECT_EQ(runs, fused ? 5 : 4);
+  }
 }
 
 // What the parts wrote closes up at the end: by all threads, unless pieces stand where others belong, as they do with many parts.
@@ -88,19 +106,74 @@ TEST(Parallel, LongStreamsCloseUpToTheBytesOfSerialWork) {
   }
 }
 
+// The parts' shares of a tight output are those of what they were thought to need, and so too little for some: the second half of the second
+// field takes far more than the first.
 TEST(Parallel, OutputsTooSmallAreRefusedAndTightOnesServe) {
-  const std::size_t n = 3 * 64 * 1024;
-  const auto x = summands<float>(n, 1e-3, 2, 5)[1];
-  const Parallel parallel = threads(3);
-  Options o;
-  o.parallel = &parallel;
-  const Stream a = compressed(x, 1e-3);
-  std::size_t written = 0;
-  Stream out(a.size());
-  ASSERT_EQ(compress(Type::f32, x.data(), n, 1e-3, out, &written, o), Status::ok) << message();
-  EXPECT_TRUE(out == a);
-  out.resize(a.size() - 1);
-  EXPECT_EQ(compress(Type::f32, x.data(), n, 1e-3, out, &written, o), Status::buffer_too_small);
+  const std::size_t n = 8 * 64 * 1024 + 100;
+  auto all = summands<float>(n, 1e-3, 6, 5);
+  std::fill_n(all[1].begin(), n / 2, 0.0f);
+  const auto expect = [](const Stream& wanted, const auto& call) {
+    std::size_t written = 0;
+    Stream out(wanted.size());
+    ASSERT_EQ(call(out, &written), Status::ok) << message();
+    EXPECT_TRUE(out == wanted);
+    out.resize(wanted.size() - 1);
+    EXPECT_EQ(call(out, &written), Status::buffer_too_small);
+  };
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}, std::size_t{5}}) {
+    const Stream a = compressed(all[k], 1e-3), b = compressed(all[0], 1e-3), sum = combined(Combine::add, a, b);
+    for (const int width : {1, 2, 3, 7}) {
+      SCOPED_TRACE(std::to_string(k) + ", " + std::to_string(width));
+      const Parallel parallel = threads(width);
+      Options o;
+      o.parallel = &parallel;
+      expect(a, [&](Stream& out, std::size_t* written) {
+        return compress(Type::f32, all[k].data(), n, 1e-3, out, written, o);
+      });
+      expect(sum, [&](Stream& out, std::size_t* written) { return combine(Combine::add, a, b, out, written, o); });
+      expect(sum, [&](Stream& out, std::size_t* written) { return add_values(a, all[0].data(), n, out, written, o); });
+    }
+  }
+}
+
+TEST(Parallel, PartsShareTheRoomThereIs) {
+  std::uint8_t memory[1000];
+  const std::size_t need[] = {100, 300};
+  std::uint8_t* start[3];
+  const auto at = [&](int i) { return start[i] - memory; };
+  share_room(need, 2, memory, memory + 400, start);  // just enough
+  EXPECT_TRUE(at(0) == 0 && at(1) == 100 && at(2) == 400);
+  share_room(need, 2, memory, memory + 200, start);  // half of it
+  EXPECT_TRUE(at(0) == 0 && at(1) <= 52 && at(1) >= 48 && at(2) == 200);
+  share_room(need, 2, memory, memory + 800, start);  // twice as much
+  EXPECT_TRUE(at(0) == 0 && at(1) == 200 && at(2) == 800);
+  share_room(need, 2, memory, memory, start);  // nothing
+  EXPECT_TRUE(at(0) == 0 && at(1) == 0 && at(2) == 0);
+  const std::size_t nothing[] = {0, 0};
+  share_room(nothing, 2, memory, memory + 100, start);
+  EXPECT_TRUE(at(0) == 0 && at(1) == 0 && at(2) == 0);
+}
+
+// Distances that are longer than the pieces, about a third of them, and too short to be worth threads.
+TEST(Parallel, PiecesCloseUpWhereverTheyStand) {
+  constexpr std::size_t kPiece = 4'000'003, kMost = 2 * kPiece + 6'000'000;
+  std::vector<std::uint8_t> before(kMost);
+  Random r(73);
+  for (auto& v : before) v = static_cast<std::uint8_t>(r.bits());
+  for (const std::size_t distance :
+       {std::size_t{5'000'000}, std::size_t{1'300'000}, std::size_t{1000}, std::size_t{0}}) {
+    auto got = before, wanted = before;
+    const auto pieces = [&](std::uint8_t* p) {
+      return std::vector<Piece>{{p, p + distance, kPiece}, {p + kPiece, p + kPiece + distance + 500, kPiece}};
+    };
+    for (const Piece& p : pieces(wanted.data())) std::memmove(p.to, p.from, p.bytes);
+    int runs = 0;
+    const Parallel parallel = counted(3, &runs);
+    const auto all = pieces(got.data());
+    close_up(all.data(), 2, &parallel);
+    EXPECT_TRUE(std::equal(got.begin(), got.begin() + 2 * kPiece, wanted.begin())) << distance;
+    EXPECT_EQ(runs > 0, distance > 1000) << distance;
+  }
 }
 
 TEST(Parallel, MalformedGroupsAreFoundInEveryPart) {

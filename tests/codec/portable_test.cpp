@@ -310,7 +310,8 @@ TEST_P(PortableKernels, DeclineNoPlainGroup) {
       Tally tally;
       const std::size_t n = kernels.compress(f.x.data(), grid, out.data(), &tally);
       ASSERT_NE(n, kDeclined) << f.name;
-      EXPECT_NE(kernels.add_values(out.data(), n, f.x.data(), grid, sum.data(), &tally), kDeclined) << f.name;
+      EXPECT_NE(kernels.add_values(out.data(), n, f.x.data(), grid, sum.data(), sum.size(), &tally), kDeclined)
+          << f.name;
       EXPECT_NE(portable_kernels()->add(out.data(), n, out.data(), n, false, twice.data()), kDeclined) << f.name;
       std::vector<T> y(kGroup);
       EXPECT_TRUE(kernels.decompress(out.data(), n, grid, tally.bound, 1, false, y.data())) << f.name;
@@ -328,10 +329,23 @@ TEST_P(PortableKernels, DeclineNoMissingData) {
     const Grid<T> grid = make_grid<T>(1e-3, grid_width(kType<T>, 1e-3, 0));
     for (const auto& f : all) {
       if (f.name != "fills" && f.name != "not numbers") continue;
-      std::vector<std::uint8_t> out(kKernelRoom);
+      const auto& kernels = float_kernels<T>(*portable_kernels());
+      // The same places twice, and the places of two groups of the field.
+      std::vector<std::uint8_t> a(kKernelRoom), b(kKernelRoom), sum(4 * kMaxGroupWords);
       Tally tally;
-      EXPECT_NE(float_kernels<T>(*portable_kernels()).compress(f.x.data(), grid, out.data(), &tally), kDeclined);
+      const T* const x = f.x.data();
+      const std::size_t n = kernels.compress(x, grid, a.data(), &tally),
+                        m = kernels.compress(x + kGroup, grid, b.data(), &tally);
+      ASSERT_NE(n, kDeclined) << f.name;
+      ASSERT_NE(m, kDeclined) << f.name;
       EXPECT_GT(tally.exceptions, 0u) << f.name;
+      const auto add = [&](const std::uint8_t* from, std::size_t words) {
+        return kernels.add_filled(a.data(), n, from, words, false, grid.width, sum.data(), sum.size(), &tally);
+      };
+      EXPECT_NE(add(a.data(), n), kDeclined) << f.name;
+      EXPECT_NE(add(b.data(), m), kDeclined) << f.name;
+      for (const T* v : {x, x + kGroup})
+        EXPECT_NE(kernels.add_values(a.data(), n, v, grid, sum.data(), sum.size(), &tally), kDeclined) << f.name;
     }
   };
   check(fields<float>());

@@ -1,5 +1,7 @@
+#include <bit>
 #include <cmath>
 
+#include "codec/exact.hpp"
 #include "exactly.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
@@ -98,6 +100,25 @@ TEST(Sums, OfCodesBeyondFiftyThreeBitsKeepThePromise) {
   EXPECT_GT(info_of(sum).code_bound, std::uint64_t{1} << 53);
   EXPECT_EQ(info_of(sum).exceptions, 0u);
   expect_sum(fields, eps, decoded<double>(sum));
+}
+
+// Two float32 whose sum float64 holds exactly: that, rounded once, halves between two float32 and denormals among them.
+TEST(Sums, OfVerbatimValuesAreRoundedOnce) {
+  Random r(6);
+  for (int round = 0; round < 200'000; ++round) {
+    const auto some = [&](std::uint32_t exponent) {
+      const auto mantissa = static_cast<std::uint32_t>(r.bits()) & (round % 2 ? 0x7fffffu : 0x700001u);
+      return std::bit_cast<float>(static_cast<std::uint32_t>(r.below(2)) << 31 | exponent << 23 | mantissa);
+    };
+    const auto exponent = static_cast<std::uint32_t>(round % 4 ? r.below(220) : r.below(3));
+    const float a = some(exponent), b = some(exponent + static_cast<std::uint32_t>(r.below(28)));
+    ExactSum<float> sum;
+    sum.add(a);
+    sum.add(b);
+    const double exact = static_cast<double>(a) + static_cast<double>(b);
+    ASSERT_EQ(sum.value(), static_cast<float>(exact)) << a << " and " << b;
+    ASSERT_EQ(sum.value_float64(), exact) << a << " and " << b;
+  }
 }
 
 template <class T>

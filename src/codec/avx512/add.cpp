@@ -242,11 +242,11 @@ std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
 }
 
 std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+                           bool negate_b, double, std::uint8_t* out, std::size_t, Tally* tally) noexcept {
   return add_filled<float>(a, a_words, b, b_words, negate_b, out, tally);
 }
 std::size_t add_filled_f64(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+                           bool negate_b, double, std::uint8_t* out, std::size_t, Tally* tally) noexcept {
   return add_filled<double>(a, a_words, b, b_words, negate_b, out, tally);
 }
 

@@ -174,9 +174,9 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
   if (own.exceptions == 0)
     sum = add(a, words, compressed, n, false, out);
   else if constexpr (sizeof(T) == 4)
-    sum = add_filled_f32(a, words, compressed, n, false, out, tally);
+    sum = add_filled_f32(a, words, compressed, n, false, grid.width, out, kKernelRoom, tally);
   else
-    sum = add_filled_f64(a, words, compressed, n, false, out, tally);
+    sum = add_filled_f64(a, words, compressed, n, false, grid.width, out, kKernelRoom, tally);
   if (sum != kDeclined) note_bound(tally, own.bound);
   return sum;
 }
@@ -224,11 +224,11 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
 }  // namespace
 
 std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
-                           std::uint8_t* out, Tally* tally) noexcept {
+                           std::uint8_t* out, std::size_t, Tally* tally) noexcept {
   return add_values(a, words, x, grid, out, tally);
 }
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
-                           std::uint8_t* out, Tally* tally) noexcept {
+                           std::uint8_t* out, std::size_t, Tally* tally) noexcept {
   return add_values(a, words, x, grid, out, tally);
 }
 

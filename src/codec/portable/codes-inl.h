@@ -26,7 +26,7 @@ struct Codes1024 {
 
   void quantise(const float* x, const Grid<float>& grid) {
     range = Quantise(x, grid, small.at());
-    if (range.good()) return;
+    if (range.good() || range.far) return;
     range = Quantise(x, grid, large.at());
     is_small = false;
   }

@@ -19,6 +19,22 @@ struct PackedGroup {
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
+// The codes of a narrow group that was parsed by parse_group(); `end` is where its words end.
+inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexcept {
+  PackedGroup g;
+  g.predictor = view.predictor;
+  g.base = static_cast<std::int32_t>(view.base);
+  g.slope = static_cast<std::int32_t>(view.slope);
+  g.planes = view.planes ? view.planes : end;  // a verbatim group has none
+  g.end = end;
+  std::memcpy(g.width, view.width, sizeof g.width);
+  g.widest = *std::max_element(g.width, g.width + kBlocks);
+  return g;
+}
+
+// Groups without exceptions have nothing between slope and planes.
+inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
+
 constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
 // Eight nibbles to eight bytes, in order, and back.

@@ -8,6 +8,7 @@
 #endif
 
 #include "codec/portable/planes-inl.h"
+#include "codec/portable/raise.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
@@ -144,18 +145,34 @@ HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& a, const PackedGroup& b, b
   return at;
 }
 
-// a + b or a - b, of one order, that of p. Words; declined if it cannot be a narrow group.
-inline std::size_t AddSameOrder(const PackedGroup& a, const PackedGroup& b, bool negate_b, Predictor p,
-                                std::uint8_t* out) {
+// a + b or a - b, of one order, that of p; between(p) as for WriteGroup. Words; declined if it cannot be a narrow group.
+template <class Between>
+std::size_t AddSameOrder(const PackedGroup& a, const PackedGroup& b, bool negate_b, Predictor p, std::uint8_t* out,
+                         const Between& between) {
   const auto plus = [negate_b](std::int32_t x, std::int32_t y) {
     const auto u = static_cast<std::uint32_t>(x), v = static_cast<std::uint32_t>(y);
     return static_cast<std::int32_t>(negate_b ? u - v : u + v);
   };
   alignas(8) std::uint8_t width[kBlocks];
-  std::uint8_t* planes = out + write_head(p, plus(a.base, b.base), plus(a.slope, b.slope), out);
+  std::uint8_t* planes = between(out + write_head(p, plus(a.base, b.base), plus(a.slope, b.slope), out));
+  if (!planes) return kDeclined;
   std::uint8_t* at = p == Predictor::none_unsigned ? AddPlanes<false>(a, b, negate_b, width, planes)
                                                    : AddPlanes<true>(a, b, negate_b, width, planes);
   return at ? finish_packed(width, at, out) : kDeclined;
+}
+
+// The same for a and b of any order.
+template <class Between>
+std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out,
+                      const Between& between) {
+  Predictor p = a.predictor > b.predictor ? a.predictor : b.predictor;
+  if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
+  const int order = order_of(p), above_a = order - order_of(a.predictor), above_b = order - order_of(b.predictor);
+  if (above_a == 0 && above_b == 0) return AddSameOrder(a, b, negate_b, p, out, between);
+  PlaneBuffer buffers[2];
+  PackedGroup up = raised(above_a > 0 ? a : b, buffers[0]);
+  if (above_a + above_b > 1) up = raised(up, buffers[1]);
+  return above_a > 0 ? AddSameOrder(up, b, negate_b, p, out, between) : AddSameOrder(a, up, negate_b, p, out, between);
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

@@ -4,15 +4,13 @@
 #include <atomic>
 #include <cstring>
 
-#include "codec/portable/raise.hpp"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
 #include "codec/portable/codes-inl.h"
-#include "codec/portable/plane_sums-inl.h"
+#include "codec/portable/filled-inl.h"
 
 #ifndef STRETTO_PORTABLE_ONCE
 #define STRETTO_PORTABLE_ONCE
@@ -28,8 +26,6 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-constexpr auto kNothing = [](std::uint8_t* p) { return p; };  // between slope and planes
-
 template <class T, class Between>
 std::size_t CompressAs(Predictor p, T* q, std::uint8_t* out, const Between& between) {
   Row<T> e;
@@ -42,20 +38,27 @@ std::size_t CompressAs(Predictor p, Codes1024& codes, std::uint8_t* out, const B
   return codes.is_small ? CompressAs(p, codes.small.at(), out, between) : CompressAs(p, codes.large.at(), out, between);
 }
 
-// Values with codes that need a look, or with none. Declined: codes beyond 32 bits, and what is as long as the values are.
+// Codes and exceptions of x. Declined: what might outgrow the room, and what is as long as the values are.
 template <class T>
-HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
-  Codes1024 codes;
-  Lanes lanes;
-  const int exceptions = codes.check(x, grid, lanes);
-  if (exceptions < 0 || (sizeof(T) == 8 && exceptions > kGroup / 2))
-    return kDeclined;  // the latter might outgrow the room
+std::size_t CompressFilled(const T* x, Codes1024& codes, const Lanes lanes, int exceptions, std::uint8_t* out) {
+  if (sizeof(T) == 8 && exceptions > kGroup / 2 && !all_alike(x, lanes)) return kDeclined;
   const std::size_t words = CompressAs(codes.predictor(), codes, out, [&](std::uint8_t* p) {
     if (exceptions == 0) return p;
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
     return write_exceptions(x, lanes, p);
   });
-  if (words >= 1 + kGroup * sizeof(T) / 4) return kDeclined;
+  return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
+}
+
+// Values with codes that need a look, or with none. Declined: codes beyond 32 bits, too.
+template <class T>
+HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
+  Codes1024 codes;
+  Lanes lanes;
+  const int exceptions = codes.check(x, grid, lanes);
+  if (exceptions < 0) return kDeclined;
+  const std::size_t words = CompressFilled(x, codes, lanes, exceptions, out);
+  if (words == kDeclined) return kDeclined;
   tally->merge({codes.range.bound(), static_cast<std::uint64_t>(exceptions)});
   return words;
 }
@@ -69,23 +72,11 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
   return CompressAs(codes.predictor(), codes, out, kNothing);
 }
 
-// a and b of any order.
-std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out) {
-  Predictor p = a.predictor > b.predictor ? a.predictor : b.predictor;
-  if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
-  const int order = order_of(p), above_a = order - order_of(a.predictor), above_b = order - order_of(b.predictor);
-  if (above_a == 0 && above_b == 0) return AddSameOrder(a, b, negate_b, p, out);
-  PlaneBuffer buffers[2];
-  PackedGroup up = raised(above_a > 0 ? a : b, buffers[0]);
-  if (above_a + above_b > 1) up = raised(up, buffers[1]);
-  return above_a > 0 ? AddSameOrder(up, b, negate_b, p, out) : AddSameOrder(a, up, negate_b, p, out);
-}
-
 std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
                 std::uint8_t* out) {
   PackedGroup ga, gb;
   if (!parse_packed(a, a_words, &ga) || !parse_packed(b, b_words, &gb)) return kDeclined;
-  return AddPacked(ga, gb, negate_b, out);
+  return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
 // The fresh group of codes q, as planes in the buffer.
@@ -124,17 +115,31 @@ bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor p) {
   return (bits > 0 ? 1u << (bits - 1) : 0u) + (codes.range.bound() << order) <= 0x7fff;
 }
 
+// Missing data in a, in x, or in both: x, of which these are the codes, is compressed, and then added.
+template <class T>
+HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
+                                         const Lanes lanes, int exceptions, double width, std::uint8_t* out,
+                                         std::size_t room, Tally* tally) {
+  std::uint8_t compressed[kKernelRoom];
+  const std::size_t n = CompressFilled(x, codes, lanes, exceptions, compressed);
+  if (n == kDeclined) return kDeclined;
+  const std::size_t sum = AddFilled<T>(a, words, compressed, n, false, width, out, room, tally);
+  if (sum != kDeclined) tally->merge({codes.range.bound(), 0});
+  return sum;
+}
+
 template <class T>
 std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
-                      Tally* tally) {
+                      std::size_t room, Tally* tally) {
   PackedGroup ga;
-  if (!parse_packed(a, words, &ga)) return kDeclined;
+  const bool plain = parse_packed(a, words, &ga);
   Codes1024 codes;
   codes.quantise(x, grid);
-  if (!codes.range.good()) {
-    Lanes lanes;
-    if (codes.check(x, grid, lanes) != 0) return kDeclined;
-  }
+  Lanes lanes = {};
+  const int exceptions = codes.range.good() ? 0 : codes.check(x, grid, lanes);
+  if (exceptions < 0) return kDeclined;
+  if (!plain || exceptions > 0)
+    return AddFilledValues(a, words, x, codes, lanes, exceptions, grid.width, out, room, tally);
   const Predictor p = codes.predictor();
   if (SumsAreSmall(ga, codes, p)) {
     tally->merge({codes.range.bound(), 0});
@@ -143,7 +148,7 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   PlaneBuffer buffer;
   const PackedGroup gx =
       codes.is_small ? PackFresh(p, codes.small.at(), buffer) : PackFresh(p, codes.large.at(), buffer);
-  const std::size_t n = AddPacked(ga, gx, false, out);
+  const std::size_t n = AddPacked(ga, gx, false, out, kNothing);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
   return n;
 }
@@ -182,14 +187,7 @@ HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words,
   GroupView view;
   if (!parse_group(p, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &view)) return false;
   if (view.verbatim || view.wide) return false;
-  PackedGroup g;
-  g.predictor = view.predictor;
-  g.base = static_cast<std::int32_t>(view.base);
-  g.slope = static_cast<std::int32_t>(view.slope);
-  g.planes = view.planes;
-  g.end = p + 4 * words;
-  std::memcpy(g.width, view.width, sizeof g.width);
-  g.widest = *std::max_element(g.width, g.width + kBlocks);
+  const PackedGroup g = packed(view, p + 4 * words);
   DecompressTo<false>(g, grid, code_bound, divisor, y);
   decode_exceptions(view, divisor, y);
   return true;
@@ -211,7 +209,7 @@ bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, s
 
 template <class T>
 constexpr FloatKernels<T> FloatKernelsOf() {
-  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>};
+  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>};
 }
 
 Target Get() {

@@ -7,6 +7,7 @@
 #define STRETTO_PORTABLE_RESIDUALS_INL_H_
 #endif
 
+#include "codec/kernels.hpp"
 #include "codec/portable/planes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -91,28 +92,36 @@ HWY_INLINE void Difference(T* from, T before, T* to) {
     hn::Store(hn::Sub(hn::Load(d, from + i), hn::LoadU(d, from + i - 1)), d, to + i);
 }
 
-// Codes to the residuals of a fresh group. For order 0 the codes are the residuals: returns where these are.
+// Codes to residuals of a group with this base and slope. For order 0 the codes are the residuals: returns where these are.
 template <class T>
-HWY_INLINE T* FreshResiduals(int order, T* q, T* e, std::int32_t* base, std::int32_t* slope) {
+HWY_INLINE T* ResidualsFrom(int order, T* q, T* e, std::int32_t base, std::int32_t slope) {
   const Tag<T> d;
-  using U = std::uint32_t;
-  *base = *slope = 0;
   if (order == 0) return q;
-  *base = q[0];
   if (order == 1) {
-    Difference(q, q[0], e);
+    Difference(q, static_cast<T>(base), e);
     return e;
   }
-  *slope = static_cast<std::int32_t>(static_cast<U>(q[1]) - static_cast<U>(q[0]));
-  *base = static_cast<std::int32_t>(static_cast<U>(q[0]) - static_cast<U>(*slope));
-  q[-1] = static_cast<T>(*base);
-  q[-2] = static_cast<T>(static_cast<U>(*base) - static_cast<U>(*slope));
+  q[-1] = static_cast<T>(base);
+  q[-2] = static_cast<T>(static_cast<std::uint32_t>(base) - static_cast<std::uint32_t>(slope));
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
     const auto v1 = hn::LoadU(d, q + i - 1);
     const auto first = hn::Sub(hn::Load(d, q + i), v1);
     hn::Store(hn::Sub(first, hn::Sub(v1, hn::LoadU(d, q + i - 2))), d, e + i);
   }
   return e;
+}
+
+// The same for a fresh group, which chooses both.
+template <class T>
+HWY_INLINE T* FreshResiduals(int order, T* q, T* e, std::int32_t* base, std::int32_t* slope) {
+  using U = std::uint32_t;
+  *base = *slope = 0;
+  if (order > 0) *base = q[0];
+  if (order == 2) {
+    *slope = static_cast<std::int32_t>(static_cast<U>(q[1]) - static_cast<U>(q[0]));
+    *base = static_cast<std::int32_t>(static_cast<U>(q[0]) - static_cast<U>(*slope));
+  }
+  return ResidualsFrom(order, q, e, *base, *slope);
 }
 
 template <class T>
@@ -195,13 +204,14 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
   return at;
 }
 
-// A full narrow group from its residuals; words. between(p) writes what stands between slope and planes, and returns where that ends.
-// Up to 28 bytes more are written.
+// A full narrow group from its residuals; words. between(p) writes what stands between slope and planes, and returns where that ends, or
+// null: declined. Up to 28 bytes more are written.
 template <class T, class Between>
 HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out,
                                   const Between& between) {
   alignas(8) std::uint8_t width[kBlocks];
   std::uint8_t* planes = between(out + write_head(p, base, slope, out));
+  if (!planes) return kDeclined;
   return finish_packed(width, WritePlanes(p != Predictor::none_unsigned, e, width, planes), out);
 }
 

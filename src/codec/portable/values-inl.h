@@ -18,6 +18,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 struct CodeRange {
   std::int32_t least = 1, most = 0;  // least > most: some value has no code that is good without looking
+  bool far = false;                  // and none in more bits either
   bool good() const { return least <= most; }
   std::uint32_t bound() const {
     return most > -least ? static_cast<std::uint32_t>(most) : static_cast<std::uint32_t>(-least);
@@ -44,7 +45,8 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
     hn::Store(hn::ConcatEven(d16, hn::BitCast(d16, s1), hn::BitCast(d16, s0)), d16, q + i);
   }
   const std::int32_t low = hn::GetLane(hn::MinOfLanes(di, least)), high = hn::GetLane(hn::MaxOfLanes(di, most));
-  if (low < kMagicBits - safe || high > kMagicBits + safe) return {};
+  const auto within = [&](std::int32_t limit) { return low >= kMagicBits - limit && high <= kMagicBits + limit; };
+  if (!within(safe)) return {1, 0, !within(static_cast<std::int32_t>(grid.safe_code32))};
   return {low - kMagicBits, high - kMagicBits};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "codec/exception_map.hpp"
 #include "codec/exceptions.hpp"
@@ -22,12 +23,42 @@ inline void fill_exceptions(const Lanes lanes, std::int32_t* q) noexcept {
       std::fill_n(block, kBlock, last);
       continue;
     }
-    for (std::uint32_t left = lanes[b]; left; left &= left - 1) {
-      const int at = std::countr_zero(left);
-      block[at] = at > 0 ? block[at - 1] : last;
+    for (std::uint32_t left = lanes[b]; left;) {
+      const int at = std::countr_zero(left), length = std::countr_one(left >> at);  // below 32
+      std::fill_n(block + at, length, at > 0 ? block[at - 1] : last);
+      left &= ~(((1u << length) - 1) << at);
     }
     last = block[kBlock - 1];
   }
+}
+
+// The first of these places, of which there are some.
+inline int first_exception(const Lanes lanes) noexcept {
+  int b = 0;
+  while (lanes[b] == 0) ++b;
+  return kBlock * b + std::countr_zero(lanes[b]);
+}
+
+// Whether all these places of x hold the same bits.
+template <class T>
+bool all_alike(const T* x, const Lanes lanes) noexcept {
+  using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const auto bits = [x](int i) {
+    U v;
+    std::memcpy(&v, x + i, sizeof v);
+    return v;
+  };
+  const U first = bits(first_exception(lanes));
+  U others = 0;  // bits in which some place differs
+  for (int b = 0; b < kBlocks; ++b) {
+    if (lanes[b] == ~0u) {
+      for (int i = kBlock * b; i < kBlock * (b + 1); ++i) others |= bits(i) ^ first;
+    } else {
+      for (std::uint32_t left = lanes[b]; left; left &= left - 1)
+        others |= bits(kBlock * b + std::countr_zero(left)) ^ first;
+    }
+  }
+  return others == 0;
 }
 
 // The section of these exceptions of x, of which there are some; where it ends. Takes up to sizeof(T) bytes an exception and 256 more.
@@ -35,18 +66,21 @@ template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p) noexcept {
   std::uint8_t* kind = p;
   p += write_exception_map(lanes, kGroup, p, 256);
-  std::uint8_t* const values = p;
-  bool alike = true;
-  for_each_exception(lanes, [&](int i) {
-    std::memcpy(p, x + i, sizeof(T));
-    alike = alike && std::memcmp(p, values, sizeof(T)) == 0;
-    p += sizeof(T);
-  });
-  if (!alike) return p;
+  if (!all_alike(x, lanes)) {
+    for_each_exception(lanes, [&](int i) {
+      std::memcpy(p, x + i, sizeof(T));
+      p += sizeof(T);
+    });
+    return p;
+  }
   *kind |= kUniformBit;
-  if (std::memcmp(values, quiet_nan_bytes(sizeof(T)), sizeof(T)) != 0) return values + sizeof(T);
-  *kind |= kQuietNanBit;
-  return values;
+  const T* const value = x + first_exception(lanes);
+  if (std::memcmp(value, quiet_nan_bytes(sizeof(T)), sizeof(T)) == 0) {
+    *kind |= kQuietNanBit;
+    return p;
+  }
+  std::memcpy(p, value, sizeof(T));
+  return p + sizeof(T);
 }
 
 }  // namespace stretto::codec

@@ -1,0 +1,263 @@
+#include "codec/exception_sums.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "codec/exception_map.hpp"
+#include "codec/exceptions.hpp"
+
+namespace stretto::codec {
+namespace {
+
+// 256 bits in two's complement, least significant first, and the flags of an exact sum.
+struct Number {
+  std::uint64_t limb[4] = {};
+  std::uint32_t flags = 0;
+};
+
+inline void add(Number& n, const Number& m) noexcept {
+  unsigned carry = 0;
+  for (int i = 0; i < 4; ++i) {
+    std::uint64_t s = 0;
+    const bool first = __builtin_add_overflow(n.limb[i], m.limb[i], &s);
+    const bool second = __builtin_add_overflow(s, std::uint64_t{carry}, &n.limb[i]);
+    carry = first || second;
+  }
+  n.flags |= m.flags;
+}
+
+inline void negate_if(Number& n, bool negative) noexcept {
+  const std::uint64_t invert = negative ? ~std::uint64_t{0} : 0;
+  bool carry = negative;
+  for (auto& limb : n.limb) carry = __builtin_add_overflow(limb ^ invert, std::uint64_t{carry}, &limb);
+}
+
+// The bits of (high, low) from bit `at` on; those beyond the last are lost.
+inline void put(Number& n, std::uint64_t low, std::uint64_t high, unsigned at) noexcept {
+  const unsigned limb = at / 64, by = at % 64;
+  const std::uint64_t parts[3] = {low << by, by ? low >> (64 - by) | high << by : high, by ? high >> (64 - by) : 0};
+  for (unsigned i = 0; i < 3 && limb + i < 4; ++i) n.limb[limb + i] = parts[i];
+}
+
+constexpr std::uint32_t swapped(std::uint32_t flags) noexcept {
+  return (flags & kNanBit) | (flags & kPlusInfBit ? kMinusInfBit : 0) | (flags & kMinusInfBit ? kPlusInfBit : 0);
+}
+
+// Where in exact sums (units of the smallest denormal, words of 32 bits) the 256 bits stand, for a grid of this width.
+template <class T>
+class Window {
+ public:
+  static constexpr int kWords = 8, kBits = 250;  // bits that a summand may use
+  explicit Window(double width) noexcept {
+    int e = 0;
+    const double m = std::frexp(width, &e);
+    factor_ = static_cast<std::uint64_t>(std::ldexp(m, 53));
+    const int zeros = std::countr_zero(factor_), last = e - 53 + ExactSum<T>::kScale + zeros;
+    factor_ >>= zeros;
+    usable_ = last >= 0;
+    first_word_ = std::min(std::max(last, 0) / 32, ExactSum<T>::kWords - kWords);
+    shift_ = static_cast<unsigned>(std::max(last, 0) - 32 * first_word_);
+    usable_ = usable_ && shift_ + 84 <= kBits;
+  }
+
+  bool usable() const noexcept { return usable_; }
+
+  // code * width
+  Number code(std::int32_t code) const noexcept {
+    Number n;
+    const std::uint64_t c = static_cast<std::uint64_t>(std::abs(std::int64_t{code}));
+    const std::uint64_t low = c * (factor_ & 0xffffffff), high = c * (factor_ >> 32);
+    std::uint64_t bottom = 0;
+    const bool carry = __builtin_add_overflow(low, high << 32, &bottom);
+    put(n, bottom, (high >> 32) + carry, shift_);
+    negate_if(n, code < 0);
+    return n;
+  }
+
+  // An exception, as the reader has it; false if the window does not hold it.
+  bool exception(const ExceptionReader<T>& reader, bool sums, bool negate, Number* n) const noexcept {
+    return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
+  }
+
+  // The sum in a stream's representation; bytes. Up to 36 are written at out.
+  std::size_t write(Number n, std::uint8_t* out) const noexcept {
+    const bool negative = n.limb[3] >> 63;
+    negate_if(n, negative);
+    alignas(32) std::uint8_t words[72] = {};
+    std::memcpy(words, n.limb, 32);
+    unsigned used = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      used |= static_cast<unsigned>((n.limb[i] & 0xffffffff) != 0) << (2 * i);
+      used |= static_cast<unsigned>((n.limb[i] >> 32) != 0) << (2 * i + 1);
+    }
+    if (used == 0) {
+      store(out, n.flags);
+      return 4;
+    }
+    const int first = std::countr_zero(used), count = std::bit_width(used) - first;
+    store(out, static_cast<std::uint32_t>(count) | static_cast<std::uint32_t>(first + first_word_) << 8 |
+                   (negative ? kNegativeBit : 0) | n.flags);
+    std::memcpy(out + 4, words + 4 * first, 32);
+    return 4 + 4 * static_cast<std::size_t>(count);
+  }
+
+ private:
+  bool value(const std::uint8_t* p, bool negate, Number* n) const noexcept {
+    using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr int kDigits = std::numeric_limits<T>::digits - 1;
+    constexpr int kSpecial = (1 << (8 * sizeof(T) - 1 - kDigits)) - 1;
+    const U bits = load<U>(p);
+    const bool negative = (bits >> (8 * sizeof(T) - 1) != 0) != negate;
+    const int exponent = static_cast<int>(bits >> kDigits) & kSpecial;
+    std::uint64_t mantissa = bits & ((U{1} << kDigits) - 1);
+    *n = {};
+    if (exponent == kSpecial) {
+      n->flags = mantissa ? kNanBit : negative ? kMinusInfBit : kPlusInfBit;
+      return true;
+    }
+    if (exponent > 0) mantissa |= std::uint64_t{1} << kDigits;
+    if (mantissa == 0) return true;
+    int at = std::max(exponent - 1, 0) - 32 * first_word_;
+    if (at < 0) {
+      if (std::countr_zero(mantissa) < -at) return false;
+      mantissa >>= -at;
+      at = 0;
+    }
+    if (at + std::bit_width(mantissa) > kBits) return false;
+    put(*n, mantissa, 0, static_cast<unsigned>(at));
+    negate_if(*n, negative);
+    return true;
+  }
+
+  bool sum(const std::uint8_t* p, bool negate, Number* n) const noexcept {
+    const auto head = load<std::uint32_t>(p);
+    const int count = static_cast<int>(head & 0xff), first = static_cast<int>(head >> 8 & 0xff) - first_word_;
+    *n = {};
+    if (count > 0) {
+      if (first < 0 || first + count >= kWords) return false;
+      std::uint8_t words[4 * kWords] = {};
+      std::memcpy(words + 4 * first, p + 4, 4 * static_cast<std::size_t>(count));
+      std::memcpy(n->limb, words, sizeof words);
+      negate_if(*n, ((head & kNegativeBit) != 0) != negate);
+    }
+    const std::uint32_t flags = head & (kPlusInfBit | kMinusInfBit | kNanBit);
+    n->flags = negate ? swapped(flags) : flags;
+    return true;
+  }
+
+  std::uint64_t factor_ = 0;  // width = factor * 2^shift, from the window's first bit on
+  unsigned shift_ = 0;
+  int first_word_ = 0;
+  bool usable_ = false;
+};
+
+// The values of one operand, place by place.
+template <class T>
+class Operand {
+ public:
+  Operand(const ExceptionSummand& s, bool negate, double width, const Window<T>& window) noexcept
+      : s_(s), negate_(negate), width_(width), window_(window), reader_(s.group) {
+    if (s.group.exceptions) read();
+  }
+  bool has(int block, int place) const noexcept { return s_.group.lanes[block] >> place & 1; }
+  bool holds_exception() const noexcept { return held_; }
+  const Number& exception() const noexcept { return number_; }
+  Number code(int i) const noexcept { return window_.code(signed_code(i)); }
+  void next() noexcept {
+    if (s_.group.uniform) return;
+    reader_.next();
+    read();
+  }
+  void add_exception(ExactSum<T>& sum) const noexcept { reader_.add_to(sum, negate_); }
+  void add_code(int i, ExactSum<T>& sum) const noexcept { sum.add_code(signed_code(i), width_); }
+
+ private:
+  // Modulo 2^32, as codes of narrow groups are.
+  std::int32_t signed_code(int i) const noexcept {
+    const auto q = static_cast<std::uint32_t>(s_.codes[i]);
+    return static_cast<std::int32_t>(negate_ ? 0 - q : q);
+  }
+  void read() noexcept { held_ = reader_.size() != 0 && window_.exception(reader_, s_.group.sums, negate_, &number_); }
+  const ExceptionSummand& s_;
+  bool negate_;
+  double width_;
+  const Window<T>& window_;
+  ExceptionReader<T> reader_;
+  Number number_;
+  bool held_ = false;
+};
+
+template <class T>
+struct Pair {
+  Operand<T> a, b;
+  const Window<T>& window;
+
+  // The sum at place i, which is an exception in a, or in b, or in both; its bytes at out.
+  std::size_t write(int i, bool in_a, bool in_b, std::uint8_t* out) const noexcept {
+    if (window.usable() && (!in_a || a.holds_exception()) && (!in_b || b.holds_exception())) {
+      Number n = in_a ? a.exception() : a.code(i);
+      add(n, in_b ? b.exception() : b.code(i));
+      return window.write(n, out);
+    }
+    ExactSum<T> sum;
+    if (in_a)
+      a.add_exception(sum);
+    else
+      a.add_code(i, sum);
+    if (in_b)
+      b.add_exception(sum);
+    else
+      b.add_code(i, sum);
+    return sum.write(out);
+  }
+};
+
+}  // namespace
+
+template <class T>
+std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSummand& b, bool negate_b,
+                                   const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end) noexcept {
+  if (end <= p) return nullptr;
+  std::uint8_t* const kind = p;
+  const std::size_t map = write_exception_map(lanes, kGroup, p, static_cast<std::size_t>(end - p));
+  if (map == 0) return nullptr;
+  p += map;
+  *kind |= kSumsBit;
+  std::uint8_t* const values = p;
+  const auto has_room = [&] { return static_cast<std::size_t>(end - p) >= ExactSum<T>::kMaxBytes; };
+  const Window<T> window(width);
+  Pair<T> pair{{a, false, width, window}, {b, negate_b, width, window}, window};
+  const bool both_uniform = a.group.uniform && b.group.uniform;
+  if (both_uniform && std::memcmp(a.group.lanes, b.group.lanes, sizeof(Lanes)) == 0) {
+    if (!has_room()) return nullptr;
+    *kind |= kUniformBit;
+    return p + pair.write(0, true, true, p);
+  }
+  std::size_t first_bytes = 0;
+  bool alike = true;  // all places so far have the first one's value
+  for (int block = 0; block < kBlocks; ++block) {
+    for (std::uint32_t left = lanes[block]; left; left &= left - 1) {
+      if (!has_room()) return nullptr;
+      const int place = std::countr_zero(left);
+      const bool in_a = pair.a.has(block, place), in_b = pair.b.has(block, place);
+      const std::size_t n = pair.write(kBlock * block + place, in_a, in_b, p);
+      if (in_a) pair.a.next();
+      if (in_b) pair.b.next();
+      if (first_bytes == 0) first_bytes = n;
+      alike = alike && n == first_bytes && std::memcmp(values, p, n) == 0;
+      p += n;
+    }
+  }
+  if (!alike) return p;
+  *kind |= kUniformBit;
+  return values + first_bytes;
+}
+template std::uint8_t* write_exception_sums<float>(const ExceptionSummand&, const ExceptionSummand&, bool, const Lanes,
+                                                   double, std::uint8_t*, std::uint8_t*) noexcept;
+template std::uint8_t* write_exception_sums<double>(const ExceptionSummand&, const ExceptionSummand&, bool, const Lanes,
+                                                    double, std::uint8_t*, std::uint8_t*) noexcept;
+
+}  // namespace stretto::codec
