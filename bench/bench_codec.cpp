@@ -1,6 +1,7 @@
 // bench_codec: speed of the codec in GB/s of original data, on one core and on several, beside memcpy and the prototype (where it is
 // there), in one run. docs/measurements.md says how the figures come about.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -31,7 +32,11 @@ struct Settings {
   std::size_t count = 64'000'000;  // 400^3, and a multiple of the prototype's chunk
   int rounds = 7;
   bool quick = false;
+  std::vector<std::string> only;  // all if empty
+  bool wants(const char* what) const { return only.empty() || std::find(only.begin(), only.end(), what) != only.end(); }
 };
+constexpr const char* kMeasurements[] = {"one-core",  "portable", "threads", "checksum",
+                                         "reference", "fills",    "float64"};
 
 // The vector path for any machine, forced to AVX2 where the machine has that; empty if this build lacks it.
 std::string portable_isa() {
@@ -55,28 +60,35 @@ class Bench {
 
   // Everything that is measured of one float32 data set.
   void float32(const std::string& field, std::span<const float> values) {
+    if (!s_.wants("one-core") && !s_.wants("portable")) return;
     const double range = bench::range_of<float>(values);
     f32_.load(values, s_.count);
     for (const std::string& bound : s_.bounds) {
       begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
-      one_core();
-      portable();
+      if (s_.wants("one-core")) one_core();
+      if (s_.wants("portable")) portable();
     }
   }
 
-  // The same bound with fills and NaN in their places, beside the data with 0 there; a quarter of the values.
+  // The same bound with fills and NaN in their places, beside the data with 0 there; a quarter of the values. Places of the summands
+  // differ, or are the same.
   void fills(const std::string& field, std::span<const float> values, std::span<const float> plain) {
+    if (!s_.wants("fills")) return;
     bench::Ours<float> with;
-    with.load(values, s_.count / 4);
-    f32_.load(plain, s_.count / 4);
-    for (const std::string& bound : s_.bounds) {
-      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<float>(plain));
-      with.bound(f32_.eps());
-      against(&with, "fills", plain_, &f32_, "fills set to 0", plain_, Clock::thread, "_with_fills", Fields::object());
+    for (const auto& [other, suffix] : {std::pair{bench::Other::from_a_third, "_with_fills"},
+                                        std::pair{bench::Other::same_places, "_with_same_fills"}}) {
+      with.load(values, s_.count / 4, other);
+      f32_.load(plain, s_.count / 4, other);
+      for (const std::string& bound : s_.bounds) {
+        begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<float>(plain));
+        with.bound(f32_.eps());
+        against(&with, "fills", plain_, &f32_, "fills set to 0", plain_, Clock::thread, suffix, Fields::object());
+      }
     }
   }
 
   void float64(const std::string& field, std::span<const double> values) {
+    if (!s_.wants("float64")) return;
     const std::vector<float> rounded(values.begin(), values.end());
     bench::Ours<double> f64;
     f64.load(values, s_.count / 2);
@@ -90,13 +102,17 @@ class Bench {
 
   // Several threads beside one and beside memcpy with as many; a checksum beside none.
   void variants(const std::string& field, std::span<const float> values) {
+    if (!s_.wants("threads") && !s_.wants("checksum")) return;
     const double range = bench::range_of<float>(values);
     bench::Ours<float> checked;
     checked.load(values, s_.count);
     f32_.load(values, s_.count);
     for (const std::string& bound : s_.bounds) {
       begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
-      for (const int width : s_.threads) several_threads(width);
+      if (s_.wants("threads")) {
+        for (const int width : s_.threads) several_threads(width);
+      }
+      if (!s_.wants("checksum")) continue;
       codec::Options checksum;
       checksum.checksum = true;
       checked.bound(f32_.eps(), true);
@@ -106,6 +122,7 @@ class Bench {
   }
 
   void reference(const std::string& field, std::span<const float> values) {
+    if (!s_.wants("reference")) return;
     f32_.load(values, std::min(s_.count, s_.count / 16));
     codec::Options reference;
     reference.isa = Isa::reference;
@@ -281,6 +298,7 @@ void run(const Settings& s) {
 
 int main(int argc, char** argv) {
   Settings s;
+  const std::vector<std::string> measurements(std::begin(kMeasurements), std::end(kMeasurements));
   CLI::App app{"Speed of the codec in GB/s of original data, beside memcpy and the prototype"};
   app.add_option("--data", s.data, "Directory of the real fields; without them computed ones are used")
       ->envname("STRETTO_DATA_DIR");
@@ -288,6 +306,7 @@ int main(int argc, char** argv) {
   app.add_option("--bounds", s.bounds, "Bounds relative to the range")->delimiter(',');
   app.add_option("--threads", s.threads, "Numbers of threads")->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--rounds", s.rounds, "Rounds whose median counts")->check(CLI::PositiveNumber);
+  app.add_option("--only", s.only, "Measure these alone")->delimiter(',')->check(CLI::IsMember(measurements));
   app.add_flag("--quick", s.quick, "A quarter of the values, three rounds, one bound");
   CLI11_PARSE(app, argc, argv);
   if (s.quick) {

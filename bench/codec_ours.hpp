@@ -17,18 +17,26 @@ namespace stretto::bench {
 
 inline constexpr std::array<const char*, 4> kOperations{"compress", "decompress", "add", "add_values"};
 
+// The second summand: the data from a third on, so that missing data stand in other places too; or three quarters of each value that is
+// one, so that they stand in the same places, as in the parts that ranks hold of one domain.
+enum class Other : std::uint8_t { from_a_third, same_places };
+
 template <class T>
 class Ours {
  public:
-  // Data of `count` values: `values` tiled, and the same from a third of it on, so that the two summands differ.
-  void load(std::span<const T> values, std::size_t count) {
+  // Data of `count` values: `values` tiled, and the second summand.
+  void load(std::span<const T> values, std::size_t count, Other second = Other::from_a_third) {
     count_ = count;
     magnitude_ = 0;  // of real values: fills are not what the grid is for
     for (const T v : values)
       if (std::fabs(v) < 1e19) magnitude_ = std::max(magnitude_, static_cast<double>(std::fabs(v)));
     for (Buffer* b : {&x_, &other_, &y_}) b->reserve(bytes());
     tile(values, 0, {x_.as<T>(), count});
-    tile(values, values.size() / 3 + 17, {other_.as<T>(), count});
+    tile(values, second == Other::same_places ? 0 : values.size() / 3 + 17, {other_.as<T>(), count});
+    if (second == Other::same_places) {
+      for (T& v : std::span<T>(other_.as<T>(), count))
+        if (is_data(v)) v *= static_cast<T>(0.75);
+    }
   }
 
   // Streams of both at this bound, with a checksum or without; checks what they decode to.

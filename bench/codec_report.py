@@ -2,6 +2,7 @@
 """Writes the tables of the codec and of its ratios in docs/measurements.md from the rows of `make bench-codec bench-ratio`.
 
 usage: codec_report.py [CODEC.jsonl RATIO.jsonl]    default: build/bench/codec.jsonl build/bench/ratio.jsonl
+       codec_report.py --narrow CODEC.jsonl         the tables of a processor without VBMI and GFNI
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; what is there is replaced, and nothing else.
 """
 
@@ -45,6 +46,16 @@ def speeds(rows, suffix, peers, wanted=lambda row: True):
     return markdown(["case", *(operation.replace("_", "\\_") for operation in OPERATIONS)], body)
 
 
+def missing(rows):
+    """A line a case: our GB/s with missing data, and its ratio to that without; sums with the same places missing in both, and with others."""
+    columns = [("_with_fills", "compress"), ("_with_fills", "decompress"), ("_with_same_fills", "add"), ("_with_same_fills", "add_values"),
+               ("_with_fills", "add"), ("_with_fills", "add_values")]
+    found = {(r["case"], r["metric"]): f"{figure(r['value'])} ({r['ratio']:.2f})" for r in rows}
+    names = dict.fromkeys(r["case"] for r in rows if "_fills" in r["metric"])
+    body = [[case, *(found.get((case, f"{operation}_gbps{suffix}"), "-") for suffix, operation in columns)] for case in names]
+    return markdown(["case", "compress", "decompress", "add, same places", "add\\_values, same", "add, others", "add\\_values, others"], body)
+
+
 def published(rows):
     rows = [r for r in rows if r["metric"] == "ratio" and "peer" in r and "_f64" not in r["case"]]
     body = []
@@ -60,6 +71,15 @@ def others(rows):
             for r in rows if r["unit"] == "x" and not r.get("peer", "").startswith(("best", "newest"))]
     worst = max(r["value"] for r in rows if r["unit"] == "eps")
     return markdown(["case", "ours", "beside", "its ratio"], body) + f"\n\nThe largest error seen in all of these is {worst:.4f} of the bound."
+
+
+def narrow_tables(rows):
+    """Those of a processor without the instructions of the AVX-512 path, whose best path is the portable one."""
+    return {
+        "codec-narrow-one-core": speeds(rows, "", [("memcpy",)]),
+        "codec-narrow-threads": speeds(rows, "_threads", [("without threads",), ("memcpy",)], lambda row: row.get("threads") == 2),
+        "codec-narrow-fills": missing(rows),
+    }
 
 
 def tables(codec, ratio):
@@ -80,9 +100,10 @@ def tables(codec, ratio):
 def main():
     paths = sys.argv[1:] or [ROOT / "build" / "bench" / f"{name}.jsonl" for name in ("codec", "ratio")]
     if len(paths) != 2:
-        sys.exit("usage: codec_report.py [CODEC.jsonl RATIO.jsonl]")
+        sys.exit("usage: codec_report.py [CODEC.jsonl RATIO.jsonl] | --narrow CODEC.jsonl")
+    made = narrow_tables(read(paths[1])) if paths[0] == "--narrow" else tables(*(read(path) for path in paths))
     text = DOCUMENT.read_text(encoding="utf-8")
-    for name, table in tables(*(read(path) for path in paths)).items():
+    for name, table in made.items():
         place = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         if len(place.findall(text)) != 1:
             sys.exit(f"{DOCUMENT} does not have exactly one place for the table {name}")
