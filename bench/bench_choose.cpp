@@ -83,9 +83,9 @@ class Bench {
     // The contestant that the library took, by its name there.
     std::string picked() const {
       const std::string algorithm = report.algorithm;
-      if (algorithm == "native") return "MPI";
-      if (algorithm == "node") return algorithm;
       const std::string ran = report.payload;  // what forwards streams is forced as fused
+      if (algorithm == "native") return "MPI";
+      if (algorithm == "node" && ran == "raw") return algorithm;
       return fmt::format("{} {}", algorithm, ran == "compress_once" ? "fused" : ran);
     }
   };
@@ -100,7 +100,11 @@ class Bench {
             {.name = schedule + " fused", .bounded = true, .schedule = schedule, .payload = STRETTO_PAYLOAD_FUSED});
     };
     for (const char* s : kind.schedules) add(s);
-    if (hosts_ == 1 && calls_.ranks() > 1) all.push_back({.name = "node", .schedule = "node"});
+    if (hosts_ == 1 && calls_.ranks() > 1) {
+      all.push_back({.name = "node", .schedule = "node"});
+      if (kind.bounded)
+        all.push_back({.name = "node fused", .bounded = true, .schedule = "node", .payload = STRETTO_PAYLOAD_FUSED});
+    }
     if (kind.collective == schedule::Collective::allreduce && hosts_ > 1 && hosts_ < calls_.ranks()) {
       for (const char* s : {"hierarchical_ring", "leader"}) add(s);
       all.push_back({.name = "hierarchical_ring mixed",

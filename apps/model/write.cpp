@@ -33,7 +33,10 @@ Json to_json(const model::Question& q) {
 }
 
 std::string label(const model::Candidate& c) {
-  if (c.native) return c.provider == model::Provider::node ? "node" : "native";
+  if (c.native) {
+    const char* const name = c.provider == model::Provider::node ? "node" : "native";
+    return c.payload == payload::Kind::raw ? name : fmt::format("{} {}", name, payload::name(c.payload));
+  }
   std::string text = fmt::format("{} {}", c.schedule, payload::name(c.payload));
   if (c.raw_inside) text += ", raw inside";
   if (c.raw_below > 0) text += ", raw below " + size_text(static_cast<double>(c.raw_below));

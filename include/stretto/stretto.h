@@ -150,7 +150,8 @@ typedef enum stretto_payload {
 typedef struct stretto_report {
   size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
   char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring"; "native": the MPI's own collective, "node": that of a
-                                       host's shared memory, whose bytes are not known; "agreement": a barrier that needed
+                                       host's shared memory, whose bytes are known of streams alone (what this rank put
+                                       there); "agreement": a barrier that needed
                                        no more than that */
   char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed" */
   uint64_t contributions;           /* K: inputs that went into each element of the result; payload "mixed": hosts,
@@ -184,7 +185,8 @@ typedef struct stretto_options {
   double bound;             /* > 0 and finite, else STRETTO_INVALID_BOUND; ignored when bound_kind is NONE */
   stretto_scope scope;
   const char* schedule; /* NULL: chosen. Otherwise a name of docs/algorithms.md, e.g. "ring"; or "native", the MPI's own
-                              collective, or "node", that of the memory which ranks of one host share:
+                              collective, or "node", that of the memory which ranks of one host share (as streams only
+                              where payload is FUSED or HOMOMORPHIC):
                               STRETTO_UNSUPPORTED where there is none; copied */
   stretto_payload payload; /* AUTO: chosen */
   size_t segment;          /* bytes of values that travel as one message, 0: chosen */
@@ -220,9 +222,11 @@ typedef struct stretto_options {
  * and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
  * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
 
-/* Where all ranks of a communicator over an MPI are on one host and can share memory, blocking calls without a stream may run there
+/* Where all ranks of a communicator over an MPI are on one host and can share memory, blocking calls may run there
  * ("node"): all collectives but allreduce_multi, the v-forms, and reduce_scatter of unequal counts; all operations but
- * DIFFERENCE. Floating sums are in a fixed order, so repeated calls give the same bits. Ranks that call differently with
+ * DIFFERENCE. With a bound, allreduce, reduce, reduce_scatter of equal counts, allgather and bcast of floating types by
+ * SUM, MEAN, MIN and MAX may run there as streams, with the bits that schedules give with payload FUSED. Exact floating
+ * sums are in a fixed order, so repeated calls give the same bits. Ranks that call differently with
  * check = 0 get STRETTO_INCOMPATIBLE, and one that waits in vain STRETTO_TIMEOUT; either makes the communicator unusable. Blocking
  * and started forms that met end the use of the memory, and nothing else. STRETTO_NODE=0
  * in the environment of any rank, when a communicator is created, leaves it without. */

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "api/mix.hpp"
 #include "api/payloads.hpp"
 #include "api/types.hpp"
 #include "model/programs.hpp"
@@ -33,8 +34,8 @@ constexpr std::size_t default_segment = std::size_t{256} << 10;
 bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
          a.keeps_order == b.keeps_order && a.compress == b.compress && a.code_space == b.code_space &&
-         a.native == b.native && a.node == b.node && a.ratio == b.ratio && a.payload == b.payload &&
-         a.segment == b.segment && a.schedule == b.schedule;
+         a.native == b.native && a.node == b.node && a.node_streams == b.node_streams && a.ratio == b.ratio &&
+         a.payload == b.payload && a.segment == b.segment && a.schedule == b.schedule;
 }
 
 // Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
@@ -54,23 +55,17 @@ bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
          c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
 }
 
-const Choice& forced_by(model::Provider p) {
+// A node's streams are forced by their payload, too; where only exact values will do, there are none.
+const Choice& forced_by(model::Provider p, const Call& call, bool compress) {
+  using payload::Kind;
+  static const auto node = [](Kind kind) {
+    return Choice{.native = true, .provider = model::Provider::node, .schedule = {}, .kind = kind};
+  };
   static const Choice mpi{.native = true, .provider = model::Provider::mpi, .schedule = {}};
-  static const Choice node{.native = true, .provider = model::Provider::node, .schedule = {}};
-  return p == model::Provider::node ? node : mpi;
-}
-
-std::uint64_t mix(std::uint64_t h, std::uint64_t x) noexcept {
-  h = (h ^ x) * 0x9E3779B97F4A7C15u;
-  return h ^ (h >> 29);
-}
-
-std::uint64_t key_of(const Call& call, std::size_t bytes) noexcept {
-  const stretto_options& o = call.settings.options;
-  std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(call.collective));
-  h = mix(h, static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(o.bound_kind) << 8 |
-                 static_cast<std::uint64_t>(o.scope));
-  return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;  // 0 is an entry without one
+  static const Choice raw = node(Kind::raw), fused = node(Kind::fused), homomorphic = node(Kind::homomorphic);
+  if (p == model::Provider::mpi) return mpi;
+  if (!compress) return raw;
+  return payload_kind(call.settings.options.payload) == Kind::homomorphic ? homomorphic : fused;
 }
 
 Choice choice_of(const model::Candidate& c) {
@@ -141,6 +136,7 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   q.code_space = compress && (adds_codes || call.collective == Collective::allreduce_multi);
   q.native = native.mpi;
   q.node = native.node;
+  q.node_streams = compress && native.streams;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
   a.tries = o.trials && may_be_tried(call, compress, shared_->chooser.topology().ranks());
@@ -150,7 +146,8 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | std::uint64_t{q.native} << 7 |
                  std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
-                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1);
+                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
+                 std::uint64_t{q.node_streams});
   a.cell = mix(h, q.segment ^ q.schedule.size());
   a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;
@@ -187,12 +184,13 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
   std::vector<model::Candidate> all;
   const std::lock_guard lock(shared_->mutex);
   if (shared_->chooser.table(a.asked.question, &all) != Status::ok) return found;
-  const auto own = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.native; });
+  const auto own = std::find_if(all.begin(), all.end(),
+                                [](const model::Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
   if (own == all.end()) return found;
   found.push_back(choice_of(*own));
   const Trying limits = trying(own->seconds);
   for (const model::Candidate& c : all) {  // the cheapest first
-    const bool other = !c.native || c.provider != own->provider;
+    const bool other = !c.native || c.provider != own->provider || c.payload != own->payload;
     const bool close = other && c.seconds < limits.worst * own->seconds && found.size() < limits.most;
     const auto alike = [&](const Choice& tried) {
       return !c.native && tried.schedule == c.schedule && tried.kind == c.payload && tried.raw_inside == c.raw_inside;
@@ -204,14 +202,14 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
 }
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) {
-  if (const auto forced = forced_native(call)) return forced_by(*forced);
+  if (const auto forced = forced_native(call)) return forced_by(*forced, call, compress);
   return answer(put(call, bytes, compress, ratio, native)).choice;
 }
 
 const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native,
                             bool begins, Trial* trial, Unasked* unasked) {
   *trial = 0;
-  if (const auto forced = forced_native(call)) return forced_by(*forced);
+  if (const auto forced = forced_native(call)) return forced_by(*forced, call, compress);
   Asked asked = put(call, bytes, compress, ratio, native);
   const Trial key = asked.trial;
   auto contest = contests_.find(key);
@@ -259,7 +257,7 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   if (forced_native(call)) return false;
   Asked asked = put(call, bytes, true, ratio, native);
   const Trial key = asked.trial;
-  const auto streams = [](const Choice& c) { return !c.native && c.kind != payload::Kind::raw; };
+  const auto streams = [](const Choice& c) { return c.kind != payload::Kind::raw; };
   const auto found = call.nonblocking ? contests_.end() : contests_.find(key);
   if (found != contests_.end()) {
     const Tried& t = found->second;
@@ -287,20 +285,6 @@ std::vector<double> Choices::times(Trial trial) const { return contests_.at(tria
 void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
   const auto found = contests_.find(trial);
   if (found != contests_.end()) found->second.course.compare(slowest);
-}
-
-std::optional<double> Ratios::recall(const Call& call, std::size_t bytes) const noexcept {
-  const std::uint64_t key = key_of(call, bytes);
-  const Entry& e = entries_[key % entries_.size()];
-  return e.key == key ? std::optional(e.ratio) : std::nullopt;
-}
-
-void Ratios::remember(const Call& call, std::size_t bytes, double ratio) noexcept {
-  const std::uint64_t key = key_of(call, bytes);
-  Entry& e = entries_[key % entries_.size()];
-  if (e.key == key && e.ratio == ratio) return;
-  e = {key, ratio};
-  ++changes_;
 }
 
 }  // namespace stretto::api

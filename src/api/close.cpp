@@ -4,8 +4,11 @@
 #include <functional>
 #include <limits>
 
+#include "api/arguments.hpp"
 #include "api/inputs.hpp"
 #include "api/payloads.hpp"
+#include "api/types.hpp"
+#include "node/bounded.hpp"
 
 namespace stretto::api {
 namespace {
@@ -25,10 +28,41 @@ bool even(const std::vector<std::size_t>& counts) noexcept {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
 }
 
+// As what src/node/bounded.hpp has of it; agreement: nothing.
+node::Kind streamed_kind(Collective c) noexcept {
+  switch (c) {
+    case Collective::allreduce: return node::Kind::allreduce;
+    case Collective::reduce: return node::Kind::reduce;
+    case Collective::reduce_scatter_block:
+    case Collective::reduce_scatter: return node::Kind::reduce_scatter;
+    case Collective::allgather: return node::Kind::allgather;
+    case Collective::bcast: return node::Kind::bcast;
+    case Collective::allreduce_multi:
+    case Collective::allgatherv:
+    case Collective::scatter:
+    case Collective::scatterv:
+    case Collective::gather:
+    case Collective::gatherv:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+    case Collective::barrier: break;
+  }
+  return node::Kind::agreement;
+}
+
+bool keeps_bound(const Call& c) noexcept {
+  return !reduces(c.collective) || c.op == STRETTO_SUM || c.op == STRETTO_MEAN || c.op == STRETTO_MIN ||
+         c.op == STRETTO_MAX;
+}
+
+bool meets_as_codes(stretto_payload p) noexcept {
+  return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
+}
+
 class Close final : public NodeNative {
  public:
   Close(std::unique_ptr<node::Collectives> c, std::shared_ptr<void> kept)
-      : kept_(std::move(kept)), node_(std::move(c)) {}
+      : kept_(std::move(kept)), node_(std::move(c)), bounded_(node_->group()) {}
 
   const char* name() const noexcept override { return node_name; }
 
@@ -53,6 +87,27 @@ class Close final : public NodeNative {
       case Collective::alltoallv: return false;
     }
     return false;
+  }
+
+  bool streams(const Call& c) const noexcept override {
+    const stretto_options& o = c.settings.options;
+    return serves(c) && o.bound_kind != STRETTO_BOUND_NONE && meets_as_codes(o.payload) && is_floating(c.type) &&
+           streamed_kind(c.collective) != node::Kind::agreement && keeps_bound(c);
+  }
+
+  Status run_streams(const Call& c, const payload::Spec& spec, engine::Report* report) noexcept override {
+    be_patient(timeout_of(c.settings.options));
+    const engine::Arguments a = engine_arguments(c, node_->rank());
+    node::BoundedCall call{streamed_kind(c.collective), a.in, a.out, c.count, rooted(c.collective) ? c.root : 0, spec};
+    node::Streamed streamed;
+    const Status s = bounded_.run(call, &streamed);
+    report->payload = spec.kind;
+    report->raw_bytes = streamed.raw_bytes;
+    report->bytes_sent = streamed.stream_bytes;
+    report->compress_seconds = streamed.seconds.compress;
+    report->decompress_seconds = streamed.seconds.decompress;
+    report->combine_seconds = streamed.seconds.combine;
+    return s;
   }
 
   Status run(const Call& c) noexcept override {
@@ -115,6 +170,7 @@ class Close final : public NodeNative {
 
   std::shared_ptr<void> kept_;
   std::unique_ptr<node::Collectives> node_;
+  node::Bounded bounded_;
   bool over_ = false;
 };
 

@@ -1,4 +1,5 @@
-// The collectives of ranks that share a host's memory (src/node) as a communicator's native ones: blocking, exact, single-copy.
+// The collectives of ranks that share a host's memory (src/node) as a communicator's native ones: blocking, of values as they are or,
+// within a bound, of streams.
 #pragma once
 
 #include <memory>

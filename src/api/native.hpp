@@ -1,5 +1,5 @@
 // The collectives that the system below a communicator has of its own (an MPI's), as one interface: what they serve, run and
-// started. They move values as they are and combine them exactly as that system does.
+// started. They move values as they are and combine them exactly as that system does; those of a host's memory may also move streams.
 //
 // The way of a call to one: prospect_of() (plan.hpp) asks serves() and lets the choice be made. Where it falls on a native
 // collective and nothing needs to be agreed on, go_straight() (straight.hpp) calls run(), and notes the call's shape, so that an
@@ -12,7 +12,9 @@
 
 #include "api/collective.hpp"
 #include "base/status.hpp"
+#include "engine/engine.hpp"
 #include "model/profile.hpp"
+#include "payload/payload.hpp"
 
 namespace stretto::api {
 
@@ -56,6 +58,14 @@ class NodeNative : public Native {
   // memory serves nothing from then on.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
+  // Whether it also serves `call` with its values as streams, within its bound and by a payload that it allows. The same answer on every
+  // rank; true where serves() is.
+  virtual bool streams(const Call& call) const noexcept = 0;
+
+  // run() with streams. Precondition: streams(call); `spec`, the same on every rank, is fused or homomorphic. Results are those of the
+  // engine under that spec. *report: what this rank put into shared memory, raw and as streams, and its time in the codec.
+  virtual Status run_streams(const Call& call, const payload::Spec& spec, engine::Report* report) noexcept = 0;
+
   // A nonblocking collective was started: ranks that block instead are told so.
   virtual void started() noexcept = 0;
 
@@ -65,9 +75,10 @@ class NodeNative : public Native {
 
 // Which native collectives serve a call.
 struct Served {
-  constexpr Served(bool by_mpi, bool by_node = false) noexcept
-      : mpi(by_mpi), node(by_node) {}  // NOLINT: a bool says enough
+  constexpr Served(bool by_mpi, bool by_node = false, bool by_streams = false) noexcept
+      : mpi(by_mpi), node(by_node), streams(by_streams) {}  // NOLINT: a bool says enough
   bool mpi, node;
+  bool streams;  // by the node's, within a bound
   constexpr bool any() const noexcept { return mpi || node; }
   constexpr bool by(model::Provider p) const noexcept { return p == model::Provider::node ? node : mpi; }
 };
@@ -78,7 +89,9 @@ struct Natives {
   std::unique_ptr<NodeNative> node;
   std::string no_node;  // why not
 
-  Served serve(const Call& c) const noexcept { return {mpi && mpi->serves(c), node && node->serves(c)}; }
+  Served serve(const Call& c) const noexcept {
+    return {mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
+  }
   Native* of(model::Provider p) const noexcept {
     return p == model::Provider::node ? static_cast<Native*>(node.get()) : mpi.get();
   }

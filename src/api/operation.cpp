@@ -3,51 +3,18 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <thread>
 
 #include "api/arguments.hpp"
-#include "api/payloads.hpp"
-#include "api/report.hpp"
-#include "api/types.hpp"
 
 namespace stretto::api {
 
 namespace {
-
-// right = left (+) right on one signature, which travels as words.
-void merge_words(const void* left, void* right, std::size_t count, void*) {
-  if (count != signature_words) return;  // the exchange is never cut
-  Signature from, into;
-  std::memcpy(&from, left, sizeof from);
-  std::memcpy(&into, right, sizeof into);
-  merge(from, into);
-  std::memcpy(right, &into, sizeof into);
-}
 
 // The user's function behind the payload's: one more argument.
 void call_user(const void* left, void* right, std::size_t count, void* context) {
   const auto& call = *static_cast<const Call*>(context);
   const stretto_options& o = call.settings.options;
   o.user_function(left, right, count, call.type, o.user_context);
-}
-
-// An exchange of `words` words on all ranks: one block, never cut, values as they are.
-Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
-                payload::Spec spec, double timeout, engine::Request* request) {
-  engine::Call c;
-  schedule::Request r;
-  r.collective = schedule::Collective::allreduce;
-  r.ranks = comm.size;
-  r.rank = comm.rank;
-  r.blocks = 1;
-  c.schedule = comm.schedules.get("recursive_doubling", r);
-  if (!c.schedule || c.schedule->blocks != 1)
-    return fail(Status::internal, "no schedule of one block for the exchange");
-  c.payload = spec;
-  c.blocks.push_back({words, in, out});
-  c.options.segment_bytes = 0;
-  c.options.timeout = timeout;
-  return engine.start(c, request);
 }
 
 }  // namespace
@@ -113,19 +80,6 @@ void Operation::meet() noexcept {
   }
 }
 
-Status Operation::begin_agreement() noexcept {
-  try {
-    payload::Spec spec;
-    spec.type = payload::Type::u64;
-    spec.op = payload::Op::user;
-    spec.user = {merge_words, nullptr, true};
-    return exchange(comm_, comm_.agreement, &own_, &merged_, signature_words, spec, timeout_of(call_.settings.options),
-                    &request_);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the agreement"));
-  }
-}
-
 void Operation::end_agreement() noexcept {
   agree_seconds_ = seconds();
   Status s = verdict(merged_, own_);
@@ -141,39 +95,6 @@ void Operation::end_agreement() noexcept {
   } else {
     remember(call_, merged_.ratio(), comm_);
     phase_ = Phase::agreed;
-  }
-}
-
-// Where only the root knows all counts, and each rank its own, all learn both: p words of the ranks, p of the root.
-Status Operation::begin_counting() noexcept {
-  try {
-    const auto p = static_cast<std::size_t>(comm_.size), r = static_cast<std::size_t>(comm_.rank);
-    own_counts_.assign(2 * p, 0);
-    all_counts_.assign(2 * p, 0);
-    own_counts_[r] = call_.count;
-    if (comm_.rank == call_.root) std::copy(call_.counts.begin(), call_.counts.end(), own_counts_.begin() + comm_.size);
-    payload::Spec spec;
-    spec.type = payload::Type::u64;
-    spec.op = payload::Op::max;
-    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec,
-                    timeout_of(call_.settings.options), &request_);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to exchange counts"));
-  }
-}
-
-Status Operation::end_counting() noexcept {
-  const auto p = static_cast<std::size_t>(comm_.size);
-  for (std::size_t r = 0; r < p; ++r)
-    if (all_counts_[r] != all_counts_[p + r])
-      return fail(Status::incompatible, "count differs: {} on rank {}, {} for it in counts of root {}", all_counts_[r],
-                  r, all_counts_[p + r], call_.root);
-  try {
-    call_.counts.assign(all_counts_.begin(), all_counts_.begin() + comm_.size);
-    if (comm_.rank != call_.root) call_.displs.clear();
-    return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the counts"));
   }
 }
 
@@ -203,6 +124,11 @@ void Operation::advance(bool may_start_data) noexcept {
   }
 }
 
+Status Operation::run_native() noexcept {
+  if (plan_.payload == STRETTO_PAYLOAD_RAW) return plan_.native->run(call_);
+  return comm_.carriers.natives.node->run_streams(call_, plan_.call.payload, &ran_);
+}
+
 // Blocking forms meet blocking ones only, on every rank, so this one may not turn into a request that goes along with others:
 // it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
 Status Operation::begin_native() noexcept {
@@ -210,22 +136,6 @@ Status Operation::begin_native() noexcept {
   phase_ = Phase::draining;
   poll();
   return Status::ok;
-}
-
-// From time to time in a trial: the slowest rank's times of what was tried decide, the same on every rank.
-Status Operation::begin_settling() noexcept {
-  phase_ = Phase::settling;
-  try {
-    own_times_ = comm_.choices.times(plan_.trial);
-    all_times_.assign(own_times_.size(), 0);
-    payload::Spec spec;
-    spec.type = payload::Type::f64;
-    spec.op = payload::Op::max;
-    return exchange(comm_, comm_.data, own_times_.data(), all_times_.data(), own_times_.size(), spec,
-                    timeout_of(call_.settings.options), &request_);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to compare what was tried"));
-  }
 }
 
 void Operation::end_settling() noexcept {
@@ -251,7 +161,7 @@ void Operation::poll() noexcept {
     done = true;
     phase_ = Phase::running;
     turn_ = Clock::now();
-    s = plan_.native->run(call_);
+    s = run_native();
   }
   if (done) ended(s);
 }
@@ -328,76 +238,6 @@ void Operation::finish(Status s) noexcept {
 Status Operation::status() const noexcept {
   if (status_ == Status::ok) return status_;
   return fail(status_, message_.empty() ? std::string_view("no memory for the message") : std::string_view(message_));
-}
-
-Status Operation::late(const Operation& earlier, double limit) const noexcept {
-  return fail(
-      Status::timeout,
-      "{} waits for {} of {} elements, the first of {} that were started before it, which is not complete after "
-      "{:.3g} s",
-      collective_name(call_.collective), collective_name(earlier.call_.collective), earlier.call_.count,
-      comm_.live.size() - 1, limit);
-}
-
-Status Operation::wait() noexcept {
-  constexpr int patience = 1000;
-  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
-  const Operation* first = nullptr;
-  for (int idle = 0; !done(); ++idle) {
-    const bool alone = comm_.live.size() == 1;
-    if (alone && request_.active()) {
-      // Nothing else to serve: let the engine wait, which gives the core away.
-      ended(request_.wait(phase_ == Phase::running ? &ran_ : nullptr));
-      advance(true);
-      continue;
-    }
-    comm_.progress();
-    if (done()) break;
-    const bool behind = phase_ == Phase::meeting || phase_ == Phase::draining;
-    if (behind && comm_.live.front() != first) {
-      first = comm_.live.front();
-      since = Clock::now();
-    }
-    const double limit = timeout_of(call_.settings.options);
-    if ((pending_ || behind) && limit > 0 && std::chrono::duration<double>(Clock::now() - since).count() > limit) {
-      ended(behind ? late(*first, limit)
-                   : fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s",
-                          collective_name(call_.collective), limit));
-      break;
-    }
-    if (idle < patience)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-  return status();
-}
-
-void Operation::report() noexcept {
-  stretto_report* out = call_.settings.options.report;
-  if (!out) return;
-  stretto_report r = STRETTO_REPORT_INIT;
-  const bool once =
-      !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW && plan_.payload != STRETTO_PAYLOAD_CPRP2P;
-  set_name(r.algorithm, plan_.native             ? plan_.native->name()
-                        : ran_.algorithm.empty() ? agreement_name
-                                                 : ran_.algorithm.c_str());
-  set_name(r.payload, once ? "compress_once" : payload_name(plan_.payload));
-  r.contributions = plan_.contributions;
-  r.raw_bytes = ran_.raw_bytes;
-  r.bytes_sent = ran_.bytes_sent;
-  r.ratio = ran_.ratio();
-  r.eps = plan_.eps;
-  r.promised_error = plan_.promised;
-  if (plan_.payload > STRETTO_PAYLOAD_RAW)
-    r.codec_seconds = ran_.compress_seconds + ran_.decompress_seconds + ran_.combine_seconds;
-  r.agree_seconds = agree_seconds_;
-  r.seconds = took_ > 0 ? took_ : seconds();
-  r.predicted_seconds = plan_.predicted;
-  r.expected_ratio = plan_.ratio;
-  r.raw_below = plan_.raw_below;
-  r.trial = plan_.trial != 0 ? 1 : 0;
-  deliver(r, out);
 }
 
 }  // namespace stretto::api

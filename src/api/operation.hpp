@@ -53,6 +53,7 @@ class Operation {
   Status end_counting() noexcept;
   Status begin_data() noexcept;
   Status begin_native() noexcept;
+  Status run_native() noexcept;
   Status begin_settling() noexcept;
   void end_settling() noexcept;
   void finish_outcome() noexcept;

@@ -34,11 +34,25 @@ bool meets_in_code_space(payload::Kind k) noexcept {
   return k == payload::Kind::homomorphic || k == payload::Kind::fused;
 }
 
-// Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless.
+// Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless. A native collective that is forced
+// moves values as they are, unless it is the node's and a payload is forced with it.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
-  if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW || forced_native(c)) return false;
+  if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW) return false;
+  const auto forced = forced_native(c);
+  if (forced && (*forced != model::Provider::node || o.payload == STRETTO_PAYLOAD_AUTO)) return false;
   return o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW;
+}
+
+payload::Spec spec_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept {
+  payload::Spec spec;
+  spec.kind = terms.kind;
+  spec.type = payload_type(call.type);
+  spec.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
+  spec.eps = eps;
+  if (call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && eps > 0)
+    spec.magnitude = std::max(std::fabs(agreed.lo), std::fabs(agreed.hi));
+  return spec;
 }
 
 // Enumerations and the root are what they should be.
@@ -153,7 +167,8 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
                             : comm.choices.turn(call, bytes, streams, p.ratio, serves, false, &trial, &p.unasked);
       // The ranks begin a turn of a trial together: who comes early would measure the others.
       meets = comm.choices.meets(trial);
-      const bool straight = !p.exchange && trial == 0 && c.native && (!checks || agrees_near(call, comm));
+      const bool straight =
+          !p.exchange && trial == 0 && c.native && c.kind == payload::Kind::raw && (!checks || agrees_near(call, comm));
       if (straight) p.straight = comm.carriers.natives.of(c.provider);
     } else {
       p.exchange = p.exchange || p.range;
@@ -208,12 +223,14 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     }
     suit_counts(call, bytes, &choice);
     plan->predicted = choice.seconds;
-    if (!streams || choice.native || terms.kind == payload::Kind::raw) plan->ratio = 1;
+    if (!streams || terms.kind == payload::Kind::raw) plan->ratio = 1;
+    if (terms.kind == payload::Kind::raw) plan->eps = 0;
+    plan->promised = plan->eps > 0 ? error_factor(call, terms) * plan->eps : 0;
     if (choice.native) {
       plan->native = comm.carriers.natives.of(choice.provider);
-      plan->payload = STRETTO_PAYLOAD_RAW;
-      plan->eps = 0;
-      if (serves.by(choice.provider)) return Status::ok;
+      plan->payload = payload_of(terms.kind);
+      if (terms.kind != payload::Kind::raw) plan->call.payload = spec_of(call, terms, agreed, plan->eps);
+      if (terms.kind == payload::Kind::raw ? serves.by(choice.provider) : serves.streams) return Status::ok;
       return fail(Status::unsupported, "the MPI has no {} of these counts", collective_name(call.collective));
     }
     plan->mixed = terms.kind != payload::Kind::raw && terms.hosts > 0;
@@ -223,14 +240,9 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     plan->raw_below = terms.kind != payload::Kind::raw ? choice.raw_below : 0;
 
     engine::Call& e = plan->call;
-    e.payload.kind = terms.kind;
+    e.payload = spec_of(call, terms, agreed, plan->eps);
     e.payload.nodes = plan->mixed ? terms.hosts : 0;
     e.payload.raw_below = plan->raw_below;
-    e.payload.type = payload_type(call.type);
-    e.payload.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
-    e.payload.eps = plan->eps;
-    if (o.bound_kind == STRETTO_BOUND_RELATIVE && plan->eps > 0)
-      e.payload.magnitude = std::max(std::fabs(agreed.lo), std::fabs(agreed.hi));
     e.options.segment_bytes = segment_for(call, choice, terms.kind, bytes, comm.choices.unasked());
     e.options.timeout = timeout_of(o);
     schedule::Request request;
@@ -250,7 +262,6 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       e.inputs = call.inputs;
       e.contributions = static_cast<std::uint32_t>(plan->contributions);
     }
-    plan->promised = plan->eps > 0 ? error_factor(call, terms) * plan->eps : 0;
     return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to prepare the collective"));

@@ -20,7 +20,7 @@ struct Agreed {
 };
 
 struct Plan {
-  Native* native = nullptr;  // the collective of the system below that runs; `call` is void then
+  Native* native = nullptr;  // the collective of the system below that runs; of `call` only the payload matters then
   engine::Call call;
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K

@@ -24,6 +24,13 @@ Status check_native(const Call& call, const Natives& natives, model::Provider pr
     return fail(Status::unsupported, "schedule {} needs ranks that share a host's memory: {}", node_name,
                 natives.no_node);
   if (!native) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", native_name);
+  if (o.payload > STRETTO_PAYLOAD_RAW && node) {
+    if (natives.node->streams(call)) return Status::ok;
+    return fail(Status::unsupported, "a host's memory has no {}{} of {} elements of {}{}{} as payload {}",
+                call.nonblocking ? "started " : "", collective_name(call.collective), call.count, type_name(call.type),
+                reduces(call.collective) ? " by " : "", reduces(call.collective) ? op_name(call.op) : "",
+                payload_name(o.payload));
+  }
   if (o.payload > STRETTO_PAYLOAD_RAW)
     return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native->name(),
                 payload_name(o.payload));

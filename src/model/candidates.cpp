@@ -68,6 +68,11 @@ bool own_may_serve(const Question& q) noexcept {
   return !q.code_space && q.schedule.empty() && q.segment == 0 && (q.payload < 0 || is_forced(q, Kind::raw));
 }
 
+bool node_may_stream(const Question& q) noexcept {
+  const bool kind = q.payload < 0 || is_forced(q, Kind::fused) || is_forced(q, Kind::homomorphic);
+  return q.node_streams && q.compress && kind && !q.keeps_order && q.schedule.empty() && q.segment == 0;
+}
+
 std::vector<Option> options_for(const Question& q, const topology::Topology& topology, std::string* why) {
   std::vector<Option> all;
   const int p = topology.ranks();

@@ -26,7 +26,8 @@ std::vector<Option> options_for(const Question& question, const topology::Topolo
 // "allreduce has no schedule 'x'; it has ring, ...".
 std::string no_schedule(schedule::Collective collective, std::string_view name);
 
-// Whether a provider's own collective may serve, by what is asked for and forced.
+// Whether a provider's own collective may serve, by what is asked for and forced; and that of a node with streams.
 bool own_may_serve(const Question& question) noexcept;
+bool node_may_stream(const Question& question) noexcept;
 
 }  // namespace stretto::model

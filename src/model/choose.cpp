@@ -65,7 +65,7 @@ Key key_of(const Question& q) {
           q.element,
           static_cast<std::uint8_t>(q.collective),
           static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
-                                    bit(q.native, 3) | bit(q.node, 4)),
+                                    bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5)),
           q.schedule};
 }
 
@@ -213,12 +213,25 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     c.seconds = native_seconds;
     all->push_back(c);
   }
+  const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
+  const auto node_measured = measured_by(Provider::node);
   if (native && q.node) {
     Candidate c;
     c.native = true;
     c.provider = Provider::node;
-    const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
-    c.seconds = measured_by(Provider::node).value_or(native_seconds * unmeasured_node(topology.ranks(), cores, bytes));
+    c.seconds = node_measured.value_or(native_seconds * unmeasured_node(topology.ranks(), cores, bytes));
+    if (std::isfinite(c.seconds)) all->push_back(c);
+  }
+  if (node_may_stream(q)) {
+    // Where nobody measured, values go in and out of shared memory.
+    const double other = measured_by(Provider::mpi).value_or(native ? native_seconds : INFINITY);
+    const double least_raw = std::min(node_measured.value_or(INFINITY), other);
+    const double raw = std::isfinite(least_raw) ? least_raw : machine.copy.of(2 * bytes);
+    Candidate c;
+    c.native = true;
+    c.provider = Provider::node;
+    c.payload = q.payload < 0 ? payload::Kind::fused : static_cast<payload::Kind>(q.payload);
+    c.seconds = streamed_node(machine, q.collective, topology.ranks(), cores, bytes, raw);
     if (std::isfinite(c.seconds)) all->push_back(c);
   }
   if (all->empty()) {
@@ -266,7 +279,8 @@ Status Chooser::choose(const Question& question, Candidate* best, Candidate* own
     std::vector<Candidate> all;
     if (const Status s = impl_->table(on_grid(question), false, &all); s != Status::ok) return s;
     if (impl_->answers.size() >= most_answers) impl_->answers.clear();
-    const auto native = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native; });
+    const auto native = std::find_if(all.begin(), all.end(),
+                                     [](const Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
     Impl::Answer answer{all.front(), native != all.end() ? *native : Candidate{}};
     found = impl_->answers.emplace(std::move(key), std::move(answer)).first;
   }

@@ -24,6 +24,7 @@ struct Question {
   bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
+  bool node_streams = false;  // and it can with streams
   double ratio = 1;           // expected of a compressed contribution
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
@@ -31,7 +32,7 @@ struct Question {
 };
 
 struct Candidate {
-  bool native = false;  // the provider's own; the rest but `provider` and `seconds` is void then
+  bool native = false;  // the provider's own; the rest but `provider`, `payload` and `seconds` is void then
   Provider provider = Provider::mpi;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
@@ -59,7 +60,7 @@ class Chooser {
   Chooser& operator=(Chooser&&) noexcept;
 
   // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds. *own, where it is
-  // wanted: the cheapest native collective; `native` is false where none can serve. unsupported where what is forced does not fit together.
+  // wanted: the cheapest native collective of raw values; `native` is false where none can serve. unsupported where what is forced does not fit together.
   Status choose(const Question& question, Candidate* best, Candidate* own = nullptr);
 
   // All candidates, the cheapest first.

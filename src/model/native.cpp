@@ -1,5 +1,6 @@
 #include "model/native.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace stretto::model {
@@ -21,6 +22,32 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
     return y0 * std::pow(y1 / y0, std::log(bytes / x0) / std::log(x1 / x0));
   }
   return std::nullopt;
+}
+
+double streamed_node(const Machine& m, schedule::Collective collective, int ranks, int cores, double n,
+                     double raw) noexcept {
+  using schedule::Collective;
+  constexpr double chunk = 128 * 1024;  // about, of which each rank has a part
+  const double p = ranks, chunks = std::max(1.0, std::ceil(n / chunk));
+  double codec = INFINITY;
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::reduce_scatter: {
+      const double others = p - 1, more = std::max(p - 2, 0.0);
+      const double share = collective == Collective::reduce_scatter ? 1 / p : 1;  // of the result that a rank wants
+      codec = m.compress.of(n * others / p, chunks * others) + m.fused.of(n / p, chunks) +
+              m.add.of(n * more / p, chunks * more) + m.decompress.of(n * share, chunks * p * share);
+      break;
+    }
+    case Collective::broadcast: codec = m.compress.of(n, chunks) + m.decompress.of(n, chunks); break;
+    case Collective::allgather: codec = m.compress.of(n / p, chunks) + m.decompress.of(n, chunks * p); break;
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::alltoall:
+    case Collective::barrier: break;
+  }
+  return raw + codec * std::max(1.0, p / std::max(cores, 1));
 }
 
 }  // namespace stretto::model

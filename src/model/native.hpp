@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/choose.hpp"
+#include "model/machine.hpp"
 
 namespace stretto::model {
 
@@ -18,5 +19,11 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
 constexpr double unmeasured_node(int ranks, int cores, double bytes) noexcept {
   return ranks > 8 || (ranks > cores && bytes < 1024) ? 1 : 0.5;
 }
+
+// Seconds of a collective with streams inside a node (src/node/bounded.hpp), where one of raw values takes `raw` seconds: that, since
+// rounds and readers are the same, and the codec's work on n bytes of each rank, for which ranks take turns where cores are fewer. Of
+// allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n decoded. Infinite: there is none.
+double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
+                     double raw) noexcept;
 
 }  // namespace stretto::model

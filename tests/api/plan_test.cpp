@@ -51,6 +51,25 @@ TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
       }
 }
 
+TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
+  Choices choices = on_hosts(4, 4);
+  Call c = allreduce(10000, 1e-3);
+  const Served all(true, true, true);
+  c.settings.schedule = "node";
+  EXPECT_EQ(choices.choose(c, 40000, false, 1, all).kind, payload::Kind::raw);
+  for (const auto& [forced, kind] : {std::pair(STRETTO_PAYLOAD_FUSED, payload::Kind::fused),
+                                     {STRETTO_PAYLOAD_HOMOMORPHIC, payload::Kind::homomorphic}}) {
+    c.settings.options.payload = forced;
+    const Choice choice = choices.choose(c, 40000, true, 4, all);
+    EXPECT_TRUE(choice.native);
+    EXPECT_EQ(choice.provider, model::Provider::node);
+    EXPECT_EQ(choice.kind, kind);
+    EXPECT_EQ(choices.choose(c, 40000, false, 1, all).kind, payload::Kind::raw);  // only exact values will do
+  }
+  c.settings.schedule.clear();
+  EXPECT_FALSE(choices.choose(c, 40000, true, 4, Served(true, true)).native);  // no streams there
+}
+
 TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(1, 1e-3);

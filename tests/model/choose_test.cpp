@@ -165,6 +165,49 @@ TEST(Choose, NativeIsTakenWhereItWasMeasuredToBeFaster) {
   EXPECT_FALSE(best(chooser, q).native);  // slower there
 }
 
+TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
+  Profile p = profile();
+  p.natives = {{Collective::allreduce, 4, 1, {{8, 1e-6}, {1 << 20, 1e-3}}, Provider::node}};
+  Chooser chooser(p, topology::Topology::regular(4, 4));
+  Question q = allreduce(1 << 20, 8);
+  q.node = q.node_streams = true;
+  const auto streams = [&](const Question& asked) {
+    std::vector<Candidate> all;
+    EXPECT_EQ(chooser.table(asked, &all), Status::ok) << message();
+    const auto found =
+        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native && c.payload != Kind::raw; });
+    return found == all.end() ? Candidate{} : *found;
+  };
+  const Candidate open = streams(q);
+  ASSERT_TRUE(open.native);
+  EXPECT_EQ(open.provider, Provider::node);
+  EXPECT_EQ(open.payload, Kind::fused);
+  // 3/4 compressed, 1/4 fused, 2/4 added, all decoded, beside calls of 1 us: eight chunks, each of 3 + 1 + 2 + 4.
+  const double bytes = 1 << 20;
+  EXPECT_NEAR(open.seconds, 1e-3 + bytes * (0.75e-10 + 0.375e-10 + 0.5e-10 + 1e-10) + 8 * 10 * 1e-6, 1e-9);
+  Candidate found, own;
+  ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
+  EXPECT_TRUE(own.native);
+  EXPECT_EQ(own.payload, Kind::raw);  // what a program would have had
+  q.code_space = true;
+  for (const Kind kind : {Kind::fused, Kind::homomorphic}) {
+    q.payload = static_cast<int>(kind);
+    EXPECT_EQ(streams(q).payload, kind);
+  }
+  q.code_space = false;
+  q.payload = static_cast<int>(Kind::doc);
+  EXPECT_FALSE(streams(q).native);
+  q.payload = -1;
+  q.schedule = "ring";
+  EXPECT_FALSE(streams(q).native);
+  q.schedule.clear();
+  q.collective = Collective::alltoall;
+  EXPECT_FALSE(streams(q).native);
+  q = allreduce(1 << 20);
+  q.node = q.node_streams = true;
+  EXPECT_FALSE(streams(q).native);  // without a bound
+}
+
 // Questions and native points count bytes alike: a question of a point's size is answered with the point's time.
 TEST(Choose, NativeTakesWhatWasMeasuredAtAQuestionsSize) {
   Profile p = profile();

@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Runs bench_streams on this machine, on 2 ranks bound to a core each, or as many as are asked for.
+
+usage: run_streams.py --json FILE [--ranks 2] [ARG of bench_streams...]
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+from run_node import launch
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", default="2")
+    options, rest = parser.parse_known_args()
+    program = os.path.join(os.environ["BUILD"], "bench", "bench_streams")
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    cores = len(os.sched_getaffinity(0))
+    for ranks in (int(r) for r in options.ranks.split(",")):
+        command = launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], ranks, cores)
+        result = subprocess.run([*command, program, *rest], env=environment, check=False)
+        if result.returncode != 0:
+            sys.exit(f"bench_streams on {ranks} ranks ended with {result.returncode}")
+
+
+if __name__ == "__main__":
+    main()
