@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from run_node import launch
+from places import launch
 
 
 def main():
@@ -17,11 +17,8 @@ def main():
     parser.add_argument("--ranks", default="2")
     options, rest = parser.parse_known_args()
     program = os.path.join(os.environ["BUILD"], "bench", "bench_streams")
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    cores = len(os.sched_getaffinity(0))
     for ranks in (int(r) for r in options.ranks.split(",")):
-        command = launch(os.environ["MPIRUN"], os.environ["MPI_FLAVOUR"], ranks, cores)
-        result = subprocess.run([*command, program, *rest], env=environment, check=False)
+        result = subprocess.run([*launch(ranks), program, *rest], check=False)
         if result.returncode != 0:
             sys.exit(f"bench_streams on {ranks} ranks ended with {result.returncode}")
 
