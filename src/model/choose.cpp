@@ -214,19 +214,19 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     all->push_back(c);
   }
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
-  const auto node_measured = measured_by(Provider::node);
-  if (native && q.node) {
+  const double mpi = measured_by(Provider::mpi).value_or(INFINITY);
+  const double node = measured_by(Provider::node)
+                          .value_or(std::min(mpi, native_seconds) * unmeasured_node(topology.ranks(), cores, bytes));
+  if (native && q.node && std::isfinite(node)) {
     Candidate c;
     c.native = true;
     c.provider = Provider::node;
-    c.seconds = node_measured.value_or(native_seconds * unmeasured_node(topology.ranks(), cores, bytes));
-    if (std::isfinite(c.seconds)) all->push_back(c);
+    c.seconds = node;
+    all->push_back(c);
   }
   if (node_may_stream(q)) {
-    // Where nobody measured, values go in and out of shared memory.
-    const double other = measured_by(Provider::mpi).value_or(native ? native_seconds : INFINITY);
-    const double least_raw = std::min(node_measured.value_or(INFINITY), other);
-    const double raw = std::isfinite(least_raw) ? least_raw : machine.copy.of(2 * bytes);
+    // Where nothing is known, values go in and out of shared memory.
+    const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
     Candidate c;
     c.native = true;
     c.provider = Provider::node;

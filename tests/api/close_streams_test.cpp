@@ -213,6 +213,7 @@ TEST_F(CloseStreams, ValuesTravelAsTheyAreWhereOnlyThatWillDo) {
 }
 
 TEST_F(CloseStreams, AreChosenWhereAPayloadIsForcedAndTriedWhereNoneIs) {
+  if (ranks == 1) GTEST_SKIP() << "one rank alone has nothing to gain";
   const std::string path = profile_of_a_fast_node(ranks);
   setenv("STRETTO_PROFILE", path.c_str(), 1);
   stretto_comm own = nullptr;
@@ -244,10 +245,8 @@ TEST_F(CloseStreams, AreChosenWhereAPayloadIsForcedAndTriedWhereNoneIs) {
       EXPECT_TRUE(ours == others);
     }
   }
-  if (ranks > 1) {  // one alone has nothing to gain
-    EXPECT_TRUE(moved);
-    EXPECT_TRUE(streamed);
-  }
+  EXPECT_TRUE(moved);
+  EXPECT_TRUE(streamed);
   ASSERT_STRETTO_OK(stretto_comm_free(own));
 }
 
