@@ -76,6 +76,8 @@ def others(rows):
 def narrow_tables(rows):
     """Those of a processor without the instructions of the AVX-512 path, whose best path is the portable one."""
     return {
+        "codec-narrow-one-core": speeds(rows, "", [("memcpy",)]),
+        "codec-narrow-threads": speeds(rows, "_threads", [("without threads",), ("memcpy",)], lambda row: row.get("threads") == 2),
         "codec-narrow-fills": missing(rows),
     }
 
