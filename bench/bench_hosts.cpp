@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> schedules{"ring", "recursive_doubling", "rabenseifner"};
   std::vector<std::string> payloads{"raw", "cprp2p", "recompress", "homomorphic", "fused"};
   std::vector<std::string> bounds{"1e-4", "1e-3"};
+  std::vector<std::uint64_t> segments{0};  // 0: as chosen
   std::uint64_t bytes = std::uint64_t{64} << 20U;
   double gbps = 0;
   int hosts = 0;  // 0: a rank on each
@@ -61,7 +62,8 @@ struct Contribution {
 
 // A way to run it, and what its turns took.
 struct Way {
-  std::string payload, schedule, bound;        // no payload: MPI_Allreduce
+  std::string payload, schedule, bound;  // no payload: MPI_Allreduce
+  std::uint64_t segment = 0;
   std::vector<double> ms{}, codec{}, agree{};  // slowest rank
   stretto_report report = STRETTO_REPORT_INIT;
   double worst = 0;  // error
@@ -86,7 +88,7 @@ class Bench {
       for (const std::string& schedule : o_.schedules) {
         if (!fits(payload, schedule)) continue;
         for (const std::string& bound : payload == "raw" ? std::vector<std::string>{o_.bounds.front()} : o_.bounds) {
-          ways.push_back({payload, schedule, bound});
+          for (const std::uint64_t segment : o_.segments) ways.push_back({payload, schedule, bound, segment});
         }
       }
     }
@@ -136,6 +138,7 @@ class Bench {
       options.payload = payload_of(w->payload);
       options.bound_kind = STRETTO_BOUND_ABSOLUTE;
       options.bound = std::strtod(w->bound.c_str(), nullptr) * c.range;
+      options.segment = w->segment;
     }
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
@@ -166,7 +169,7 @@ class Bench {
   }
 
   void row(const Contribution& c, const Way& w, double mpi_ms) {
-    const auto& [payload, schedule, bound, all_ms, codec, agree, report, worst] = w;
+    const auto& [payload, schedule, bound, segment, all_ms, codec, agree, report, worst] = w;
     const double ms = bench::median(all_ms);
     const double sent = bench::largest(MPI_COMM_WORLD, static_cast<double>(report.bytes_sent));
     const double raw = bench::largest(MPI_COMM_WORLD, static_cast<double>(report.raw_bytes));
@@ -182,6 +185,7 @@ class Bench {
                  .peer = bench::Peer{"MPI_Allreduce " + bench::mpi_flavour(), mpi_ms}};
     // The case without a bound is that of the first one asked for.
     if (bound != o_.bounds.front()) r.subject += " " + bound;
+    if (segment > 0) r.subject += fmt::format(" segment={}", segment);
     r.fields["bound"] = payload == "raw" ? "exact" : bound;
     r.fields["mb_sent"] = sent * 1e-6;
     r.fields["compression"] = compression;
@@ -222,6 +226,9 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--schedules", o.schedules)->delimiter(',');
   app.add_option("--payloads", o.payloads)->delimiter(',');
   app.add_option("--bounds", o.bounds, "of the range over all contributions")->delimiter(',');
+  app.add_option("--segments", o.segments, "bytes of values that travel at once; 0: as chosen")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--bytes", o.bytes, "of a contribution")->transform(CLI::AsSizeValue(false));
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
   try {
