@@ -12,6 +12,10 @@
 namespace stretto::codec {
 namespace {
 
+// The compilers' own; the word says that this is meant.
+__extension__ using Short = __int128;
+__extension__ using UnsignedShort = unsigned __int128;
+
 // 256 bits in two's complement, least significant first, and the flags of an exact sum.
 struct Number {
   std::uint64_t limb[4] = {};
@@ -27,6 +31,16 @@ inline void add(Number& n, const Number& m) noexcept {
     carry = first || second;
   }
   n.flags |= m.flags;
+}
+
+// Whether 126 bits and a sign are enough, so that a code can be added in 128.
+inline bool is_short(const Number& n) noexcept {
+  const auto high = static_cast<std::int64_t>(n.limb[1]);
+  const auto sign = static_cast<std::uint64_t>(high >> 63);
+  return n.limb[3] == sign && n.limb[2] == sign && (high >> 62 == 0 || high >> 62 == -1);
+}
+inline Short short_of(const Number& n) noexcept {
+  return static_cast<Short>(static_cast<UnsignedShort>(n.limb[1]) << 64 | n.limb[0]);
 }
 
 inline void negate_if(Number& n, bool negative) noexcept {
@@ -64,6 +78,31 @@ class Window {
   }
 
   bool usable() const noexcept { return usable_; }
+  // Whether every code times the width takes 126 bits at most.
+  bool codes_are_short() const noexcept {
+    return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
+  }
+
+  // A short exception plus code * width, which is what nearly all places take. Up to 20 bytes are written at out.
+  std::size_t write_short(Short exception, std::uint32_t flags, std::int32_t code, std::uint8_t* out) const noexcept {
+    const Short product = static_cast<Short>(code) * static_cast<Short>(factor_);
+    const auto sum = static_cast<UnsignedShort>(exception) + (static_cast<UnsignedShort>(product) << shift_);
+    const bool negative = sum >> 127 != 0;
+    const UnsignedShort size = negative ? 0 - sum : sum;
+    const auto low = static_cast<std::uint64_t>(size), high = static_cast<std::uint64_t>(size >> 64);
+    if ((low | high) == 0) {
+      store(out, flags);
+      return 4;
+    }
+    const int first = (low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high)) / 32;
+    const int last = (high != 0 ? 127 - std::countl_zero(high) : 63 - std::countl_zero(low)) / 32;
+    store(out, static_cast<std::uint32_t>(last - first + 1) | static_cast<std::uint32_t>(first + first_word_) << 8 |
+                   (negative ? kNegativeBit : 0) | flags);
+    const UnsignedShort words = size >> (32 * first);
+    store(out + 4, static_cast<std::uint64_t>(words));
+    store(out + 12, static_cast<std::uint64_t>(words >> 64));
+    return 4 * static_cast<std::size_t>(last - first + 2);
+  }
 
   // code * width
   Number code(std::int32_t code) const noexcept {
@@ -164,7 +203,14 @@ class Operand {
   }
   bool has(int block, int place) const noexcept { return s_.group.lanes[block] >> place & 1; }
   bool holds_exception() const noexcept { return held_; }
+  bool is_short() const noexcept { return short_; }
+  Short short_exception() const noexcept { return short_of(number_); }
   const Number& exception() const noexcept { return number_; }
+  // Modulo 2^32, as codes of narrow groups are.
+  std::int32_t signed_code(int i) const noexcept {
+    const auto q = static_cast<std::uint32_t>(s_.codes[i]);
+    return static_cast<std::int32_t>(negate_ ? 0 - q : q);
+  }
   Number code(int i) const noexcept { return window_.code(signed_code(i)); }
   void next() noexcept {
     if (s_.group.uniform) return;
@@ -175,28 +221,33 @@ class Operand {
   void add_code(int i, ExactSum<T>& sum) const noexcept { sum.add_code(signed_code(i), width_); }
 
  private:
-  // Modulo 2^32, as codes of narrow groups are.
-  std::int32_t signed_code(int i) const noexcept {
-    const auto q = static_cast<std::uint32_t>(s_.codes[i]);
-    return static_cast<std::int32_t>(negate_ ? 0 - q : q);
+  void read() noexcept {
+    held_ = reader_.size() != 0 && window_.exception(reader_, s_.group.sums, negate_, &number_);
+    short_ = held_ && codec::is_short(number_);
   }
-  void read() noexcept { held_ = reader_.size() != 0 && window_.exception(reader_, s_.group.sums, negate_, &number_); }
   const ExceptionSummand& s_;
   bool negate_;
   double width_;
   const Window<T>& window_;
   ExceptionReader<T> reader_;
   Number number_;
-  bool held_ = false;
+  bool held_ = false, short_ = false;
 };
 
 template <class T>
 struct Pair {
   Operand<T> a, b;
   const Window<T>& window;
+  bool codes_are_short;
 
   // The sum at place i, which is an exception in a, or in b, or in both; its bytes at out.
   std::size_t write(int i, bool in_a, bool in_b, std::uint8_t* out) const noexcept {
+    if (codes_are_short && in_a != in_b) {
+      const Operand<T>& missing = in_a ? a : b;
+      if (missing.is_short())
+        return window.write_short(missing.short_exception(), missing.exception().flags, (in_a ? b : a).signed_code(i),
+                                  out);
+    }
     if (window.usable() && (!in_a || a.holds_exception()) && (!in_b || b.holds_exception())) {
       Number n = in_a ? a.exception() : a.code(i);
       add(n, in_b ? b.exception() : b.code(i));
@@ -229,7 +280,7 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
   std::uint8_t* const values = p;
   const auto has_room = [&] { return static_cast<std::size_t>(end - p) >= ExactSum<T>::kMaxBytes; };
   const Window<T> window(width);
-  Pair<T> pair{{a, false, width, window}, {b, negate_b, width, window}, window};
+  Pair<T> pair{{a, false, width, window}, {b, negate_b, width, window}, window, window.codes_are_short()};
   const bool both_uniform = a.group.uniform && b.group.uniform;
   if (both_uniform && std::memcmp(a.group.lanes, b.group.lanes, sizeof(Lanes)) == 0) {
     if (!has_room()) return nullptr;

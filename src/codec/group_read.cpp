@@ -31,7 +31,8 @@ bool parse_exceptions(Cursor& c, Type type, GroupView* g) noexcept {
   const std::size_t map = parse_exception_map(c.p, c.left(), g->m, &kind, g->lanes);
   if (map == 0) return false;
   c.p += map;
-  for (int b = 0; b < kBlocks; ++b) g->exception_count += std::popcount(g->lanes[b]);
+  for (int b = 0; b < kBlocks; ++b)
+    if (g->lanes[b] != 0) g->exception_count += g->lanes[b] == ~0u ? kBlock : std::popcount(g->lanes[b]);
   g->exceptions = true;
   g->uniform = kind & kUniformBit;
   g->sums = kind & kSumsBit;
