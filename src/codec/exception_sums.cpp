@@ -287,6 +287,9 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
     *kind |= kUniformBit;
     return p + pair.write(0, true, true, p);
   }
+  // Where both are missing, and each has one value for all its places, so has the sum.
+  std::uint8_t both[ExactSum<T>::kMaxBytes] = {};
+  const std::size_t both_bytes = both_uniform ? pair.write(0, true, true, both) : 0;
   std::size_t first_bytes = 0;
   bool alike = true;  // all places so far have the first one's value
   for (int block = 0; block < kBlocks; ++block) {
@@ -294,7 +297,9 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
       if (!has_room()) return nullptr;
       const int place = std::countr_zero(left);
       const bool in_a = pair.a.has(block, place), in_b = pair.b.has(block, place);
-      const std::size_t n = pair.write(kBlock * block + place, in_a, in_b, p);
+      const bool known = both_uniform && in_a && in_b;
+      if (known) std::memcpy(p, both, sizeof both);
+      const std::size_t n = known ? both_bytes : pair.write(kBlock * block + place, in_a, in_b, p);
       if (in_a) pair.a.next();
       if (in_b) pair.b.next();
       if (first_bytes == 0) first_bytes = n;
