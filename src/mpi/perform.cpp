@@ -168,6 +168,22 @@ class Account {
   Clock::time_point begun_;
 };
 
+// Numbers that stand alone become N, so that calls which differ in their counts alone are one row of the report.
+std::string kind_of(std::string_view reason) {
+  std::string kind;
+  for (std::size_t i = 0; i < reason.size();) {
+    const bool digit = reason[i] >= '0' && reason[i] <= '9';
+    const bool alone = i == 0 || reason[i - 1] == ' ' || reason[i - 1] == '(';
+    if (!digit || !alone) {
+      kind += reason[i++];
+      continue;
+    }
+    kind += 'N';
+    while (i < reason.size() && reason[i] >= '0' && reason[i] <= '9') ++i;
+  }
+  return kind;
+}
+
 int dispatch(Runtime& r, const Call& call, Native native) {
   Account account(r, call);
   const Decision d = decide(call, r.settings);
@@ -184,7 +200,7 @@ int dispatch(Runtime& r, const Call& call, Native native) {
     return MPI_SUCCESS;
   }
   if (!falls_through(call, s, options)) return raise(call, s);
-  const std::string why = account.wanted() ? stretto_message() : "";
+  const std::string why = account.wanted() ? kind_of(stretto_message()) : "";
   const int code = run(native);
   account.passed_on(d, why);
   return code;

@@ -1,7 +1,13 @@
 // What the library leaves to the MPI runs as before, and it comes and goes with the program's communicators.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 
 #include "suite.hpp"
 
@@ -121,12 +127,53 @@ TEST(PassedOn, CommunicatorsComeAndGo) {
   }
 }
 
+namespace {
+
+// Where rules force a way (STRETTO_RULES) and the report lies in a file (STRETTO_REPORT): the collectives that no call ran that way, or
+// the tests compared the MPI with itself.
+std::string not_served() {
+  const char *rules = std::getenv("STRETTO_RULES"), *report = std::getenv("STRETTO_REPORT");
+  if (!rules || !report) return "";
+  std::ifstream rows(report), lines(rules);
+  if (!rows || !lines) return std::string("no ") + (rows ? rules : report);
+  const nlohmann::json calls = nlohmann::json::parse(rows).at("calls");
+  std::string missing;
+  const auto expect = [&](const std::string& operation, const std::string& path) {
+    const bool ran = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
+      return row.at("operation") == operation && row.at("path") == path && row.at("calls") > 0;
+    });
+    if (!ran) missing += " " + operation + " by " + path;
+  };
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find("schedule:");
+    if (line.empty() || line[0] == '#' || at == std::string::npos) continue;
+    std::istringstream words(line.substr(0, at));
+    std::string operation, path = line.substr(at + 9);
+    words >> operation;
+    if (operation != "*") {
+      expect(operation, path);
+      continue;
+    }
+    for (const char* each : {"allreduce", "reduce", "reduce_scatter_block", "allgather", "bcast", "gather", "scatter",
+                             "alltoall", "barrier"})
+      expect(each, path);
+  }
+  return missing;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   testing::InitGoogleTest(&argc, argv);
+  const char* report = std::getenv("STRETTO_REPORT");
+  if (report && communicators().front().rank == 0) std::remove(report);  // an earlier run's
   int failed = RUN_ALL_TESTS(), any = failed;
   MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  const bool tells = communicators().front().rank == 0 && communicators().front().size > 1;
   MPI_Finalize();
-  return any;
+  const std::string missing = tells ? not_served() : "";
+  if (!missing.empty()) std::fprintf(stderr, "not served as the rules say:%s\n", missing.c_str());
+  return any || !missing.empty();
 }
