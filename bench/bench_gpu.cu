@@ -5,6 +5,7 @@
 // Prints rows of JSON.
 //
 // usage: bench_gpu [--data DIRECTORY] [--most BYTES] [--seconds LIMIT]
+//        bench_gpu --profile yes [--data DIRECTORY]    each operation once at 256 MB, for a profiler
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -12,25 +13,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "stretto/stretto_cuda.h"
+#include "../tests/codec/cuda/gpu_support.hpp"
+#include "gpu_fields.hpp"
 
 namespace {
 
-[[noreturn]] void stop(const std::string& what) {
-  std::fprintf(stderr, "bench_gpu: %s\n", what.c_str());
-  std::exit(1);
-}
-void must(cudaError_t e, const char* what) {
-  if (e != cudaSuccess) stop(std::string(what) + ": " + cudaGetErrorString(e));
-}
-void must(stretto_status s, const char* what) {
-  if (s != STRETTO_OK) stop(std::string(what) + ": " + stretto_message());
-}
+using namespace stretto::codec;
+
 void* device(std::size_t bytes) {
   void* p = nullptr;
   must(cudaMalloc(&p, std::max<std::size_t>(bytes, 256)), "cudaMalloc");
@@ -46,7 +38,8 @@ double seconds(cudaStream_t stream, int repeats, F call, G before) {
   cudaEvent_t begin, end;
   must(cudaEventCreate(&begin), "event");
   must(cudaEventCreate(&end), "event");
-  for (int i = 0; i < 2; ++i) call();
+  if (repeats > 1) call();
+  call();
   std::vector<double> t;
   for (int i = 0; i < repeats; ++i) {
     before();
@@ -64,8 +57,9 @@ double seconds(cudaStream_t stream, int repeats, F call, G before) {
   return t[static_cast<std::size_t>(repeats / 2)];
 }
 
+bool profiled = false;
 int repeats_for(std::size_t bytes) {
-  return bytes >= std::size_t{1} << 30 ? 5 : bytes >= std::size_t{1} << 26 ? 11 : 41;
+  return profiled ? 1 : bytes >= std::size_t{1} << 30 ? 5 : bytes >= std::size_t{1} << 26 ? 11 : 41;
 }
 
 // Buffers for up to `most` bytes of float32.
@@ -116,8 +110,10 @@ class Bench {
   // Tiles a field over so many bytes of the input.
   void load(const std::vector<float>& field, std::size_t bytes) {
     const std::size_t n = std::min(bytes, most_) / 4;
-    for (std::size_t at = 0; at < n; at += field.size())
-      must(cudaMemcpy(x_ + at, field.data(), 4 * std::min(field.size(), n - at), cudaMemcpyHostToDevice), "copy");
+    std::size_t full = std::min(field.size(), n);
+    must(cudaMemcpy(x_, field.data(), 4 * full, cudaMemcpyHostToDevice), "copy");
+    for (; full < n; full *= 2)  // whole tiles, doubled on the device
+      must(cudaMemcpy(x_ + full, x_, 4 * std::min(full, n - full), cudaMemcpyDeviceToDevice), "copy");
   }
 
   void rows(const std::string& name, double rel, double eps, std::size_t bytes) {
@@ -160,6 +156,9 @@ class Bench {
         [&](double out) { return raw + out; });
     row(
         "decompress", [&] { return stretto_decompress_on_stream(STRETTO_F32, a_, room, y_, n, 1, &call_); },
+        [&](double) { return s + raw; });
+    row(
+        "mean", [&] { return stretto_decompress_on_stream(STRETTO_F32, a_, room, y_, n, 3, &call_); },
         [&](double) { return s + raw; });
     row(
         "add", [&] { return combine(STRETTO_CUDA_ADD); }, [&](double out) { return 2 * s + out; });
@@ -215,41 +214,6 @@ class Bench {
   stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
 };
 
-struct Field {
-  std::string name;
-  std::vector<float> x;
-  double range;
-};
-
-std::vector<Field> fields(const std::string& data) {
-  std::vector<Field> all;
-  if (std::filesystem::is_directory(data))
-    for (const auto& e : std::filesystem::directory_iterator(data)) {
-      if (e.path().extension() != ".f32") continue;
-      Field f{e.path().stem().string(), std::vector<float>(std::filesystem::file_size(e.path()) / 4), 0};
-      std::ifstream(e.path(), std::ios::binary)
-          .read(reinterpret_cast<char*>(f.x.data()), static_cast<std::streamsize>(4 * f.x.size()));
-      all.push_back(std::move(f));
-    }
-  if (all.empty()) {  // a random walk, where there are no fields
-    Field f{"walk", std::vector<float>(std::size_t{1} << 22), 0};
-    std::uint64_t state = 1;
-    float at = 0;
-    for (float& v : f.x) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      v = at += static_cast<float>(state >> 40) * 0x1p-24f - 0.5f;
-    }
-    all.push_back(std::move(f));
-  }
-  for (Field& f : all) {
-    double lo = 0, hi = 0;
-    must(stretto_value_range(STRETTO_F32, f.x.data(), f.x.size(), &lo, &hi), "range");
-    f.range = hi > 1e19 ? 30 : hi > lo ? hi - lo : 1;  // fills: a range like that of the rest
-  }
-  std::sort(all.begin(), all.end(), [](const Field& a, const Field& b) { return a.name < b.name; });
-  return all;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -262,34 +226,44 @@ int main(int count, char** arguments) {
       data = arguments[i + 1];
     else if (name == "--most")
       most = std::strtoull(arguments[i + 1], nullptr, 10);
+    else if (name == "--profile")
+      profiled = true;
     else if (name == "--seconds")
       limit = std::atof(arguments[i + 1]);
     else
       stop("unknown option " + name);
   }
   must(stretto_cuda_available(), "no GPU");
-  cudaDeviceProp properties;
-  must(cudaGetDeviceProperties(&properties, 0), "properties");
   std::size_t free = 0, total = 0;
   must(cudaMemGetInfo(&free, &total), "memory");
+  if (profiled) most = std::size_t{256} << 20;
   while (most > 4096 && 7 * most > free) most /= 2;  // inputs, outputs and three streams, with room
-  std::printf("{\"device\": \"%s\", \"multiprocessors\": %d, \"most\": %zu}\n", properties.name,
-              properties.multiProcessorCount, most);
+  std::printf("%s\n{\"most\": %zu}\n", device_properties().c_str(), most);
   const auto all = fields(data);
   Bench bench(most, limit);
   bench.load(all.front().x, most);
-  bench.measure_copy("first");
-  // Every field at 256 MB; then all sizes of the first, as long as time lasts.
-  for (const Field& f : all) {
-    bench.load(f.x, std::size_t{256} << 20);
-    for (const double rel : {1e-2, 1e-3, 1e-4})
-      if (bench.in_time()) bench.rows(f.name, rel, rel * f.range, std::min(most, std::size_t{256} << 20));
+  if (profiled) {
+    bench.rows(all.front().name, 1e-3, 1e-3 * all.front().range, most);
+    return 0;
   }
-  bench.load(all.front().x, most);
-  bench.launches();
-  for (std::size_t bytes = 4096; bytes <= most; bytes *= 4)
+  bench.measure_copy("first");
+  // Every field at 256 MB, then every field at all other sizes, as long as time lasts.
+  const std::size_t middle = std::min(most, std::size_t{256} << 20);
+  const auto all_bounds = [&](const Field& f, std::size_t bytes) {
     for (const double rel : {1e-2, 1e-3, 1e-4})
-      if (bench.in_time()) bench.rows(all.front().name, rel, rel * all.front().range, bytes);
+      if (bench.in_time()) bench.rows(f.name, rel, rel * f.range, bytes);
+  };
+  for (const Field& f : all) {
+    bench.load(f.x, middle);
+    all_bounds(f, middle);
+  }
+  bench.launches();
+  for (const Field& f : all) {
+    if (!bench.in_time()) break;
+    bench.load(f.x, most);
+    for (std::size_t bytes = 4096; bytes <= most; bytes *= 4)
+      if (bytes != middle) all_bounds(f, bytes);
+  }
   bench.measure_copy("last");
   if (!bench.in_time()) std::fprintf(stderr, "bench_gpu: out of time after %.0f s; rows are missing\n", limit);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the rows of bench_gpu as tables: by field at one size, then by size for one field; a column an operation.
+"""Prints the rows of bench_gpu as tables: by field at one size, then by field and size; a column an operation.
 
 usage: gpu_table.py ROWS.jsonl
 A cell: GB/s of original data / fraction of the copy bandwidth, for the bytes that the operation must move.
@@ -8,7 +8,7 @@ A cell: GB/s of original data / fraction of the copy bandwidth, for the bytes th
 import json
 import sys
 
-OPERATIONS = ["compress", "decompress", "add", "add_values", "quantise", "add_codes", "min", "range"]
+OPERATIONS = ["compress", "decompress", "mean", "add", "add_values", "quantise", "add_codes", "min", "range"]
 
 
 def size(n):

@@ -9,14 +9,16 @@ set(STRETTO_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Architectures of the plug
 # Nothing may change a bit: no contraction; denormals, division and square roots are exact by default.
 set(STRETTO_NVCC_FLAGS -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include)
 
-# stretto_nvcc_object(RESULT file.cu [FLAGS ...]): a variable RESULT with the object that nvcc makes of it.
+# stretto_nvcc_object(RESULT file.cu [FLAGS ...]): a variable RESULT with the object that nvcc makes of it. What the compiler says of registers and
+# stacks goes to OBJECT.report, which tests/codec/cuda/registers.py reads.
 function(stretto_nvcc_object result file)
   get_filename_component(name ${file} NAME_WE)
   get_filename_component(file ${file} ABSOLUTE)
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
-  add_custom_command(OUTPUT ${object} DEPENDS ${file}
+  add_custom_command(OUTPUT ${object} BYPRODUCTS ${object}.report DEPENDS ${file}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-    COMMAND ${STRETTO_NVCC} ${STRETTO_NVCC_FLAGS} ${ARGN} -Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden
+    COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/with_report.sh ${object}.report
+            ${STRETTO_NVCC} ${STRETTO_NVCC_FLAGS} ${ARGN} -Xptxas -v -Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden
             -MD -MF ${object}.d -MT ${object} -c ${file} -o ${object}
     DEPFILE ${object}.d COMMENT "nvcc ${name}.cu" VERBATIM)
   set(${result} ${object} PARENT_SCOPE)
@@ -33,6 +35,7 @@ function(stretto_cuda_plugin target)
     stretto_nvcc_object(object ${file} -t0 ${code})
     list(APPEND objects ${object})
   endforeach()
+  set(${target}_objects ${objects} PARENT_SCOPE)
   set(library ${CMAKE_BINARY_DIR}/cuda/lib${target}.so)
   add_custom_command(OUTPUT ${library} DEPENDS ${objects}
     COMMAND ${STRETTO_NVCC} -shared -cudart static ${objects} -o ${library} COMMENT "link lib${target}.so" VERBATIM)

@@ -13,7 +13,7 @@
  *  - Types: F32, F64, F16 and BF16; others give STRETTO_UNSUPPORTED.
  *  - Streams lie at multiples of 8 bytes, values at multiples of their size (16 bytes is fastest). Input and output do not
  *    overlap. The length given for a stream is what may be read of it; the stream itself says how long it is.
- *  - Pointers must be ones that the device can use; detection says so (stretto_cuda_memory), and can be overridden.
+ *  - Pointers (host_result too: a copy to memory that is not pinned would wait) must be ones that the device can use; detection says so (stretto_cuda_memory), and can be overridden.
  *
  * C99; does not include CUDA's headers: `stream` is a cudaStream_t, or NULL for the legacy default stream, also in
  * programs compiled for a default stream a thread (give cudaStreamPerThread there). */
@@ -57,7 +57,7 @@ typedef struct stretto_cuda_call {
   void* workspace;        /* device memory, at a multiple of 16 bytes; its content means nothing, before or after */
   size_t workspace_bytes; /* at least stretto_cuda_workspace() */
   stretto_cuda_result* result;      /* device memory, at a multiple of 8 bytes */
-  stretto_cuda_result* host_result; /* pinned host memory to which *result is copied in stream order, or NULL */
+  stretto_cuda_result* host_result; /* NULL, or pinned host memory to which *result is copied in stream order */
 } stretto_cuda_call;
 
 #define STRETTO_CUDA_CALL_INIT \
@@ -76,7 +76,7 @@ typedef enum stretto_cuda_operation {
   STRETTO_CUDA_RANGE = 9
 } stretto_cuda_operation;
 
-/* Bytes of workspace for an operation on `count` values, on the current device. */
+/* Bytes of workspace for an operation on `count` values (2^48 at most), on the current device. */
 STRETTO_API stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_type type, size_t count,
                                                   size_t* bytes);
 

@@ -37,23 +37,25 @@ Status memory_of(const cuda::Plugin& p, const void* pointer, cuda::MemoryKind* k
   return error ? cuda_failed(p, error) : Status::ok;
 }
 
+// What every operation asks of its values, whatever the device.
+Status check_values(stretto_type type, std::size_t count) {
+  if (!api::is_type(type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(type));
+  if (type != STRETTO_F32 && type != STRETTO_F64 && type != STRETTO_F16 && type != STRETTO_BF16)
+    return fail(Status::unsupported, "type {} has no kernels on the GPU", api::type_name(type));
+  if (count > cuda::kMaxCount) return fail(Status::invalid_argument, "count {} exceeds 2^48", count);
+  return Status::ok;
+}
+
 // A call being checked: the first failure stays.
 class Call {
  public:
   Call(Operation operation, stretto_type type, std::size_t count, const stretto_cuda_call* call) : call_(call) {
     arguments_.operation = operation;
     arguments_.count = count;
-    if (!api::is_type(type)) {
-      status_ = fail(Status::invalid_argument, "type {} is no stretto_type", int(type));
-    } else if (type != STRETTO_F32 && type != STRETTO_F64 && type != STRETTO_F16 && type != STRETTO_BF16) {
-      status_ = fail(Status::unsupported, "type {} has no kernels on the GPU", api::type_name(type));
-    } else if (count > cuda::kMaxCount) {
-      status_ = fail(Status::invalid_argument, "count {} exceeds 2^48", count);
-    } else if (!call || call->size < sizeof(stretto_cuda_call)) {
+    status_ = check_values(type, count);
+    if (status_ == Status::ok && (!call || call->size < sizeof(stretto_cuda_call)))
       status_ = fail(Status::invalid_argument, "call is {}", call ? "of another size" : "NULL");
-    } else {
-      status_ = cuda::find_plugin(&plugin_);
-    }
+    if (status_ == Status::ok) status_ = cuda::find_plugin(&plugin_);
     arguments_.type = static_cast<cuda::Type>(type);
   }
 
@@ -99,7 +101,9 @@ class Call {
     if (status_ == Status::ok) {
       arguments_.workspace = device(call_->workspace, "workspace", 16);
       arguments_.result = reinterpret_cast<cuda::Result*>(device(call_->result, "result", 8));
-      arguments_.host_result = reinterpret_cast<cuda::Result*>(call_->host_result);
+      // A copy to memory that is not pinned would wait for the stream.
+      arguments_.host_result =
+          reinterpret_cast<cuda::Result*>(device(call_->host_result, "host_result", 8, call_->host_result != nullptr));
       arguments_.stream = call_->stream;
     }
     std::uint64_t needed = 0;
@@ -153,6 +157,7 @@ stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_
   *bytes = 0;
   if (operation < STRETTO_CUDA_COMPRESS || operation > STRETTO_CUDA_RANGE)
     return to_c(fail(Status::invalid_argument, "{} is no stretto_cuda_operation", int(operation)));
+  if (const Status s = check_values(type, count); s != Status::ok) return to_c(s);
   const cuda::Plugin* plugin = nullptr;
   if (const Status s = cuda::find_plugin(&plugin); s != Status::ok) return to_c(s);
   std::uint64_t needed = 0;

@@ -64,7 +64,8 @@ TEST(CudaMissing, ALibraryThatIsNoPluginIsRefused) { every_function_is_unsupport
 class CudaEmulated : public testing::Test {
  protected:
   static constexpr std::size_t kCount = 5000;
-  CudaEmulated() : x(4 * kCount), a(capacity()), b(capacity()), out(capacity()), workspace(1 << 16), result(64) {
+  CudaEmulated()
+      : x(4 * kCount), a(capacity()), b(capacity()), out(capacity()), workspace(1 << 16), result(64), pinned(64) {
     for (std::size_t i = 0; i < kCount; ++i) x.as<float>()[i] = std::sin(static_cast<float>(i) * 0.01f);
     x.as<float>()[77] = std::numeric_limits<float>::quiet_NaN();
     call.workspace = workspace.data();
@@ -83,8 +84,8 @@ class CudaEmulated : public testing::Test {
     ASSERT_EQ(host.bytes, bytes);
     EXPECT_EQ(std::memcmp(got.data(), expected.data(), bytes), 0);
   }
-  Buffer x, a, b, out, workspace, result;
-  stretto_cuda_result host{};
+  Buffer x, a, b, out, workspace, result, pinned;
+  stretto_cuda_result& host = *new (pinned.data()) stretto_cuda_result{};
   stretto_cuda_call call = STRETTO_CUDA_CALL_INIT;
 };
 
@@ -171,8 +172,28 @@ TEST_F(CudaEmulated, WrongArgumentsAreNamedAndNothingRuns) {
           STRETTO_INVALID_ARGUMENT, "divisor");
   refused(stretto_compress_on_stream(STRETTO_F32, x.data(), kCount, 1e-3, out.data(), capacity(), nullptr),
           STRETTO_INVALID_ARGUMENT, "call");
+  call.host_result = reinterpret_cast<stretto_cuda_result*>(pinned.data() + 64);
+  refused(compress(STRETTO_F32, x.data(), 1e-3, out.data(), capacity()), STRETTO_INVALID_ARGUMENT,
+          "host_result is in host memory");
+  call.host_result = &host;
   call.workspace_bytes = 10;
   refused(compress(STRETTO_F32, x.data(), 1e-3, out.data(), capacity()), STRETTO_BUFFER_TOO_SMALL, "workspace");
+}
+
+TEST_F(CudaEmulated, AWorkspaceIsAskedForOnlyForWhatHasKernels) {
+  std::size_t bytes = 7;
+  const auto ask = [&](int operation, int type, std::size_t count) {
+    return stretto_cuda_workspace(static_cast<stretto_cuda_operation>(operation), static_cast<stretto_type>(type),
+                                  count, &bytes);
+  };
+  EXPECT_EQ(ask(STRETTO_CUDA_COMPRESS, STRETTO_F16, std::size_t{1} << 48), STRETTO_OK);
+  EXPECT_GT(bytes, std::size_t{1} << 32);
+  EXPECT_EQ(ask(STRETTO_CUDA_COMPRESS, STRETTO_F32, (std::size_t{1} << 48) + 1), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(bytes, 0u);
+  EXPECT_EQ(ask(STRETTO_CUDA_COMPRESS, STRETTO_F32, ~std::size_t{0}), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(STRETTO_CUDA_COMPRESS, STRETTO_I64, 5), STRETTO_UNSUPPORTED);
+  EXPECT_EQ(ask(STRETTO_CUDA_COMPRESS, 99, 5), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(99, STRETTO_F32, 5), STRETTO_INVALID_ARGUMENT);
 }
 
 TEST_F(CudaEmulated, DetectionOfMemoryCanBeOverridden) {

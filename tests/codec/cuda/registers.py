@@ -1,76 +1,65 @@
 #!/usr/bin/env python3
-"""Reads off the compiler's report that kernels keep all in registers: no stack in local memory, no spills.
+"""Reads off the compiler's reports that kernels keep all in registers: no stack in local memory, no spills.
 
-usage: registers.py --nvcc NVCC [--architecture 90] [--type float|double|both] [--all]
+usage: registers.py DIRECTORY ARCHITECTURE...
 
-Compiles compress, decompress, add and add_values (with --all every kernel) to machine code and prints a line for each;
-exits 1 if one has a stack or spills, or is missing. Needs no GPU.
+DIRECTORY is the cuda directory of a build after `make gpu`, which leaves a report beside each object of the plugin. Prints a
+line for every kernel, type and architecture; exits 1 if one has a stack or spills, or is missing. Needs no GPU.
 """
 
-import argparse
-import concurrent.futures
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-KERNELS = ROOT / "src/codec/cuda/kernels"
-FOUR = ["compress", "decompress", "add", "add_values"]
-FLAGS = ["-std=c++20", "-O3", "-fmad=false", "--expt-relaxed-constexpr", f"-I{ROOT / 'src'}"]
-ENTRY = re.compile(
-    r"Compiling entry function '(?P<name>\S+)'.*?"
-    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
-    r"Used (?P<registers>\d+) registers.*?(?P<shared>\d+) bytes smem",
-    re.S,
-)
-OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1_\d+(?P<op>[A-Z][A-Za-z]+)I")
+OPERATIONS = {"Compress": "compress", "Decompress": "decompress", "AddStreams": "add", "AddValues": "add_values",
+              "Select": "select", "Quantise": "values", "Range": "values"}
+ENTRY = re.compile(r"Compiling entry function '(\S+)' for 'sm_(\d+)\w*'")
+STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers.*?(\d+) bytes smem")
+OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1?_\d+(?P<op>[A-Z][A-Za-z]+)I")
 
 
-def report(arguments, source):
-    """The kernels of a source: (operation, type, registers, shared memory, stack, spill stores, spill loads)."""
-    with tempfile.TemporaryDirectory() as folder:
-        code = f"arch=compute_{arguments.architecture},code=sm_{arguments.architecture}"
-        command = [arguments.nvcc, *FLAGS, "-gencode", code,
-                   "-Xptxas", "-v", "-cubin", str(KERNELS / f"{source}.cu"), "-o", f"{folder}/out.cubin"]
-        if arguments.type != "both":
-            # One type alone compiles in half the time: the other's instantiations are left out of a copy.
-            text = (KERNELS / f"{source}.cu").read_text()
-            other = "double" if arguments.type == "float" else "float"
-            kept = "".join(l for l in text.splitlines(True) if not re.match(rf"template int \w+<{other}>", l))
-            copy = pathlib.Path(folder, f"{source}.cu")
-            copy.write_text(kept)
-            command[command.index(str(KERNELS / f"{source}.cu"))] = str(copy)
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"nvcc failed on {source}.cu:\n{done.stderr}")
-    rows = []
-    for m in ENTRY.finditer(done.stderr):
-        name = OPERATION.search(m["name"])
-        kind = {"f": "float", "d": "double"}[name["type"]]
-        rows.append((name["op"], kind, *(int(m[k]) for k in ("registers", "shared", "stack", "stores", "loads"))))
+def read(text, name):
+    """A report's rows: {(operation, type, architecture): {registers, shared, stack, spills}}."""
+    rows, row = {}, None
+    for line in text.splitlines():
+        if entry := ENTRY.search(line):
+            kernel = OPERATION.search(entry[1])
+            if not kernel:
+                sys.exit(f"{name}: the kernel {entry[1]} is not known")
+            row = rows.setdefault((kernel["op"], {"f": "float", "d": "double"}[kernel["type"]], int(entry[2])), {})
+        elif row is not None and (found := STACK.search(line)):
+            if "stack" in row:
+                sys.exit(f"{name}: two compilers wrote at once; remove the object beside it, and build again")
+            row["stack"], row["spills"] = int(found[1]), int(found[2]) + int(found[3])
+        elif row is not None and (found := USED.search(line)):
+            row["registers"], row["shared"] = int(found[1]), int(found[2])
+    for key, row in rows.items():
+        if len(row) != 4:
+            sys.exit(f"{name}: of {key} only {row} is said")
     return rows
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nvcc", required=True)
-    parser.add_argument("--architecture", default="90")
-    parser.add_argument("--type", choices=["float", "double", "both"], default="both")
-    parser.add_argument("--all", action="store_true")
-    arguments = parser.parse_args()
-    sources = FOUR + (["select", "values"] if arguments.all else [])
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = [row for rows in pool.map(lambda s: report(arguments, s), sources) for row in rows]
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    folder, architectures = pathlib.Path(sys.argv[1]), [int(a) for a in sys.argv[2:]]
+    rows = {}
+    for source in sorted(set(OPERATIONS.values())):
+        file = folder / f"{source}.o.report"
+        if not file.exists():
+            sys.exit(f"{file} is missing: 'make gpu' writes it")
+        rows |= read(file.read_text(), file)
     wrong = 0
-    print(f"{'kernel':<12}{'type':<8}{'registers':>10}{'shared':>8}{'stack':>7}{'spills':>8}   sm_{arguments.architecture}")
-    for op, kind, registers, shared, stack, stores, loads in found:
-        wrong += stack + stores + loads > 0
-        print(f"{op:<12}{kind:<8}{registers:>10}{shared:>8}{stack:>7}{stores + loads:>8}")
-    expected = len(FOUR) * (2 if arguments.type == "both" else 1)
-    if sum(row[0] in ("Compress", "Decompress", "AddStreams", "AddValues") for row in found) != expected:
-        sys.exit(f"{expected} kernels were expected in the report")
+    print(f"{'kernel':<12}{'type':<8}{'sm':>4}{'registers':>11}{'shared':>8}{'stack':>7}{'spills':>8}")
+    for op in OPERATIONS:
+        for kind in ("float", "double"):
+            for architecture in architectures:
+                row = rows.get((op, kind, architecture))
+                if row is None:
+                    sys.exit(f"{op} for {kind} on sm_{architecture} is missing in the reports")
+                wrong += row["stack"] + row["spills"] > 0
+                print(f"{op:<12}{kind:<8}{architecture:>4}{row['registers']:>11}{row['shared']:>8}{row['stack']:>7}{row['spills']:>8}")
     sys.exit(1 if wrong else 0)
 
 

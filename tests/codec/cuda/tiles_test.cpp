@@ -1,4 +1,6 @@
 // Blocks that share a stream and wait for one another's tiles, run in orders that no hardware would choose.
+#include <cstring>
+
 #include "../inputs.hpp"
 #include "emulated.hpp"
 
@@ -37,6 +39,32 @@ TEST(CudaTiles, AnyOrderOfBlocksGivesTheSameBytes) {
       const Emulated f = emulated_add_values<float>(a, v.data(), v.size(), false, order);
       ASSERT_TRUE(f.outcome == Outcome::ok && f.stream == sum) << blocks << " blocks, seed " << seed;
     }
+}
+
+TEST(CudaTiles, AnyOrderOfBlocksGivesTheSameBytesInEveryOperationAndFloat64) {
+  const double eps = 1e-3;
+  const std::size_t n = 16 * 1024 + 77;
+  const auto x = summands<double>(n, eps, 9, 12);
+  const auto compressed_of = [&](std::size_t k) { return compressed(x[k], eps, with(Isa::reference)); };
+  const Stream a = compressed_of(1), b = compressed_of(8);
+  const auto values = decoded<double>(b, with(Isa::reference), 3);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Order order{5, seed};
+    SCOPED_TRACE(seed);
+    const auto same = [](const Emulated& got, const Stream& expected) {
+      return got.outcome == Outcome::ok && got.stream == expected;
+    };
+    EXPECT_TRUE(same(emulated_compress<double>(Type::f64, x[8].data(), n, eps, order), b));
+    for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max})
+      EXPECT_TRUE(same(emulated_combine<double>(op, a, b, order), combined(op, a, b, with(Isa::reference))))
+          << static_cast<int>(op);
+    const Stream sum = with_values(a, x[8].data(), n, with(Isa::reference));
+    for (const bool two_kernels : {false, true})
+      EXPECT_TRUE(same(emulated_add_values<double>(a, x[8].data(), n, two_kernels, order), sum)) << two_kernels;
+    std::vector<double> got(n);
+    ASSERT_EQ(emulated_decompress<double>(b, got.data(), n, 3, order), Outcome::ok);
+    EXPECT_EQ(std::memcmp(got.data(), values.data(), n * sizeof(double)), 0);
+  }
 }
 
 // Values whose codes make the sum's bound exceed 32 bits, which is known only when all groups have been seen.

@@ -1,0 +1,170 @@
+// The codes of one group in memory: of its values, or found before. They are found four neighbouring values a lane, by loads
+// of 16 bytes; after that a lane has every 32nd value, as planes need it.
+#pragma once
+
+#include "codec/cuda/quads.hpp"
+#include "codec/cuda/stream.hpp"
+
+namespace stretto::codec::cuda {
+
+// Memory that a warp has to itself.
+template <class C>
+struct Memory {
+  C* codes;        // kGroup, at a multiple of 16 bytes, as wide[] is
+  u32* scratch;    // 32
+  i64* wide[4];    // kGroup each; in device memory, for what is unusual. Not for compression
+  u16* sum_at[2];  // kGroup each
+};
+
+template <class T>
+struct CodeOf {
+  using type = i32;
+};
+template <>
+struct CodeOf<double> {
+  using type = i64;
+};
+template <class T>
+using Code = typename CodeOf<T>::type;
+
+// No code is this: it marks an exception.
+template <class C>
+STRETTO_DEVICE C no_code() {
+  return static_cast<C>(u64{1} << (8 * sizeof(C) - 1));
+}
+
+// What a lane learns of its codes.
+template <class C>
+struct Seen {
+  typename Unsigned<C>::type bound;
+  bool negative, exception;
+};
+
+// A group's values, or its codes where they were found before (quantised != nullptr; exceptions are no_code).
+template <class T>
+struct GroupValues {
+  Values x;
+  u64 first;
+  int m;
+  const Code<T>* quantised;
+  STRETTO_DEVICE Bits<T> bits(int place) const {
+    return bits_of(value_at(x, first + static_cast<u64>(place), static_cast<T*>(nullptr)));
+  }
+};
+
+template <class T>
+STRETTO_DEVICE Code<T> code_of(T x, const Grid<T>& grid) {
+  i64 q = 0;
+  return quantise(x, grid, &q) ? static_cast<Code<T>>(q) : no_code<Code<T>>();
+}
+
+template <class C>
+STRETTO_DEVICE void see(C q, Seen<C>* seen) {
+  using U = typename Unsigned<C>::type;
+  if (q == no_code<C>()) {
+    seen->exception = true;
+    return;
+  }
+  const U size = q < 0 ? U{0} - static_cast<U>(q) : static_cast<U>(q);
+  seen->bound = size > seen->bound ? size : seen->bound;
+  seen->negative = seen->negative || q < 0;
+}
+
+// What a lane learns of codes found quickly: `redo` has a bit for each half of the group that holds one not to be trusted.
+template <class C>
+struct SeenQuickly {
+  typename Unsigned<C>::type bound;
+  C signs;
+  u32 redo;
+};
+
+// Codes of a whole, aligned group to q. A code is one fused multiply-add; that all of a lane's sixteen are good is one
+// comparison. Where it fails they are done again, one after another, so that the careful way is not in the loop.
+template <class W, class T>
+STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
+  using C = Code<T>;
+  using U = typename Unsigned<C>::type;
+  const T r = grid.r;
+  const U limit = static_cast<U>(grid.safe + 1);  // magnitudes below this are good
+  const auto quick = fold_values<W, SeenQuickly<C>>(
+      v.x, v.first, T{}, W::splat(SeenQuickly<C>{0, 0, 0}), [=](SeenQuickly<C> s, int place, const Quad<T>* in) {
+        U most = 0;
+        C signs = 0;
+        STRETTO_UNROLL
+        for (int k = 0; k < 4; ++k) {
+          Quad<C> out;
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) {
+            const C code = quick_code(in[k].v[c], r);
+            const U size = code < 0 ? U{0} - static_cast<U>(code) : static_cast<U>(code);
+            most = size > most ? size : most;
+            signs |= code;
+            out.v[c] = code;
+          }
+          store_quad(q + place + 128 * k, out);
+        }
+        if (most < limit) {
+          s.bound = most > s.bound ? most : s.bound;
+          s.signs |= signs;
+        } else {
+          s.redo |= place < kGroup / 2 ? 1 : 2;
+        }
+        return s;
+      });
+  return W::map(
+      [&](int j, const SeenQuickly<C>& found) {
+        Seen<C> s{found.bound, found.signs < 0, false};
+        STRETTO_ROLLED
+        for (int i = found.redo & 1 ? 0 : 16; i < (found.redo & 2 ? 32 : 16); ++i) {
+          const int place = 128 * (i >> 2) + 4 * j + (i & 3);
+          const C code = code_of<T>(value_at(v.x, v.first + static_cast<u64>(place), static_cast<T*>(nullptr)), grid);
+          see(code, &s);
+          q[place] = code;
+        }
+        return s;
+      },
+      W::lane(), quick);
+}
+
+// Codes of a whole, aligned group that were found before.
+template <class W, class T>
+STRETTO_DEVICE auto load_found_codes(const GroupValues<T>& v, Code<T>* q) {
+  using C = Code<T>;
+  return fold_quads<W, C, Seen<C>>(StoredQuads<C>{v.quantised}, v.first, W::splat(Seen<C>{0, false, false}),
+                                   [=](Seen<C> s, int place, const Quad<C>* in) {
+                                     STRETTO_UNROLL
+                                     for (int k = 0; k < 4; ++k) {
+                                       STRETTO_UNROLL
+                                       for (int c = 0; c < 4; ++c) see(in[k].v[c], &s);
+                                       store_quad(q + place + 128 * k, in[k]);
+                                     }
+                                     return s;
+                                   });
+}
+
+// Codes of all places to q, 0 beyond m.
+template <class W, class T>
+STRETTO_DEVICE auto load_codes(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
+  using C = Code<T>;
+  if (v.m == kGroup && v.quantised == nullptr && quad_aligned(v.x.x)) return load_whole_group<W, T>(v, grid, q);
+  if (v.m == kGroup && v.quantised != nullptr && quad_aligned(v.quantised)) return load_found_codes<W, T>(v, q);
+  auto seen = W::splat(Seen<C>{0, false, false});
+  STRETTO_ROLLED
+  for (int b = 0; b < kBlocks; ++b)
+    seen = W::map(
+        [&](int j, Seen<C> s) {
+          const int i = 32 * b + j;
+          const u64 at = v.first + static_cast<u64>(i);
+          C code = 0;
+          if (i < v.m) {
+            code = v.quantised ? v.quantised[at] : code_of<T>(value_at(v.x, at, static_cast<T*>(nullptr)), grid);
+            see(code, &s);
+          }
+          q[i] = code;
+          return s;
+        },
+        W::lane(), seen);
+  return seen;
+}
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,104 @@
+// The functions of CUDA's runtime that the plugin may call, and no others: they write down what is enqueued, and nothing
+// runs. The plugin's objects linked with them, without CUDA's runtime, have nothing undefined; so no call of the plugin
+// allocates, frees or waits, whatever its arguments. Declared here as crt/host_runtime.h and cuda_runtime_api.h do.
+#include "recorded_runtime.hpp"
+
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+using stretto::codec::cuda::Recorded;
+
+namespace {
+
+struct Sizes {  // dim3
+  unsigned x, y, z;
+};
+struct Launch {  // cudaLaunchConfig_t
+  Sizes blocks, threads;
+  std::size_t shared;
+  void* stream;
+  const void* attributes;
+  unsigned number_of_attributes;
+};
+struct Attributes {  // cudaPointerAttributes
+  int type, device;
+  void *device_pointer, *host_pointer;
+};
+
+std::vector<Recorded>& calls() {
+  static std::vector<Recorded> all;
+  return all;
+}
+std::map<const void*, const char*>& names() {
+  static std::map<const void*, const char*> all;
+  return all;
+}
+int note(const Recorded& call) {
+  calls().push_back(call);
+  const char* failing = std::getenv("STRETTO_RECORDED_FAILURE");  // the kind of call that fails
+  return failing && std::atoi(failing) == call.kind ? 719 : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+#pragma GCC visibility push(default)
+std::size_t stretto_take_recorded(Recorded* to, std::size_t room) {
+  const std::size_t n = calls().size();
+  for (std::size_t i = 0; i < n && i < room; ++i) to[i] = calls()[i];
+  calls().clear();
+  return n;
+}
+#pragma GCC visibility pop
+
+// What nvcc calls when the library is loaded.
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+char __cudaInitModule(void**) { return 0; }
+void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, void*, void*, void*, void*,
+                            int*) {
+  names()[function] = name;
+}
+// What a kernel that is called by its name would use; the plugin's are not.
+unsigned __cudaPopCallConfiguration(void*, void*, void*, void*) { std::abort(); }
+int __cudaGetKernel(void**, const void*) { std::abort(); }
+int __cudaLaunchKernel(void*, Sizes, Sizes, void**, std::size_t, void*) { std::abort(); }
+
+int cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return 0;
+}
+int cudaGetDevice(int* device) {
+  *device = 0;
+  return 0;
+}
+int cudaDeviceGetAttribute(int* value, int, int) {
+  *value = stretto::codec::cuda::kRecordedMultiprocessors;
+  return 0;
+}
+const char* cudaGetErrorString(int) { return "a recorded failure"; }
+int cudaGetLastError() { return 0; }
+// Everything is the device's but where an address is odd.
+int cudaPointerGetAttributes(Attributes* of, const void* p) {
+  *of = {reinterpret_cast<std::size_t>(p) % 2 ? 0 : 2, 0, nullptr, nullptr};
+  return 0;
+}
+int cudaMemsetAsync(void* to, int, std::size_t bytes, void* stream) {
+  return note({Recorded::memset, stream, to, nullptr, bytes, nullptr, 0, 0});
+}
+int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* stream) {
+  return note({Recorded::copy, stream, to, from, bytes, nullptr, 0, 0});
+}
+int cudaLaunchKernelExC(const Launch* l, const void* function, void**) {
+  const auto found = names().find(function);
+  return note({Recorded::kernel, l->stream, nullptr, nullptr, 0, found == names().end() ? "" : found->second,
+               l->blocks.x, l->threads.x});
+}
+
+}  // extern "C"

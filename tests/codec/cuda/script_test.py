@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Tests of scripts/gpu with a driver and programs that only pretend: what it does where there is no GPU, and that no step keeps the
+next from running.
+
+usage: script_test.py C-COMPILER
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DRIVER = """
+int cuInit(unsigned flags) { return flags ? 1 : 0; }
+int cuDeviceGetCount(int *count) { *count = DEVICES; return 0; }
+"""
+ROW = '{"op": "compress", "field": "f", "rel": 0.01, "bytes": 4096, "us": 1, "gbs": 4, "of_copy": 0.5, "ratio": 10.5}'
+COMPILER = "cc"
+
+
+class Script(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.at = pathlib.Path(self.folder.name)
+        (self.at / "build/cuda").mkdir(parents=True)
+        (self.at / "bin").mkdir()
+
+    def driver(self, devices):
+        source = self.at / "driver.c"
+        source.write_text(DRIVER)
+        subprocess.run([COMPILER, "-shared", "-fPIC", f"-DDEVICES={devices}", str(source), "-o", str(self.at / "libcuda.so.1")],
+                       check=True)
+
+    def program(self, name, text):
+        file = self.at / name
+        file.write_text("#!/bin/sh\n" + text + "\n")
+        file.chmod(0o755)
+
+    def run_script(self, what, **more):
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(self.at), GPU_BUILD=str(self.at / "build"), GPU_OUT=str(self.at / "out"),
+                           PATH=f"{self.at / 'bin'}:{os.environ['PATH']}", **more)
+        done = subprocess.run([str(ROOT / "scripts/gpu"), what], env=environment, capture_output=True, text=True, timeout=50)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_without_a_device_it_ends_at_once_and_says_why(self):
+        self.driver(0)
+        for what in ("test", "bench", "all"):
+            status, text = self.run_script(what)
+            self.assertEqual(status, 1)
+            self.assertIn("no GPU: the driver sees no device. Nothing was built or run", text)
+            self.assertFalse((self.at / "out").exists())
+
+    def test_a_word_that_it_does_not_know_is_refused(self):
+        status, text = self.run_script("tset")
+        self.assertEqual(status, 1)
+        self.assertIn("not 'tset'", text)
+
+    def test_a_step_that_fails_is_named_at_the_end_and_the_others_run(self):
+        self.driver(1)
+        self.program("build/cuda/gpu_check", 'echo "check $*"; case "$*" in *"--values 20000000"*) exit 3 ;; esac')
+        self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
+        self.program("bin/compute-sanitizer", 'echo "sanitizer $2"; case $2 in racecheck) exit 1 ;; esac')
+        self.program("bin/ncu", "exit 1")  # may lack the permission to count
+        status, text = self.run_script("all")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: exactness-short racecheck; see", text)
+        for name in ("device", "exactness-short", "bench", "profile", "memcheck", "racecheck", "synccheck", "exactness-long"):
+            self.assertTrue((self.at / "out" / f"{name}.log").exists(), name)
+        self.assertIn("4 / 0.50", (self.at / "out/bench.txt").read_text())
+
+    def test_all_that_goes_well_is_no_error(self):
+        self.driver(1)
+        self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
+        self.program("bin/compute-sanitizer", "true")
+        self.program("bin/ncu", "true")
+        for what in ("test", "bench", "all"):
+            status, text = self.run_script(what)
+            self.assertEqual(status, 0, text)
+
+    def test_steps_for_which_no_time_is_left_are_errors(self):
+        self.driver(1)
+        self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
+        self.program("bin/compute-sanitizer", "true")
+        status, text = self.run_script("all", GPU_SECONDS="10")
+        self.assertEqual(status, 1)
+        self.assertIn("no time is left for exactness-long", text)
+        self.assertFalse((self.at / "out/bench.log").exists())
+
+
+if __name__ == "__main__":
+    COMPILER = sys.argv.pop(1)
+    unittest.main()
