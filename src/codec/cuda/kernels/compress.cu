@@ -4,7 +4,7 @@ namespace stretto::codec::cuda {
 
 template <class T>
 int launch_compress(const Arguments& a) {
-  Compress<HardwareWarp, T> op;
+  Compress<HardwareWarp, T> op{};
   op.x = {a.x, a.type};
   op.header = {a.type, 1, a.count, 0, 0, 0, a.eps, a.width};
   return launch_writer<T, Scratch::none>(a, op);

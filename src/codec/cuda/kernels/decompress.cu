@@ -6,7 +6,7 @@ namespace stretto::codec::cuda {
 
 template <class T>
 int launch_decompress(const Arguments& a) {
-  Decompress<HardwareWarp, T> op;
+  Decompress<HardwareWarp, T> op{};
   op.s = a.a;
   op.y = a.y;
   op.type = a.type;

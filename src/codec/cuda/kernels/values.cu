@@ -6,7 +6,7 @@ namespace stretto::codec::cuda {
 
 template <class T>
 int launch_quantise(const Arguments& a) {
-  Quantise<HardwareWarp, T> op;
+  Quantise<HardwareWarp, T> op{};
   op.x = {a.x, a.type};
   op.count = a.count;
   op.eps = a.eps;
