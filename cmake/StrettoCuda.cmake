@@ -35,7 +35,7 @@ function(stretto_cuda_plugin target)
     stretto_nvcc_object(object ${file} -t0 ${code})
     list(APPEND objects ${object})
   endforeach()
-  set(${target}_objects ${objects} PARENT_SCOPE)
+  set_property(GLOBAL PROPERTY ${target}_objects ${objects})
   set(library ${CMAKE_BINARY_DIR}/cuda/lib${target}.so)
   add_custom_command(OUTPUT ${library} DEPENDS ${objects}
     COMMAND ${STRETTO_NVCC} -shared -cudart static ${objects} -o ${library} COMMENT "link lib${target}.so" VERBATIM)

@@ -83,7 +83,7 @@ TEST(CudaSizes, GroupsAndTheIndexAreRightBeyondFourGigabytesOfAStream) {
   constexpr std::size_t kGroups = 40000, kCount = kGroups * 1024;
   const cuda::Layout layout = cuda::layout_of(kCount);
   const std::size_t capacity = layout.body + std::size_t{4} * kGroups * cuda::kMaxGroupWords;
-  ASSERT_GT(capacity, std::size_t{10} << 30);
+  ASSERT_GT(capacity, std::size_t{8} << 30);
   const Sparse out(capacity);
   if (!out.there()) GTEST_SKIP() << "no address space for " << capacity << " bytes";
   std::vector<u64> descriptors(kGroups), seen(kGroups);
