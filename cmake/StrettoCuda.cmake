@@ -5,18 +5,20 @@ include(GNUInstallDirs)
 file(GLOB _wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/bin)
 find_program(STRETTO_NVCC nvcc HINTS ${_wheels} PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
 set(STRETTO_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Architectures of the plugin's machine code; PTX is that of the first")
+set(STRETTO_CUDA_TESTED 90)  # the one that tests compile for where there is no GPU
 
 # Nothing may change a bit: no contraction; denormals, division and square roots are exact by default.
 set(STRETTO_NVCC_FLAGS -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include)
 
-# stretto_nvcc_object(RESULT file.cu [FLAGS ...]): a variable RESULT with the object that nvcc makes of it. What the compiler says of registers and
-# stacks goes to OBJECT.report, which tests/codec/cuda/registers.py reads.
-function(stretto_nvcc_object result file)
+# stretto_nvcc_object(RESULT DIRECTORY file.cu [FLAGS ...]): a variable RESULT with the object that nvcc makes of it, in a directory of the build.
+# What the compiler says of registers and stacks goes to OBJECT.report, which tests/codec/cuda/registers.py reads.
+function(stretto_nvcc_object result directory file)
   get_filename_component(name ${file} NAME_WE)
   get_filename_component(file ${file} ABSOLUTE)
-  set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
+  set(directory ${CMAKE_BINARY_DIR}/${directory})
+  set(object ${directory}/${name}.o)
   add_custom_command(OUTPUT ${object} BYPRODUCTS ${object}.report DEPENDS ${file}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${directory}
     COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/with_report.sh ${object}.report
             ${STRETTO_NVCC} ${STRETTO_NVCC_FLAGS} ${ARGN} -Xptxas -v -Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden
             -MD -MF ${object}.d -MT ${object} -c ${file} -o ${object}
@@ -25,6 +27,7 @@ function(stretto_nvcc_object result file)
 endfunction()
 
 # stretto_cuda_plugin(NAME files ...): the library NAME (libNAME.so), for every architecture; installed beside libstretto if it was built.
+# The global property STRETTO_CUDA_OBJECTS_FOR_TESTS has the objects for one architecture, which tests have compiled in a third of the time.
 function(stretto_cuda_plugin target)
   foreach(architecture IN LISTS STRETTO_CUDA_ARCHITECTURES)
     list(APPEND code -gencode arch=compute_${architecture},code=sm_${architecture})
@@ -32,10 +35,13 @@ function(stretto_cuda_plugin target)
   list(GET STRETTO_CUDA_ARCHITECTURES 0 first)
   list(APPEND code -gencode arch=compute_${first},code=compute_${first})
   foreach(file IN LISTS ARGN)
-    stretto_nvcc_object(object ${file} -t0 ${code})
+    stretto_nvcc_object(object cuda ${file} -t0 ${code})
     list(APPEND objects ${object})
+    stretto_nvcc_object(object cuda-test ${file} -gencode arch=compute_${STRETTO_CUDA_TESTED},code=sm_${STRETTO_CUDA_TESTED})
+    list(APPEND objects_for_tests ${object})
   endforeach()
-  set_property(GLOBAL PROPERTY ${target}_objects ${objects})
+  set_property(GLOBAL PROPERTY STRETTO_CUDA_OBJECTS_FOR_TESTS ${objects_for_tests})
+  add_custom_target(${target}_for_tests DEPENDS ${objects_for_tests})
   set(library ${CMAKE_BINARY_DIR}/cuda/lib${target}.so)
   add_custom_command(OUTPUT ${library} DEPENDS ${objects}
     COMMAND ${STRETTO_NVCC} -shared -cudart static ${objects} -o ${library} COMMENT "link lib${target}.so" VERBATIM)
@@ -49,7 +55,7 @@ function(stretto_cuda_program target file)
   if(NOT TARGET stretto_api_archive)
     add_library(stretto_api_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:stretto_api>)
   endif()
-  stretto_nvcc_object(object ${file})
+  stretto_nvcc_object(object cuda ${file})
   set(program ${CMAKE_BINARY_DIR}/cuda/${target})
   set(libraries $<TARGET_FILE:stretto_api_archive> $<TARGET_FILE:stretto_codec> $<TARGET_FILE:stretto_base>)
   foreach(name IN ITEMS fmt hwy)  # as archives too, where there are such

@@ -42,6 +42,23 @@ STRETTO_DEVICE void store_quad(i64* p, const Quad<i64>& q) {
 #endif
 }
 
+// The same to a device's own, or mapped, memory only: whole stores even where the compiler does not see that p is such.
+STRETTO_DEVICE void store_quad_global(i32* p, const Quad<i32>& q) {
+#if defined(__CUDACC__)
+  __stwb(reinterpret_cast<int4*>(p), make_int4(q.v[0], q.v[1], q.v[2], q.v[3]));
+#else
+  store_quad(p, q);
+#endif
+}
+STRETTO_DEVICE void store_quad_global(i64* p, const Quad<i64>& q) {
+#if defined(__CUDACC__)
+  __stwb(reinterpret_cast<longlong2*>(p), make_longlong2(q.v[0], q.v[1]));
+  __stwb(reinterpret_cast<longlong2*>(p) + 1, make_longlong2(q.v[2], q.v[3]));
+#else
+  store_quad(p, q);
+#endif
+}
+
 // Gives exceptions the code of the nearest earlier place that is none, or of the first.
 template <class W, class C>
 STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q) {

@@ -134,7 +134,7 @@ struct Quantise {
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {
     const int m = group_size(layout_of(count), g);
     if (m == kGroup && quad_aligned(x.x) && quad_aligned(q)) {
-      load_whole_group<W, T>(GroupValues<T>{x, g * kGroup, m, nullptr}, grid_, q + g * kGroup);
+      load_whole_group<W, T, true>(GroupValues<T>{x, g * kGroup, m, nullptr}, grid_, q + g * kGroup);
       return Outcome::ok;
     }
     STRETTO_ROLLED

@@ -80,7 +80,8 @@ struct SeenQuickly {
 
 // Codes of a whole, aligned group to q. A code is one fused multiply-add; that all of a lane's sixteen are good is one
 // comparison. Where it fails they are done again, one after another, so that the careful way is not in the loop.
-template <class W, class T>
+// kGlobal: q lies in a device's memory, not in a block's.
+template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;
   using U = typename Unsigned<C>::type;
@@ -101,7 +102,10 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
             signs |= code;
             out.v[c] = code;
           }
-          store_quad(q + place + 128 * k, out);
+          if constexpr (kGlobal)
+            store_quad_global(q + place + 128 * k, out);
+          else
+            store_quad(q + place + 128 * k, out);
         }
         if (most < limit) {
           s.bound = most > s.bound ? most : s.bound;

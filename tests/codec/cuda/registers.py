@@ -3,8 +3,9 @@
 
 usage: registers.py DIRECTORY ARCHITECTURE...
 
-DIRECTORY is the cuda directory of a build after `make gpu`, which leaves a report beside each object of the plugin. Prints a
-line for every kernel, type and architecture; exits 1 if one has a stack or spills, or is missing. Needs no GPU.
+DIRECTORY is where a build keeps the plugin's objects, each with its report: cuda after `make gpu`, cuda-test (one
+architecture) after `make test`. Prints a line for every kernel, type and architecture; exits 1 if one has a stack or
+spills, or is missing. Needs no GPU.
 """
 
 import pathlib
@@ -48,7 +49,7 @@ def main():
     for source in sorted(set(OPERATIONS.values())):
         file = folder / f"{source}.o.report"
         if not file.exists():
-            sys.exit(f"{file} is missing: 'make gpu' writes it")
+            sys.exit(f"{file} is missing: building the plugin writes it")
         rows |= read(file.read_text(), file)
     wrong = 0
     print(f"{'kernel':<12}{'type':<8}{'sm':>4}{'registers':>11}{'shared':>8}{'stack':>7}{'spills':>8}")
