@@ -42,17 +42,17 @@ Status move(Group& g, Coder& coder, const BoundedCall& call) {
   for (std::uint64_t k = 0; k < chunks; ++k) {
     const std::size_t at = coder.bytes(k * whole), n = std::min(whole, call.count - k * whole);
     if (gives) {
-      if (const Status s = g.open(first + k, others); s != Status::ok) return s;
-      if (const Status s = coder.compress(mine + at, n, {g.line(first + k).body(), room}); s != Status::ok)
+      if (const Status s = g.open(first + k, others, Group::Room::slot); s != Status::ok) return s;
+      if (const Status s = coder.compress(mine + at, n, {g.slot(first + k), room}); s != Status::ok)
         return g.give_up_all(s);
       g.publish(first + k);
     }
     for (const int r : sources) {
-      const Line* line = &g.line(first + k);
       if (r != me) {
+        const Line* line = nullptr;
         if (const Status s = g.await(r, first + k, &line); s != Status::ok) return s;
       }
-      if (const Status s = coder.decode({line->body(), room}, block(r) + at, n, 1); s != Status::ok)
+      if (const Status s = coder.decode({g.slot(r, first + k), room}, block(r) + at, n, 1); s != Status::ok)
         return g.give_up_all(s);
     }
     g.done(first + k + 1);

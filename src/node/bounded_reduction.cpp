@@ -85,7 +85,7 @@ Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Told* told
   for (const int r : others_) {
     const Line* line = nullptr;
     if (const Status s = g_.await(r, first_ + chunk, &line); s != Status::ok) return s;
-    streams_.push_back(region(line->body(), index));
+    streams_.push_back(region(g_.slot(r, first_ + chunk), index));
   }
   const codec::MutableBytes to = scatters_ ? codec::MutableBytes() : region(body, sum_region());
   Coder::Sum sum;
@@ -111,7 +111,8 @@ Status BoundedReduction::copy_out(std::uint64_t chunk) noexcept {
     }
     Told told;
     std::memcpy(&told, line->payload, sizeof told);
-    const codec::Bytes sum = region(line->body(), owners_ == ranks_ ? static_cast<std::size_t>(p.owner) : owners_);
+    const codec::Bytes sum =
+        region(g_.slot(p.owner, first_ + chunk + 1), owners_ == ranks_ ? static_cast<std::size_t>(p.owner) : owners_);
     std::byte* to = out_ + coder_.bytes(p.out);
     if (told.decoded != 0) {
       std::memcpy(to, sum.data(), coder_.bytes(p.count));
@@ -129,17 +130,17 @@ Status BoundedReduction::run() noexcept {
   const std::uint64_t published = chunks_ + (scatters_ ? 0 : 1), rounds = chunks_ + (scatters_ ? 1 : 2);
   first_ = g_.rounds(rounds);
   for (std::uint64_t i = 0; i < rounds; ++i) {
-    Line& line = g_.line(first_ + i);
     Told told;
     if (i < published) {
-      if (const Status s = g_.open(first_ + i, others_); s != Status::ok) return s;
+      if (const Status s = g_.open(first_ + i, others_, Group::Room::slot); s != Status::ok) return s;
+      std::byte* const body = g_.slot(first_ + i);
       if (i < chunks_) {
-        if (const Status s = contribute(i, line.body()); s != Status::ok) return s;
+        if (const Status s = contribute(i, body); s != Status::ok) return s;
       }
       if (i > 0 && !scatters_) {
-        if (const Status s = add_up(i - 1, line.body(), &told); s != Status::ok) return s;
+        if (const Status s = add_up(i - 1, body, &told); s != Status::ok) return s;
       }
-      std::memcpy(line.payload, &told, sizeof told);
+      std::memcpy(g_.line(first_ + i).payload, &told, sizeof told);
       g_.publish(first_ + i);
     }
     if (i > 0 && scatters_) {

@@ -129,17 +129,17 @@ Status Collectives::eager(const Call& call, const void* in, void* out, std::size
   const std::size_t mine = call.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(rank()) : 0;
   const bool inlined = all <= kInline;
   if (size() > 1) {
-    const std::uint64_t round = g.rounds(1);
+    const std::uint64_t round = g.round_for(all, call.kind != Kind::reduce);
     const std::span<const int> readers = call.kind != Kind::reduce ? std::span<const int>(others_)
                                          : rank() == call.root     ? std::span<const int>()
                                                                    : std::span<const int>(&call.root, 1);
+    const Group::Room room = Group::room_for(all);
     ++(inlined ? counters_.inlined : counters_.eager);
-    if (const Status s = g.open(round, readers); s != Status::ok) return s;
-    Line& line = g.line(round);
-    if (all > 0) std::memcpy(inlined ? line.payload : line.body(), in, all);
+    if (const Status s = g.open(round, readers, room); s != Status::ok) return s;
+    if (all > 0) std::memcpy(g.place(round, room, all), in, all);
     g.publish(round);
     if (call.kind == Kind::reduce && rank() != call.root) {
-      g.done(round + 1);
+      g.done_with(round + 1, room);
       return Status::ok;
     }
     std::byte* sum = nullptr;
@@ -154,7 +154,7 @@ Status Collectives::eager(const Call& call, const void* in, void* out, std::size
       if (r != rank()) {
         const Line* theirs = nullptr;
         if (const Status s = g.await(r, round, &theirs); s != Status::ok) return s;
-        next = (inlined ? theirs->payload : theirs->body()) + mine;
+        next = g.place(r, round, room, all) + mine;
       }
       if (bytes == 0) continue;
       Status s = Status::ok;
@@ -164,7 +164,7 @@ Status Collectives::eager(const Call& call, const void* in, void* out, std::size
         s = r == 1 ? join(operation, type, left, next, sum, count) : fold(operation, type, sum, next, count);
       if (s != Status::ok) return g.give_up_all(s);
     }
-    g.done(round + 1);
+    g.done_with(round + 1, room);
     if (bytes > 0) std::memcpy(out, sum, bytes);
   } else if (in != out && bytes > 0) {
     std::memcpy(out, in, bytes);

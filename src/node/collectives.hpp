@@ -99,6 +99,17 @@ class Collectives {
                    const Operation& operation) noexcept;
   Status eager(const Call& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Operation& operation) noexcept;
+  // Whether so many blocks of a rank are one round of small.cpp. The same on every rank.
+  bool small(std::size_t bytes, std::size_t blocks) const noexcept {
+    return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
+  }
+  template <class Round>
+  Status small_move(const Call& call, std::size_t given, bool mutual, const Round& round) noexcept;
+  Status small_bcast(void* data, std::size_t bytes, int root) noexcept;
+  Status small_allgather(const void* in, void* out, std::size_t bytes) noexcept;
+  Status small_gather(const void* in, void* out, std::size_t bytes, int root) noexcept;
+  Status small_scatter(const void* in, void* out, std::size_t bytes, int root) noexcept;
+  Status small_alltoall(const void* in, void* out, std::size_t bytes) noexcept;
   template <class Describe>
   Status move(const Call& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;

@@ -42,9 +42,11 @@ Status Collectives::move(const Call& call, const Describe& describe) noexcept {
 
 // Down a tree: the root of the call leads every group that it is in.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
+  const bool one_level = (size() <= kFlat && bytes <= options_.eager) || options_.hierarchy.levels() == 1;
+  if (one_level && small(bytes, 1)) return small_bcast(data, bytes, root);
   return move({Kind::bcast, 0, 0, root, bytes}, [&](Moves* m) {
     if (m == nullptr) return;
-    const Hierarchy& h = size() <= kFlat && bytes <= options_.eager ? one_level_ : options_.hierarchy;
+    const Hierarchy& h = one_level ? one_level_ : options_.hierarchy;
     if (root != offspring_root_ || h.levels() != offspring_levels_) {
       offspring_ = h.offspring(rank(), root);
       offspring_root_ = root;
@@ -64,6 +66,7 @@ Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
 }
 
 Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noexcept {
+  if (small(bytes, 1)) return small_allgather(in, out, bytes);
   return move({Kind::allgather, 0, 0, 0, bytes}, [&](Moves* m) {
     auto* blocks = static_cast<std::byte*>(out);
     std::byte* own = blocks + static_cast<std::size_t>(rank()) * bytes;
@@ -82,6 +85,7 @@ Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noex
 }
 
 Status Collectives::gather(const void* in, void* out, std::size_t bytes, int root) noexcept {
+  if (small(bytes, 1)) return small_gather(in, out, bytes, root);
   return move({Kind::gather, 0, 0, root, bytes}, [&](Moves* m) {
     auto* blocks = static_cast<std::byte*>(out);
     if (rank() == root) {
@@ -99,6 +103,7 @@ Status Collectives::gather(const void* in, void* out, std::size_t bytes, int roo
 }
 
 Status Collectives::scatter(const void* in, void* out, std::size_t bytes, int root) noexcept {
+  if (small(bytes, others_.size())) return small_scatter(in, out, bytes, root);
   return move({Kind::scatter, 0, 0, root, bytes}, [&](Moves* m) {
     const auto* blocks = static_cast<const std::byte*>(in);
     if (rank() == root && out != nullptr) move_own(out, blocks + static_cast<std::size_t>(rank()) * bytes, bytes);
@@ -117,6 +122,7 @@ Status Collectives::scatter(const void* in, void* out, std::size_t bytes, int ro
 }
 
 Status Collectives::alltoall(const void* in, void* out, std::size_t bytes) noexcept {
+  if (small(bytes, others_.size())) return small_alltoall(in, out, bytes);
   return move({Kind::alltoall, 0, 0, 0, bytes}, [&](Moves* m) {
     if (in == nullptr && m == nullptr) return;  // one rank, in place: all is where it belongs
     auto* to = static_cast<std::byte*>(out);

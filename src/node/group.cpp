@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 
@@ -68,13 +67,15 @@ Group::~Group() = default;
 
 void Group::reserve(Exchange& exchange) {
   rank_ = exchange.rank();
+  index_ = static_cast<std::size_t>(rank_);
   size_ = exchange.size();
   members_.resize(static_cast<std::size_t>(size_));
   for (Fill& fill : fills_) fill.readers.reserve(members_.size());
 }
 
 Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept {
-  generation_ = fork_generation();
+  forks_ = &fork_counter();
+  generation_ = forks_->load(std::memory_order_relaxed);
   std::span<const Introduction> all;
   if (const Status s = gathering(exchange, introduce(options), &all); s != Status::ok) return s;
   const Introduction& me = all[static_cast<std::size_t>(rank_)];
@@ -99,49 +100,59 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions
 
   layout_ = {members_.size(), options.slot};
   if (status = make_segment(exchange, layout_.bytes(), options.passing, &segment_); status != Status::ok) return status;
-  mine_ = &state(rank_);
+  find_rooms();
   return Status::ok;
 }
 
-Status Group::enter(const Call& call) noexcept {
-  if (generation_ != fork_generation())
-    return fail(Status::unsupported, "a group of ranks was used in a forked child of the process that made it");
-  if (head().broken.load(std::memory_order_relaxed) != 0) return broken();
-  call_ = call;
-  ++calls_;
-  const std::uint64_t packed = call.packed();
-  std::uint64_t hash = (packed ^ calls_ * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 31) ^ call.bytes) * 0x94d049bb133111ebu;
-  const auto eps = std::bit_cast<std::uint64_t>(call.eps);
-  if (eps != 0)
-    hash =
-        (hash ^ (hash >> 29) ^ eps ^ std::rotl(std::bit_cast<std::uint64_t>(call.magnitude), 32)) * 0x9e3779b97f4a7c15u;
-  signature_ = static_cast<std::uint32_t>(hash >> 32);
-  mine_->kind.store(packed, std::memory_order_relaxed);
-  mine_->bytes.store(call.bytes, std::memory_order_relaxed);
-  mine_->eps.store(eps, std::memory_order_relaxed);
-  mine_->calls.store(calls_, std::memory_order_relaxed);
-  return Status::ok;
+void Group::find_rooms() noexcept {
+  std::byte* const base = segment_->data();
+  for (std::size_t r = 0; r < members_.size(); ++r) {
+    members_[r].places = reinterpret_cast<Place*>(base + layout_.places(r));
+    members_[r].slots = base + layout_.slots(r);
+  }
+  head_ = reinterpret_cast<Head*>(base);
+  mine_ = &state(rank_);
+  places_ = member(rank_).places;
 }
 
 bool Group::is_done(int peer, std::uint64_t rounds) noexcept {
-  Member& m = members_[static_cast<std::size_t>(peer)];
+  Member& m = member(peer);
   if (m.known_done >= rounds) return true;
   m.known_done = state(peer).done.load(std::memory_order_acquire);
   return m.known_done >= rounds;
 }
 
+Status Group::await_done(int peer, std::uint64_t rounds) noexcept {
+  if (is_done(peer, rounds)) return Status::ok;
+  awaited_ = peer;
+  const Status s = wait(patience_, *this, [&] { return is_done(peer, rounds); });
+  return s == Status::ok ? s : give_up_all(s);
+}
+
 Status Group::await_done(std::span<const int> peers, std::uint64_t rounds) noexcept {
   for (const int peer : peers) {
-    if (is_done(peer, rounds)) continue;
-    awaited_ = peer;
-    if (const Status s = wait(patience_, *this, [&] { return is_done(peer, rounds); }); s != Status::ok)
-      return give_up_all(s);
+    if (const Status s = await_done(peer, rounds); s != Status::ok) return s;
   }
   return Status::ok;
 }
 
-Status Group::open(std::uint64_t round, std::span<const int> readers) noexcept {
+// A peer has to be done with what lay in the line of this round before, kLines rounds ago, or with all that it was given, if that is less.
+// How far it is tells how far this rank may go without looking again: kLines ahead of a peer that has still to read, and round the whole ring
+// where none has. A peer that is behind tells its progress every kLines / 4 rounds at least (done_later), and reaches the round that is
+// waited for, since all it waits for itself lies in rounds before this one: so this ends.
+Status Group::await_room(std::uint64_t round) noexcept {
+  const std::uint64_t last = round < kLines ? 0 : round - kLines + 1;
+  std::uint64_t until = round + kLines;
+  for (int peer = 0; peer < size_; ++peer) {
+    const Member& m = member(peer);
+    if (const Status s = await_done(peer, std::min(m.given, last)); s != Status::ok) return s;
+    if (m.known_done < m.given) until = std::min(until, m.known_done + kLines);
+  }
+  open_until_ = until;
+  return Status::ok;
+}
+
+Status Group::open_slot(std::uint64_t round, std::span<const int> readers) noexcept {
   Fill& last = fills_[round % kSlots];
   if (const Status s = await_done(last.readers, last.rounds); s != Status::ok) return s;
   last.readers.assign(readers.begin(), readers.end());
@@ -149,18 +160,10 @@ Status Group::open(std::uint64_t round, std::span<const int> readers) noexcept {
   return Status::ok;
 }
 
-Status Group::await(int peer, std::uint64_t round, const Line** found) noexcept {
-  const Line& l = line_of(peer, round);
+Status Group::await_line(int peer, const Line& line, std::uint64_t round) noexcept {
   awaited_ = peer;
-  if (const Status s = wait(patience_, *this, [&] { return l.number.load(std::memory_order_acquire) > round; });
-      s != Status::ok)
-    return give_up_all(s);
-  if (l.signature != signature_) return differs(peer);
-  // Who publishes a round has done all rounds but the one before it: so ranks that meet often never look who is done.
-  Member& m = members_[static_cast<std::size_t>(peer)];
-  if (round > 0 && m.known_done < round - 1) m.known_done = round - 1;
-  *found = &l;
-  return Status::ok;
+  const Status s = wait(patience_, *this, [&] { return line.number.load(std::memory_order_acquire) > round; });
+  return s == Status::ok ? s : give_up_all(s);
 }
 
 }  // namespace stretto::node

@@ -4,6 +4,8 @@
 // terms of its rounds; they differ only in who fills what and who reads whom.
 #pragma once
 
+#include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,7 +44,10 @@ struct Call {
   double eps = 0;           // of streams; 0: values travel as they are
   double magnitude = 0;     // payload::Spec, with eps
 
-  std::uint64_t packed() const noexcept;
+  std::uint64_t packed() const noexcept {
+    return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
+           std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
+  }
   std::string text() const;
   static Call unpack(std::uint64_t packed, std::uint64_t bytes, double eps) noexcept;
 };
@@ -81,20 +86,67 @@ class Group final : private Watch {
     return first;
   }
 
-  // Waits until this rank's slot of the round may be filled, which `readers` will read.
-  Status open(std::uint64_t round, std::span<const int> readers) noexcept;
-  Line& line(std::uint64_t round) noexcept { return line_of(rank_, round); }
+  // One round for `bytes` a rank, likewise. Where every rank reads every other, none is ahead: rounds of more than a few cache lines then
+  // keep to the first kSlots of the ring, which stay in the innermost caches, and skip the others. Who skips says at once that it is done
+  // with all before: nobody could reach the round and wait there for a peer that says so only some rounds later.
+  std::uint64_t round_for(std::size_t bytes, bool mutual) noexcept {
+    if (mutual && bytes > kMutual && next_ % kLines >= kSlots) {
+      next_ = (next_ / kLines + 1) * kLines;
+      done(next_);
+    }
+    return next_++;
+  }
+
+  // Where the bytes of a round are, beside what its line carries: the same on all ranks.
+  enum class Room : std::uint8_t { small, slot };
+  static constexpr Room room_for(std::size_t bytes) noexcept { return bytes <= kSmall ? Room::small : Room::slot; }
+
+  // Waits until this rank's line of the round, with its small room, may be filled, which `readers` will read; and the slot, where that is
+  // what the round uses.
+  Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
+  Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
+  std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
+  // Of so many bytes: in the line where they fit that.
+  std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
+    return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
+  }
   void publish(std::uint64_t round) noexcept {
     Line& l = line(round);
     l.signature = signature_;
     l.number.store(round + 1, std::memory_order_release);
   }
 
-  // Waits for the slot of a peer. *found is valid until done() is called for the round.
-  Status await(int peer, std::uint64_t round, const Line** found) noexcept;
+  // Waits for the line of a peer. It and its room are valid until done() is called for the round.
+  Status await(int peer, std::uint64_t round, const Line** found) noexcept {
+    const Line& l = member(peer).places[round % kLines].line;
+    *found = &l;
+    if (l.number.load(std::memory_order_acquire) <= round) [[unlikely]] {
+      if (const Status s = await_line(peer, l, round); s != Status::ok) return s;
+    }
+    if (l.signature != signature_) [[unlikely]]
+      return differs(peer);
+    // Who publishes a round has done all rounds but the one before it: so ranks that meet often never look who is done.
+    Member& m = member(peer);
+    if (m.known_done + 1 < round) m.known_done = round - 1;
+    return Status::ok;
+  }
+  const std::byte* slot(int peer, std::uint64_t round) noexcept {
+    return member(peer).slots + round % kSlots * layout_.stride();
+  }
+  const std::byte* place(int peer, std::uint64_t round, Room room, std::size_t bytes) noexcept {
+    return room == Room::slot ? slot(peer, round) : within(member(peer).places[round % kLines], bytes);
+  }
 
-  // This rank reads no slot of rounds below `rounds` any more.
-  void done(std::uint64_t rounds) noexcept { mine_->done.store(rounds, std::memory_order_release); }
+  // This rank reads nothing of rounds below `rounds` any more. Every rank says so after each round, whether it read or not.
+  void done(std::uint64_t rounds) noexcept {
+    told_done_ = rounds;
+    mine_->done.store(rounds, std::memory_order_release);
+  }
+  // The same after a round without slots: peers may learn it some rounds later, which spares them the line that tells it.
+  void done_later(std::uint64_t rounds) noexcept {
+    if (rounds - told_done_ >= kLines / 4) done(rounds);
+  }
+  void done_with(std::uint64_t rounds, Room room) noexcept { room == Room::slot ? done(rounds) : done_later(rounds); }
   // Waits until all of `peers` said so.
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
@@ -113,35 +165,50 @@ class Group final : private Watch {
     std::int32_t pid = 0;
     bool same_process = false;
     std::shared_ptr<const Descriptor> process;  // readable when it has ended; null where nothing tells (watched.hpp)
+    Place* places = nullptr;
+    std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
+    std::uint64_t given = 0;  // it reads no round of this rank's from here on, as yet
   };
 
   Group() = default;
   void reserve(Exchange& exchange);
   Status build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept;
+  void find_rooms() noexcept;
   Status look() noexcept override;
   Status give_up(double seconds) noexcept override;
   Status differs(int peer) noexcept;
   Status broken() noexcept;
+  Status refuse_child() noexcept;
   bool is_done(int peer, std::uint64_t rounds) noexcept;
+  Status await_done(int peer, std::uint64_t rounds) noexcept;
+  Status await_line(int peer, const Line& line, std::uint64_t round) noexcept;
+  Status await_room(std::uint64_t round) noexcept;
+  Status open_slot(std::uint64_t round, std::span<const int> readers) noexcept;
+  std::string whereabouts(int peer, std::uint64_t call) const;
   std::string whereabouts(int peer) const;
 
-  Line& line_of(int rank, std::uint64_t round) noexcept {
-    return *reinterpret_cast<Line*>(segment_->data() + layout_.line(static_cast<std::size_t>(rank), round));
-  }
+  static std::byte* within(Place& p, std::size_t bytes) noexcept { return bytes <= kInline ? p.line.payload : p.small; }
+  Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   State& state(int rank) const noexcept { return reinterpret_cast<State*>(segment_->data() + layout_.states())[rank]; }
-  Head& head() const noexcept { return *reinterpret_cast<Head*>(segment_->data()); }
+  Head& head() const noexcept { return *head_; }
 
   int rank_ = 0, size_ = 1;
+  std::size_t index_ = 0;  // rank_
   bool oversubscribed_ = false;
   Patience patience_;
   Layout layout_;
   std::shared_ptr<Mapping> segment_;
   std::vector<Member> members_;
+  Head* head_ = nullptr;
   State* mine_ = nullptr;
+  Place* places_ = nullptr;  // of this rank
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
+  std::uint64_t open_until_ = 0;  // lines of rounds below it may be filled without looking who is done
+  std::uint64_t told_done_ = 0;   // what done() said last
   std::uint32_t signature_ = 0;
   Call call_;
+  const std::atomic<unsigned>* forks_ = nullptr;
   unsigned generation_ = 0;
   struct Fill {
     std::vector<int> readers;
@@ -150,5 +217,37 @@ class Group final : private Watch {
   Fill fills_[kSlots];  // what each slot of this rank holds
   int awaited_ = -1;    // whom the wait in progress is for
 };
+
+// Inline: the first few dozen instructions of every call.
+inline Status Group::enter(const Call& call) noexcept {
+  if (generation_ != forks_->load(std::memory_order_relaxed)) [[unlikely]]
+    return refuse_child();
+  if (head().broken.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return broken();
+  call_ = call;
+  ++calls_;
+  const std::uint64_t packed = call.packed();
+  std::uint64_t hash = (packed ^ calls_ * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 31) ^ call.bytes) * 0x94d049bb133111ebu;
+  const auto eps = std::bit_cast<std::uint64_t>(call.eps);
+  if (eps != 0) [[unlikely]]
+    hash =
+        (hash ^ (hash >> 29) ^ eps ^ std::rotl(std::bit_cast<std::uint64_t>(call.magnitude), 32)) * 0x9e3779b97f4a7c15u;
+  signature_ = static_cast<std::uint32_t>(hash >> 32);
+  State::Called& called = mine_->called[calls_ % kCalls];
+  called.kind.store(packed, std::memory_order_relaxed);
+  called.bytes.store(call.bytes, std::memory_order_relaxed);
+  called.eps.store(eps, std::memory_order_relaxed);
+  mine_->calls.store(calls_, std::memory_order_relaxed);
+  return Status::ok;
+}
+
+inline Status Group::open(std::uint64_t round, std::span<const int> readers, Room room) noexcept {
+  if (round >= open_until_) [[unlikely]] {
+    if (const Status s = await_room(round); s != Status::ok) return s;
+  }
+  for (const int reader : readers) member(reader).given = round + 1;
+  return room == Room::slot ? open_slot(round, readers) : Status::ok;
+}
 
 }  // namespace stretto::node

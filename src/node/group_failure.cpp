@@ -24,11 +24,6 @@ const char* name(Kind k) noexcept {
   return "?";
 }
 
-std::uint64_t Call::packed() const noexcept {
-  return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
-         std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
-}
-
 Call Call::unpack(std::uint64_t packed, std::uint64_t bytes, double eps) noexcept {
   Call c;
   c.kind = static_cast<Kind>(packed & 0xff);
@@ -45,14 +40,25 @@ std::string Call::text() const {
                      eps > 0 ? fmt::format(", eps {}", eps) : "");
 }
 
-std::string Group::whereabouts(int peer) const {
+// Of the peer's collective `call`, or of its last where it has not come so far, or much further.
+std::string Group::whereabouts(int peer, std::uint64_t call) const {
   const State& s = state(peer);
   const std::uint64_t calls = s.calls.load(std::memory_order_relaxed);
   const std::uint64_t returned = s.returned.load(std::memory_order_relaxed);
   if (calls == 0) return "called nothing yet";
-  const Call c = Call::unpack(s.kind.load(std::memory_order_relaxed), s.bytes.load(std::memory_order_relaxed),
-                              std::bit_cast<double>(s.eps.load(std::memory_order_relaxed)));
-  return fmt::format("{} its collective {}, {}", returned == calls ? "has left" : "is in", calls, c.text());
+  const std::uint64_t at = call <= calls && calls - call < kCalls ? call : calls;
+  const State::Called& called = s.called[at % kCalls];
+  const Call c = Call::unpack(called.kind.load(std::memory_order_relaxed), called.bytes.load(std::memory_order_relaxed),
+                              std::bit_cast<double>(called.eps.load(std::memory_order_relaxed)));
+  return fmt::format("{} its collective {}, {}", returned >= at ? "has left" : "is in", at, c.text());
+}
+
+std::string Group::whereabouts(int peer) const {
+  return whereabouts(peer, state(peer).calls.load(std::memory_order_relaxed));
+}
+
+Status Group::refuse_child() noexcept {
+  return fail(Status::unsupported, "a group of ranks was used in a forked child of the process that made it");
 }
 
 Status Group::look() noexcept {
@@ -85,7 +91,7 @@ Status Group::give_up(double seconds) noexcept {
 Status Group::differs(int peer) noexcept {
   return give_up_all(fail(Status::incompatible,
                           "ranks call differently: rank {} is in its collective {}, {}, rank {} {}", rank_, calls_,
-                          call_.text(), peer, whereabouts(peer)));
+                          call_.text(), peer, whereabouts(peer, calls_)));
 }
 
 Status Group::give_up_all(Status why) noexcept {

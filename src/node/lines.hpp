@@ -1,9 +1,13 @@
-// What lies in the segment of a group: single-writer cache lines with monotone numbers, and the slots that bytes travel through.
+// What lies in the segment of a group: single-writer cache lines with monotone numbers, and the rooms that bytes travel through.
 //
 // The work of a group is cut in *rounds*, numbered from 0 over its whole life and counted alike by all ranks. In a round a rank may fill
-// one slot, slot `round % kSlots` of its own, and publishes it by storing round + 1 in the slot's line (release). Who reads it waits for
-// that number (acquire). Each rank also tells how many rounds it is done with; a slot is filled anew only when all who
-// read its last contents are done with that round. So each line has one writer, no number ever decreases, and nothing is reset.
+// one line, line `round % kLines` of its own, and publishes it by storing round + 1 in it (release). Who reads it waits for
+// that number (acquire). A line carries up to kInline bytes itself; more lie in a room of the same rank, by the length that all ranks
+// know: the small one that belongs to the line, or slot `round % kSlots`.
+//
+// Each rank tells how many rounds it is done with. A line and its small room are filled anew, kLines rounds later, only when all who read
+// their last contents are done with that round, a slot likewise kSlots rounds later: so small rounds, and they alone, let a rank be far
+// ahead of the others. Each line has one writer, no number ever decreases, and nothing is reset.
 #pragma once
 
 #include <atomic>
@@ -13,34 +17,46 @@
 namespace stretto::node {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kInline = 48;  // bytes of payload that travel in the line itself
+constexpr std::size_t kInline = 48;   // bytes of payload that travel in the line itself
+constexpr std::size_t kLines = 64;    // rounds that a rank may be ahead of those who read it
+constexpr std::size_t kSmall = 1024;  // bytes of the small room that follows each line
+constexpr std::size_t kMutual =
+    256;  // bytes from which on rounds in which all read all use few lines (Group::round_for)
 constexpr std::size_t kSlots = 4;
+constexpr std::size_t kCalls = 2 * kLines;  // a rank's last calls, for diagnoses: more than a rank may be ahead
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
-// The head of a slot; the slot's body follows it at once.
 struct alignas(kLine) Line {
-  std::atomic<std::uint64_t> number;  // round + 1 of what the slot holds
+  std::atomic<std::uint64_t> number;  // round + 1 of what the line holds
   std::uint32_t signature;            // of the call, to find ranks that called differently
   std::uint32_t reserved;
   std::byte payload[kInline];
-
-  std::byte* body() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-  const std::byte* body() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
 };
 static_assert(sizeof(Line) == kLine);
 
-// What a rank says of itself.
-struct alignas(kLine) State {
-  std::atomic<std::uint64_t> done;   // rounds whose slots this rank will not read any more
-  std::atomic<std::uint64_t> calls;  // collectives entered; the rest describes the last of them
-  std::atomic<std::uint64_t> kind;   // Call::packed()
-  std::atomic<std::uint64_t> bytes;
-  std::atomic<std::uint64_t> eps;       // bits of Call::eps
-  std::atomic<std::uint64_t> returned;  // collectives left
-  std::atomic<std::uint64_t> began;     // by Group::began()
+// A line and what it has room for: an even number of cache lines, so that a reader of the one gets the next with it.
+struct alignas(2 * kLine) Place {
+  Line line;
+  std::byte small[kSmall];
 };
-static_assert(sizeof(State) == kLine);
+static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
+
+// What a rank says of itself.
+struct State {
+  alignas(kLine)
+      std::atomic<std::uint64_t> done;  // rounds that this rank will not read any more; may lag (Group::done_later)
+  alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
+  std::atomic<std::uint64_t> returned;              // collectives left
+  std::atomic<std::uint64_t> began;                 // by Group::began()
+  struct alignas(4 * sizeof(std::uint64_t)) Called {
+    std::atomic<std::uint64_t> kind;  // Call::packed()
+    std::atomic<std::uint64_t> bytes;
+    std::atomic<std::uint64_t> eps;  // bits of Call::eps
+  };
+  alignas(kLine) Called called[kCalls];  // collective c, counted from 1, at c % kCalls
+};
+static_assert(sizeof(State) % kLine == 0);
 
 // At the start of the segment; all zero at first.
 struct alignas(kLine) Head {
@@ -49,20 +65,22 @@ struct alignas(kLine) Head {
   char text[440];
 };
 
-// Where everything is. Slots are page aligned, so that each rank's first touch places its own.
+// Where everything is: after the states, the places and slots of each rank in turn. All of a rank's begin on a page, so that its first
+// touch places them.
 struct Layout {
   std::size_t ranks = 1;
-  std::size_t slot = 0;  // bytes in the body of a slot
+  std::size_t slot = 0;  // bytes of a slot
 
-  std::size_t stride() const noexcept { return pages(sizeof(Line) + slot); }
   std::size_t states() const noexcept { return sizeof(Head); }
-  std::size_t slots() const noexcept { return pages(states() + ranks * sizeof(State)); }
-  std::size_t bytes() const noexcept { return slots() + ranks * kSlots * stride(); }
-  std::size_t line(std::size_t rank, std::uint64_t round) const noexcept {
-    return slots() + (rank * kSlots + static_cast<std::size_t>(round % kSlots)) * stride();
-  }
+  std::size_t bytes() const noexcept { return rooms() + ranks * rank_bytes(); }
+  std::size_t places(std::size_t rank) const noexcept { return rooms() + rank * rank_bytes(); }
+  std::size_t slots(std::size_t rank) const noexcept { return places(rank) + pages(kLines * sizeof(Place)); }
+  // From one slot to the next: not a power of two, for the sake of the caches.
+  std::size_t stride() const noexcept { return pages(slot + kLine); }
 
  private:
+  std::size_t rooms() const noexcept { return pages(states() + ranks * sizeof(State)); }
+  std::size_t rank_bytes() const noexcept { return pages(kLines * sizeof(Place)) + kSlots * stride(); }
   static std::size_t pages(std::size_t n) noexcept { return (n + 4095) / 4096 * 4096; }
 };
 

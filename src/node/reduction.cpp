@@ -122,18 +122,18 @@ Status Reduction::run() noexcept {
   first_ = g_.rounds(rounds);
   for (std::uint64_t i = 0; i < rounds; ++i) {
     if (i < chunks_ + levels) {
-      if (const Status s = g_.open(first_ + i, readers_); s != Status::ok) return s;
-      Line& line = g_.line(first_ + i);
+      if (const Status s = g_.open(first_ + i, readers_, Group::Room::slot); s != Status::ok) return s;
+      std::byte* const body = g_.slot(first_ + i);
       if (i < chunks_) {
-        if (const Status s = copy_in(chunk(i), line.body()); s != Status::ok) return s;
+        if (const Status s = copy_in(chunk(i), body); s != Status::ok) return s;
       }
       for (int level = levels_; level >= 1; --level) {
         const auto l = static_cast<std::uint64_t>(level);
         if (i < l || i - l >= chunks_) continue;
-        if (const Status s = combine(level, i - l, line.body()); s != Status::ok) return s;
+        if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
       }
       told_.pushed = pushes_ ? 1 : 0;
-      std::memcpy(line.payload, &told_, sizeof told_);
+      std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
       g_.publish(first_ + i);
     }
     if (i > levels && i - levels - 1 < chunks_) {
@@ -228,12 +228,12 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     const Range theirs = part(levels_, r, c);
     if (theirs.empty()) continue;
     const Line* line = nullptr;
-    if (const Status s = g_.await(r, first_ + k + static_cast<std::uint64_t>(levels_), &line); s != Status::ok)
-      return s;
+    const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(levels_);
+    if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
     Told told;
     std::memcpy(&told, line->payload, sizeof told);
     if (told.pushed) continue;
-    std::memcpy(t_.out + (c.at + theirs.first) * size_, line->body() + region(levels_, r),
+    std::memcpy(t_.out + (c.at + theirs.first) * size_, g_.slot(r, round) + region(levels_, r),
                 (theirs.end - theirs.first) * size_);
   }
   return Status::ok;

@@ -32,12 +32,12 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
           if (level == 1)
             source.whole = t_.in;
           else
-            source.at = g_.line(round).body() + region(level - 1, me_);
+            source.at = g_.slot(round) + region(level - 1, me_);
           continue;
         }
         const Line* line = nullptr;
         if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-        source.at = line->body() + region(level - 1, r);
+        source.at = g_.slot(r, round) + region(level - 1, r);
         if (level > 1 || !large_) continue;
         Told told;
         std::memcpy(&told, line->payload, sizeof told);

@@ -81,12 +81,14 @@ Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
   return memory;
 }
 
-unsigned fork_generation() noexcept {
+const std::atomic<unsigned>& fork_counter() noexcept {
   static const int registered =
       pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
-  return generation.load(std::memory_order_relaxed);
+  return generation;
 }
+
+unsigned fork_generation() noexcept { return fork_counter().load(std::memory_order_relaxed); }
 
 Token process_token() noexcept {
   static Identity identity;

@@ -4,6 +4,7 @@
 // one process simply share the mapping. A forked child does not inherit it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
@@ -41,5 +42,7 @@ Token process_token() noexcept;
 
 // How many forks this process is away from the one that first asked. A group made in a parent is of no use in its child.
 unsigned fork_generation() noexcept;
+// The number behind it, which changes in a child.
+const std::atomic<unsigned>& fork_counter() noexcept;
 
 }  // namespace stretto::node

@@ -61,7 +61,9 @@ Status Transfer::expose(std::uint64_t k) noexcept {
   const bool direct = exposure_.access != Access::staged;
   if (direct && !m_.passes_on && k > 0) return Status::ok;  // readers took everything at the first chunk
   Group& g = *c_.group_;
-  if (const Status s = g.open(first_ + k, m_.readers); s != Status::ok) return s;
+  if (const Status s = g.open(first_ + k, m_.readers, inlined_ ? Group::Room::small : Group::Room::slot);
+      s != Status::ok)
+    return s;
   Line& line = g.line(first_ + k);
   if (large_) {
     std::memcpy(line.payload, &exposure_, sizeof exposure_);
@@ -69,7 +71,7 @@ Status Transfer::expose(std::uint64_t k) noexcept {
   }
   if (!direct) {
     const Chunk part = chunk(k);
-    std::byte* room = inlined_ ? line.payload : line.body();
+    std::byte* room = inlined_ ? line.payload : g.slot(first_ + k);
     for (std::size_t i = 0; i < m_.offsets.size(); ++i)
       copy(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes, c_.stores_);
   }
@@ -99,7 +101,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, boo
   }
   const Answer a = answer(source.access);
   if (a == Answer::staged) {
-    const std::byte* room = inlined_ ? line.payload : line.body();
+    const std::byte* room = inlined_ ? line.payload : c_.group_->slot(p.source, first_ + k);
     std::memcpy(p.to + part.at, room + p.index * part.bytes, part.bytes);
     return Status::ok;
   }

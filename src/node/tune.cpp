@@ -36,21 +36,21 @@ Status Collectives::tune() noexcept {
   double best[2] = {1e30, 1e30};
   for (int k = 0; k < 2 * trials; ++k) {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
-    if (const Status s = g.open(round, {&before, 1}); s != Status::ok) return s;
+    if (const Status s = g.open(round, {&before, 1}, Group::Room::slot); s != Status::ok) return s;
     auto begin = std::chrono::steady_clock::now();
-    copy(g.line(round).body(), buffer, bytes, k % 2 == 0 ? Stores::plain : Stores::streaming);
+    copy(g.slot(round), buffer, bytes, k % 2 == 0 ? Stores::plain : Stores::streaming);
     double spent = microseconds_since(begin);
     g.publish(round);
     const Line* line = nullptr;
     if (const Status s = g.await(after, round, &line); s != Status::ok) return s;
     begin = std::chrono::steady_clock::now();
-    std::memcpy(buffer + bytes, line->body(), bytes);
+    std::memcpy(buffer + bytes, g.slot(after, round), bytes);
     spent += microseconds_since(begin);
     g.done(round + 1);
     best[k % 2] = std::min(best[k % 2], spent);
   }
   const std::uint64_t last = first + 2 * trials;
-  if (const Status s = g.open(last, others_); s != Status::ok) return s;
+  if (const Status s = g.open(last, others_, Group::Room::small); s != Status::ok) return s;
   std::memcpy(g.line(last).payload, best, sizeof best);
   g.publish(last);
   double total[2] = {0, 0};

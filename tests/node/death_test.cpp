@@ -119,6 +119,63 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   EXPECT_EQ(files_in("/tmp"), before_tmp);
 }
 
+// A root that is ahead and dies, its readers behind it: what it gave arrives, and the call after says who ended.
+TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
+  constexpr int given = 20;
+  Inherited memory(ranks);
+  const auto ends = on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        Options options;
+        options.group.patience.limit = 60;
+        std::unique_ptr<Collectives> c;
+        if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
+        for (std::uint64_t k = 0;; ++k) {
+          if (exchange.rank() == victim && k == given) {
+            memory.count() = 1;
+            raise(SIGKILL);
+          }
+          if (exchange.rank() != victim)
+            while (memory.count() == 0) sched_yield();
+          std::uint64_t data = exchange.rank() == victim ? k * k : 0;
+          const Status s = c->bcast(&data, sizeof data, victim);
+          if (s == Status::ok && (k >= given || data != k * k)) return 3;
+          if (s == Status::ok) continue;
+          const std::string why = message();
+          return k == given && s == Status::timeout && why.find("rank 1 (process") != std::string::npos ? 0 : 4;
+        }
+      },
+      [](const std::vector<pid_t>&) {});
+  EXPECT_TRUE(WIFSIGNALED(ends[victim]));
+  for (const int r : {0, 2}) EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << r << ": " << ends[r];
+}
+
+// And a reader that dies behind its root: the root has given all that there is room for, then says who ended.
+TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
+  constexpr std::uint64_t read = 3;
+  Inherited memory(ranks);
+  const auto ends = on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        Options options;
+        options.group.patience.limit = 60;
+        std::unique_ptr<Collectives> c;
+        if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
+        for (std::uint64_t k = 0;; ++k) {
+          if (exchange.rank() == victim && k == read) raise(SIGKILL);
+          std::uint64_t data = k;
+          const Status s = c->bcast(&data, sizeof data, 0);
+          if (s == Status::ok && k > read + kLines) return 3;
+          if (s == Status::ok) continue;
+          const bool named = std::string(message()).find("rank 1 (process") != std::string::npos;
+          return s == Status::timeout && named ? 0 : 4;
+        }
+      },
+      [](const std::vector<pid_t>&) {});
+  EXPECT_TRUE(WIFSIGNALED(ends[victim]));
+  for (const int r : {0, 2}) EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << r << ": " << ends[r];
+}
+
 // Tries, as another user, to open whatever `pid` holds, to read its memory, and to write there. Returns how often it could.
 int intrude(pid_t pid, const void* at) {
   int successes = 0;

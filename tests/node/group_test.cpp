@@ -23,17 +23,17 @@ void meet(Group& g, const std::vector<int>& peers, int rounds) {
   ASSERT_EQ(g.enter({Kind::allgather}), Status::ok) << message();
   const std::uint64_t first = g.rounds(static_cast<std::uint64_t>(rounds));
   for (std::uint64_t r = first; r < first + static_cast<std::uint64_t>(rounds); ++r) {
-    ASSERT_EQ(g.open(r, peers), Status::ok) << message();
+    ASSERT_EQ(g.open(r, peers, Group::Room::slot), Status::ok) << message();
     const std::uint64_t mine = r * 1000 + static_cast<std::uint64_t>(g.rank());
     std::memcpy(g.line(r).payload, &mine, sizeof mine);
-    std::memcpy(g.line(r).body() + g.slot_bytes() - sizeof mine, &mine, sizeof mine);
+    std::memcpy(g.slot(r) + g.slot_bytes() - sizeof mine, &mine, sizeof mine);
     g.publish(r);
     for (const int peer : peers) {
       const Line* line = nullptr;
       ASSERT_EQ(g.await(peer, r, &line), Status::ok) << message();
       std::uint64_t inlined = 0, last = 0;
       std::memcpy(&inlined, line->payload, sizeof inlined);
-      std::memcpy(&last, line->body() + g.slot_bytes() - sizeof last, sizeof last);
+      std::memcpy(&last, g.slot(peer, r) + g.slot_bytes() - sizeof last, sizeof last);
       ASSERT_EQ(inlined, r * 1000 + static_cast<std::uint64_t>(peer));
       ASSERT_EQ(last, inlined);
     }
@@ -58,15 +58,15 @@ TEST(Group, a_slot_is_not_filled_again_before_its_slowest_reader_is_done) {
     const std::vector<int> readers{1, 2};
     for (std::uint64_t r = 0; r < rounds; ++r) {
       if (g.rank() == 0) {
-        ASSERT_EQ(g.open(r, readers), Status::ok);
-        std::memset(g.line(r).body(), static_cast<int>(r % 251), 4096);
+        ASSERT_EQ(g.open(r, readers, Group::Room::slot), Status::ok);
+        std::memset(g.slot(r), static_cast<int>(r % 251), 4096);
         g.publish(r);
       } else {
         const Line* line = nullptr;
         ASSERT_EQ(g.await(0, r, &line), Status::ok);
         for (int repeat = 0; repeat < g.rank() * 3; ++repeat) {
           std::this_thread::yield();
-          for (std::size_t i = 0; i < 4096; i += 64) ASSERT_EQ(line->body()[i], static_cast<std::byte>(r % 251));
+          for (std::size_t i = 0; i < 4096; i += 64) ASSERT_EQ(g.slot(0, r)[i], static_cast<std::byte>(r % 251));
         }
         g.done(r + 1);
       }
@@ -83,7 +83,7 @@ TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
     // A rank that comes late learns it on entering: another has found out already.
     Status met = g.enter({odd ? Kind::bcast : Kind::reduce, 0, 0, 0, odd ? 80u : 40u});
     const std::uint64_t r = g.rounds(1);
-    if (met == Status::ok) met = g.open(r, peers);
+    if (met == Status::ok) met = g.open(r, peers, Group::Room::slot);
     if (met == Status::ok) g.publish(r);
     for (const int peer : peers) {
       const Line* line = nullptr;
@@ -127,12 +127,12 @@ TEST(Group, progress_is_driven_while_a_rank_waits) {
         Hook& h = *static_cast<Hook*>(context);
         if (++h.calls == 3) h.group.publish(h.round);
       };
-      ASSERT_EQ(g.open(r, peer), Status::ok);
+      ASSERT_EQ(g.open(r, peer, Group::Room::slot), Status::ok);
       EXPECT_EQ(g.await(1, r + 1, &line), Status::ok) << message();
       g.patience().progress = nullptr;
     } else {
       EXPECT_EQ(g.await(0, r, &line), Status::ok) << message();
-      ASSERT_EQ(g.open(r + 1, peer), Status::ok);
+      ASSERT_EQ(g.open(r + 1, peer, Group::Room::slot), Status::ok);
       g.publish(r + 1);
     }
   });
