@@ -129,11 +129,11 @@ Status Collectives::eager(const Call& call, const void* in, void* out, std::size
   const std::size_t mine = call.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(rank()) : 0;
   const bool inlined = all <= kInline;
   if (size() > 1) {
-    const std::uint64_t round = g.round_for(all, call.kind != Kind::reduce);
+    const std::uint64_t round = g.rounds(1);
     const std::span<const int> readers = call.kind != Kind::reduce ? std::span<const int>(others_)
                                          : rank() == call.root     ? std::span<const int>()
                                                                    : std::span<const int>(&call.root, 1);
-    const Group::Room room = Group::room_for(all);
+    const Group::Room room = Group::room_for(all, call.kind != Kind::reduce);
     ++(inlined ? counters_.inlined : counters_.eager);
     if (const Status s = g.open(round, readers, room); s != Status::ok) return s;
     if (all > 0) std::memcpy(g.place(round, room, all), in, all);

@@ -103,8 +103,8 @@ class Collectives {
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
   }
-  template <class Round>
-  Status small_move(const Call& call, std::size_t given, bool mutual, const Round& round) noexcept;
+  template <class Step>
+  Status small_move(const Call& call, std::size_t given, bool mutual, const Step& step) noexcept;
   Status small_bcast(void* data, std::size_t bytes, int root) noexcept;
   Status small_allgather(const void* in, void* out, std::size_t bytes) noexcept;
   Status small_gather(const void* in, void* out, std::size_t bytes, int root) noexcept;

@@ -86,20 +86,12 @@ class Group final : private Watch {
     return first;
   }
 
-  // One round for `bytes` a rank, likewise. Where every rank reads every other, none is ahead: rounds of more than a few cache lines then
-  // keep to the first kSlots of the ring, which stay in the innermost caches, and skip the others. Who skips says at once that it is done
-  // with all before: nobody could reach the round and wait there for a peer that says so only some rounds later.
-  std::uint64_t round_for(std::size_t bytes, bool mutual) noexcept {
-    if (mutual && bytes > kMutual && next_ % kLines >= kSlots) {
-      next_ = (next_ / kLines + 1) * kLines;
-      done(next_);
-    }
-    return next_++;
-  }
-
-  // Where the bytes of a round are, beside what its line carries: the same on all ranks.
+  // Where the bytes of a round are, beside what its line carries: the same on all ranks. Where all ranks read all, `mutual`, none is ahead,
+  // and more than a few cache lines go through the slots, so few that they stay in the innermost caches.
   enum class Room : std::uint8_t { small, slot };
-  static constexpr Room room_for(std::size_t bytes) noexcept { return bytes <= kSmall ? Room::small : Room::slot; }
+  static constexpr Room room_for(std::size_t bytes, bool mutual) noexcept {
+    return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
+  }
 
   // Waits until this rank's line of the round, with its small room, may be filled, which `readers` will read; and the slot, where that is
   // what the round uses.

@@ -20,8 +20,7 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kInline = 48;   // bytes of payload that travel in the line itself
 constexpr std::size_t kLines = 64;    // rounds that a rank may be ahead of those who read it
 constexpr std::size_t kSmall = 1024;  // bytes of the small room that follows each line
-constexpr std::size_t kMutual =
-    256;  // bytes from which on rounds in which all read all use few lines (Group::round_for)
+constexpr std::size_t kMutual = 256;  // bytes up to which rounds in which all read all use small rooms
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kCalls = 2 * kLines;  // a rank's last calls, for diagnoses: more than a rank may be ahead
 
