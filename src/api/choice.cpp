@@ -121,7 +121,8 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   q.root = rooted(call.collective) ? call.root : 0;
   q.keeps_order = needs_order(call);
   q.compress = compress;
-  q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio))) : 1;  // data that change a little ask the same
+  q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
+                     : 1;  // data that change a little ask the same
   q.segment = o.segment;
   a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
   if (a.mixed)

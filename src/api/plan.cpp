@@ -66,8 +66,8 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
 // Of blocks that are far from equal, from where on one is worth a ring in segments; and how long these are.
 constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
 
-// The engine keeps a few hundred bytes for each segment, and has tags for a million messages.
-constexpr std::size_t most_segments = std::size_t{1} << 16;
+// The engine keeps a few hundred bytes for each segment, and posts the receives of all that land where they belong at once.
+constexpr std::size_t most_segments = std::size_t{1} << 12;
 
 // The model takes blocks to be of one length. What it chose among ours gives way to what does well with these counts.
 void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
@@ -87,10 +87,12 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
 }  // namespace
 
 std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
-                        std::size_t unasked) noexcept {
+                        std::size_t ranks, std::size_t unasked) noexcept {
   const bool fits = choice.segment > 0 && choice.segment <= unasked;
   if (kind != payload::Kind::raw || unasked == 0 || fits || call.settings.options.segment > 0) return choice.segment;
-  return bytes / unasked < most_segments ? unasked : choice.segment;
+  // Of an alltoall `bytes` is what one rank sends, and all ranks' blocks are cut.
+  const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
+  return bytes / unasked < most_segments / rows ? unasked : choice.segment;
 }
 
 double error_factor(const Call& call, const Terms& t) noexcept {
@@ -243,7 +245,8 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     e.payload = spec_of(call, terms, agreed, plan->eps);
     e.payload.nodes = plan->mixed ? terms.hosts : 0;
     e.payload.raw_below = plan->raw_below;
-    e.options.segment_bytes = segment_for(call, choice, terms.kind, bytes, comm.choices.unasked());
+    e.options.segment_bytes =
+        segment_for(call, choice, terms.kind, bytes, static_cast<std::size_t>(comm.size), comm.choices.unasked());
     e.options.timeout = timeout_of(o);
     schedule::Request request;
     request.collective = schedule_collective(call.collective);

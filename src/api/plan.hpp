@@ -53,9 +53,9 @@ double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // Bytes of a segment of what is chosen for a vector of `bytes`. Raw values between hosts travel in messages that need not be announced
 // (`unasked`, see carrier/mpi_unasked.hpp; 0: all the same): a segment more costs less than an announcement that waits. Not where the caller
-// asked for a segment, nor in vectors that would have more than 2^16.
+// asked for a segment, nor where all blocks would have more than 2^12.
 std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
-                        std::size_t unasked) noexcept;
+                        std::size_t ranks, std::size_t unasked) noexcept;
 
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept;
 
