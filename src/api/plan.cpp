@@ -233,7 +233,9 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       plan->payload = payload_of(terms.kind);
       if (terms.kind != payload::Kind::raw) plan->call.payload = spec_of(call, terms, agreed, plan->eps);
       if (terms.kind == payload::Kind::raw ? serves.by(choice.provider) : serves.streams) return Status::ok;
-      return fail(Status::unsupported, "the MPI has no {} of these counts", collective_name(call.collective));
+      return fail(Status::unsupported, "{} has no {} of these counts",
+                  choice.provider == model::Provider::node ? "the host's memory" : "the MPI",
+                  collective_name(call.collective));
     }
     plan->mixed = terms.kind != payload::Kind::raw && terms.hosts > 0;
     plan->payload = plan->mixed ? STRETTO_PAYLOAD_MIXED : payload_of(terms.kind);

@@ -118,7 +118,8 @@ void Group::find_rooms() noexcept {
 bool Group::is_done(int peer, std::uint64_t rounds) noexcept {
   Member& m = member(peer);
   if (m.known_done >= rounds) return true;
-  m.known_done = state(peer).done.load(std::memory_order_acquire);
+  // What a line told (await) may be more.
+  m.known_done = std::max(m.known_done, state(peer).done.load(std::memory_order_acquire));
   return m.known_done >= rounds;
 }
 
