@@ -239,9 +239,10 @@ typedef struct stretto_options {
  * `check`, so that the ranks start together. The first round does not count; from the third on the ranks compare the
  * slowest rank's times in one small exchange a round, and who is clearly slower drops out. After nine rounds, or a
  * second of turns, the one with the least median stays; but that native collective unless another is faster by 5 % (10 %
- * after few rounds) and was so in three rounds of four. After 16 times as many calls of the shape, and so many that it
+ * after few rounds, 20 % below 50 us) and was so in three rounds of four. After 16 times as many calls of the shape, and so many that it
  * costs 2 % of their time at most, the native collective, the one that stayed and the last to drop out are tried again,
- * and ever more seldom while the same one stays. All keep the bound. Not for barriers; not for a user's operation nor
+ * and ever more seldom while the same one stays. All keep the bound. Not for barriers nor
+ * for rooted calls of up to 1 KiB, which run ahead; not for a user's operation nor
  * for exact reductions of floating point, whose rounding would depend on the winner (but for sums and products of F32
  * and F64 on two ranks, which are rounded once; which of two NaN they keep may differ), nor for integer sums with a
  * bound; not where schedule, payload or segment are given; not for started forms. report.trial says that a call was one

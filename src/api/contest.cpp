@@ -9,12 +9,14 @@
 namespace stretto::api {
 namespace {
 
-constexpr std::size_t first_look = 3;     // rounds, with the first
-constexpr std::size_t enough_rounds = 3;  // that count, from which on medians tell something
-constexpr double clearly = 1.1;           // even at best slower than that many times the leader's median
-constexpr double far = 1.4;               // usually slower than that many times the leader's median
-constexpr double close = 1.05,
-                 close_of_few = 1.1;        // a lead over number 0 that may be chance; where few rounds were made
+constexpr std::size_t first_look = 3;       // rounds, with the first
+constexpr std::size_t enough_rounds = 3;    // that count, from which on medians tell something
+constexpr double clearly = 1.1;             // even at best slower than that many times the leader's median
+constexpr double far = 1.4;                 // usually slower than that many times the leader's median
+constexpr double close = 1.05;              // a lead over number 0 that may be chance;
+constexpr double close_of_few = 1.1;        // where few rounds were made;
+constexpr double close_of_short = 1.2;      // and where a call takes less than
+constexpr double short_call = 50e-6;        // so many seconds
 constexpr double much = 1.0;                // seconds of all turns together
 constexpr std::size_t looked_at_again = 3;  // contestants
 constexpr double brief = 5e-3;              // seconds of a call that is worth warming up twice
@@ -151,7 +153,7 @@ bool Contest::surely_beats_first(std::size_t i) const noexcept {
   const std::vector<double>&own = seconds_[i], &first = seconds_[0];
   std::size_t won = 0;
   for (std::size_t r = 0; r < own.size(); ++r) won += own[r] < first[r] ? 1 : 0;
-  const double margin = own.size() > enough_rounds ? close : close_of_few;
+  const double margin = median(first) < short_call ? close_of_short : own.size() > enough_rounds ? close : close_of_few;
   return median(own) * margin < median(first) && won >= own.size() - own.size() / 4;
 }
 
@@ -178,6 +180,7 @@ void Contest::compare(const std::vector<double>& slowest) noexcept {
   } else {
     const double usual = median(seconds_[leader]);
     keep([&](std::size_t i) {
+      if (open_[i] == 0 && !surely_beats_first(leader)) return true;
       const bool slower = least(seconds_[i]) > clearly * usual;
       return i == leader || !(slower || (each >= enough_rounds && median(seconds_[i]) > far * usual));
     });

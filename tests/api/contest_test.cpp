@@ -84,6 +84,8 @@ TEST(Contest, TheSlowestRankCounts) {
 TEST(Contest, NumberZeroWinsWhatIsClose) {
   EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 0 ? 100 : 97) * us; }), 0u);
   EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 1 ? 70 : 100) * us; }), 1u);
+  EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 36 : 40) * us; }), 0u) << "short calls";
+  EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 30 : 40) * us; }), 1u);
 }
 
 TEST(Contest, ATurnIsSeveralCallsWhereTheyAreShort) {
