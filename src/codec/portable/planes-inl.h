@@ -34,11 +34,11 @@ HWY_INLINE V8 TransposeBits(V8 v) {
   const Tag<std::uint64_t> d;
   auto x = hn::BitCast(d, v);
   auto t = hn::And(hn::Xor(x, hn::ShiftRight<7>(x)), hn::Set(d, 0x00aa00aa00aa00aa));
-  x = hn::Xor(hn::Xor(x, t), hn::ShiftLeft<7>(t));
+  x = hn::Xor3(x, t, hn::ShiftLeft<7>(t));
   t = hn::And(hn::Xor(x, hn::ShiftRight<14>(x)), hn::Set(d, 0x0000cccc0000cccc));
-  x = hn::Xor(hn::Xor(x, t), hn::ShiftLeft<14>(t));
+  x = hn::Xor3(x, t, hn::ShiftLeft<14>(t));
   t = hn::And(hn::Xor(x, hn::ShiftRight<28>(x)), hn::Set(d, 0x00000000f0f0f0f0));
-  x = hn::Xor(hn::Xor(x, t), hn::ShiftLeft<28>(t));
+  x = hn::Xor3(x, t, hn::ShiftLeft<28>(t));
   return hn::BitCast(Tag<std::uint8_t>(), x);
 }
 
@@ -47,6 +47,45 @@ HWY_INLINE V8 TransposeBytes(V8 v) {
   alignas(16) static constexpr std::uint8_t kIndex[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
   const Tag<std::uint8_t> d;
   return hn::TableLookupBytes(v, hn::LoadDup128(d, kIndex));
+}
+
+// Eight planes at `planes`, of which the first `count` are the block's, and the word `fill` in place of the others, to bytes: those of all 32
+// places, first places 0-7 and 16-23, then the others, so that interleaving with another such vector's bytes gives words in order. Vectors of
+// 16 bytes: those of places 16 kHalf on.
+template <int kHalf>
+HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fill) {
+  const Tag<std::uint8_t> d;
+  const Tag<std::uint32_t> d32;
+  const auto* keep = reinterpret_cast<const std::uint8_t*>(kFirstPlanes[count]);
+  const V8 others = hn::BitCast(d, hn::Set(d32, fill));
+  if constexpr (kBytes == 32) {
+    alignas(32) static constexpr std::uint32_t kPairs[8] = {0, 4, 2, 6, 1, 5, 3, 7};
+    const V8 v = TransposeBytes(hn::IfVecThenElse(hn::Load(d, keep), hn::LoadU(d, planes), others));
+    const auto words = hn::TableLookupLanes(hn::BitCast(d32, v), hn::SetTableIndices(d32, kPairs));
+    return TransposeBits(hn::BitCast(d, words));
+  } else {
+    const auto four = [&](std::size_t i) HWY_ATTR {
+      return hn::BitCast(d32,
+                         TransposeBytes(hn::IfVecThenElse(hn::Load(d, keep + i), hn::LoadU(d, planes + i), others)));
+    };
+    const auto low = four(0), high = four(16);
+    return TransposeBits(
+        hn::BitCast(d, kHalf ? hn::InterleaveUpper(d32, low, high) : hn::InterleaveLower(d32, low, high)));
+  }
+}
+
+// Byte kByte of each word of v0 and v1: of two halves of a block, or (vectors of 16 bytes) of two quarters. Places 0-7 and 16-23, then 8-15
+// and 24-31; or in order.
+template <int kByte, class V>
+HWY_INLINE V8 PackBytes(V v0, V v1) {
+  const Tag<std::uint8_t> d;
+  const Tag<std::uint16_t> d16;
+  const auto w0 = hn::BitCast(d16, v0), w1 = hn::BitCast(d16, v1);
+  const auto low = hn::Set(d16, 0x00ff);
+  const auto both =
+      kByte ? hn::Or(hn::ShiftRight<8>(w0), hn::AndNot(low, w1)) : hn::Or(hn::And(w0, low), hn::ShiftLeft<8>(w1));
+  alignas(16) static constexpr std::uint8_t kApart[16] = {0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15};
+  return hn::TableLookupBytes(hn::BitCast(d, both), hn::LoadDup128(d, kApart));
 }
 
 // The eight planes at `planes`, of which the first `count` are the block's, to 32 bytes.
@@ -67,13 +106,13 @@ HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_
   }
 }
 
-// The reverse: 32 bytes (two vectors a, b of 16, or one, a) to eight planes.
+// The reverse: 32 bytes in the order of PackBytes (two vectors a, b of 16, or one, a) to eight planes.
 HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;
   const auto words = hn::BitCast(d32, TransposeBits(a));
   if constexpr (kBytes == 32) {
-    alignas(32) static constexpr std::uint32_t kEvenOdd[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+    alignas(32) static constexpr std::uint32_t kEvenOdd[8] = {0, 4, 2, 6, 1, 5, 3, 7};
     const auto sorted = hn::TableLookupLanes(words, hn::SetTableIndices(d32, kEvenOdd));
     hn::StoreU(TransposeBytes(hn::BitCast(d, sorted)), d, planes);
   } else {
@@ -86,17 +125,12 @@ HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
 // Byte `kByte` of 32 residuals to its eight planes.
 template <int kByte, class T>
 HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
-  const Tag<std::uint8_t> d;
   const Tag<std::uint16_t> d16;
   if constexpr (sizeof(T) == 2) {
-    const V8 v0 = hn::BitCast(d, hn::Load(Tag<T>(), e)), v1 = hn::BitCast(d, hn::Load(Tag<T>(), e + kLanes<T>));
-    const V8 a = kByte ? hn::ConcatOdd(d, v1, v0) : hn::ConcatEven(d, v1, v0);
-    if constexpr (kBytes == 32) {
-      BytesToPlanes(a, a, planes);
-    } else {
-      const V8 v2 = hn::BitCast(d, hn::Load(Tag<T>(), e + 16)), v3 = hn::BitCast(d, hn::Load(Tag<T>(), e + 24));
-      BytesToPlanes(a, kByte ? hn::ConcatOdd(d, v3, v2) : hn::ConcatEven(d, v3, v2), planes);
-    }
+    const Tag<T> dt;
+    const auto pack = [&](std::size_t i)
+                          HWY_ATTR { return PackBytes<kByte>(hn::Load(dt, e + i), hn::Load(dt, e + i + kLanes<T>)); };
+    BytesToPlanes(pack(0), pack(kBytes == 32 ? 0 : 16), planes);
   } else {
     // Halves of the 32-bit residuals first, then their bytes.
     alignas(32) std::int16_t half[kBlock];

@@ -9,7 +9,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
-#include "codec/portable/codes-inl.h"
+#include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
 
 #ifndef STRETTO_PORTABLE_ONCE
@@ -26,23 +26,11 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-template <class T, class Between>
-std::size_t CompressAs(Predictor p, T* q, std::uint8_t* out, const Between& between) {
-  Row<T> e;
-  std::int32_t base, slope;
-  const T* residuals = FreshResiduals(order_of(p), q, e.at(), &base, &slope);
-  return WriteGroup(p, base, slope, residuals, out, between);
-}
-template <class Between>
-std::size_t CompressAs(Predictor p, Codes1024& codes, std::uint8_t* out, const Between& between) {
-  return codes.is_small ? CompressAs(p, codes.small.at(), out, between) : CompressAs(p, codes.large.at(), out, between);
-}
-
 // Codes and exceptions of x. Declined: what might outgrow the room, and what is as long as the values are.
 template <class T>
 std::size_t CompressFilled(const T* x, Codes1024& codes, const Lanes lanes, int exceptions, std::uint8_t* out) {
   if (sizeof(T) == 8 && exceptions > kGroup / 2 && !all_alike(x, lanes)) return kDeclined;
-  const std::size_t words = CompressAs(codes.predictor(), codes, out, [&](std::uint8_t* p) {
+  const std::size_t words = CompressAs(codes.predictor(), codes, x + kGroup, out, [&](std::uint8_t* p) {
     if (exceptions == 0) return p;
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
     return write_exceptions(x, lanes, p);
@@ -69,7 +57,7 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
   codes.quantise(x, grid);
   if (!codes.range.good()) return CompressChecked(x, grid, out, tally);
   tally->merge({codes.range.bound(), 0});
-  return CompressAs(codes.predictor(), codes, out, kNothing);
+  return CompressAs(codes.predictor(), codes, x + kGroup, out, kNothing);
 }
 
 std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
@@ -77,42 +65,6 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   PackedGroup ga, gb;
   if (!parse_packed(a, a_words, &ga) || !parse_packed(b, b_words, &gb)) return kDeclined;
   return AddPacked(ga, gb, negate_b, out, kNothing);
-}
-
-// The fresh group of codes q, as planes in the buffer.
-template <class T>
-PackedGroup PackFresh(Predictor p, T* q, PlaneBuffer& buffer) {
-  Row<T> e;
-  PackedGroup g;
-  g.predictor = p;
-  const T* residuals = FreshResiduals(order_of(p), q, e.at(), &g.base, &g.slope);
-  g.planes = buffer;
-  g.end = WritePlanes(p != Predictor::none_unsigned, residuals, g.width, buffer);
-  return g;
-}
-
-// a plus the fresh group of codes q of predictor p, all in 16 bits: quicker than by planes, since the codes are at hand.
-std::size_t AddSmall(const PackedGroup& a, Predictor p, std::int16_t* q, std::uint8_t* out) {
-  using T = std::int16_t;
-  const Tag<T> d;
-  Row<T> rows[2];
-  T *e = rows[0].at(), *ea = rows[1].at();
-  std::int32_t base, slope;
-  const T* ex = FreshResiduals(order_of(p), q, e, &base, &slope);
-  ReadResiduals(a, ea);
-  for (std::size_t i = 0; i < kGroup; i += kLanes<T>)
-    hn::Store(hn::Add(hn::Load(d, ea + i), hn::Load(d, ex + i)), d, ea + i);
-  const auto plus = [](std::int32_t x, std::int32_t y) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
-  };
-  return WriteGroup(a.predictor > p ? a.predictor : p, plus(a.base, base), plus(a.slope, slope), ea, out, kNothing);
-}
-
-// Whether AddSmall will do: one order, and sums of residuals that fit 16 bits.
-bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor p) {
-  const int order = order_of(p), bits = a.widest + (a.predictor == Predictor::none_unsigned ? 1 : 0);
-  if (!codes.is_small || order != order_of(a.predictor) || bits > 15) return false;
-  return (bits > 0 ? 1u << (bits - 1) : 0u) + (codes.range.bound() << order) <= 0x7fff;
 }
 
 // Missing data in a, in x, or in both: x, of which these are the codes, is compressed, and then added.
@@ -140,15 +92,7 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   if (exceptions < 0) return kDeclined;
   if (!plain || exceptions > 0)
     return AddFilledValues(a, words, x, codes, lanes, exceptions, grid.width, out, room, tally);
-  const Predictor p = codes.predictor();
-  if (SumsAreSmall(ga, codes, p)) {
-    tally->merge({codes.range.bound(), 0});
-    return AddSmall(ga, p, codes.small.at(), out);
-  }
-  PlaneBuffer buffer;
-  const PackedGroup gx =
-      codes.is_small ? PackFresh(p, codes.small.at(), buffer) : PackFresh(p, codes.large.at(), buffer);
-  const std::size_t n = AddPacked(ga, gx, false, out, kNothing);
+  const std::size_t n = AddCodes(ga, codes, x + kGroup, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
   return n;
 }

@@ -111,19 +111,6 @@ HWY_INLINE T* ResidualsFrom(int order, T* q, T* e, std::int32_t base, std::int32
   return e;
 }
 
-// The same for a fresh group, which chooses both.
-template <class T>
-HWY_INLINE T* FreshResiduals(int order, T* q, T* e, std::int32_t* base, std::int32_t* slope) {
-  using U = std::uint32_t;
-  *base = *slope = 0;
-  if (order > 0) *base = q[0];
-  if (order == 2) {
-    *slope = static_cast<std::int32_t>(static_cast<U>(q[1]) - static_cast<U>(q[0]));
-    *base = static_cast<std::int32_t>(static_cast<U>(q[0]) - static_cast<U>(*slope));
-  }
-  return ResidualsFrom(order, q, e, *base, *slope);
-}
-
 template <class T>
 struct Extremes {
   T least, most;

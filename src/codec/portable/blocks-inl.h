@@ -1,0 +1,129 @@
+// A block of 32 residuals of 16 bits between its bit planes and vectors, in registers all the way; and whole groups so.
+#if defined(STRETTO_PORTABLE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_BLOCKS_INL_H_
+#undef STRETTO_PORTABLE_BLOCKS_INL_H_
+#else
+#define STRETTO_PORTABLE_BLOCKS_INL_H_
+#endif
+
+#include "codec/portable/planes-inl.h"
+#include "hwy/cache_control.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+using V16 = hn::Vec<Tag<std::int16_t>>;
+inline constexpr std::size_t kLanes16 = kLanes<std::int16_t>;
+inline constexpr int kParts = static_cast<int>(kBlock / kLanes16);  // vectors of a block: 2 or 4
+
+// put(i, v) for each vector of a block of w planes at p: up to 15, or 16 if signed. Up to 32 bytes behind them are read.
+template <bool kSigned, class Put>
+HWY_INLINE void ReadBlock(const std::uint8_t* p, int w, const Put& put) {
+  const Tag<std::uint8_t> d;
+  const Tag<std::int16_t> d16;
+  const std::uint32_t fill = kSigned && w > 0 ? load<std::uint32_t>(p + 4 * (w - 1)) : 0;
+  const auto half = [&](auto which) HWY_ATTR {
+    constexpr int kHalf = decltype(which)::value;
+    const V8 low = PlaneBytes<kHalf>(p, w < 8 ? w : 8, fill);
+    if (w > 8) {
+      const V8 high = PlaneBytes<kHalf>(p + 32, w - 8, fill);
+      put(2 * kHalf, hn::BitCast(d16, hn::InterleaveLower(d, low, high)));
+      put(2 * kHalf + 1, hn::BitCast(d16, hn::InterleaveUpper(d, low, high)));
+    } else if constexpr (kSigned) {
+      put(2 * kHalf, hn::ShiftRight<8>(hn::BitCast(d16, hn::InterleaveLower(d, low, low))));
+      put(2 * kHalf + 1, hn::ShiftRight<8>(hn::BitCast(d16, hn::InterleaveUpper(d, low, low))));
+    } else {
+      put(2 * kHalf, hn::BitCast(d16, hn::InterleaveLower(d, low, hn::Zero(d))));
+      put(2 * kHalf + 1, hn::BitCast(d16, hn::InterleaveUpper(d, low, hn::Zero(d))));
+    }
+  };
+  half(std::integral_constant<int, 0>());
+  if constexpr (kParts == 4) half(std::integral_constant<int, 1>());
+}
+
+HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
+  // Of eight unsigned words the least is one instruction on most machines.
+  if constexpr (kBytes == 32) {
+    const hn::Half<Tag<std::uint16_t>> half;
+    const auto both = hn::Or(hn::LowerHalf(half, v), hn::UpperHalf(half, v));
+    return 0xffffu ^ hn::GetLane(hn::MinOfLanes(half, hn::Not(both)));
+  } else {
+    return 0xffffu ^ hn::GetLane(hn::MinOfLanes(Tag<std::uint16_t>(), hn::Not(v)));
+  }
+}
+
+// The least width that holds the vectors get(0), get(1), ... of a block, whose planes are written at p: whole bytes of them, up to 32 bytes
+// too many.
+template <bool kSigned, class Get>
+HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
+  const Tag<std::int16_t> d;
+  auto bits = hn::Zero(d);
+  for (int i = 0; i < kParts; ++i) {
+    const auto v = get(i);
+    // As signed numbers of w bits are to numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+    bits = hn::Or(bits, kSigned ? hn::Xor(hn::Add(v, v), hn::ShiftRight<15>(v)) : v);
+  }
+  const int w = std::bit_width(MostOfLanes(hn::BitCast(Tag<std::uint16_t>(), bits)));
+  if constexpr (kParts == 2) {
+    const auto v0 = get(0), v1 = get(1);
+    BytesToPlanes(PackBytes<0>(v0, v1), PackBytes<0>(v0, v1), p);
+    if (w > 8) BytesToPlanes(PackBytes<1>(v0, v1), PackBytes<1>(v0, v1), p + 32);
+  } else {
+    const auto v0 = get(0), v1 = get(1), v2 = get(2), v3 = get(3);
+    BytesToPlanes(PackBytes<0>(v0, v1), PackBytes<0>(v2, v3), p);
+    if (w > 8) BytesToPlanes(PackBytes<1>(v0, v1), PackBytes<1>(v2, v3), p + 32);
+  }
+  return w;
+}
+
+// Residuals of a group to add to those of another of the same order: none, or those that stand in planes.
+struct NoSummand {
+  static constexpr bool kSome = false;
+};
+struct PlanesSummand {
+  static constexpr bool kSome = true;
+  const std::uint8_t* p;
+  const std::uint8_t* width;
+};
+
+// A row of codes (and two before the first, from which its differences begin) to the planes of its differences of this order, to which the
+// summand's residuals are added, and to the width of each block. Where the planes end. `ahead` is read soon, after this group.
+template <int kOrder, bool kSigned, class Summand>
+HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
+                                     std::uint8_t* at) {
+  const Tag<std::int16_t> d;
+  const auto* next = static_cast<const std::uint8_t*>(ahead);
+  for (int b = 0; b < kBlocks; ++b, q += kBlock) {
+    // A block's time is long enough for two lines of memory; all lines at once would have to wait for one another.
+    hwy::Prefetch(next + 128 * b);
+    hwy::Prefetch(next + 128 * b + 64);
+    alignas(32) std::int16_t more[kBlock];
+    if constexpr (Summand::kSome) {
+      ReadBlock<true>(summand.p, summand.width[b],
+                      [&](int i, V16 v) HWY_ATTR { hn::Store(v, d, more + kLanes16 * static_cast<std::size_t>(i)); });
+      summand.p += 4 * summand.width[b];
+    }
+    const auto get = [&](int part) HWY_ATTR {
+      const std::size_t i = kLanes16 * static_cast<std::size_t>(part);
+      auto v = hn::Load(d, q + i);
+      if constexpr (kOrder > 0) {
+        const auto before = hn::LoadU(d, q + i - 1);
+        v = hn::Sub(v, before);
+        if constexpr (kOrder == 2) v = hn::Sub(v, hn::Sub(before, hn::LoadU(d, q + i - 2)));
+      }
+      if constexpr (Summand::kSome) v = hn::Add(v, hn::Load(d, more + i));
+      return v;
+    };
+    const int w = WriteBlock<kSigned>(get, at);
+    width[b] = static_cast<std::uint8_t>(w);
+    at += 4 * w;
+  }
+  return at;
+}
+
+#endif  // STRETTO_PORTABLE_TARGET
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target

@@ -1,0 +1,177 @@
+// Codes to a group: compressed as they are, or added to a group of a stream on the way.
+#if defined(STRETTO_PORTABLE_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_ENCODE_INL_H_
+#undef STRETTO_PORTABLE_ENCODE_INL_H_
+#else
+#define STRETTO_PORTABLE_ENCODE_INL_H_
+#endif
+
+#include "codec/portable/blocks-inl.h"
+#include "codec/portable/codes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+inline std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
+}
+inline std::int32_t wrapping_difference(std::int32_t u, std::int32_t v) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) - static_cast<std::uint32_t>(v));
+}
+
+struct Start {
+  std::int32_t base = 0, slope = 0;
+};
+
+// Base and slope with which codes q of predictor `own` enter a group whose predictor is `result`, not lower. Raised ones keep their base and
+// have no slope (docs/format.md, Sums).
+template <class T>
+HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
+  if (own == Predictor::first) return {q[0], 0};
+  if (own != Predictor::second || result != own) return {};
+  const std::int32_t slope = wrapping_difference(q[1], q[0]);
+  return {wrapping_difference(q[0], slope), slope};
+}
+
+// A row with what stands before its first difference.
+template <class T>
+HWY_INLINE void Precede(T* q, Start start) {
+  q[-1] = static_cast<T>(start.base);
+  q[-2] = static_cast<T>(wrapping_difference(start.base, start.slope));
+}
+
+// The blocks of a group whose word 0, base and slope stand at `out` already and whose planes begin at `at`; words. Of row q, which a start
+// precedes, `order` differences are taken (of which the group's predictor may have more).
+template <class Summand>
+HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
+                                 std::uint8_t* at, std::uint8_t* out) {
+  alignas(8) std::uint8_t width[kBlocks];
+  if (order == 2)
+    at = EncodeRow<2, true>(q, summand, ahead, width, at);
+  else if (order == 1)
+    at = EncodeRow<1, true>(q, summand, ahead, width, at);
+  else if (p != Predictor::none_unsigned)
+    at = EncodeRow<0, true>(q, summand, ahead, width, at);
+  else
+    at = EncodeRow<0, false>(q, summand, ahead, width, at);
+  return finish_packed(width, at, out);
+}
+
+// A full narrow group of codes; words. between(p) as for WriteGroup.
+template <class Between>
+std::size_t CompressAs(Predictor p, std::int16_t* q, const void* ahead, std::uint8_t* out, const Between& between) {
+  const Start start = StartOf(p, p, q);
+  std::uint8_t* planes = between(out + write_head(p, start.base, start.slope, out));
+  if (!planes) return kDeclined;
+  Precede(q, start);
+  return FinishRow(p, order_of(p), q, NoSummand(), ahead, planes, out);
+}
+template <class Between>
+std::size_t CompressAs(Predictor p, std::int32_t* q, const void*, std::uint8_t* out, const Between& between) {
+  Row<std::int32_t> e;
+  const Start start = StartOf(p, p, q);
+  const std::int32_t* residuals = ResidualsFrom(order_of(p), q, e.at(), start.base, start.slope);
+  return WriteGroup(p, start.base, start.slope, residuals, out, between);
+}
+template <class Between>
+std::size_t CompressAs(Predictor p, Codes1024& codes, const void* ahead, std::uint8_t* out, const Between& between) {
+  return codes.is_small ? CompressAs(p, codes.small.at(), ahead, out, between)
+                        : CompressAs(p, codes.large.at(), ahead, out, between);
+}
+
+// q += the residuals of a, in 16 bits.
+template <bool kSigned>
+HWY_INLINE void AddResiduals(const PackedGroup& a, std::int16_t* q) {
+  const Tag<std::int16_t> d;
+  const std::uint8_t* p = a.planes;
+  for (int b = 0; b < kBlocks; ++b, q += kBlock) {
+    ReadBlock<kSigned>(p, a.width[b], [&](int i, V16 v) HWY_ATTR {
+      std::int16_t* to = q + kLanes16 * static_cast<std::size_t>(i);
+      hn::Store(hn::Add(hn::Load(d, to), v), d, to);
+    });
+    p += 4 * a.width[b];
+  }
+}
+HWY_INLINE void AddResiduals(const PackedGroup& a, std::int16_t* q) {
+  a.predictor == Predictor::none_unsigned ? AddResiduals<false>(a, q) : AddResiduals<true>(a, q);
+}
+HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
+  const Tag<std::int32_t> d;
+  Row<std::int32_t> e;
+  ReadResiduals(a, e.at());
+  for (std::size_t i = 0; i < kGroup; i += kLanes<std::int32_t>)
+    hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
+}
+
+// Whether the residuals of codes and of group a together fit 16 bits. (All before them may wrap around: what counts are these, modulo 2^16.)
+HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
+  if (!codes.is_small || a.widest > 14) return false;
+  const int order = order_of(result), at = order_of(a.predictor);
+  const bool is_unsigned = a.predictor == Predictor::none_unsigned;
+  // Zero is in the range, so differences from it do not exceed that either.
+  const auto range = static_cast<std::uint32_t>(codes.range.most - codes.range.least);
+  const std::uint32_t most = is_unsigned ? 1u << a.widest : 1u << a.widest >> 1, span = 1u << a.widest;
+  std::uint32_t reach = (order == 0 ? range : range << (order - 1)) + most;
+  if (at < order) reach = at == 0 ? (range + span) << (order - 1) : 2 * (range + most);
+  return reach <= 0x7fff;
+}
+
+// a plus codes q, of predictor `own`. The stream's residuals join the codes after as many differences as they have gone through already, so
+// that neither of the two is raised by itself.
+HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
+                              std::uint8_t* out) {
+  const Tag<std::int16_t> d;
+  const Start start = StartOf(own, result, q);
+  std::uint8_t* const at =
+      out + write_head(result, wrapping_sum(a.base, start.base), wrapping_sum(a.slope, start.slope), out);
+  const int order = order_of(result), joins = order_of(a.predictor);
+  if (joins == 0) AddResiduals(a, q);
+  Precede(q, start);
+  if (joins == 0) return FinishRow(result, order, q, NoSummand(), ahead, at, out);
+  if (joins == order) return FinishRow(result, order, q, PlanesSummand{a.planes, a.width}, ahead, at, out);
+  Row<std::int16_t> first;
+  std::int16_t* const f = first.at();
+  for (std::size_t i = 0; i < kGroup; i += kLanes16)
+    hn::Store(hn::Sub(hn::Load(d, q + i), hn::LoadU(d, q + i - 1)), d, f + i);
+  AddResiduals(a, f);
+  f[-1] = static_cast<std::int16_t>(start.slope);
+  return FinishRow(result, 1, f, NoSummand(), ahead, at, out);
+}
+
+// The same modulo 2^32. Declined: unsigned sums that need 32 bits.
+HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int32_t* q, const void*,
+                              std::uint8_t* out) {
+  Row<std::int32_t> rows[2];
+  const Start start = StartOf(own, result, q);
+  std::uint8_t* const at =
+      out + write_head(result, wrapping_sum(a.base, start.base), wrapping_sum(a.slope, start.slope), out);
+  const int order = order_of(result), joins = order_of(a.predictor);
+  std::int32_t* e = rows[0].at();
+  if (joins == 0) AddResiduals(a, q);
+  if (order == 2 && joins == 1) {
+    Difference(q, start.base, rows[1].at());
+    AddResiduals(a, rows[1].at());
+    Difference(rows[1].at(), start.slope, e);
+  } else {
+    e = ResidualsFrom(order, q, e, start.base, start.slope);
+    if (order > 0 && joins == order) AddResiduals(a, e);
+  }
+  alignas(8) std::uint8_t width[kBlocks];
+  std::uint8_t* const end = WritePlanes(result != Predictor::none_unsigned, e, width, at);
+  if (result == Predictor::none_unsigned && *std::max_element(width, width + kBlocks) == 32) return kDeclined;
+  return finish_packed(width, end, out);
+}
+
+HWY_INLINE std::size_t AddCodes(const PackedGroup& a, Codes1024& codes, const void* ahead, std::uint8_t* out) {
+  const Predictor own = codes.predictor(), result = a.predictor > own ? a.predictor : own;
+  if (SumsAreSmall(a, codes, result)) return AddRow(a, own, result, codes.small.at(), ahead, out);
+  if (codes.is_small) Widen(codes.small.at(), codes.large.at());
+  return AddRow(a, own, result, codes.large.at(), ahead, out);
+}
+
+#endif  // STRETTO_PORTABLE_TARGET
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target
