@@ -55,6 +55,7 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
       const std::uint64_t at = g * kGroup, begin = std::max(at, first),
                           stop = std::min(at + static_cast<std::uint64_t>(s.layout.group_size(g)), end);
       const bool whole = direct && begin == at && stop - begin == static_cast<std::uint64_t>(s.layout.group_size(g));
+      prefetch_read(p, 4 * std::size_t{s.words(g)});
       T* to_values = whole ? static_cast<T*>(y) + (at - first) : buffer;
       results[i].status = decoder.decode(g, p, readable, to_values);
       results[i].group = g;

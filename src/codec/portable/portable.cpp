@@ -6,9 +6,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
+#include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
 
@@ -100,17 +100,11 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
 template <bool kStream, class T>
 void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_bound, std::uint32_t divisor, T* y) {
   if constexpr (sizeof(T) == 4) {
-    if (divisor == 1 && order_of(g.predictor) == 0 && g.widest <= 8) return PutBytes<kStream>(g, grid, y);
+    // In either precision the product of 16 and 24 bits is rounded once.
+    if (divisor == 1 && PutSmall<kStream>(g, grid, y)) return;
   }
   Codes1024 codes;
-  if (ReadCodes(g, codes.small.at())) {
-    if constexpr (sizeof(T) == 4) {
-      // In either precision the product of 16 and 24 bits is rounded once.
-      if (divisor == 1) {
-        PutSingle<kStream>(codes.small.at(), grid, y);
-        return;
-      }
-    }
+  if ((sizeof(T) == 8 || divisor > 1) && ReadCodes(g, codes.small.at())) {
     Widen(codes.small.at(), codes.large.at());
   } else {
     ReadCodes(g, codes.large.at());
@@ -142,12 +136,11 @@ bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, s
                 std::uint32_t divisor, bool stream, T* y) {
   PackedGroup g;
   if (!parse_packed(p, words, &g)) return DecompressExceptions(p, words, grid, code_bound, divisor, y);
-  if (stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0) {
+  // decode_range() sees to it that whoever is told that all is done sees what went past the caches.
+  if (stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0)
     DecompressTo<true>(g, grid, code_bound, divisor, y);
-    hwy::FlushStream();  // whoever is told that this is done sees it
-  } else {
+  else
     DecompressTo<false>(g, grid, code_bound, divisor, y);
-  }
   return true;
 }
 

@@ -148,19 +148,23 @@ HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
+// Sums in 16 bits. One that left them would, before it comes back within kLimit16, show up beyond it: with terms of at most kWidest16 bits and
+// starts of at most kStart16, two sums in a row cannot be within kLimit16 and 2^16 apart from the true ones.
+inline constexpr int kLimit16 = 20479, kStart16 = 24576, kWidest16 = 15;
+
+// Whether the codes of a group may be such sums.
+inline bool MayBeSmall(const PackedGroup& g) {
+  const auto far = [](std::int32_t v) { return v < -kStart16 || v > kStart16; };
+  return g.widest <= kWidest16 && !far(g.base) && !far(g.slope);
+}
+
 // Codes of the group. T int32_t: always. int16_t: false (and nonsense in q) unless it is certain that they are right.
 template <class T>
 HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
-  // A sum that left the 16 bits would, before it comes back within kLimit, show up beyond it: with terms and start as
-  // below, two sums in a row cannot be within kLimit and 2^16 apart from the true ones.
-  constexpr int kLimit = 20479, kStart = 24576, kWidest = 15;
   const int order = order_of(g.predictor);
-  if constexpr (sizeof(T) == 2) {
-    const auto far = [](std::int32_t v) { return v < -kStart || v > kStart; };
-    if (g.widest > kWidest || far(g.base) || far(g.slope)) return false;
-  }
+  if (sizeof(T) == 2 && !MayBeSmall(g)) return false;
   ReadResiduals(g, q);
-  const auto within = [](Extremes<T> x) { return sizeof(T) == 4 || (x.least >= -kLimit && x.most <= kLimit); };
+  const auto within = [](Extremes<T> x) { return sizeof(T) == 4 || (x.least >= -kLimit16 && x.most <= kLimit16); };
   if (order == 2 && !within(SumUp(q, static_cast<T>(g.slope)))) return false;
   return order == 0 || within(SumUp(q, static_cast<T>(g.base)));
 }

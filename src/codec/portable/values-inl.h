@@ -171,45 +171,12 @@ HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
 }
 
 // Values in single precision.
-template <bool kStream, class Q>
-HWY_INLINE void PutSingle(const Q* q, const Grid<float>& grid, float* y) {
-  const Tag<float> d;
-  const Tag<std::int32_t> di;
-  const auto w = hn::Set(d, grid.w);
-  for (std::size_t i = 0; i < kGroup; i += kLanes<float>) {
-    const auto code = [&]() HWY_ATTR {
-      if constexpr (sizeof(Q) == 2)
-        return hn::PromoteTo(di, hn::Load(hn::Rebind<std::int16_t, Tag<std::int32_t>>(), q + i));
-      else
-        return hn::Load(di, q + i);
-    }();
-    Put<kStream>(hn::Mul(hn::ConvertTo(d, code), w), d, y + i);
-  }
-}
-
-// Values of residuals that are codes, of at most 8 bits: no group of codes is made on the way.
 template <bool kStream>
-HWY_INLINE void PutBytes(const PackedGroup& g, const Grid<float>& grid, float* y) {
+HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float* y) {
   const Tag<float> d;
-  const Tag<std::int32_t> di;
-  const hn::Rebind<std::uint8_t, Tag<std::int32_t>> narrow;
-  const auto scale = hn::Set(d, grid.w);
-  alignas(32) std::uint8_t bytes[kBlock];
-  const std::uint8_t* p = g.planes;
-  for (int b = 0; b < kBlocks; ++b, y += kBlock) {
-    const int w = g.width[b];
-    if (w == 0) {
-      for (std::size_t i = 0; i < kBlock; i += kLanes<float>) Put<kStream>(hn::Zero(d), d, y + i);
-      continue;
-    }
-    ReadPlanes(p, g.end, w, bytes);
-    const auto sign = hn::Set(di, g.predictor == Predictor::none_signed ? 1 << (w - 1) : 0);
-    for (std::size_t i = 0; i < kBlock; i += kLanes<float>) {
-      const auto v = hn::PromoteTo(di, hn::Load(narrow, bytes + i));
-      Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Sub(hn::Xor(v, sign), sign)), scale), d, y + i);
-    }
-    p += 4 * w;
-  }
+  const auto w = hn::Set(d, grid.w);
+  for (std::size_t i = 0; i < kGroup; i += kLanes<float>)
+    Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Load(Tag<std::int32_t>(), q + i)), w), d, y + i);
 }
 
 // Values, or means, by way of float64.
