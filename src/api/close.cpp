@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <new>
 
 #include "api/arguments.hpp"
 #include "api/inputs.hpp"
@@ -116,8 +117,8 @@ class Close final : public NodeNative {
     return run(shape_of(c), c.send, c.recv, o, timeout_of(c.settings.options));
   }
 
-  Status run_plain(const Shape& s, const void* send, void* recv, double timeout) noexcept override {
-    return run(s, send, recv, {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum}, timeout);
+  std::unique_ptr<Repeated> repeat(const Shape& s) noexcept override {
+    return std::unique_ptr<Repeated>(new (std::nothrow) Again(*this, s));
   }
 
   Status agree(std::uint64_t value, double timeout, bool* same) noexcept override {
@@ -167,6 +168,20 @@ class Close final : public NodeNative {
     }
     return fail(Status::internal, "{} runs on no node", collective_name(s.collective));
   }
+
+  class Again final : public Repeated {
+   public:
+    Again(Close& close, const Shape& s) noexcept
+        : close_(close), shape_(s), operation_{reduces(s.collective) ? payload_op(s.op) : payload::Op::sum} {}
+    Status run(const void* send, void* recv, double timeout) noexcept override {
+      return close_.run(shape_, send, recv, operation_, timeout);
+    }
+
+   private:
+    Close& close_;
+    const Shape shape_;
+    const node::Operation operation_;
+  };
 
   std::shared_ptr<void> kept_;
   std::unique_ptr<node::Collectives> node_;

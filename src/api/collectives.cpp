@@ -73,7 +73,8 @@ Status put_together(stretto_comm comm, const stretto_options* options, const Bui
 }
 
 template <class Build>
-stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build, bool met = false) noexcept {
+[[gnu::noinline]] stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build,
+                                     bool met = false) noexcept {
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
   Call call;
   call.met = met;
@@ -84,7 +85,8 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const Buil
   return to_c(operation.wait());
 }
 
-stretto_status run(stretto_comm comm, const stretto_options* options, const Plain& call) noexcept {
+[[gnu::always_inline]] inline stretto_status run(stretto_comm comm, const stretto_options* options,
+                                                 const Plain& call) noexcept {
   Status s = Status::ok;
   bool met = false;
   if (comm && comm->straight.again(*comm, call.shape, call.send, call.recv, options, &s, &met)) return to_c(s);

@@ -47,10 +47,10 @@ struct stretto_comm_s {
   stretto::api::Choices choices;
   stretto::api::Ratios ratios;
   stretto::api::Schedules schedules;
-  stretto::api::Straight straight;
+  alignas(64) stretto::api::Straight straight;  // what it looks at shares a cache line
   int rank = 0, size = 1;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
-  int requests = 0;                            // not yet freed
   bool broken = false;
+  int requests = 0;  // not yet freed
   std::string broken_by;
 };

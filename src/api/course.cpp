@@ -25,8 +25,7 @@ void Course::compare(const std::vector<double>& slowest) noexcept {
   left_ = std::max(calls_ * wait_, static_cast<std::uint64_t>(affordable));
 }
 
-void Course::ran() noexcept {
-  if (left_ == 0 || --left_ > 0) return;
+void Course::look_again() noexcept {
   contest_.look_again();
   calls_ = 0;
   ++looks_;

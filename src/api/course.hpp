@@ -27,15 +27,19 @@ class Course {
   void compare(const std::vector<double>& slowest) noexcept;
 
   // A call ran by what is settled. The next one may be of a contest again.
-  void ran() noexcept;
+  void ran() noexcept {
+    if (left_ != 0 && --left_ == 0) look_again();
+  }
 
   static constexpr std::uint32_t first_wait = 16, longest_wait = 4096;
 
  private:
-  Contest contest_;
+  void look_again() noexcept;
+
   std::uint64_t calls_ = 0, left_ = 0;  // of this look; until the next one
   std::uint32_t wait_ = first_wait, looks_ = 0;
   std::size_t winner_ = 0;  // of the last look
+  Contest contest_;
 };
 
 // A blocking call that is one of a trial, for Choices::took. 0: it is none.

@@ -2,8 +2,8 @@
 // started. They move values as they are and combine them exactly as that system does; those of a host's memory may also move streams.
 //
 // The way of a call to one: prospect_of() (plan.hpp) asks serves() and lets the choice be made. Where it falls on a native
-// collective and nothing needs to be agreed on, go_straight() (straight.hpp) calls run(), and notes the call's shape, so that an
-// equal call goes to run_plain() without any of this. Otherwise an Operation runs or starts it when its turn has come.
+// collective and nothing needs to be agreed on, go_straight() (straight.hpp) calls run(), and keeps what repeat() makes of it, so that an
+// equal call goes there without any of this. Otherwise an Operation runs or starts it when its turn has come.
 #pragma once
 
 #include <memory>
@@ -32,6 +32,15 @@ class Native {
     virtual Status test(bool* done) noexcept = 0;
   };
 
+  // A call without arrays and functions of the user's, put down once for all that differ from it in their buffers alone.
+  class Repeated {
+   public:
+    virtual ~Repeated() = default;
+    // As Native::run(), with the buffers of Call and the seconds of timeout_of(). Every instruction here counts, and every line of code
+    // and data: where the system below enters the kernel, all are cold at the next call.
+    virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
+  };
+
   virtual ~Native() = default;
 
   // In reports, and as a schedule that is forced. Static storage.
@@ -46,9 +55,8 @@ class Native {
   virtual Status run(const Call& call) noexcept = 0;
   virtual Status start(const Call& call, std::unique_ptr<Pending>* pending) noexcept = 0;
 
-  // run() of a call of this shape, which has no counts and no function of the user's, with the buffers of Call and the seconds of
-  // timeout_of(). Every instruction here counts.
-  virtual Status run_plain(const Shape& shape, const void* send, void* recv, double timeout) noexcept = 0;
+  // Precondition: serves() a call of this shape. Valid as long as this is. Null: there is no memory for it.
+  virtual std::unique_ptr<Repeated> repeat(const Shape& shape) noexcept = 0;
 };
 
 // Those of a host's shared memory, where an agreement costs far less than an exchange of what is agreed on.

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <new>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "api/payloads.hpp"
+#include "api/repeated_mpi.hpp"
 #include "api/types.hpp"
+#include "api/words_mpi.hpp"
 #include "payload/arithmetic.hpp"
 
 namespace stretto::api {
@@ -16,45 +18,6 @@ namespace {
 
 bool fits(std::size_t n) noexcept { return n <= static_cast<std::size_t>(INT_MAX); }
 int to_int(std::size_t n) noexcept { return static_cast<int>(n); }
-
-// 16-bit floats are bits to an MPI: it moves them and does not combine them.
-MPI_Datatype mpi_type(stretto_type t) noexcept {
-  switch (t) {
-    case STRETTO_F32: return MPI_FLOAT;
-    case STRETTO_F64: return MPI_DOUBLE;
-    case STRETTO_I32: return MPI_INT32_T;
-    case STRETTO_I64: return MPI_INT64_T;
-    case STRETTO_F16:
-    case STRETTO_BF16:
-    case STRETTO_U16: return MPI_UINT16_T;
-    case STRETTO_I8: return MPI_INT8_T;
-    case STRETTO_U8: return MPI_UINT8_T;
-    case STRETTO_I16: return MPI_INT16_T;
-    case STRETTO_U32: return MPI_UINT32_T;
-    case STRETTO_U64: return MPI_UINT64_T;
-  }
-  return MPI_DATATYPE_NULL;
-}
-
-// A mean is a sum that is divided at the end. MPI_OP_NULL: no operation of an MPI.
-MPI_Op mpi_op(stretto_op op) noexcept {
-  switch (op) {
-    case STRETTO_SUM:
-    case STRETTO_MEAN: return MPI_SUM;
-    case STRETTO_PROD: return MPI_PROD;
-    case STRETTO_MIN: return MPI_MIN;
-    case STRETTO_MAX: return MPI_MAX;
-    case STRETTO_LAND: return MPI_LAND;
-    case STRETTO_LOR: return MPI_LOR;
-    case STRETTO_LXOR: return MPI_LXOR;
-    case STRETTO_BAND: return MPI_BAND;
-    case STRETTO_BOR: return MPI_BOR;
-    case STRETTO_BXOR: return MPI_BXOR;
-    case STRETTO_DIFFERENCE:
-    case STRETTO_USER: return MPI_OP_NULL;
-  }
-  return MPI_OP_NULL;
-}
 
 struct Arguments {
   Collective collective{};
@@ -160,9 +123,9 @@ class MpiNative final : public Native {
     }
   }
 
-  Status run_plain(const Shape& shape, const void* send, void* recv, double) noexcept override {
-    const int code = invoke(arguments_of(shape, send, recv), nullptr);
-    return code == MPI_SUCCESS ? average(shape, recv) : status_of(code);
+  std::unique_ptr<Repeated> repeat(const Shape& shape) noexcept override {
+    if (shape.op != STRETTO_MEAN || !reduces(shape.collective)) return repeat_on(comm_, shape);
+    return std::unique_ptr<Repeated>(new (std::nothrow) Averaged(*this, shape));
   }
 
   Status start(const Call& c, std::unique_ptr<Pending>* pending) noexcept override {
@@ -201,13 +164,19 @@ class MpiNative final : public Native {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  static Status status_of(int code) noexcept {
-    if (code == MPI_SUCCESS) return Status::ok;
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI error {}", code);
-    return fail(Status::mpi_error, "{}", std::string_view(text, static_cast<std::size_t>(length)));
-  }
+  // The mean of a sum.
+  class Averaged final : public Repeated {
+   public:
+    Averaged(const MpiNative& native, const Shape& shape) noexcept : native_(native), shape_(shape) {}
+    Status run(const void* send, void* recv, double) noexcept override {
+      const int code = native_.invoke(native_.arguments_of(shape_, send, recv), nullptr);
+      return code == MPI_SUCCESS ? native_.average(shape_, recv) : status_of(code);
+    }
+
+   private:
+    const MpiNative& native_;
+    const Shape shape_;
+  };
 
   // Whether this rank gives, or gets, blocks by counts.
   bool by_counts(const Call& c) const noexcept {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 #include "api/agreement.hpp"
 #include "api/arguments.hpp"
@@ -22,19 +23,15 @@ std::uint8_t kind_of(const void* send, const void* recv) noexcept {
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-std::size_t place_of(const Shape& s, std::uint8_t buffers, stretto_bound bound, std::size_t lines) noexcept {
+template <class Key>
+std::size_t place_of(const Key& k, std::size_t lines) noexcept {
+  const Shape& s = k.shape;
   const std::uint64_t kinds = std::uint64_t{static_cast<std::uint8_t>(s.collective)} |
                               static_cast<std::uint64_t>(s.type) << 8 | static_cast<std::uint64_t>(s.op) << 16 |
-                              std::uint64_t{buffers} << 24 | static_cast<std::uint64_t>(s.root) << 32;
+                              std::uint64_t{k.buffers} << 24 | static_cast<std::uint64_t>(s.root) << 32;
   const std::uint64_t h =
-      (kinds ^ s.count * 0xD6E8FEB86659FD93u ^ static_cast<std::uint64_t>(bound)) * 0x9E3779B97F4A7C15u;
+      (kinds ^ s.count * 0xD6E8FEB86659FD93u ^ static_cast<std::uint64_t>(k.bound_kind)) * 0x9E3779B97F4A7C15u;
   return (h >> 40) % lines;
-}
-
-// What choices depend on besides; timeout and report are this call's own.
-bool decide_alike(const stretto_options& a, const stretto_options& b) noexcept {
-  return a.bound_kind == b.bound_kind && a.payload == b.payload && a.check == b.check && a.trials == b.trials &&
-         a.segment == b.segment && a.scope == b.scope && (a.bound_kind == STRETTO_BOUND_NONE || a.bound == b.bound);
 }
 
 bool fit(const stretto_options& o) noexcept {
@@ -60,8 +57,9 @@ bool was_all(Collective c, bool forced) noexcept { return c == Collective::barri
 
 // Runs `collective`, and reports where that is asked for. With a digest the ranks first agree on it: true when they do, or when that failed.
 template <class Run>
-bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective, const stretto_options& o,
-                  bool forced, std::uint64_t digest, const Run& run, Status* ended) noexcept {
+[[gnu::noinline]] bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective,
+                                    const stretto_options& o, bool forced, std::uint64_t digest, const Run& run,
+                                    Status* ended) noexcept {
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   Status s = digest != 0 ? comm.carriers.natives.node->agree(digest, timeout_of(o), &same) : Status::ok;
@@ -80,40 +78,51 @@ bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collect
 
 }  // namespace
 
-bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,
-                     const stretto_options* options, Status* ended, bool* met) noexcept {
+// Timeout and report are each call's own.
+[[gnu::always_inline]] inline Straight::Key Straight::key_of(const Shape& shape, std::uint8_t buffers,
+                                                             const stretto_options& o, bool forced) noexcept {
+  const double bound = o.bound_kind == STRETTO_BOUND_NONE ? 0 : o.bound;
+  return {shape, buffers, forced, o.bound_kind, o.scope, o.payload, o.check, o.trials, bound, o.segment};
+}
+
+[[gnu::hot]] bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,
+                                  const stretto_options* options, Status* ended, bool* met) noexcept {
   static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
   if (!lines_) return false;
   const stretto_options& o = options ? *options : defaults;
-  const std::uint8_t buffers = kind_of(send, recv);
-  const Line& line = (*lines_)[place_of(shape, buffers, o.bound_kind, lines_->size())];
-  if (!line.native || line.buffers != buffers || !(line.shape == shape) || !fit(o) || !decide_alike(line.options, o))
-    return false;
-  if (line.forced ? !o.schedule || std::strcmp(o.schedule, line.native->name()) != 0 : o.schedule != nullptr)
-    return false;
+  const Key key = key_of(shape, kind_of(send, recv), o, o.schedule != nullptr);
+  const Line& line = (*lines_)[place_of(key, lines_->size())];
+  if (!line.call || !(line.key == key) || !fit(o) || comm.broken || !comm.live.empty()) return false;
+  if (key.forced && std::strcmp(o.schedule, line.native->name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.ratios.changes()) return false;
-  if (comm.broken || !comm.live.empty()) return false;
   Course* const course = line.course;
   if (course && course->looks() != line.looks) return false;
-  Native& native = *line.native;
-  const bool ran = run_and_tell(
-      comm, native, shape.collective, o, line.forced, line.digest,
-      [&] { return native.run_plain(shape, send, recv, timeout_of(o)); }, ended);
-  if (ran && course) course->ran();
-  *met = !ran;
-  return ran;
+  const auto run = [&] { return line.call->run(send, recv, timeout_of(o)); };
+  if (line.digest == 0 && !o.report) [[likely]] {
+    *ended = run();
+    if (*ended != Status::ok) comm.give_up(message());  // what the others have done is uncertain
+  } else if (!run_and_tell(comm, *line.native, shape.collective, o, key.forced, line.digest, run, ended)) {
+    *met = true;
+    return false;
+  }
+  if (course) course->ran();
+  return true;
 }
 
-void Straight::keep(const stretto_comm_s& comm, const Call& call, Native* native, std::uint64_t digest) noexcept {
+void Straight::keep(const stretto_comm_s& comm, const Call& call, Native& native, std::uint64_t digest) noexcept {
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
   if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, 64>);
   if (!lines_) return;  // it goes without
-  const std::uint8_t buffers = kind_of(call.send, call.recv);
-  const stretto_options& o = call.settings.options;
   Course* const course = call.prospect.unasked.course;
-  (*lines_)[place_of(shape_of(call), buffers, o.bound_kind, lines_->size())] = {
-      shape_of(call), buffers, !call.settings.schedule.empty(), native, comm.ratios.changes(),
-      digest,         course,  course ? course->looks() : 0,    o};
+  const Key key =
+      key_of(shape_of(call), kind_of(call.send, call.recv), call.settings.options, !call.settings.schedule.empty());
+  (*lines_)[place_of(key, lines_->size())] = {.key = key,
+                                              .call = native.repeat(key.shape),
+                                              .course = course,
+                                              .looks = course ? course->looks() : 0,
+                                              .digest = digest,
+                                              .ratios = comm.ratios.changes(),
+                                              .native = &native};
 }
 
 bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
@@ -123,7 +132,7 @@ bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
       agrees_near(call, comm) ? digest(signature_of(call, Status::ok, comm.rank, comm.size)) : 0;
   const Unasked unasked = call.prospect.unasked;
   if (unasked.first == 0)
-    comm.straight.keep(comm, call, native, agreed);  // else the next call like it may be one of a trial
+    comm.straight.keep(comm, call, *native, agreed);  // else the next call like it may be one of a trial
   const bool ran = run_and_tell(
       comm, *native, call.collective, call.settings.options, !call.settings.schedule.empty(), agreed,
       [&] { return native->run(call); }, ended);

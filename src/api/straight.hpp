@@ -26,22 +26,36 @@ class Straight {
 
   // `call`, whose arguments are fine, goes straight to `native` as long as the same is known of its data. `digest`: what its ranks agree
   // on first; 0: nothing.
-  void keep(const stretto_comm_s& comm, const Call& call, Native* native, std::uint64_t digest) noexcept;
+  void keep(const stretto_comm_s& comm, const Call& call, Native& native, std::uint64_t digest) noexcept;
 
   // A native collective serves nothing any more: what was concluded with it no longer holds.
   void forget() noexcept { lines_.reset(); }
 
  private:
-  struct Line {
+  // All that decides how a call runs but what is kept beside: one cache line.
+  struct Key {
     Shape shape;
     std::uint8_t buffers = 0;
-    bool forced = false;       // by the name of `native`
-    Native* native = nullptr;  // null: an empty line
-    std::uint64_t ratios = 0;  // what was known of such data then
-    std::uint64_t digest = 0;
-    Course* course = nullptr;  // of the trial that chose `native`, when it had had so many looks
+    bool forced = false;  // by the name of the native collective
+    stretto_bound bound_kind{};
+    stretto_scope scope{};
+    stretto_payload payload{};
+    int check = 0, trials = 0;
+    double bound = 0;
+    std::size_t segment = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  static_assert(sizeof(Key) == 64);
+  static Key key_of(const Shape& shape, std::uint8_t buffers, const stretto_options& o, bool forced) noexcept;
+
+  struct alignas(64) Line {
+    Key key;
+    std::unique_ptr<Native::Repeated> call;  // null: an empty line
+    Course* course = nullptr;                // of the trial that chose `native`, when it had had so many looks
     std::uint32_t looks = 0;
-    stretto_options options{};  // only what decides is looked at
+    std::uint64_t digest = 0;
+    std::uint64_t ratios = 0;        // what was known of such data then
+    const Native* native = nullptr;  // whose collective it is
   };
   std::unique_ptr<std::array<Line, 64>> lines_;  // null until there is one
 };

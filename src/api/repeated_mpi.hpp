@@ -1,0 +1,15 @@
+// Calls of an MPI's own collectives that repeat, each put down with what it passes to its function.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "api/native.hpp"
+
+namespace stretto::api {
+
+// Of a collective without counts, which is no mean, on `comm`, which stays the caller's. Null: there is no memory for it.
+std::unique_ptr<Native::Repeated> repeat_on(MPI_Comm comm, const Shape& shape) noexcept;
+
+}  // namespace stretto::api
