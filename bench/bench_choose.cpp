@@ -1,7 +1,8 @@
 // bench_choose: what stretto chooses against the MPI's own collective and against every combination worth a look, over sizes. Started
 // under mpirun, on one host or several (run_choose.py). Calls have check = 0. The profile is the one that --profile names, which is
-// measured first where the file is not there. Contestants of a cell take turns; times are medians of the slowest rank's. A cell in which
-// more rounds may change what is said of the choice (choose_verdict.hpp) is measured longer.
+// measured first where the file is not there. Contestants of a cell take turns of as many calls each; times are medians of the slowest
+// rank's. One is the MPI's own once more, which shows what the measurement can tell apart. A cell in which more rounds may change what is
+// said of the choice (choose_verdict.hpp) is measured longer.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -75,10 +76,10 @@ class Bench {
     std::string schedule{};
     stretto_payload payload = STRETTO_PAYLOAD_AUTO;
     std::vector<double> ms{};
-    int calls = 1;  // of a sample
     stretto_report report = STRETTO_REPORT_INIT;
 
-    bool mpi() const { return name == "MPI"; }
+    bool mpi() const { return name == "MPI" || again(); }
+    bool again() const { return name == "MPI again"; }
     bool chosen() const { return name.starts_with("chosen"); }
     // The contestant that the library took, by its name there.
     std::string picked() const {
@@ -91,7 +92,7 @@ class Bench {
   };
 
   std::vector<Contestant> contestants(const Kind& kind) const {
-    std::vector<Contestant> all{{.name = "MPI"}, {.name = "chosen"}};
+    std::vector<Contestant> all{{.name = "MPI"}, {.name = "MPI again"}, {.name = "chosen"}};
     if (kind.bounded) all.push_back({.name = "chosen within a bound", .bounded = true});
     const auto add = [&](const std::string& schedule) {
       all.push_back({.name = schedule + " raw", .schedule = schedule, .payload = STRETTO_PAYLOAD_RAW});
@@ -141,6 +142,13 @@ class Bench {
         calls, bytes);
   }
 
+  // Calls of a sample, for all contestants alike: a sample's begin, which all have, would else weigh less on those with more calls.
+  int calls_of_a_sample(const Kind& kind, std::uint64_t bytes, Contestant& mpi) {
+    double least = sample(kind, bytes, mpi, 1);
+    for (int k = 0; k < 4; ++k) least = std::min(least, sample(kind, bytes, mpi, bench::Calls::calls_for(least)));
+    return bench::Calls::calls_for(least);
+  }
+
   // What is chosen is known after the trials (stretto.h), which begin at the second call of a shape and are not what lasts.
   void settle(const Kind& kind, std::uint64_t bytes, Contestant& c) {
     for (int k = 0; k < 3 || (k < trial_calls && c.report.trial != 0); ++k)
@@ -150,13 +158,13 @@ class Bench {
   void cell(const Kind& kind, std::uint64_t bytes) {
     std::vector<Contestant> all = contestants(kind);
     const double before = regime();
+    const int calls = calls_of_a_sample(kind, bytes, all.front());
     double least = 1e300;
     std::vector<double> first;
     std::erase_if(all, [&](Contestant& c) {
       if (c.chosen()) settle(kind, bytes, c);
       if (once(kind, bytes, c, nullptr) != STRETTO_OK) return true;  // not offered here, on all ranks alike
-      c.calls = bench::Calls::calls_for(sample(kind, bytes, c, 1));
-      first.push_back(sample(kind, bytes, c, c.calls));
+      first.push_back(sample(kind, bytes, c, calls));
       least = std::min(least, first.back());
       return false;
     });
@@ -165,7 +173,7 @@ class Bench {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!all[i].mpi() && !all[i].chosen() && first[i] > hopeless * least) continue;
       kept.push_back(std::move(all[i]));
-      round_ms += first[i] * kept.back().calls;
+      round_ms += first[i] * calls;
     }
     const double budget = o_.seconds_a_cell * 1e3 / round_ms;
     const int rounds = std::clamp(static_cast<int>(budget), 4, 41);
@@ -175,7 +183,7 @@ class Bench {
     for (Contestant& c : kept) turns.push_back(&c);
     for (int r = 0; r < rounds || (r < longer * budget && open(kept)); ++r) {
       std::shuffle(turns.begin(), turns.end(), order);
-      for (Contestant* c : turns) c->ms.push_back(sample(kind, bytes, *c, c->calls));
+      for (Contestant* c : turns) c->ms.push_back(sample(kind, bytes, *c, calls));
     }
     tell(kind, bytes, kept, before, regime());
   }
@@ -184,7 +192,7 @@ class Bench {
   static bench::Verdict verdict(const std::vector<Contestant>& all, const Contestant& c) {
     std::vector<bench::Rounds> others;
     for (const Contestant& other : all) {
-      if (!other.chosen() && (c.bounded || !other.bounded)) others.push_back({other.name, other.ms});
+      if (!other.chosen() && !other.again() && (c.bounded || !other.bounded)) others.push_back({other.name, other.ms});
     }
     return bench::judge(c.ms, all.front().ms, others, c.picked());
   }
@@ -205,6 +213,7 @@ class Bench {
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (const Contestant& c : all) times[c.name] = bench::median(c.ms);
     const double own = bench::median(all.front().ms);
+    const bench::Interval again = bench::ratio(all[1].ms, all.front().ms);
     for (const Contestant& c : all) {
       if (!c.chosen()) continue;
       const bench::Verdict v = verdict(all, c);
@@ -232,6 +241,7 @@ class Bench {
       r.fields["predicted_ms"] = c.report.predicted_seconds * 1e3;
       r.fields["expected_ratio"] = c.report.expected_ratio;
       r.fields["over_mpi"] = {v.over.low, v.over.middle, v.over.high};
+      r.fields["again_over_mpi"] = {again.low, again.middle, again.high};
       r.fields["rounds"] = c.ms.size();
       r.fields["flag_us"] = {before, after};
       r.fields["times_ms"] = times;
