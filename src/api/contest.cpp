@@ -9,15 +9,16 @@
 namespace stretto::api {
 namespace {
 
-constexpr std::size_t first_look = 3;       // rounds, with the first
-constexpr std::size_t enough_rounds = 3;    // that count, from which on medians tell something
-constexpr double clearly = 1.1;             // even at best slower than that many times the leader's median
-constexpr double far = 1.4;                 // usually slower than that many times the leader's median
-constexpr double close = 1.05;              // a lead over number 0 that may be chance;
-constexpr double close_of_few = 1.1;        // where few rounds were made;
-constexpr double close_of_short = 1.2;      // and where a call takes less than
-constexpr double short_call = 50e-6;        // so many seconds
-constexpr double much = 1.0;                // seconds of all turns together
+constexpr std::size_t first_look = 3;     // rounds, with the first
+constexpr std::size_t enough_rounds = 3;  // that count, from which on medians tell something
+constexpr double clearly = 1.1;           // even at best slower than that many times the leader's median
+constexpr double far = 1.4;               // usually slower than that many times the leader's median: no chance
+constexpr double close = 1.05;            // a lead over number 0 that may be chance;
+constexpr double close_of_few = 1.1;      // where few rounds were made;
+constexpr double close_of_short = 1.2;    // and where a call takes less than
+constexpr double short_call = 50e-6;      // so many seconds
+constexpr double much = 1.0;              // seconds of all turns together; twice as many with the final
+constexpr std::size_t final_rounds = 6;
 constexpr std::size_t looked_at_again = 3;  // contestants
 constexpr double brief = 5e-3;              // seconds of a call that is worth warming up twice
 constexpr double turn_seconds = 0.4e-3;     // that a turn of several calls takes
@@ -52,7 +53,18 @@ void Contest::begin() noexcept {
   for (auto& s : seconds_) s.clear();
   std::fill(calls_.begin(), calls_.end(), warming_calls_);
   at_ = rounds_ = charged_ = 0;
+  final_ = false;
   spent_ = made_ = price_ = 0;
+  shuffle();
+}
+
+// Who leads many has been lucky, too: between number 0 and the leader rounds decide that did not choose him.
+void Contest::begin_final(std::size_t leader) noexcept {
+  keep([&](std::size_t i) { return open_[i] == 0 || i == leader; });
+  for (auto& s : seconds_) s.clear();
+  rounds_ = 1;  // nobody has to warm up
+  charged_ = 0;
+  final_ = true;
   shuffle();
 }
 
@@ -148,13 +160,17 @@ void Contest::charge(std::size_t from, std::size_t to) noexcept {
     }
 }
 
-// Number 0 is in.
+// Precondition of both: number 0 is in.
 bool Contest::surely_beats_first(std::size_t i) const noexcept {
   const std::vector<double>&own = seconds_[i], &first = seconds_[0];
   std::size_t won = 0;
   for (std::size_t r = 0; r < own.size(); ++r) won += own[r] < first[r] ? 1 : 0;
   const double margin = median(first) < short_call ? close_of_short : own.size() > enough_rounds ? close : close_of_few;
   return median(own) * margin < median(first) && won >= own.size() - own.size() / 4;
+}
+
+bool Contest::beats_first_by_far(std::size_t i) const noexcept {
+  return surely_beats_first(i) && median(seconds_[i]) * far < median(seconds_[0]);
 }
 
 void Contest::compare(const std::vector<double>& slowest) noexcept {
@@ -174,13 +190,20 @@ void Contest::compare(const std::vector<double>& slowest) noexcept {
   std::size_t leader = 0;
   for (std::size_t i = 1; i < open_.size(); ++i)
     if (median(seconds_[i]) < median(seconds_[leader])) leader = i;
-  if (rounds_ >= most_rounds || spent_ > much) {
-    if (open_[0] == 0 && !surely_beats_first(leader)) leader = 0;
-    keep([&](std::size_t i) { return i == leader; });
-  } else {
+  const bool first_is_in = open_[0] == 0, challenged = first_is_in && leader != 0;
+  if (final_ ? !challenged || each >= final_rounds || spent_ > 2 * much || beats_first_by_far(leader)
+             : rounds_ >= most_rounds || spent_ > much) {
+    const bool wins = !challenged || surely_beats_first(leader);
+    if (wins && challenged && !final_ && spent_ <= much && !beats_first_by_far(leader)) {
+      begin_final(leader);
+      return;
+    }
+    keep([&](std::size_t i) { return i == (wins ? leader : 0); });
+  } else if (!final_) {
     const double usual = median(seconds_[leader]);
+    const bool beaten = challenged && beats_first_by_far(leader);
     keep([&](std::size_t i) {
-      if (open_[i] == 0 && !surely_beats_first(leader)) return true;
+      if (open_[i] == 0 && !beaten) return true;
       const bool slower = least(seconds_[i]) > clearly * usual;
       return i == leader || !(slower || (each >= enough_rounds && median(seconds_[i]) > far * usual));
     });

@@ -11,8 +11,9 @@ namespace stretto::api {
 // disturbed counts less. Turns go round, in another order each round: what ran before leaves caches and buffers of a network as it likes.
 // The first round warms up (memory, schedules, tables): it only shows how many calls make a turn of each. Then, from the second
 // that counts on, the ranks compare after each round: out goes whoever was even at best clearly slower than the leader usually is, or usually
-// far slower. The leader has the least median of the slowest rank's times. The last round, or a look after much time was spent, leaves one:
-// the leader where it beats number 0 by more than scatter and nearly always, else number 0. A second look at a contest that is settled
+// far slower. The leader has the least median of the slowest rank's times. Number 0 stays in unless it is beaten by far. The last round, or a look
+// after much time was spent, leaves one: number 0 where the leader does not beat it by more than scatter and nearly always. Where he does, but not
+// by far, the two play a final of new rounds, which decides by the same rule. A second look at a contest that is settled
 // begins anew with number 0, the winner and those that lost last.
 class Contest {
  public:
@@ -43,8 +44,10 @@ class Contest {
   void shuffle() noexcept;
   void begin() noexcept;
   void after_warming() noexcept;
+  void begin_final(std::size_t leader) noexcept;
   void charge(std::size_t from, std::size_t to) noexcept;
   bool surely_beats_first(std::size_t i) const noexcept;
+  bool beats_first_by_far(std::size_t i) const noexcept;
   template <class Stays>
   void keep(const Stays& stays) noexcept;
 
@@ -54,7 +57,8 @@ class Contest {
   std::vector<std::size_t> order_;            // of this round, by place in `open_`
   std::vector<std::size_t> calls_;            // that make a turn, of those in `open_`
   std::size_t at_ = 0, rounds_ = 0, charged_ = 0;
-  std::size_t call_ = 0, warming_calls_;     // of the turn; that make one in the first round
+  std::size_t call_ = 0, warming_calls_;  // of the turn; that make one in the first round
+  bool final_ = false;
   double sum_ = 0;                           // of the turn
   double spent_ = 0, made_ = 0, price_ = 0;  // seconds and calls of this look, as far as they were compared
 };

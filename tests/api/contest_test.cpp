@@ -88,6 +88,28 @@ TEST(Contest, NumberZeroWinsWhatIsClose) {
   EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 30 : 40) * us; }), 1u);
 }
 
+// The luckiest of many wins no final.
+TEST(Contest, WhoLeadsByLuckLosesTheFinal) {
+  const auto lucky_until = [](int round) {
+    return [=](int, std::size_t c, int now) { return (c == 3 && now < round ? 85 : c == 3 ? 103 : 100) * us; };
+  };
+  EXPECT_EQ(winner(5, 2, lucky_until(static_cast<int>(Contest::most_rounds))), 0u);
+  EXPECT_EQ(winner(5, 2, lucky_until(1000)), 3u);
+  std::size_t calls = 0;
+  const auto ms = [](int, std::size_t c, int now) { return c == 0 ? 10e-3 : c == 1 && now < 9 ? 8.5e-3 : 10.2e-3; };
+  EXPECT_EQ(winner(3, 1, ms, &calls, 10e-3), 0u);
+  EXPECT_EQ(calls, 3 * 3 + 2 * (Contest::most_rounds - 3) + 2 * 2) << "a final that the leader loses ends when that shows";
+}
+
+TEST(Contest, WhoIsFarAheadNeedsNoFinal) {
+  std::size_t calls = 0;
+  const auto by = [](double part) { return [=](int, std::size_t c, int) { return (c == 0 ? 10e-3 : 10e-3 * part); }; };
+  EXPECT_EQ(winner(2, 2, by(0.6), &calls, 10e-3), 1u);
+  EXPECT_EQ(calls, 2 * 3u);
+  EXPECT_EQ(winner(2, 2, by(0.85), &calls, 10e-3), 1u);
+  EXPECT_EQ(calls, 2 * (Contest::most_rounds + 6));
+}
+
 TEST(Contest, ATurnIsSeveralCallsWhereTheyAreShort) {
   Contest c(2);
   const auto turn = [&](double seconds) {
