@@ -237,9 +237,11 @@ typedef struct stretto_options {
  * that the model likes best, seven at most where a call is expected to take less than a millisecond and three where it
  * takes longer. A turn is one call, or up to eight where one's calls are short, and begins with an agreement, whatever
  * `check`, so that the ranks start together. The first round does not count; from the third on the ranks compare the
- * slowest rank's times in one small exchange a round, and who is clearly slower drops out. After nine rounds, or a
- * second of turns, the one with the least median stays; but that native collective unless another is faster by 5 % (10 %
- * after few rounds, 20 % below 50 us) and was so in three rounds of four. After 16 times as many calls of the shape, and so many that it
+ * slowest rank's times in one small exchange a round, and who is clearly slower drops out, that native collective only
+ * where its best turn takes 1.4 times the least median. After nine rounds, or a second of turns, the one with the least
+ * median stays; but that native collective unless another is faster by 5 % (10 % after few rounds, 20 % below 50 us) and
+ * was so in three rounds of four, and, unless it leads by far or the second is over, beats it so again in up to eight
+ * new rounds of the two (then in all of them but one). After 16 times as many calls of the shape, and so many that it
  * costs 2 % of their time at most, the native collective, the one that stayed and the last to drop out are tried again,
  * and ever more seldom while the same one stays. All keep the bound. Not for barriers nor
  * for rooted calls of up to 1 KiB, which run ahead; not for a user's operation nor

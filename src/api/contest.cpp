@@ -18,7 +18,7 @@ constexpr double close_of_few = 1.1;      // where few rounds were made;
 constexpr double close_of_short = 1.2;    // and where a call takes less than
 constexpr double short_call = 50e-6;      // so many seconds
 constexpr double much = 1.0;              // seconds of all turns together; twice as many with the final
-constexpr std::size_t final_rounds = 6;
+constexpr std::size_t final_rounds = 8;
 constexpr std::size_t looked_at_again = 3;  // contestants
 constexpr double brief = 5e-3;              // seconds of a call that is worth warming up twice
 constexpr double turn_seconds = 0.4e-3;     // that a turn of several calls takes
@@ -166,11 +166,11 @@ bool Contest::surely_beats_first(std::size_t i) const noexcept {
   std::size_t won = 0;
   for (std::size_t r = 0; r < own.size(); ++r) won += own[r] < first[r] ? 1 : 0;
   const double margin = median(first) < short_call ? close_of_short : own.size() > enough_rounds ? close : close_of_few;
-  return median(own) * margin < median(first) && won >= own.size() - own.size() / 4;
+  return median(own) * margin < median(first) && won >= own.size() - own.size() / (final_ ? 8 : 4);
 }
 
 bool Contest::beats_first_by_far(std::size_t i) const noexcept {
-  return surely_beats_first(i) && median(seconds_[i]) * far < median(seconds_[0]);
+  return surely_beats_first(i) && median(seconds_[i]) * far < least(seconds_[0]);
 }
 
 void Contest::compare(const std::vector<double>& slowest) noexcept {

@@ -98,7 +98,17 @@ TEST(Contest, WhoLeadsByLuckLosesTheFinal) {
   std::size_t calls = 0;
   const auto ms = [](int, std::size_t c, int now) { return c == 0 ? 10e-3 : c == 1 && now < 9 ? 8.5e-3 : 10.2e-3; };
   EXPECT_EQ(winner(3, 1, ms, &calls, 10e-3), 0u);
-  EXPECT_EQ(calls, 3 * 3 + 2 * (Contest::most_rounds - 3) + 2 * 2) << "a final that the leader loses ends when that shows";
+  EXPECT_EQ(calls, 3 * 3 + 2 * (Contest::most_rounds - 3) + 2 * 2)
+      << "a final that the leader loses ends when that shows";
+}
+
+// Where times scatter, number 0 is not beaten by far as long as its best turn says otherwise.
+TEST(Contest, NumberZeroIsNotDroppedForItsBadTurns) {
+  const auto times = [](int, std::size_t c, int round) {
+    if (c == 0) return round == 1 || round == 3 ? 30e-3 : 10e-3;
+    return round < 5 ? 11e-3 : 12e-3;
+  };
+  EXPECT_EQ(winner(2, 1, times, nullptr, 10e-3), 0u);
 }
 
 TEST(Contest, WhoIsFarAheadNeedsNoFinal) {
@@ -107,7 +117,7 @@ TEST(Contest, WhoIsFarAheadNeedsNoFinal) {
   EXPECT_EQ(winner(2, 2, by(0.6), &calls, 10e-3), 1u);
   EXPECT_EQ(calls, 2 * 3u);
   EXPECT_EQ(winner(2, 2, by(0.85), &calls, 10e-3), 1u);
-  EXPECT_EQ(calls, 2 * (Contest::most_rounds + 6));
+  EXPECT_EQ(calls, 2 * (Contest::most_rounds + 8));
 }
 
 TEST(Contest, ATurnIsSeveralCallsWhereTheyAreShort) {
