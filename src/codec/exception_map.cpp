@@ -8,18 +8,6 @@ namespace {
 
 constexpr std::size_t padded(std::size_t n) noexcept { return (n + 3) / 4 * 4; }
 
-bool is_set(const Lanes lanes, int i) noexcept { return lanes[i / kBlock] >> (i % kBlock) & 1; }
-
-// First place at or after i whose bit is `bit`, or m.
-int find(const Lanes lanes, int i, int m, bool bit) noexcept {
-  while (i < m) {
-    const std::uint32_t word = (bit ? lanes[i / kBlock] : ~lanes[i / kBlock]) >> (i % kBlock);
-    if (word) return std::min(m, i + std::countr_zero(word));
-    i = (i / kBlock + 1) * kBlock;
-  }
-  return m;
-}
-
 void set_run(Lanes lanes, int begin, int end) noexcept {
   for (int b = begin / kBlock; b * kBlock < end; ++b) {
     const std::uint32_t from = b * kBlock < begin ? ~0u << (begin % kBlock) : ~0u;
@@ -88,17 +76,25 @@ std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, 
 }
 
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept {
-  std::uint8_t runs[255];
+  std::uint8_t runs[255 + 3] = {};  // and the padding behind the last one
+  constexpr std::size_t kMost = 255;
   std::size_t n = 0;
-  bool fits = true, inside = is_set(lanes, 0);
-  if (inside) runs[n++] = 0;
-  for (int at = 0, next = 0; fits; at = next, inside = !inside) {
-    next = find(lanes, at, m, !inside);
-    if (next == m) break;
-    int length = next - at;
-    for (; length >= 255 && n < sizeof runs; length -= 255) runs[n++] = 255;
-    fits = n < sizeof runs && length < 255;
-    if (fits) runs[n++] = static_cast<std::uint8_t>(length);
+  bool fits = true;
+  if (lanes[0] & 1) runs[n++] = 0;
+  // A run ends before each place that differs from the one before it.
+  int at = 0;
+  std::uint32_t before = lanes[0] & 1;  // the last place of the block before
+  for (int b = 0; b < kBlocks && fits; ++b) {
+    std::uint32_t ends = (lanes[b] ^ (lanes[b] << 1 | before)) & lanes_below(b, m);
+    before = lanes[b] >> 31;
+    for (; ends && fits; ends &= ends - 1) {
+      const int next = kBlock * b + std::countr_zero(ends);
+      int length = next - at;
+      for (; length >= 255 && n < kMost; length -= 255) runs[n++] = 255;
+      fits = n < kMost && length < 255;
+      if (fits) runs[n++] = static_cast<std::uint8_t>(length);
+      at = next;
+    }
   }
   std::uint32_t some = 0, all = 0;
   std::size_t by_lanes = 12;
@@ -114,13 +110,13 @@ std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std
   const bool use_runs = fits && by_runs <= by_lanes;
   const std::size_t bytes = use_runs ? by_runs : by_lanes;
   if (room < bytes) return 0;
-  std::memset(out, 0, bytes);
   if (use_runs) {
     out[0] = kRunsBit;
     out[1] = static_cast<std::uint8_t>(n);
-    std::memcpy(out + 2, runs, n);
+    std::memcpy(out + 2, runs, bytes - 2);
     return bytes;
   }
+  store(out, std::uint32_t{0});
   store(out + 4, some);
   store(out + 8, all);
   std::uint8_t* p = out + 12;

@@ -118,13 +118,15 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
 }
 
 // a plus codes q, of predictor `own`. The stream's residuals join the codes after as many differences as they have gone through already, so
-// that neither of the two is raised by itself.
-HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
-                              std::uint8_t* out) {
+// that neither of the two is raised by itself. between(p) as for WriteGroup.
+template <class Between>
+std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
+                   std::uint8_t* out, const Between& between) {
   const Tag<std::int16_t> d;
   const Start start = StartOf(own, result, q);
   std::uint8_t* const at =
-      out + write_head(result, wrapping_sum(a.base, start.base), wrapping_sum(a.slope, start.slope), out);
+      between(out + write_head(result, wrapping_sum(a.base, start.base), wrapping_sum(a.slope, start.slope), out));
+  if (!at) return kDeclined;
   const int order = order_of(result), joins = order_of(a.predictor);
   if (joins == 0) AddResiduals(a, q);
   Precede(q, start);
@@ -140,7 +142,7 @@ HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor res
 }
 
 // The same modulo 2^32. Declined: unsigned sums that need 32 bits.
-HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int32_t* q, const void*,
+HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int32_t* q,
                               std::uint8_t* out) {
   Row<std::int32_t> rows[2];
   const Start start = StartOf(own, result, q);
@@ -165,9 +167,9 @@ HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor res
 
 HWY_INLINE std::size_t AddCodes(const PackedGroup& a, Codes1024& codes, const void* ahead, std::uint8_t* out) {
   const Predictor own = codes.predictor(), result = a.predictor > own ? a.predictor : own;
-  if (SumsAreSmall(a, codes, result)) return AddRow(a, own, result, codes.small.at(), ahead, out);
+  if (SumsAreSmall(a, codes, result)) return AddRow(a, own, result, codes.small.at(), ahead, out, kNothing);
   if (codes.is_small) Widen(codes.small.at(), codes.large.at());
-  return AddRow(a, own, result, codes.large.at(), ahead, out);
+  return AddRow(a, own, result, codes.large.at(), out);
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

@@ -19,6 +19,11 @@ namespace stretto::codec::HWY_NAMESPACE {
 // What may stand behind the exceptions: planes, widths, and what is written past them.
 inline constexpr std::size_t kPlanesRoom = 4 * 32 * kBlocks + 128;
 
+// Where exceptions must end in a group at `out`.
+inline std::uint8_t* EndOfExceptions(std::uint8_t* out, std::size_t room) {
+  return out + std::min(room, 4 * kMaxGroupWords) - kPlanesRoom;
+}
+
 // A group as it is read for sums: its codes, and its exceptions if it has some.
 struct FilledGroup {
   PackedGroup codes;
@@ -74,7 +79,7 @@ HWY_NOINLINE std::size_t AddFilled(const std::uint8_t* a, std::size_t a_words, c
   constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
   FilledGroup ga, gb;
   if (!OpenFilled(a, a_words, type, &ga) || !OpenFilled(b, b_words, type, &gb)) return kDeclined;
-  std::uint8_t* const end = out + std::min(room, 4 * kMaxGroupWords) - kPlanesRoom;
+  std::uint8_t* const end = EndOfExceptions(out, room);
   Lanes lanes;
   bool alike = true;
   int places = 0;

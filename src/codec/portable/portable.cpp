@@ -67,15 +67,44 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
-// Missing data in a, in x, or in both: x, of which these are the codes, is compressed, and then added.
+// Places missing in both a and x, and in x all of one value: the codes, which are small, add as those of any group. Declined: anything else.
+template <class T>
+HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
+                                        const Lanes lanes, int exceptions, double width, std::uint8_t* out,
+                                        std::size_t room) {
+  GroupView va, vx;
+  if (exceptions == 0 || !parse_group(a, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &va) || va.wide ||
+      std::memcmp(va.lanes, lanes, sizeof(Lanes)) != 0 || !all_alike(x, lanes))
+    return kDeclined;
+  const PackedGroup ga = packed(va, a + 4 * words);
+  const Predictor own = codes.predictor(), result = ga.predictor > own ? ga.predictor : own;
+  if (!SumsAreSmall(ga, codes, result)) return kDeclined;
+  vx.m = kGroup;
+  vx.exceptions = vx.uniform = true;
+  vx.exception_count = exceptions;
+  std::memcpy(vx.lanes, lanes, sizeof(Lanes));
+  vx.values = reinterpret_cast<const std::uint8_t*>(x + first_exception(lanes));
+  vx.values_bytes = sizeof(T);
+  return AddRow(ga, own, result, codes.small.at(), x + kGroup, out, [&](std::uint8_t* p) {
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return write_exception_sums<T>({va, nullptr}, {vx, nullptr}, false, lanes, width, p, EndOfExceptions(out, room));
+  });
+}
+
+// Missing data in a, in x, or in both. Where they are not missing alike x, of which these are the codes, is compressed, and then added.
 template <class T>
 HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                          const Lanes lanes, int exceptions, double width, std::uint8_t* out,
                                          std::size_t room, Tally* tally) {
+  std::size_t sum = AddAlikeValues(a, words, x, codes, lanes, exceptions, width, out, room);
+  if (sum != kDeclined) {
+    tally->merge({codes.range.bound(), static_cast<std::uint64_t>(exceptions)});
+    return sum;
+  }
   std::uint8_t compressed[kKernelRoom];
   const std::size_t n = CompressFilled(x, codes, lanes, exceptions, compressed);
   if (n == kDeclined) return kDeclined;
-  const std::size_t sum = AddFilled<T>(a, words, compressed, n, false, width, out, room, tally);
+  sum = AddFilled<T>(a, words, compressed, n, false, width, out, room, tally);
   if (sum != kDeclined) tally->merge({codes.range.bound(), 0});
   return sum;
 }

@@ -103,7 +103,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
   const auto magic = hn::Set(d, kSingle ? T(0x1.8p23) : T(0x1.8p52)), r = hn::Set(d, grid.r), w = hn::Set(d, grid.w);
   const auto eps_e = hn::Set(d, grid.eps_e), eps_y = hn::Set(d, grid.eps_y);
   auto most = hn::Zero(d);
-  std::fill_n(lanes, kBlocks, 0u);
+  std::uint32_t missing = 0;  // of the block so far
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
     const auto v = hn::LoadU(d, x + i), size = hn::Abs(hn::Mul(v, r));
     const auto direct = hn::Lt(size, hn::Set(d, kDirect)), hopeful = hn::Lt(size, hn::Set(d, kHopeless));
@@ -130,7 +130,11 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
         bad |= static_cast<std::uint32_t>(!is_code) << j;
       }
     }
-    lanes[i / kBlock] |= bad << (i % kBlock);
+    missing |= bad << (i % kBlock);
+    if ((i + kLanes<T>) % kBlock == 0) {
+      lanes[i / kBlock] = missing;
+      missing = 0;
+    }
   }
   return hn::AllTrue(d, hn::Le(most, hn::Set(d, static_cast<T>(kNarrowLimit))));
 }
