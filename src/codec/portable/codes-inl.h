@@ -36,22 +36,39 @@ struct Codes1024 {
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
   // The same with a look at each value: how many are exceptions, which take the codes before them, or -1 where 32 bits do not do.
-  template <class T>
-  int check(const T* x, const Grid<T>& grid, Lanes lanes) {
-    if (!QuantiseChecked(x, grid, large.at(), lanes)) return -1;
-    int exceptions = 0;
-    for (int b = 0; b < kBlocks; ++b) exceptions += std::popcount(lanes[b]);
-    range = RangeOf(large.at());
-    if (exceptions > 0) fill_exceptions(lanes, large.at());
-    is_small = range.bound() <= kSmallCode;
-    if (is_small) Narrow(large.at(), small.at());
-    return exceptions;
+  int check(const float* x, const Grid<float>& grid, Lanes lanes) {
+    is_small = true;
+    range = QuantiseFilled(x, grid, small.at(), lanes);
+    if (range.good()) return fill(lanes, small.at());
+    is_small = false;
+    range = QuantiseFilled(x, grid, large.at(), lanes);
+    if (range.good()) return fill(lanes, large.at());
+    return check_each(x, grid, lanes);
   }
+  int check(const double* x, const Grid<double>& grid, Lanes lanes) { return check_each(x, grid, lanes); }
   int order() { return is_small ? ChooseOrder(small.at()) : ChooseOrder(large.at()); }
   Predictor predictor() {
     const int k = order();
     if (k > 0) return k == 1 ? Predictor::first : Predictor::second;
     return range.least >= 0 ? Predictor::none_unsigned : Predictor::none_signed;
+  }
+
+ private:
+  template <class Q>
+  static int fill(const Lanes lanes, Q* q) {
+    int exceptions = 0;
+    for (int b = 0; b < kBlocks; ++b) exceptions += std::popcount(lanes[b]);
+    if (exceptions > 0) fill_exceptions(lanes, q);
+    return exceptions;
+  }
+  template <class T>
+  int check_each(const T* x, const Grid<T>& grid, Lanes lanes) {
+    if (!QuantiseChecked(x, grid, large.at(), lanes)) return -1;
+    range = RangeOf(large.at());
+    const int exceptions = fill(lanes, large.at());
+    is_small = range.bound() <= kSmallCode;
+    if (is_small) Narrow(large.at(), small.at());
+    return exceptions;
   }
 };
 

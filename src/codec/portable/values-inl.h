@@ -91,6 +91,41 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
 }
 
+// The same where some values have no code, as missing data: these get code 0, and `lanes` says where they are. Not good: there are others,
+// which need a look. Up to 8,191 codes take 16 bits.
+template <class Q>
+HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* q, Lanes lanes) {
+  const auto safe = static_cast<std::int32_t>(sizeof(Q) == 2 ? grid.safe_code : grid.safe_code32);
+  if (safe == 0) return {};
+  const Tag<float> d;
+  const Tag<std::int32_t> di;
+  const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
+  // A sum of 2^34, an infinity or NaN is none of the values that quantise() might still find a code for, which ends at a product of 2^33.
+  const auto hopeless = hn::Set(di, 0x50800000 - 1), finite = hn::Set(di, 0x7fffffff);
+  auto least = hn::Zero(di), most = least;
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    std::uint32_t missing = 0;
+    for (std::size_t i = 0; i < kBlock; i += kLanes<float>, x += kLanes<float>, q += kLanes<float>) {
+      const auto s = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x), r, magic));
+      const auto code = hn::Sub(s, hn::BitCast(di, magic));
+      const auto is_none = hn::Gt(hn::And(s, finite), hopeless);
+      const auto kept = hn::IfThenZeroElse(is_none, code);
+      least = hn::Min(least, kept);
+      most = hn::Max(most, kept);
+      if constexpr (sizeof(Q) == 2)
+        hn::Store(hn::DemoteTo(hn::Rebind<Q, Tag<std::int32_t>>(), kept), hn::Rebind<Q, Tag<std::int32_t>>(), q);
+      else
+        hn::Store(kept, di, q);
+      std::uint8_t bits[8] = {};
+      hn::StoreMaskBits(di, is_none, bits);
+      missing |= std::uint32_t{bits[0]} << i;
+    }
+    lanes[b] = missing;
+  }
+  const CodeRange range{hn::GetLane(hn::MinOfLanes(di, least)), hn::GetLane(hn::MaxOfLanes(di, most))};
+  return range.least >= -safe && range.most <= safe ? range : CodeRange{};
+}
+
 // Codes of 1,024 values of any kind, each one checked as quantise() does; 0 where there is none, and `lanes` says where that is. False if one
 // needs more than 32 bits.
 template <class T>

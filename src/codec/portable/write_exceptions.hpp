@@ -13,12 +13,13 @@
 namespace stretto::codec {
 
 // Every exception takes the code before it; those before the first code take that.
-inline void fill_exceptions(const Lanes lanes, std::int32_t* q) noexcept {
+template <class Q>
+void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   int first = 0;
   while (first < kBlocks && lanes[first] == ~0u) ++first;
-  std::int32_t last = first < kBlocks ? q[kBlock * first + std::countr_one(lanes[first])] : 0;
+  Q last = first < kBlocks ? q[kBlock * first + std::countr_one(lanes[first])] : Q{0};
   for (int b = 0; b < kBlocks; ++b) {
-    std::int32_t* block = q + kBlock * b;
+    Q* block = q + kBlock * b;
     if (lanes[b] == ~0u) {
       std::fill_n(block, kBlock, last);
       continue;
