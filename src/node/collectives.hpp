@@ -1,8 +1,8 @@
 // Collectives of the ranks of one node.
 //
 // Contracts that all share. The ranks call the same collectives in the same order with the same kind, length, type, operation and
-// root; where they do not, every rank that waits for another gets `incompatible` or, after the limit, `timeout`, with a message that says who called
-// what; one that only gives (docs/node.md, Rounds) does in a later call in which it takes.
+// root; where they do not, every rank gets `incompatible` with a message that says who called what: in that call where it takes something,
+// or else in a later one (docs/node.md, Waiting). A rank that does not come is a `timeout` after the limit.
 // Counts may be zero. Buffers may lie anywhere and are the caller's again on return; input and output do not overlap unless in
 // place: `in` null means that the input lies in `out` (as MPI_IN_PLACE does; the block of this rank where `out` has one a rank).
 // Types are those of payload::Type; bytes that are only moved have none.

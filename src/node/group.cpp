@@ -117,17 +117,21 @@ void Group::find_rooms() noexcept {
 
 bool Group::is_done(int peer, std::uint64_t rounds) noexcept {
   Member& m = member(peer);
-  if (m.known_done >= rounds) return true;
   // What a line told (await) may be more.
-  m.known_done = std::max(m.known_done, state(peer).done.load(std::memory_order_acquire));
+  const std::uint64_t word = state(peer).done.load(std::memory_order_acquire);
+  m.known_done = std::max(m.known_done, Done::rounds_of(word, next_));
+  m.told = Done::token_of(word);
   return m.known_done >= rounds;
 }
 
 Status Group::await_done(int peer, std::uint64_t rounds) noexcept {
-  if (is_done(peer, rounds)) return Status::ok;
-  awaited_ = peer;
-  const Status s = wait(patience_, *this, [&] { return is_done(peer, rounds); });
-  return s == Status::ok ? s : give_up_all(s);
+  if (member(peer).known_done >= rounds) return Status::ok;
+  if (!is_done(peer, rounds)) {
+    awaited_ = peer;
+    const Status s = wait(patience_, *this, [&] { return is_done(peer, rounds); });
+    if (s != Status::ok) return give_up_all(s);
+  }
+  return compare_told(peer);
 }
 
 Status Group::await_done(std::span<const int> peers, std::uint64_t rounds) noexcept {

@@ -14,43 +14,13 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "node/call.hpp"
 #include "node/exchange.hpp"
 #include "node/lines.hpp"
 #include "node/segment.hpp"
 #include "node/wait.hpp"
 
 namespace stretto::node {
-
-enum class Kind : std::uint8_t {
-  barrier,
-  bcast,
-  reduce,
-  allreduce,
-  allgather,
-  reduce_scatter,
-  gather,
-  scatter,
-  alltoall,
-  agreement,
-};
-const char* name(Kind k) noexcept;
-
-// A collective, as far as all ranks must agree on it.
-struct Call {
-  Kind kind = Kind::barrier;
-  std::uint8_t type = 0, op = 0;  // payload::Type, payload::Op where it combines
-  std::int32_t root = 0;
-  std::uint64_t bytes = 0;  // of the vector, or of each block
-  double eps = 0;           // of streams; 0: values travel as they are
-  double magnitude = 0;     // payload::Spec, with eps
-
-  std::uint64_t packed() const noexcept {
-    return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
-           std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
-  }
-  std::string text() const;
-  static Call unpack(std::uint64_t packed, std::uint64_t bytes, double eps) noexcept;
-};
 
 struct GroupOptions {
   std::size_t slot = 128 * 1024;  // bytes of a slot; every rank has kSlots. The same on every rank
@@ -104,18 +74,18 @@ class Group final : private Watch {
   }
   void publish(std::uint64_t round) noexcept {
     Line& l = line(round);
-    l.signature = signature_;
+    l.signature.store(signature_, std::memory_order_relaxed);
     l.number.store(round + 1, std::memory_order_release);
   }
 
   // Waits for the line of a peer. It and its room are valid until done() is called for the round.
-  Status await(int peer, std::uint64_t round, const Line** found) noexcept {
+  [[gnu::always_inline]] Status await(int peer, std::uint64_t round, const Line** found) noexcept {
     const Line& l = member(peer).places[round % kLines].line;
     *found = &l;
     if (l.number.load(std::memory_order_acquire) <= round) [[unlikely]] {
       if (const Status s = await_line(peer, l, round); s != Status::ok) return s;
     }
-    if (l.signature != signature_) [[unlikely]]
+    if (l.signature.load(std::memory_order_relaxed) != signature_) [[unlikely]]
       return differs(peer);
     // Who publishes a round has done all rounds but the one before it: so ranks that meet often never look who is done.
     Member& m = member(peer);
@@ -132,7 +102,7 @@ class Group final : private Watch {
   // This rank reads nothing of rounds below `rounds` any more. Every rank says so after each round, whether it read or not.
   void done(std::uint64_t rounds) noexcept {
     told_done_ = rounds;
-    mine_->done.store(rounds, std::memory_order_release);
+    mine_->done.store(Done::word(rounds, Done::token(calls_, signature_)), std::memory_order_release);
   }
   // The same after a round without slots: peers may learn it some rounds later, which spares them the line that tells it.
   void done_later(std::uint64_t rounds) noexcept {
@@ -160,6 +130,7 @@ class Group final : private Watch {
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
+    std::uint32_t told = 0;   // Done::token() with it
     std::uint64_t given = 0;  // it reads no round of this rank's from here on, as yet
   };
 
@@ -169,7 +140,12 @@ class Group final : private Watch {
   void find_rooms() noexcept;
   Status look() noexcept override;
   Status give_up(double seconds) noexcept override;
+  Status compare(int peer) noexcept;
+  Status compare_told(int peer) noexcept;
   Status differs(int peer) noexcept;
+  Call called(int rank, std::uint64_t call) const noexcept;
+  void remember_bound(const Call& call) noexcept;
+  std::uint64_t signature_of(int rank, std::uint64_t call) const noexcept;
   Status broken() noexcept;
   Status refuse_child() noexcept;
   bool is_done(int peer, std::uint64_t rounds) noexcept;
@@ -196,10 +172,9 @@ class Group final : private Watch {
   State* mine_ = nullptr;
   Place* places_ = nullptr;  // of this rank
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
-  std::uint64_t open_until_ = 0;  // lines of rounds below it may be filled without looking who is done
-  std::uint64_t told_done_ = 0;   // what done() said last
-  std::uint32_t signature_ = 0;
-  Call call_;
+  std::uint64_t open_until_ = 0;                   // lines of rounds below it may be filled without looking who is done
+  std::uint64_t told_done_ = 0;                    // what done() said last
+  std::uint64_t signature_ = 0x9e3779b97f4a7c15u;  // Call::signature()
   const std::atomic<unsigned>* forks_ = nullptr;
   unsigned generation_ = 0;
   struct Fill {
@@ -211,26 +186,21 @@ class Group final : private Watch {
 };
 
 // Inline: the first few dozen instructions of every call.
-inline Status Group::enter(const Call& call) noexcept {
+[[gnu::always_inline]] inline Status Group::enter(const Call& call) noexcept {
   if (generation_ != forks_->load(std::memory_order_relaxed)) [[unlikely]]
     return refuse_child();
   if (head().broken.load(std::memory_order_relaxed) != 0) [[unlikely]]
     return broken();
-  call_ = call;
   ++calls_;
-  const std::uint64_t packed = call.packed();
-  std::uint64_t hash = (packed ^ calls_ * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 31) ^ call.bytes) * 0x94d049bb133111ebu;
-  const auto eps = std::bit_cast<std::uint64_t>(call.eps);
-  if (eps != 0) [[unlikely]]
-    hash =
-        (hash ^ (hash >> 29) ^ eps ^ std::rotl(std::bit_cast<std::uint64_t>(call.magnitude), 32)) * 0x9e3779b97f4a7c15u;
-  signature_ = static_cast<std::uint32_t>(hash >> 32);
+  signature_ = call.signature(signature_);
   State::Called& called = mine_->called[calls_ % kCalls];
-  called.kind.store(packed, std::memory_order_relaxed);
+  called.kind.store(call.packed(), std::memory_order_relaxed);
   called.bytes.store(call.bytes, std::memory_order_relaxed);
-  called.eps.store(eps, std::memory_order_relaxed);
-  mine_->calls.store(calls_, std::memory_order_relaxed);
+  if (call.bounded()) [[unlikely]]
+    remember_bound(call);
+  // Who sees the one sees the number of the call before it, so that a signature which was overwritten is known as such.
+  called.signature.store(signature_, std::memory_order_release);
+  mine_->calls.store(calls_, std::memory_order_release);
   return Status::ok;
 }
 

@@ -1,4 +1,4 @@
-// Why a group came to its end: who is missing, who died, who called differently. The first rank that knows tells all others.
+// Why a group came to its end: who is missing, who died. The first rank that knows tells all others.
 #include <poll.h>
 
 #include <bit>
@@ -8,38 +8,6 @@
 
 namespace stretto::node {
 
-const char* name(Kind k) noexcept {
-  switch (k) {
-    case Kind::barrier: return "barrier";
-    case Kind::bcast: return "bcast";
-    case Kind::reduce: return "reduce";
-    case Kind::allreduce: return "allreduce";
-    case Kind::allgather: return "allgather";
-    case Kind::reduce_scatter: return "reduce_scatter";
-    case Kind::gather: return "gather";
-    case Kind::scatter: return "scatter";
-    case Kind::alltoall: return "alltoall";
-    case Kind::agreement: return "agreement";
-  }
-  return "?";
-}
-
-Call Call::unpack(std::uint64_t packed, std::uint64_t bytes, double eps) noexcept {
-  Call c;
-  c.kind = static_cast<Kind>(packed & 0xff);
-  c.type = static_cast<std::uint8_t>(packed >> 8);
-  c.op = static_cast<std::uint8_t>(packed >> 16);
-  c.root = static_cast<std::int32_t>(packed >> 32);
-  c.bytes = bytes;
-  c.eps = eps;
-  return c;
-}
-
-std::string Call::text() const {
-  return fmt::format("{} (bytes {}, root {}, type {}, operation {}{})", name(kind), bytes, root, type, op,
-                     eps > 0 ? fmt::format(", eps {}", eps) : "");
-}
-
 // Of the peer's collective `call`, or of its last where it has not come so far, or much further.
 std::string Group::whereabouts(int peer, std::uint64_t call) const {
   const State& s = state(peer);
@@ -47,10 +15,7 @@ std::string Group::whereabouts(int peer, std::uint64_t call) const {
   const std::uint64_t returned = s.returned.load(std::memory_order_relaxed);
   if (calls == 0) return "called nothing yet";
   const std::uint64_t at = call <= calls && calls - call < kCalls ? call : calls;
-  const State::Called& called = s.called[at % kCalls];
-  const Call c = Call::unpack(called.kind.load(std::memory_order_relaxed), called.bytes.load(std::memory_order_relaxed),
-                              std::bit_cast<double>(called.eps.load(std::memory_order_relaxed)));
-  return fmt::format("{} its collective {}, {}", returned >= at ? "has left" : "is in", at, c.text());
+  return fmt::format("{} its collective {}, {}", returned >= at ? "has left" : "is in", at, called(peer, at).text());
 }
 
 std::string Group::whereabouts(int peer) const {
@@ -70,28 +35,23 @@ Status Group::look() noexcept {
     if (ahead && state(r).calls.load(std::memory_order_relaxed) < calls_)
       return fail(Status::incompatible,
                   "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", rank_, calls_,
-                  call_.text(), r);
+                  called(rank_, calls_).text(), r);
+    if (const Status s = compare(r); s != Status::ok) return s;
     if (!m.process) continue;
     pollfd p{m.process->get(), POLLIN, 0};
     if (poll(&p, 1, 0) != 1) continue;
     // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
     return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r,
-                m.pid, whereabouts(r), rank_, calls_, call_.text());
+                m.pid, whereabouts(r), rank_, calls_, called(rank_, calls_).text());
   }
   return Status::ok;
 }
 
 Status Group::give_up(double seconds) noexcept {
   return fail(Status::timeout, "rank {} waited {:.1f} s for rank {} in its collective {}, {}; rank {} (process {}) {}",
-              rank_, seconds, awaited_, calls_, call_.text(), awaited_,
+              rank_, seconds, awaited_, calls_, called(rank_, calls_).text(), awaited_,
               members_[static_cast<std::size_t>(awaited_)].pid, whereabouts(awaited_));
-}
-
-Status Group::differs(int peer) noexcept {
-  return give_up_all(fail(Status::incompatible,
-                          "ranks call differently: rank {} is in its collective {}, {}, rank {} {}", rank_, calls_,
-                          call_.text(), peer, whereabouts(peer, calls_)));
 }
 
 Status Group::give_up_all(Status why) noexcept {

@@ -27,9 +27,8 @@ constexpr std::size_t kCalls = 2 * kLines;  // a rank's last calls, for diagnose
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 struct alignas(kLine) Line {
-  std::atomic<std::uint64_t> number;  // round + 1 of what the line holds
-  std::uint32_t signature;            // of the call, to find ranks that called differently
-  std::uint32_t reserved;
+  std::atomic<std::uint64_t> number;     // round + 1 of what the line holds
+  std::atomic<std::uint64_t> signature;  // of the rank's calls up to this one, to find ranks that called differently
   std::byte payload[kInline];
 };
 static_assert(sizeof(Line) == kLine);
@@ -41,19 +40,44 @@ struct alignas(2 * kLine) Place {
 };
 static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
 
+// How many rounds a rank is done with, and the signature of the call in which it says so, in one word: telling it takes one store, and
+// peers that wait for it see both at once. Half of the word for the rounds, as many bits of the other half as tell which of the last kCalls
+// calls it was, and the rest for the signature.
+struct Done {
+  static constexpr std::uint64_t kCallBits = kCalls - 1;
+  static_assert((kCalls & kCallBits) == 0);
+
+  static std::uint32_t token(std::uint64_t call, std::uint64_t signature) noexcept {
+    return static_cast<std::uint32_t>((signature >> 32 & ~kCallBits) | (call & kCallBits));
+  }
+  static std::uint64_t word(std::uint64_t rounds, std::uint32_t token) noexcept {
+    return std::uint64_t{token} << 32 | static_cast<std::uint32_t>(rounds);
+  }
+  static std::uint32_t token_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
+  // `near`: a number of rounds that is less than 2^31 away from the one told.
+  static std::uint64_t rounds_of(std::uint64_t word, std::uint64_t near) noexcept {
+    const std::uint32_t away = static_cast<std::uint32_t>(word) - static_cast<std::uint32_t>(near);
+    return near + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(away)});
+  }
+};
+
 // What a rank says of itself.
 struct State {
-  alignas(kLine)
-      std::atomic<std::uint64_t> done;  // rounds that this rank will not read any more; may lag (Group::done_later)
+  // What this rank will not read any more (Done); may lag (Group::done_later).
+  alignas(kLine) std::atomic<std::uint64_t> done;
   alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
   std::atomic<std::uint64_t> returned;              // collectives left
   std::atomic<std::uint64_t> began;                 // by Group::began()
   struct alignas(4 * sizeof(std::uint64_t)) Called {
     std::atomic<std::uint64_t> kind;  // Call::packed()
     std::atomic<std::uint64_t> bytes;
-    std::atomic<std::uint64_t> eps;  // bits of Call::eps
+    std::atomic<std::uint64_t> signature;
   };
   alignas(kLine) Called called[kCalls];  // collective c, counted from 1, at c % kCalls
+  struct Bound {
+    std::atomic<std::uint64_t> eps, magnitude;  // bits of those of Call
+  };
+  Bound bounds[kCalls];  // of those calls that have one
 };
 static_assert(sizeof(State) % kLine == 0);
 

@@ -9,16 +9,6 @@ namespace {
 using payload::Op;
 using payload::Type;
 
-template <class Body>
-void on_collectives(int ranks, const Options& options, const Body& body) {
-  on_exchanges(ranks, [&](Exchange& exchange) {
-    std::unique_ptr<Collectives> c;
-    ASSERT_EQ(Collectives::create(exchange, options, &c), Status::ok) << message();
-    body(*c);
-    ASSERT_EQ(agree(exchange, Status::ok), Status::ok);
-  });
-}
-
 // Small slots and switch points, so that short vectors take every protocol and many chunks.
 Options small(bool mapped, bool kernel) {
   Options o;

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "carrier/threads.hpp"
+#include "node/collectives.hpp"
 #include "node/exchange.hpp"
 #include "node/group.hpp"
 
@@ -33,6 +35,17 @@ void on_groups(int ranks, const GroupOptions& options, const Body& body) {
     std::unique_ptr<Group> group;
     ASSERT_EQ(Group::create(exchange, options, &group), Status::ok) << message();
     body(*group);
+    ASSERT_EQ(agree(exchange, Status::ok), Status::ok);  // nobody frees what others still read
+  });
+}
+
+// body(collectives) on each of p threads.
+template <class Body>
+void on_collectives(int ranks, const Options& options, const Body& body) {
+  on_exchanges(ranks, [&](Exchange& exchange) {
+    std::unique_ptr<Collectives> c;
+    ASSERT_EQ(Collectives::create(exchange, options, &c), Status::ok) << message();
+    body(*c);
     ASSERT_EQ(agree(exchange, Status::ok), Status::ok);  // nobody frees what others still read
   });
 }

@@ -1,0 +1,58 @@
+// A collective, as far as all ranks must agree on it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+
+namespace stretto::node {
+
+enum class Kind : std::uint8_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  allgather,
+  reduce_scatter,
+  gather,
+  scatter,
+  alltoall,
+  agreement,
+};
+const char* name(Kind k) noexcept;
+
+struct Call {
+  Kind kind = Kind::barrier;
+  std::uint8_t type = 0, op = 0;  // payload::Type, payload::Op where it combines
+  std::int32_t root = 0;
+  std::uint64_t bytes = 0;  // of the vector, or of each block
+  double eps = 0;           // of streams; 0: values travel as they are
+  double magnitude = 0;     // payload::Spec, with eps
+
+  bool bounded() const noexcept { return std::bit_cast<std::uint64_t>(eps) != 0; }
+  // All but the numbers.
+  std::uint64_t packed() const noexcept {
+    return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
+           std::uint64_t{bounded()} << 24 | std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
+  }
+  // eps and magnitude count where `packed` was of a call that has them.
+  static Call unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept;
+
+  // Of all calls up to this one; `before`: of those before it. Each step keeps different values apart, so ranks that once called
+  // differently differ ever after. Calls with nothing to move are all alike.
+  std::uint64_t signature(std::uint64_t before) const noexcept {
+    const std::uint64_t what = bytes != 0 || kind == Kind::barrier ? packed() : ~std::uint64_t{0};
+    std::uint64_t hash = (before ^ what) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ (hash >> 31) ^ bytes) * 0x94d049bb133111ebu;
+    return bounded() ? with_bound(hash) : hash;
+  }
+
+  std::string text() const;
+  // In what it differs from another: "root", "bytes and type".
+  std::string difference(const Call& other) const;
+
+ private:
+  std::uint64_t with_bound(std::uint64_t hash) const noexcept;
+};
+
+}  // namespace stretto::node
