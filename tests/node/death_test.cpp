@@ -46,6 +46,43 @@ Status call(Collectives& c, Kind kind, std::vector<float>& in, std::vector<float
   return Status::internal;
 }
 
+Options patient() {
+  Options options;
+  options.group.patience.limit = 60;
+  return options;
+}
+
+// body(collectives) in each rank's process; what it returns is what the process exits with, 2 where there are no collectives.
+template <class Body, class Meanwhile>
+std::vector<int> on_collectives(Inherited& memory, const Options& options, const Body& body,
+                                const Meanwhile& meanwhile) {
+  return on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        std::unique_ptr<Collectives> c;
+        return Collectives::create(exchange, options, &c) == Status::ok ? body(*c) : 2;
+      },
+      meanwhile);
+}
+
+void nothing(const std::vector<pid_t>&) {}
+
+bool names_victim() { return std::string(message()).find("rank 1 (process") != std::string::npos; }
+
+void expect_end(int rank, int end) {
+  EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << "rank " << rank << " ended with " << end;
+}
+
+void expect_victim_alone_killed(const std::vector<int>& ends) {
+  for (int r = 0; r < ranks; ++r) {
+    const int end = ends[static_cast<std::size_t>(r)];
+    if (r == victim)
+      EXPECT_TRUE(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL) << end;
+    else
+      expect_end(r, end);
+  }
+}
+
 struct Case {
   Kind kind;
   bool kernel;
@@ -80,100 +117,68 @@ INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()), [](
 TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
   Inherited memory(ranks);
-  const auto body = [&](Exchange& exchange) {
-    Options options;
-    options.group.slot = GetParam().bounded ? 16384 : 8192;
-    options.group.patience.limit = 60;
-    options.eager = 256;
-    options.direct = 1024;
-    options.kernel = options.kernel_streams = GetParam().kernel ? 1024 : ~std::size_t{0};
-    std::unique_ptr<Collectives> c;
-    if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
-    Bounded bounded(c->group());
+  Options options = patient();
+  options.group.slot = GetParam().bounded ? 16384 : 8192;
+  options.eager = 256;
+  options.direct = 1024;
+  options.kernel = options.kernel_streams = GetParam().kernel ? 1024 : ~std::size_t{0};
+  const auto body = [&](Collectives& c) {
+    Bounded bounded(c.group());
     std::vector<float> in(ranks * 9000, 1), out(ranks * 9000);
     for (;;) {
-      const Status s =
-          GetParam().bounded ? call(bounded, GetParam().kind, in, out) : call(*c, GetParam().kind, in, out);
-      if (exchange.rank() == victim) memory.count().fetch_add(1);
+      const Status s = GetParam().bounded ? call(bounded, GetParam().kind, in, out) : call(c, GetParam().kind, in, out);
+      if (c.rank() == victim) memory.count().fetch_add(1);
       if (s == Status::ok) continue;
       const std::string why = message();
-      const bool named =
-          why.find("rank 1 (process") != std::string::npos || why.find("process_vm_readv") != std::string::npos;
+      const bool named = names_victim() || why.find("process_vm_readv") != std::string::npos;
       if (s == Status::timeout && named && why.find("has ended") != std::string::npos) return 0;
       std::fprintf(stderr, "%s: %s\n", stretto::name(s), why.c_str());
       return 3;
     }
   };
-  const auto ends = on_processes(ranks, memory, body, [&](const std::vector<pid_t>& children) {
+  expect_victim_alone_killed(on_collectives(memory, options, body, [&](const std::vector<pid_t>& children) {
     while (memory.count().load() < 20) sched_yield();
     kill(children[victim], SIGKILL);
-  });
-  for (int r = 0; r < ranks; ++r) {
-    const int end = ends[static_cast<std::size_t>(r)];
-    if (r == victim)
-      EXPECT_TRUE(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
-    else
-      EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << "rank " << r << " ended with " << end;
-  }
+  }));
   EXPECT_EQ(files_in("/dev/shm"), before);
   EXPECT_EQ(files_in("/tmp"), before_tmp);
 }
 
 // A root that is ahead and dies, its readers behind it: what it gave arrives, and the call after says who ended.
 TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
-  constexpr int given = 20;
+  constexpr std::uint64_t given = 20;
   Inherited memory(ranks);
-  const auto ends = on_processes(
-      ranks, memory,
-      [&](Exchange& exchange) {
-        Options options;
-        options.group.patience.limit = 60;
-        std::unique_ptr<Collectives> c;
-        if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
-        for (std::uint64_t k = 0;; ++k) {
-          if (exchange.rank() == victim && k == given) {
-            memory.count() = 1;
-            raise(SIGKILL);
-          }
-          if (exchange.rank() != victim)
-            while (memory.count() == 0) sched_yield();
-          std::uint64_t data = exchange.rank() == victim ? k * k : 0;
-          const Status s = c->bcast(&data, sizeof data, victim);
-          if (s == Status::ok && (k >= given || data != k * k)) return 3;
-          if (s == Status::ok) continue;
-          const std::string why = message();
-          return k == given && s == Status::timeout && why.find("rank 1 (process") != std::string::npos ? 0 : 4;
-        }
-      },
-      [](const std::vector<pid_t>&) {});
-  EXPECT_TRUE(WIFSIGNALED(ends[victim]));
-  for (const int r : {0, 2}) EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << r << ": " << ends[r];
+  const auto body = [&](Collectives& c) {
+    for (std::uint64_t k = 0;; ++k) {
+      if (c.rank() == victim && k == given) {
+        memory.count() = 1;
+        raise(SIGKILL);
+      }
+      if (c.rank() != victim)
+        while (memory.count() == 0) sched_yield();
+      std::uint64_t data = c.rank() == victim ? k * k : 0;
+      const Status s = c.bcast(&data, sizeof data, victim);
+      if (s == Status::ok && (k >= given || data != k * k)) return 3;
+      if (s != Status::ok) return k == given && s == Status::timeout && names_victim() ? 0 : 4;
+    }
+  };
+  expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
 }
 
 // And a reader that dies behind its root: the root has given all that there is room for, then says who ended.
 TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
   constexpr std::uint64_t read = 3;
   Inherited memory(ranks);
-  const auto ends = on_processes(
-      ranks, memory,
-      [&](Exchange& exchange) {
-        Options options;
-        options.group.patience.limit = 60;
-        std::unique_ptr<Collectives> c;
-        if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
-        for (std::uint64_t k = 0;; ++k) {
-          if (exchange.rank() == victim && k == read) raise(SIGKILL);
-          std::uint64_t data = k;
-          const Status s = c->bcast(&data, sizeof data, 0);
-          if (s == Status::ok && k > read + kLines) return 3;
-          if (s == Status::ok) continue;
-          const bool named = std::string(message()).find("rank 1 (process") != std::string::npos;
-          return s == Status::timeout && named ? 0 : 4;
-        }
-      },
-      [](const std::vector<pid_t>&) {});
-  EXPECT_TRUE(WIFSIGNALED(ends[victim]));
-  for (const int r : {0, 2}) EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << r << ": " << ends[r];
+  const auto body = [&](Collectives& c) {
+    for (std::uint64_t k = 0;; ++k) {
+      if (c.rank() == victim && k == read) raise(SIGKILL);
+      std::uint64_t data = k;
+      const Status s = c.bcast(&data, sizeof data, 0);
+      if (s == Status::ok && k > read + kLines) return 3;
+      if (s != Status::ok) return s == Status::timeout && names_victim() ? 0 : 4;
+    }
+  };
+  expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
 }
 
 // Tries, as another user, to open whatever `pid` holds, to read its memory, and to write there. Returns how often it could.
@@ -227,7 +232,7 @@ TEST(Intruder, another_user_can_neither_open_nor_read_what_ranks_share) {
     EXPECT_GE(try_as(1234), 3) << "the same user can, so the attempt is a real one";
     memory.count() = 2;
   });
-  for (const int end : ends) EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << end;
+  for (int r = 0; r < ranks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
 }
 
 }  // namespace
