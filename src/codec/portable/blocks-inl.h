@@ -77,7 +77,7 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   return w;
 }
 
-// Residuals of a group to add to those of another of the same order: none, or those that stand in planes.
+// Residuals of a group to add to those of another of the same order: none, or those, signed, that stand in planes.
 struct NoSummand {
   static constexpr bool kSome = false;
 };
@@ -93,11 +93,13 @@ template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {
   const Tag<std::int16_t> d;
-  const auto* next = static_cast<const std::uint8_t*>(ahead);
+  const auto* next = static_cast<const std::uint8_t*>(ahead);  // null: nothing
   for (int b = 0; b < kBlocks; ++b, q += kBlock) {
     // A block's time is long enough for two lines of memory; all lines at once would have to wait for one another.
-    hwy::Prefetch(next + 128 * b);
-    hwy::Prefetch(next + 128 * b + 64);
+    if (next) {
+      hwy::Prefetch(next + 128 * b);
+      hwy::Prefetch(next + 128 * b + 64);
+    }
     alignas(32) std::int16_t more[kBlock];
     if constexpr (Summand::kSome) {
       ReadBlock<true>(summand.p, summand.width[b],

@@ -11,6 +11,7 @@
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
+#include "codec/portable/row_sums-inl.h"
 
 #ifndef STRETTO_PORTABLE_ONCE
 #define STRETTO_PORTABLE_ONCE
@@ -64,6 +65,7 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
                 std::uint8_t* out) {
   PackedGroup ga, gb;
   if (!parse_packed(a, a_words, &ga) || !parse_packed(b, b_words, &gb)) return kDeclined;
+  if (RowsSuit(ga, gb, negate_b)) return AddRows(ga, gb, negate_b, out);
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
