@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <exception>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace stretto {
 

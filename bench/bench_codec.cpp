@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bench/codec_ours.hpp"
 #include "bench/codec_prototype.hpp"

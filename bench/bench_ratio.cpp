@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bench/codec_call.hpp"
 #include "bench/codec_data.hpp"

@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bench/mpi.hpp"
 #include "model/profile.hpp"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/codec.hpp"
 

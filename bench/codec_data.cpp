@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace stretto::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "rtm/migrate.hpp"
 #include "rtm/velocity.hpp"

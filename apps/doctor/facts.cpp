@@ -12,8 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include "codec/codec.hpp"
 #include "stretto/stretto_cuda.h"
@@ -59,14 +58,15 @@ Json namespace_of(const char* kind) {
 
 // As `taskset` prints them: "0-3,8".
 std::string list_of(const std::vector<int>& cpus) {
-  std::vector<std::string> runs;
+  std::string text;
   for (std::size_t i = 0; i < cpus.size();) {
     std::size_t last = i;
     while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-    runs.push_back(last > i ? fmt::format("{}-{}", cpus[i], cpus[last]) : fmt::format("{}", cpus[i]));
+    if (!text.empty()) text += ",";
+    text += last > i ? fmt::format("{}-{}", cpus[i], cpus[last]) : fmt::format("{}", cpus[i]);
     i = last + 1;
   }
-  return fmt::format("{}", fmt::join(runs, ","));
+  return text;
 }
 
 std::vector<int> bound_to() {

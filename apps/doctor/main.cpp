@@ -8,7 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include "apps/measure/ranks.hpp"

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "apps/mpi_main.hpp"
 #include "model/profile.hpp"
@@ -31,7 +31,7 @@ bool parse(int argc, char** argv, bool speaks, Options* options, int* code) {
   CLI::App app{"Measures what a machine profile is made from, as JSON lines on standard output. Run it under mpirun."};
   std::vector<std::string> known;
   for (const Part part : kParts) known.emplace_back(name(part));
-  app.add_option("parts", names, "what to measure: " + fmt::format("{}", fmt::join(known, ", ")))
+  app.add_option("parts", names, "what to measure: " + CLI::detail::join(known, ", "))
       ->required()
       ->check(CLI::IsMember(known));
   app.add_flag("--quick", options->quick, "an eighth of the time, fewer sizes: to try things out");

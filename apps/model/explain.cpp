@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "model/candidates.hpp"
 #include "schedule/names.hpp"
@@ -186,13 +185,13 @@ std::string explain_text(const Json& r) {
   const double best = r["candidates"].front()["seconds"];
   for (const Json& c : r["candidates"]) {
     const double seconds = c["seconds"];
-    fmt::format_to(std::back_inserter(text), "{:>12}  {:>7.2f}x  {}\n", time_text(seconds),
-                   best > 0 ? seconds / best : 1.0, c["label"].get<std::string>());
+    text += fmt::format("{:>12}  {:>7.2f}x  {}\n", time_text(seconds), best > 0 ? seconds / best : 1.0,
+                        c["label"].get<std::string>());
   }
   if (!r["sweep"].empty()) text += "\nby size\n";
   for (const Json& c : r["crossovers"]) {
-    fmt::format_to(std::back_inserter(text), "{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]),
-                   size_text(c["above"]), c["from"].get<std::string>(), c["to"].get<std::string>());
+    text += fmt::format("{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]), size_text(c["above"]),
+                        c["from"].get<std::string>(), c["to"].get<std::string>());
   }
   if (!r["sweep"].empty() && r["crossovers"].empty())
     text += "  always " + r["sweep"].front()["best"]["label"].get<std::string>() + "\n";
@@ -203,8 +202,7 @@ std::string profiles_text(const Json& r) {
   if (r.is_object()) return r.dump(2) + "\n";
   std::string text;
   for (const Json& p : r)
-    fmt::format_to(std::back_inserter(text), "{:<12} {}\n", p["name"].get<std::string>(),
-                   p["source"].get<std::string>());
+    text += fmt::format("{:<12} {}\n", p["name"].get<std::string>(), p["source"].get<std::string>());
   return text;
 }
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <exception>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include "explain.hpp"

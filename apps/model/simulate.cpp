@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
@@ -168,10 +167,10 @@ std::string simulate_text(const Json& r) {
   text += fmt::format("{:>8} {:>8}  {:<24} {:>12}  {:>8}  schedule\n", "ranks", "bytes", "system", "time", "walked");
   for (const Json& row : r["rows"]) {
     const bool known = !row["seconds"].is_null();
-    fmt::format_to(std::back_inserter(text), "{:>8} {:>8}  {:<24} {:>12}  {:>8}  {}\n", row["ranks"].get<int>(),
-                   size_text(row["bytes"]), row["system"].get<std::string>(), known ? time_text(row["seconds"]) : "-",
-                   known ? row["walked"].get<int>() : 0,
-                   known ? row["schedule"].get<std::string>() : "none that can be walked");
+    text += fmt::format("{:>8} {:>8}  {:<24} {:>12}  {:>8}  {}\n", row["ranks"].get<int>(), size_text(row["bytes"]),
+                        row["system"].get<std::string>(), known ? time_text(row["seconds"]) : "-",
+                        known ? row["walked"].get<int>() : 0,
+                        known ? row["schedule"].get<std::string>() : "none that can be walked");
   }
   return text;
 }

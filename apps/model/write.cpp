@@ -1,6 +1,6 @@
 #include "write.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "schedule/names.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "apps/mpi_main.hpp"
 #include "job/images.hpp"

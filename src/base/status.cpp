@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace stretto {
 namespace {
 // A fixed buffer: reporting an error must not allocate.
@@ -34,6 +36,12 @@ Status fail(Status s, std::string_view text) noexcept {
   std::memcpy(last.data(), text.data(), n);
   last[n] = 0;
   return s;
+}
+
+Status fail_with(Status s, fmt::string_view f, fmt::format_args args) {
+  char text[512];  // no more is kept; formatting into it does not allocate
+  const auto all = fmt::vformat_to_n(text, sizeof text, f, args);
+  return fail(s, std::string_view(text, all.size < sizeof text ? all.size : sizeof text));
 }
 
 }  // namespace stretto

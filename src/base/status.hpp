@@ -7,9 +7,8 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace stretto {
 
@@ -41,11 +40,12 @@ const char* message() noexcept;
 // Record `text` as this thread's message and return `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
+// As above, with what `f` and `args` say; without them as a pack, so that no caller compiles what formats them.
+Status fail_with(Status s, fmt::string_view f, fmt::format_args args);
+
 template <class... Args>
 Status fail(Status s, fmt::format_string<Args...> f, Args&&... args) {
-  char text[512];  // no more is kept; formatting into it does not allocate
-  const auto all = fmt::format_to_n(text, sizeof text, f, std::forward<Args>(args)...);
-  return fail(s, std::string_view(text, all.size < sizeof text ? all.size : sizeof text));
+  return fail_with(s, f, fmt::make_format_args(args...));
 }
 
 }  // namespace stretto

@@ -1,6 +1,6 @@
 #include "mpi/settings.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <fstream>

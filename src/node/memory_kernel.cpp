@@ -35,8 +35,8 @@ Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
     }
     if (seen == probes[r].value) continue;
     o.can = false;
-    fmt::format_to_n(o.why, sizeof o.why - 1, "process {} is another one here: the ranks have namespaces of their own",
-                     pid(r));
+    fmt::format("process {} is another one here: the ranks have namespaces of their own", pid(r))
+        .copy(o.why, sizeof o.why - 1);
     return o;
   }
   return o;

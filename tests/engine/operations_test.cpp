@@ -5,7 +5,7 @@
 #include <cstring>
 #include <mutex>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "engine/binding.hpp"
 #include "payload/half.hpp"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "schedule/dependencies.hpp"
 #include "schedule/floors.hpp"

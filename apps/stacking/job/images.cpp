@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "job/progress.hpp"
 #include "rtm/migrate.hpp"

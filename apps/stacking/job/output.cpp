@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bench/rows.hpp"
 #include "picture/figure.hpp"

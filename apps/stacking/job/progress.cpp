@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace stretto::stacking {
 

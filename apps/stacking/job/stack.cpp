@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace stretto::stacking {
 namespace {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace stretto::stacking {
 namespace {
