@@ -64,6 +64,11 @@ if(CCACHE_PROGRAM)
   endforeach()
 endif()
 
+# stretto_quick_to_build(FILE...): files that run once, such as those that read arguments, whose libraries take long to optimise.
+function(stretto_quick_to_build)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # Adds a directory when it is there. Under a sanitizer the libraries and programs are built only where a test needs them.
 function(stretto_add_directory directory)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${directory}/CMakeLists.txt)

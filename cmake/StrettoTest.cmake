@@ -4,15 +4,24 @@ include(GoogleTest)
 
 add_custom_target(mpi_tests)  # every program that stretto_mpi_test runs
 
+# stretto_test_program(NAME SOURCES ... LIBS ...): a program with GoogleTest that is no test by itself.
+function(stretto_test_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  # The tests' own code is built with less optimisation than what it tests: it takes longer to build than to run.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest Threads::Threads)
+  if(NOT "MPI::MPI_C" IN_LIST arg_LIBS)  # whose flags differ
+    stretto_test_headers(${name})
+  endif()
+endfunction()
+
 # stretto_test(NAME SOURCES ... LIBS ... [LABEL label] [TIMEOUT seconds] [PROCESSORS n] [WHOLE])
 # A GoogleTest program NAME. Each of its tests is an entry of ctest; with WHOLE (many tiny tests) the program is one.
 function(stretto_test name)
   cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT;PROCESSORS" "SOURCES;LIBS" ${ARGN})
   _stretto_test_defaults()
-  add_executable(${name} ${arg_SOURCES})
-  # The tests' own code is built with less optimisation than what it tests: it takes longer to build than to run.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main Threads::Threads)
+  stretto_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} GTest::gtest_main)
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
@@ -24,7 +33,16 @@ endfunction()
 
 # stretto_mpi_test(NAME TARGET program RANKS 1 2 3 ... [ARGS ...] [LABEL label] [TIMEOUT seconds])
 # Runs an existing program once for each number of ranks, as NAME.pN, under the launcher of the MPI of this build.
-# Ranks may exceed cores (scripts/launch). The label is `mpi` unless given.
+# Ranks may exceed cores (scripts/launch). The label is `mpi` unless given. Starting and ending an MPI is mostly waiting, so that few
+# ranks count as one processor: another test runs meanwhile.
+function(stretto_processors_of ranks result)
+  if(ranks GREATER 3)
+    set(${result} 2 PARENT_SCOPE)
+  else()
+    set(${result} 1 PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(stretto_mpi_test name)
   cmake_parse_arguments(arg "" "TARGET;LABEL;TIMEOUT" "RANKS;ARGS" ${ARGN})
   if(NOT arg_LABEL)
@@ -35,7 +53,8 @@ function(stretto_mpi_test name)
   foreach(ranks IN LISTS arg_RANKS)
     add_test(NAME ${name}.p${ranks}
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/launch ${MPIEXEC_EXECUTABLE} ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
-    set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 2)
+    stretto_processors_of(${ranks} processors)
+    set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors})
   endforeach()
 endfunction()
 

@@ -45,7 +45,7 @@ class Floors(unittest.TestCase):
 class Test(unittest.TestCase):
     """scripts/test in a checkout of its own, where setup and build do nothing and ctest says what it is told to."""
 
-    def run_test(self, passes, builds=True):
+    def run_test(self, passes, builds=True, parts="release", skipped=""):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
             (root / "scripts").mkdir()
@@ -53,13 +53,14 @@ class Test(unittest.TestCase):
                 shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
             (root / "build" / "setup").mkdir(parents=True)
             (root / "build" / "setup" / "auto.test").write_text("MPI_FLAVOUR=openmpi\n")
-            (root / "build" / "release-openmpi").mkdir()
+            for part in parts.split():
+                (root / "build" / f"{part}-openmpi").mkdir()
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
             for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"),
-                                ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; exit {0 if passes else 8}")):
+                                ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
-            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": "release", "MPI": "auto"}
+            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": parts, "MPI": "auto"}
             environment.pop("TEST_SECONDS", None)
             done = subprocess.run([str(root / "scripts" / "test")], env=environment, capture_output=True, text=True, timeout=30, check=False)
             return done.returncode, done.stdout + done.stderr
@@ -73,12 +74,20 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=False)
         self.assertEqual(status, 1, text)
         self.assertIn("release, openmpi: 86% tests passed, 1 tests failed out of 7", text)
+        self.assertIn("\ntests: 6 passed, 1 failed, 0 skipped\n", text)
         self.assertIn("some tests failed", text)
 
     def test_it_fails_where_the_build_does(self):
         status, text = self.run_test(passes=True, builds=False)
         self.assertEqual(status, 1, text)
         self.assertIn("release: the build failed", text)
+        self.assertIn("\ntests: 0 passed, 0 failed, 0 skipped\n", text)
+
+    def test_it_ends_with_the_tests_of_all_parts(self):
+        skipped = r"\n\t304 - an.instruction (Skipped)\n\t1338 - mpi_fortran.p3 (Skipped)\n"
+        status, text = self.run_test(passes=True, parts="release asan tsan", skipped=skipped)
+        self.assertEqual(status, 0, text)
+        self.assertEqual(text.splitlines()[-1], "tests: 15 passed, 0 failed, 6 skipped")
 
 
 class Table(unittest.TestCase):

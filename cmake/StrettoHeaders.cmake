@@ -1,0 +1,29 @@
+# Precompiled headers: a third of the time that a file takes would go into the same headers of others. They are no substitute for an
+# #include, and change no object. With ccache they are off, since it does better by itself; -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON does
+# the same, and so finds an #include that is missing.
+if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES ccache)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
+# stretto_precompiled_headers(TARGET...): libraries of ours, which all have the compiler's flags of stretto_base.
+function(stretto_precompiled_headers)
+  foreach(target IN LISTS ARGN)
+    target_precompile_headers(${target} REUSE_FROM stretto_base)
+  endforeach()
+endfunction()
+
+# stretto_test_headers(TARGET...): programs with GoogleTest, and the flags of stretto_test_program.
+function(stretto_test_headers)
+  if(NOT TARGET stretto_test_headers)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "")
+    add_library(stretto_test_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cpp)
+    target_precompile_headers(stretto_test_headers PRIVATE
+      <gtest/gtest.h> <algorithm> <cmath> <cstring> <functional> <limits> <map> <numeric> <random> <set> <string> <thread> <vector>)
+    target_link_libraries(stretto_test_headers PRIVATE GTest::gtest)
+    target_compile_options(stretto_test_headers PRIVATE -fPIE $<$<CONFIG:Release>:-O1>)
+    set_target_properties(stretto_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  endif()
+  foreach(target IN LISTS ARGN)
+    target_precompile_headers(${target} REUSE_FROM stretto_test_headers)
+  endforeach()
+endfunction()
