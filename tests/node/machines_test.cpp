@@ -13,7 +13,7 @@ namespace stretto::node {
 namespace {
 
 std::string description_of(const std::string& name) {
-  std::ifstream file(std::string(MACHINES) + "/" + name + ".txt");
+  std::ifstream file(std::string(MACHINES "/") + name + ".txt");
   std::string why, description;
   EXPECT_TRUE(std::getline(file, why) && std::getline(file, description)) << name;
   return description;
