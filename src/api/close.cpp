@@ -129,6 +129,7 @@ class Close final : public NodeNative {
   }
 
   void started() noexcept override { node_->group().began(); }
+  bool differed() const noexcept override { return node_->group().differed(); }
   bool look_again() noexcept override {
     over_ = over_ || node_->group().failed();
     return over_;

@@ -55,7 +55,7 @@ class Native {
   virtual Status run(const Call& call) noexcept = 0;
   virtual Status start(const Call& call, std::unique_ptr<Pending>* pending) noexcept = 0;
 
-  // Precondition: serves() a call of this shape. Valid as long as this is. Null: there is no memory for it.
+  // Precondition: serves() a call of this shape. Valid as long as this is. Null: it has counts, or there is no memory.
   virtual std::unique_ptr<Repeated> repeat(const Shape& shape) noexcept = 0;
 };
 
@@ -76,6 +76,9 @@ class NodeNative : public Native {
 
   // A nonblocking collective was started: ranks that block instead are told so.
   virtual void started() noexcept = 0;
+
+  // Whether the memory ended since ranks called different collectives there without an agreement: what they gave and took is uncertain.
+  virtual bool differed() const noexcept = 0;
 
   // All ranks know that they called differently. True: that ended the use of the memory, which serves nothing from now on.
   virtual bool look_again() noexcept = 0;

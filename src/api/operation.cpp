@@ -69,7 +69,7 @@ void Operation::meet() noexcept {
   bool same = false;
   const Status s =
       comm_.carriers.natives.node->agree(alike ? digest(own_) : 0, timeout_of(call_.settings.options), &same);
-  if (s != Status::ok && s != Status::incompatible) {
+  if (s != Status::ok && (s != Status::incompatible || comm_.carriers.natives.node->differed())) {
     ended(s);
   } else if (same && alike) {
     end_agreement();

@@ -22,7 +22,7 @@ int call(const Passed& c, const void* s, void* r) noexcept {
   if constexpr (what == Collective::reduce_scatter_block)
     return MPI_Reduce_scatter_block(s, r, c.count, c.type, c.op, c.comm);
   if constexpr (what == Collective::allgather) return MPI_Allgather(s, c.count, c.type, r, c.count, c.type, c.comm);
-  if constexpr (what == Collective::bcast)
+  if constexpr (what == Collective::bcast)  // whose other buffer is null
     return MPI_Bcast(s ? const_cast<void*>(s) : r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::scatter) return MPI_Scatter(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::gather) return MPI_Gather(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);

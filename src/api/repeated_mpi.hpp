@@ -9,7 +9,7 @@
 
 namespace stretto::api {
 
-// Of a collective without counts, which is no mean, on `comm`, which stays the caller's. Null: there is no memory for it.
+// Of a collective without counts, which is no mean, on `comm`, which stays the caller's. Null: it has counts, or there is no memory.
 std::unique_ptr<Native::Repeated> repeat_on(MPI_Comm comm, const Shape& shape) noexcept;
 
 }  // namespace stretto::api

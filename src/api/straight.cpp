@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "api/agreement.hpp"
 #include "api/arguments.hpp"
@@ -63,7 +64,8 @@ template <class Run>
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   Status s = digest != 0 ? comm.carriers.natives.node->agree(digest, timeout_of(o), &same) : Status::ok;
-  if (s == Status::incompatible || (s == Status::ok && !same)) return false;  // the exchange tells what differs
+  const bool other_forms = s == Status::incompatible && !comm.carriers.natives.node->differed();
+  if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
   const double agree_seconds = o.report && digest != 0 ? seconds_since(begun) : 0;
   const bool all = digest != 0 && was_all(collective, forced);
   if (s == Status::ok && !all) s = run();
@@ -88,11 +90,11 @@ template <class Run>
 [[gnu::hot]] bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,
                                   const stretto_options* options, Status* ended, bool* met) noexcept {
   static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
-  if (!lines_) return false;
   const stretto_options& o = options ? *options : defaults;
+  if (!lines_ || !fit(o)) return false;
   const Key key = key_of(shape, kind_of(send, recv), o, o.schedule != nullptr);
   const Line& line = (*lines_)[place_of(key, lines_->size())];
-  if (!line.call || !(line.key == key) || !fit(o) || comm.broken || !comm.live.empty()) return false;
+  if (!line.call || !(line.key == key) || comm.broken || !comm.live.empty()) return false;
   if (key.forced && std::strcmp(o.schedule, line.native->name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.ratios.changes()) return false;
   Course* const course = line.course;
@@ -116,8 +118,10 @@ void Straight::keep(const stretto_comm_s& comm, const Call& call, Native& native
   Course* const course = call.prospect.unasked.course;
   const Key key =
       key_of(shape_of(call), kind_of(call.send, call.recv), call.settings.options, !call.settings.schedule.empty());
+  std::unique_ptr<Native::Repeated> repeated = native.repeat(key.shape);
+  if (!repeated) return;
   (*lines_)[place_of(key, lines_->size())] = {.key = key,
-                                              .call = native.repeat(key.shape),
+                                              .call = std::move(repeated),
                                               .course = course,
                                               .looks = course ? course->looks() : 0,
                                               .digest = digest,

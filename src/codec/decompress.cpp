@@ -59,7 +59,7 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
       T* to_values = whole ? static_cast<T*>(y) + (at - first) : buffer;
       results[i].status = decoder.decode(g, p, readable, to_values);
       results[i].group = g;
-      if (results[i].status != Status::ok) return;
+      if (results[i].status != Status::ok) break;
       if (!whole)
         put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
       p += 4 * std::size_t{s.words(g)};

@@ -44,7 +44,7 @@ struct Call {
     const std::uint64_t what = bytes != 0 || kind == Kind::barrier ? packed() : ~std::uint64_t{0};
     std::uint64_t hash = (before ^ what) * 0xbf58476d1ce4e5b9u;
     hash = (hash ^ (hash >> 31) ^ bytes) * 0x94d049bb133111ebu;
-    return bounded() ? with_bound(hash) : hash;
+    return bounded() && bytes != 0 ? with_bound(hash) : hash;
   }
 
   std::string text() const;

@@ -45,8 +45,10 @@ class Group final : private Watch {
   std::int32_t process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].pid; }
   Patience& patience() noexcept { return patience_; }
 
-  // Begins and ends a collective. A group in which a call failed, on any rank, gives that failure from then on.
+  // Begins and ends a collective. A group in which a call failed, on any rank, gives that failure from then on. enter_here() is enter() for
+  // functions so small that its few dozen instructions are a good part of theirs; in large ones they cost registers.
   Status enter(const Call& call) noexcept;
+  Status enter_here(const Call& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
 
   // Reserves `count` rounds, the same on every rank, and returns the first.
@@ -118,6 +120,10 @@ class Group final : private Watch {
 
   // Whether a call failed on any rank, as far as this one knows.
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
+  // Whether it failed since ranks called different collectives.
+  bool differed() const noexcept {
+    return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);
+  }
 
   // Makes `why` (and this thread's message) the end of this group on every rank; returns it.
   Status give_up_all(Status why) noexcept;
@@ -182,11 +188,11 @@ class Group final : private Watch {
     std::uint64_t rounds = 0;  // all done when they are done with so many
   };
   Fill fills_[kSlots];  // what each slot of this rank holds
-  int awaited_ = -1;    // whom the wait in progress is for
+  bool differed_ = false;
+  int awaited_ = -1;  // whom the wait in progress is for
 };
 
-// Inline: the first few dozen instructions of every call.
-[[gnu::always_inline]] inline Status Group::enter(const Call& call) noexcept {
+[[gnu::always_inline]] inline Status Group::enter_here(const Call& call) noexcept {
   if (generation_ != forks_->load(std::memory_order_relaxed)) [[unlikely]]
     return refuse_child();
   if (head().broken.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -12,6 +12,8 @@
 
 namespace stretto::node {
 
+Status Group::enter(const Call& call) noexcept { return enter_here(call); }
+
 Call Group::called(int rank, std::uint64_t call) const noexcept {
   const State::Called& c = state(rank).called[call % kCalls];
   const State::Bound& b = state(rank).bounds[call % kCalls];
@@ -55,20 +57,21 @@ Status Group::compare_told(int peer) noexcept {
 }
 
 Status Group::differs(int peer) noexcept {
+  differed_ = true;
   const std::uint64_t last = std::min(calls_, state(peer).calls.load(std::memory_order_acquire));
   std::uint64_t first = last, mine = 0, theirs = 0;
   do {
     mine = signature_of(rank_, first - 1);
     theirs = signature_of(peer, first - 1);
   } while (mine != 0 && theirs != 0 && mine != theirs && --first > 1);
-  const bool known = first == 1 || (mine != 0 && mine == theirs);
-  if (!known)
+  const Call ours = called(rank_, first), other = called(peer, first);
+  const bool kept = signature_of(rank_, first) != 0 && signature_of(peer, first) != 0;  // while they were read, too
+  if (!kept || !(first == 1 || (mine != 0 && mine == theirs)))
     return give_up_all(
         fail(Status::incompatible,
              "ranks call differently since before collective {}, and what the calls were is not known any more: "
              "rank {} is in its collective {}, {}, rank {} {}",
              first, rank_, calls_, called(rank_, calls_).text(), peer, whereabouts(peer)));
-  const Call ours = called(rank_, first), other = called(peer, first);
   return give_up_all(fail(
       Status::incompatible,
       "ranks call differently in collective {} ({}): rank {} {}, rank {} {}; rank {} learnt it in its collective {}",

@@ -1,7 +1,6 @@
 // Why a group came to its end: who is missing, who died. The first rank that knows tells all others.
 #include <poll.h>
 
-#include <bit>
 #include <cstring>
 
 #include "node/group.hpp"
@@ -59,6 +58,7 @@ Status Group::give_up_all(Status why) noexcept {
   std::uint32_t none = 0;
   if (h.broken.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {
     h.status = static_cast<std::uint32_t>(why);
+    h.differed = differed_ ? 1 : 0;
     std::strncpy(h.text, message(), sizeof h.text - 1);
     h.broken.store(2, std::memory_order_release);
   }

@@ -22,7 +22,7 @@ constexpr std::size_t kLines = 64;    // rounds that a rank may be ahead of thos
 constexpr std::size_t kSmall = 1024;  // bytes of the small room that follows each line
 constexpr std::size_t kMutual = 256;  // bytes up to which rounds in which all read all use small rooms
 constexpr std::size_t kSlots = 4;
-constexpr std::size_t kCalls = 2 * kLines;  // a rank's last calls, for diagnoses: more than a rank may be ahead
+constexpr std::size_t kCalls = 4 * kLines;  // a rank's last calls, for diagnoses: more than a rank may be ahead
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -85,7 +85,8 @@ static_assert(sizeof(State) % kLine == 0);
 struct alignas(kLine) Head {
   std::atomic<std::uint32_t> broken;  // 0: no; 1: somebody is writing why; 2: `text` says why
   std::uint32_t status;               // of the failure
-  char text[440];
+  std::uint32_t differed;             // 1: since ranks had called different collectives
+  char text[436];
 };
 
 // Where everything is: after the states, the places and slots of each rank in turn. All of a rank's begin on a page, so that its first

@@ -72,7 +72,7 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
   if (!can) std::string_view(message()).copy(why, sizeof why - 1);
   if (can && !room_for(elsewhere)) {
     can = false;
-    fmt::format("arenas of {} bytes are more than a quarter of RLIMIT_AS", elsewhere).copy(why, sizeof why - 1);
+    fmt::format_to_n(why, sizeof why - 1, "arenas of {} bytes are more than a quarter of RLIMIT_AS", elsewhere);
   }
   for (std::size_t r = 0; can && r < peers_.size(); ++r) {
     Peer& peer = peers_[r];
@@ -91,7 +91,7 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
     if (can)
       peer.arena = peer.mapping->data();
     else
-      fmt::format("no address space for the arena of rank {}", r).copy(why, sizeof why - 1);
+      fmt::format_to_n(why, sizeof why - 1, "no address space for the arena of rank {}", r);
   }
   meeting.passed.clear();
   const Status s = settle(meeting, Access::arena, can, why);

@@ -29,7 +29,7 @@ Status Collectives::small_move(const Call& call, std::size_t given, bool mutual,
   if (call.root < 0 || call.root >= size())
     return fail(Status::invalid_argument, "root {} of {} ranks", call.root, size());
   Group& g = *group_;
-  if (const Status s = g.enter(call); s != Status::ok) return s;
+  if (const Status s = g.enter_here(call); s != Status::ok) return s;
   ++counters_.calls;
   ++(given <= kInline ? counters_.inlined : counters_.eager);
   const std::uint64_t round = g.rounds(1);

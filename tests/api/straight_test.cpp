@@ -2,6 +2,9 @@
 // that the program was launched with.
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <memory>
 #include <string>
 
 #include "ranks.hpp"
@@ -90,6 +93,16 @@ TEST_F(Straight, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
   wrong = o;
   wrong.size = 1;
   EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_INVALID_ARGUMENT);
+  // Of an earlier version of the struct nothing lies behind its end.
+  constexpr std::size_t shorter = offsetof(stretto_options, trials);
+  const std::unique_ptr<std::byte[]> old(new std::byte[shorter]);
+  stretto_options known = o;
+  known.size = shorter;
+  std::memcpy(old.get(), &known, shorter);
+  for (int k = 0; k < times; ++k) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm,
+                                        reinterpret_cast<const stretto_options*>(old.get())));
+  }
   wrong = o;
   wrong.bound_kind = STRETTO_BOUND_ABSOLUTE;
   wrong.bound = -1;

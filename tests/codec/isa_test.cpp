@@ -144,6 +144,26 @@ TYPED_TEST(EveryIsa, FollowsLongSumsToTheByte) {
   }
 }
 
+// Codes of 32 bits take as much room as float32 values, which then travel as they are: also where they are added on the way.
+TYPED_TEST(EveryIsa, AddsValuesThatWouldTravelVerbatim) {
+  constexpr double eps = 1e-3;
+  Random r(85);
+  std::vector<TypeParam> large(3 * 1024), other(large.size()), small(large.size());
+  for (std::size_t i = 0; i < large.size(); ++i) {
+    large[i] = static_cast<TypeParam>((r.below(2) ? 1 : -1) * (2.9e6 + 1e5 * r.uniform()));
+    other[i] = static_cast<TypeParam>(1e6 * r.symmetric());
+    small[i] = static_cast<TypeParam>(r.symmetric());
+  }
+  for (const auto* held : {&small, &other, &large}) {
+    const Stream a = compressed(*held, eps, with(Isa::reference));
+    for (const auto* x : {&small, &other, &large}) {
+      const Stream s = with_values(a, x->data(), x->size(), with(Isa::reference));
+      ASSERT_TRUE(combined(Combine::add, a, compressed(*x, eps, with(Isa::reference)), with(Isa::reference)) == s);
+      for (const Isa isa : isas()) EXPECT_TRUE(with_values(a, x->data(), x->size(), with(isa)) == s) << name(isa);
+    }
+  }
+}
+
 // Every pair of widths that residuals can have, with and without sign, in narrow groups.
 TYPED_TEST(EveryIsa, AgreesOnEveryWidthOfEveryPredictor) {
   Random r(84);

@@ -43,6 +43,23 @@ int calls_until_told(const Step& step) {
   return good;
 }
 
+// The word holds half of the rounds' bits: the rest follows from what is near.
+TEST(DoneWord, TellsRoundsWithinHalfOfItsReach) {
+  constexpr std::uint64_t half = std::uint64_t{1} << 31;
+  const std::uint32_t token = Done::token(5, 0x123456789abcdef0u);
+  for (const std::uint64_t rounds : {std::uint64_t{0}, half - 1, half, 2 * half - 1, 2 * half, 5 * half + 7})
+    for (const std::int64_t away : {std::int64_t{0}, std::int64_t{-64}, std::int64_t{64},
+                                    std::int64_t{1} - std::int64_t{half}, std::int64_t{half} - 1}) {
+      const std::uint64_t near = rounds + static_cast<std::uint64_t>(away);
+      if (away < 0 && rounds < static_cast<std::uint64_t>(-away)) continue;
+      EXPECT_EQ(Done::rounds_of(Done::word(rounds, token), near), rounds) << rounds << " seen from " << near;
+      EXPECT_EQ(Done::token_of(Done::word(rounds, token)), token);
+    }
+  EXPECT_EQ(token & Done::kCallBits, 5u);
+  EXPECT_NE(token, Done::token(5, 0x223456789abcdef0u));
+  EXPECT_NE(token, Done::token(6, 0x123456789abcdef0u));
+}
+
 class OnlyGiving : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Bytes, OnlyGiving, testing::Values(1, 8, 1000, 4000, 20000));
 

@@ -111,6 +111,8 @@ HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t word
   return sum;
 }
 
+constexpr std::uint32_t kMaybeVerbatim = std::uint32_t{1} << 29;  // codes below it fit 30 bits without prediction
+
 template <class T>
 std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
                       std::size_t room, Tally* tally) {
@@ -123,6 +125,8 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   if (exceptions < 0) return kDeclined;
   if (!plain || exceptions > 0)
     return AddFilledValues(a, words, x, codes, lanes, exceptions, grid.width, out, room, tally);
+  // Compressed, larger ones may take as many words as the values do, and then these would travel and be added as they are.
+  if (sizeof(T) == 4 && codes.range.bound() >= kMaybeVerbatim) return kDeclined;
   const std::size_t n = AddCodes(ga, codes, x + kGroup, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
   return n;
