@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "support.hpp"
 
 namespace stretto::codec {
