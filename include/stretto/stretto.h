@@ -244,7 +244,7 @@ typedef struct stretto_options {
  * new rounds of the two (then in all of them but one). After 16 times as many calls of the shape, and so many that it
  * costs 2 % of their time at most, the native collective, the one that stayed and the last to drop out are tried again,
  * and ever more seldom while the same one stays. All keep the bound. Not for barriers nor
- * for rooted calls of up to 1 KiB, which run ahead; not for a user's operation nor
+ * for vectors of up to 1 KiB, whose calls run ahead; not for a user's operation nor
  * for exact reductions of floating point, whose rounding would depend on the winner (but for sums and products of F32
  * and F64 on two ranks, which are rounded once; which of two NaN they keep may differ), nor for integer sums with a
  * bound; not where schedule, payload or segment are given; not for started forms. report.trial says that a call was one

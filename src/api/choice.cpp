@@ -22,7 +22,7 @@ constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 // Trials, where the native collective is predicted to take at least `least_to_try` seconds: of what is predicted to take less than `worst`
 // times as long, so many with it. Where calls are short, turns are cheap and predictions rough.
 constexpr double least_to_try = 10e-6, brief = 1e-3;
-constexpr std::size_t runs_ahead = 1024;  // bytes that the root of a rooted call gives without waiting for anybody
+constexpr std::size_t longest_untried = 1024;  // bytes of a vector
 struct Trying {
   double worst;
   std::size_t most;
@@ -173,9 +173,8 @@ Choices::Answer& Choices::answer(Asked&& asked) {
     // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
     const bool enough = best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
     fresh.choice = choice_of(!own.native || enough ? best : own);
-    // Short rooted calls run ahead in a program, which a turn that begins with an agreement does not show.
-    const bool shows = !schedule::rooted(q.collective) || q.bytes > runs_ahead;
-    fresh.open = asked.tries && own.native && own.seconds >= least_to_try && shows;
+    // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
+    fresh.open = asked.tries && own.native && own.seconds >= least_to_try && q.bytes > longest_untried;
   }
   if (answers_.size() >= most_answers) answers_.clear();
   const std::uint64_t cell = asked.cell;
