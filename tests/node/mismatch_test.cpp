@@ -60,33 +60,38 @@ TEST(DoneWord, TellsRoundsWithinHalfOfItsReach) {
   EXPECT_NE(token, Done::token(6, 0x123456789abcdef0u));
 }
 
+// In slots and in mapped memory.
+template <class Body>
+void on_ranks_with_either_memory(const Body& body) {
+  for (const int ranks : {2, 3, 5})
+    for (const bool mapped : {true, false})
+      on_collectives(ranks, options_of({.process = mapped}), [&](Collectives& c) {
+        meet(c, kGood);
+        body(c);
+      });
+}
+
 class OnlyGiving : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Bytes, OnlyGiving, testing::Values(1, 8, 1000, 4000, 20000));
 
 TEST_P(OnlyGiving, to_different_roots_is_found_within_a_turn_of_the_ring) {
   const std::size_t bytes = GetParam();
-  for (const int ranks : {2, 3, 5})
-    for (const bool mapped : {true, false})
-      on_collectives(ranks, options_of({.process = mapped}), [&](Collectives& c) {
-        meet(c, kGood);
-        const std::vector<std::byte> in(bytes);
-        const int root = (c.rank() + 1) % ranks;
-        EXPECT_LE(calls_until_told([&] { return c.gather(in.data(), nullptr, bytes, root); }), int{kLines});
-        expect_told(fmt::format("ranks call differently in collective {} (root): ", kGood + 1));
-      });
+  on_ranks_with_either_memory([&](Collectives& c) {
+    const std::vector<std::byte> in(bytes);
+    const int root = (c.rank() + 1) % c.size();
+    EXPECT_LE(calls_until_told([&] { return c.gather(in.data(), nullptr, bytes, root); }), int{kLines});
+    expect_told(fmt::format("ranks call differently in collective {} (root): ", kGood + 1));
+  });
 }
 
 TEST_P(OnlyGiving, as_different_roots_is_found_within_a_turn_of_the_ring) {
   const std::size_t bytes = GetParam();
-  for (const int ranks : {2, 3, 5})
-    for (const bool mapped : {true, false})
-      on_collectives(ranks, options_of({.process = mapped}), [&](Collectives& c) {
-        meet(c, kGood);
-        std::vector<std::byte> data(bytes);
-        EXPECT_LE(calls_until_told([&] { return c.bcast(data.data(), bytes, c.rank()); }), int{kLines});
-        expect_told(fmt::format("ranks call differently in collective {} (root): ", kGood + 1));
-        expect_told(fmt::format("bcast (bytes {}, root ", bytes));
-      });
+  on_ranks_with_either_memory([&](Collectives& c) {
+    std::vector<std::byte> data(bytes);
+    EXPECT_LE(calls_until_told([&] { return c.bcast(data.data(), bytes, c.rank()); }), int{kLines});
+    expect_told(fmt::format("ranks call differently in collective {} (root): ", kGood + 1));
+    expect_told(fmt::format("bcast (bytes {}, root ", bytes));
+  });
 }
 
 TEST(Mismatch, of_one_rank_that_gives_beside_others_that_agree_is_told_to_all) {

@@ -28,26 +28,23 @@ void on_exchanges(int ranks, const Body& body) {
   for (auto& t : threads) t.join();
 }
 
-// body(group) on each of p threads.
-template <class Body>
-void on_groups(int ranks, const GroupOptions& options, const Body& body) {
+// body(made) on each of p threads, which made a Group or Collectives together.
+template <class Made, class OptionsOfIt, class Body>
+void on_made(int ranks, const OptionsOfIt& options, const Body& body) {
   on_exchanges(ranks, [&](Exchange& exchange) {
-    std::unique_ptr<Group> group;
-    ASSERT_EQ(Group::create(exchange, options, &group), Status::ok) << message();
-    body(*group);
+    std::unique_ptr<Made> made;
+    ASSERT_EQ(Made::create(exchange, options, &made), Status::ok) << message();
+    body(*made);
     ASSERT_EQ(agree(exchange, Status::ok), Status::ok);  // nobody frees what others still read
   });
 }
-
-// body(collectives) on each of p threads.
+template <class Body>
+void on_groups(int ranks, const GroupOptions& options, const Body& body) {
+  on_made<Group>(ranks, options, body);
+}
 template <class Body>
 void on_collectives(int ranks, const Options& options, const Body& body) {
-  on_exchanges(ranks, [&](Exchange& exchange) {
-    std::unique_ptr<Collectives> c;
-    ASSERT_EQ(Collectives::create(exchange, options, &c), Status::ok) << message();
-    body(*c);
-    ASSERT_EQ(agree(exchange, Status::ok), Status::ok);  // nobody frees what others still read
-  });
+  on_made<Collectives>(ranks, options, body);
 }
 
 }  // namespace stretto::node
