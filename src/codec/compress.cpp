@@ -21,9 +21,27 @@ std::size_t last_group_room(Type t, const Layout& layout) noexcept {
 }
 
 template <class T>
+Grid<T> grid_for(double eps, double width) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    return make_grid<T>(eps, width);
+  else
+    return {};
+}
+
+// Kernels multiply by the reciprocal of the width. Where that is infinite, as only others' streams have it, all values are the reference's.
+template <class T>
+const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    if (!std::isfinite(grid.r)) return *find_kernels(Isa::reference);
+  return chosen;
+}
+
+template <class T>
 struct GroupEncoder {
-  const Kernels& kernels;
   Grid<T> grid;
+  const Kernels& kernels;
+  GroupEncoder(double eps, double width, const Kernels& chosen) noexcept
+      : grid(grid_for<T>(eps, width)), kernels(kernels_for(grid, chosen)) {}
 
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
     if constexpr (std::is_floating_point_v<T>) {
@@ -49,14 +67,6 @@ struct GroupEncoder {
   }
 };
 
-template <class T>
-Grid<T> grid_for(double eps, double width) noexcept {
-  if constexpr (std::is_floating_point_v<T>)
-    return make_grid<T>(eps, width);
-  else
-    return {};
-}
-
 Status check_input(const char* what, const void* x, std::size_t count, const void* written) noexcept {
   if (!written) return fail(Status::invalid_argument, "{}: written is null", what);
   if (!x && count) return fail(Status::invalid_argument, "{}: x is null with count {}", what, count);
@@ -71,7 +81,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(),
                 count);
-  const GroupEncoder<T> encoder{kernels, grid_for<T>(info.eps, info.width)};
+  const GroupEncoder<T> encoder(info.eps, info.width, kernels);
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
     const FloatEnvironment environment;
@@ -110,7 +120,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   StreamWriter writer(out, a.info.count);
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
-  const GroupEncoder<T> encoder{kernels, grid_for<T>(a.info.eps, a.info.width)};
+  const GroupEncoder<T> encoder(a.info.eps, a.info.width, kernels);
   const Type t = a.info.type;
   // Whether groups widen depends on the code bound of all of x, known only at the end; narrow is right almost always, and if
   // it was not, a second pass puts it right.
@@ -131,7 +141,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         const std::size_t words_a = a.words(g), room = static_cast<std::size_t>(end - p);
         std::size_t words = kDeclined;
         if constexpr (std::is_floating_point_v<T>) {
-          const auto& k = float_kernels<T>(kernels);
+          const auto& k = float_kernels<T>(encoder.kernels);
           if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom) {
             if (const std::uint8_t* readable = readable_a.at(ga, words_a, a.end()))
               words = k.add_values(readable, words_a, v, encoder.grid, p, room, &fast);

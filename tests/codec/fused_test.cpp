@@ -1,3 +1,7 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 #include "inputs.hpp"
 #include "support.hpp"
 
@@ -54,6 +58,62 @@ TEST(Fused, AddValuesOfHalvesAndIntegersEqualsTwoSteps) {
   }
   const Stream a = compressed(x, 0);
   EXPECT_TRUE(with_values(a, y.data(), y.size()) == combined(Combine::add, a, compressed(y, 0)));
+}
+
+// A stream of zeros as somebody else may have written it: on a grid that this library does not choose.
+template <class T>
+Stream zeros_on(double eps, double width, std::size_t count) {
+  Stream s = compressed(std::vector<T>(count), 1);
+  std::memcpy(s.data() + 16, &eps, sizeof eps);  // docs/format.md, section 1
+  std::memcpy(s.data() + 24, &width, sizeof width);
+  return s;
+}
+
+// Values of a few, of many, and of no codes, some of them missing, some all alike.
+template <class T>
+std::vector<std::vector<T>> values_on(double width) {
+  Random r(22);
+  std::vector<std::vector<T>> all(6, std::vector<T>(1024 + 7));
+  for (std::size_t i = 0; i < all[0].size(); ++i) {
+    all[0][i] = static_cast<T>(width * std::round(100 * r.symmetric()));
+    all[1][i] = static_cast<T>(width * 0x1p30 * r.symmetric());
+    all[2][i] = static_cast<T>(std::ldexp(r.symmetric(), static_cast<int>(r.below(200)) - 140));
+    all[3][i] = i / 60 % 3 == 1 ? static_cast<T>(1e20f) : all[0][i];
+    all[4][i] = static_cast<T>(3 * width);
+    all[5][i] = T{0};
+  }
+  return all;
+}
+
+// Grids finer than any that compress() chooses, down to those whose reciprocal is infinite, and coarser ones.
+TYPED_TEST(Fused, AddValuesTakesAnyGridThatAStreamMayHave) {
+  using T = TypeParam;
+  constexpr int finest = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits,
+                coarsest = std::numeric_limits<T>::max_exponent - 1;
+  for (const int e : {finest, finest + 1, -128, -127, std::numeric_limits<T>::min_exponent - 3, coarsest})
+    for (const double odd : {1.0, 1.75})
+      for (const double bound : {0.501, 100.0}) {
+        const auto width = static_cast<double>(static_cast<T>(std::ldexp(odd, e)));
+        const double eps = std::fmin(width * bound, std::numeric_limits<double>::max());
+        if (width == 0 || eps == 0) continue;
+        const auto all = values_on<T>(width);
+        const Stream zeros = zeros_on<T>(eps, width, all[0].size());
+        std::vector<Stream> streams;
+        for (std::size_t k = 0; k < all.size(); ++k) {
+          SCOPED_TRACE(testing::Message() << "width " << width << ", eps " << eps << ", values " << k);
+          streams.push_back(with_values(zeros, all[k].data(), all[k].size(), with(Isa::reference)));
+          const Stream& held = streams[k / 2];
+          const Stream sum = with_values(held, all[k].data(), all[k].size(), with(Isa::reference));
+          const Stream both = combined(Combine::subtract, held, streams[k], with(Isa::reference));
+          for (const Isa isa : isas()) {
+            ASSERT_TRUE(with_values(zeros, all[k].data(), all[k].size(), with(isa)) == streams[k]) << name(isa);
+            ASSERT_TRUE(with_values(held, all[k].data(), all[k].size(), with(isa)) == sum) << name(isa);
+            ASSERT_TRUE(combined(Combine::subtract, held, streams[k], with(isa)) == both) << name(isa);
+            const auto wanted = decoded<T>(sum, with(Isa::reference)), got = decoded<T>(sum, with(isa));
+            ASSERT_EQ(std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(T)), 0) << name(isa);
+          }
+        }
+      }
 }
 
 TEST(Fused, AddValuesRefusesAnotherCount) {
