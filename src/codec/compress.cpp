@@ -178,10 +178,25 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     };
     return writer.write(options.parallel, encode, reserve);
   };
+  const auto code_bound = [&] {
+    const FloatEnvironment environment;
+    T buffer[kGroup];
+    std::uint8_t compressed[kKernelRoom];
+    Tally tally;
+    for (std::uint64_t g = 0; g < writer.layout.groups; ++g) {
+      const int m = writer.layout.group_size(g);
+      encoder.encode(group_values<T>(t, x, g * kGroup, m, buffer), m, compressed, sizeof compressed, &tally);
+    }
+    return tally.bound;
+  };
   PartResult r = pass();
-  if (r.status == Status::ok && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
-    spec.wide = true;
-    r = pass();
+  if (!spec.wide && (r.status == Status::ok || r.status == Status::buffer_too_small)) {
+    // Sums that fit no narrow code take more room than wide ones: a pass that ran out of it tells nothing yet.
+    const std::uint64_t bound = r.status == Status::ok ? r.tally.bound : code_bound();
+    if (a.info.code_bound + bound > kNarrowLimit) {
+      spec.wide = true;
+      r = pass();
+    }
   }
   if (r.status != Status::ok) return report(r, "add_values", out.size());
   Info info = a.info;

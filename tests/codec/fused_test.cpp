@@ -39,6 +39,24 @@ TYPED_TEST(Fused, AddValuesUsesTheGridOfTheStream) {
   EXPECT_TRUE(with_values(a, all[1].data(), all[1].size()) == combined(Combine::add, a, compressed(all[1], 1e-4, o)));
 }
 
+// Codes of 1.5e9 in both: the first pass, which takes the sums for narrow, may need more room than they do when they are wide.
+TEST(Fused, AddValuesThatWidenNeedNoMoreRoomThanTheirResult) {
+  std::vector<float> x(128), y(128);
+  x[39] = y[78] = 1500.0f;
+  std::fill(y.begin(), y.begin() + 39, 1e20f);
+  std::fill(y.begin() + 109, y.end() - 1, 1e-6f);
+  const Stream a = compressed(x, 5e-7);
+  for (const Isa isa : isas()) {
+    const Stream whole = with_values(a, y.data(), y.size(), with(isa));
+    Stream out(whole.size());
+    std::size_t written = 0;
+    ASSERT_EQ(add_values(a, y.data(), y.size(), out, &written, with(isa)), Status::ok) << message();
+    EXPECT_TRUE(out == whole) << name(isa);
+    out.resize(whole.size() - 1);
+    EXPECT_EQ(add_values(a, y.data(), y.size(), out, &written, with(isa)), Status::buffer_too_small) << name(isa);
+  }
+}
+
 TEST(Fused, AddValuesOfHalvesAndIntegersEqualsTwoSteps) {
   Random r(8);
   std::vector<std::uint16_t> h(1700), g(1700);
