@@ -76,6 +76,7 @@ template <class Build>
 [[gnu::noinline]] stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build,
                                      bool met = false) noexcept {
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  comm->straight.passed_by();
   Call call;
   call.met = met;
   const Status own = put_together(comm, options, build, &call);

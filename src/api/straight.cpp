@@ -17,13 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// All that the checks of buffers look at: which are null, which stand for "in place", and whether they are the same.
-std::uint8_t kind_of(const void* send, const void* recv) noexcept {
-  const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
-  return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
-         bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
-}
-
 template <class Key>
 std::size_t place_of(const Key& k, std::size_t lines) noexcept {
   const Shape& s = k.shape;
@@ -108,7 +101,13 @@ template <class Run>
     return false;
   }
   if (course) course->ran();
+  last_ = *ended == Status::ok ? &line : nullptr;
   return true;
+}
+
+Straight::Last Straight::last() const noexcept {
+  if (!last_ || last_->digest != 0) return {};
+  return {last_->native, last_->key.shape, last_->course};
 }
 
 void Straight::keep(const stretto_comm_s& comm, const Call& call, Native& native, std::uint64_t digest) noexcept {

@@ -19,6 +19,14 @@ namespace stretto::api {
 // ranks go on alike. Calls with arrays of counts, with several inputs or with a function of the user's are not kept.
 class Straight {
  public:
+  // The blocking call that ended last, where it was like one that is kept and nothing is said before it.
+  struct Last {
+    Native* native = nullptr;  // null: it was not so
+    Shape shape;
+    Course* course = nullptr;
+  };
+  Last last() const noexcept;
+
   // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened but, perhaps, what *met says (Call::met).
   // Buffers as in Call.
   bool again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv, const stretto_options* options,
@@ -28,8 +36,16 @@ class Straight {
   // on first; 0: nothing.
   void keep(const stretto_comm_s& comm, const Call& call, Native& native, std::uint64_t digest) noexcept;
 
+  // A call takes the long way.
+  void passed_by() noexcept { last_ = nullptr; }
+
   // A native collective serves nothing any more: what was concluded with it no longer holds.
-  void forget() noexcept { lines_.reset(); }
+  void forget() noexcept {
+    lines_.reset();
+    last_ = nullptr;
+    ++forgotten_;
+  }
+  std::uint32_t forgotten() const noexcept { return forgotten_; }  // so many times
 
  private:
   // All that decides how a call runs but what is kept beside: one cache line.
@@ -54,11 +70,20 @@ class Straight {
     Course* course = nullptr;                // of the trial that chose `native`, when it had had so many looks
     std::uint32_t looks = 0;
     std::uint64_t digest = 0;
-    std::uint64_t ratios = 0;        // what was known of such data then
-    const Native* native = nullptr;  // whose collective it is
+    std::uint64_t ratios = 0;  // what was known of such data then
+    Native* native = nullptr;  // whose collective it is
   };
   std::unique_ptr<std::array<Line, 64>> lines_;  // null until there is one
+  const Line* last_ = nullptr;                   // the line of the call that ended last; null: it had none
+  std::uint32_t forgotten_ = 0;
 };
+
+// All that the checks of buffers look at: which are null, which stand for "in place", and whether they are the same.
+inline std::uint8_t kind_of(const void* send, const void* recv) noexcept {
+  const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
+  return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
+         bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
+}
 
 // Precondition: the arguments are checked. True: the blocking `call` ran, and *ended is its status. False: it must take the long way;
 // nothing has happened but, perhaps, what call.met says.

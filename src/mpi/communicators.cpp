@@ -1,10 +1,13 @@
 #include "mpi/communicators.hpp"
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 
 #include "mpi/device.hpp"
+#include "mpi/kept.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -15,6 +18,7 @@ std::atomic<unsigned> generation{0};  // changes when a communicator goes: its h
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
+  c->kept.reset();  // before what its calls run by
   if (kept.load() && c->comm)
     static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
   else
@@ -45,13 +49,17 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
 
 }  // namespace
 
+Communicator::Communicator() = default;
+Communicator::~Communicator() = default;
+
 Communicator* find_communicator(MPI_Comm comm) noexcept {
-  struct Latest {
+  struct Found {
     MPI_Comm comm = MPI_COMM_NULL;
     unsigned generation = 0;
     Communicator* found = nullptr;
   };
-  static thread_local Latest latest;
+  static thread_local std::array<Found, 8> lately;  // programs turn between those of rows and of columns
+  Found& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
   if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))
     return latest.found;
   const unsigned now = generation.load();
@@ -99,11 +107,13 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   Communicator* c = find_communicator(comm);
   if (!c) return {};
   Bound bound;
-  if (std::string_view(text) == "none") {
+  const bool none = std::string_view(text) == "none";
+  if (!none && parse_bound(text, &bound) != Status::ok) return std::string(bound_key) + ": " + message();
+  c->kept.reset();  // they went exact
+  if (none) {
     c->bound.reset();
     return {};
   }
-  if (parse_bound(text, &bound) != Status::ok) return std::string(bound_key) + ": " + message();
   c->bound = bound;
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,8 +13,16 @@
 
 namespace stretto::mpi {
 
+class Kept;
+
 struct Communicator {
+  Communicator();
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
   stretto_comm comm = nullptr;  // null: not made yet, or it cannot be
+  std::unique_ptr<Kept> kept;   // null: no call is kept
   int rank = 0, size = 1;
   bool inter = false;
   std::string refused;         // why none could be made

@@ -5,6 +5,7 @@
 
 #include "mpi/communicators.hpp"
 #include "mpi/device.hpp"
+#include "mpi/kept.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/serve.hpp"
 #include "mpi/shape.hpp"
@@ -184,6 +185,16 @@ std::string kind_of(std::string_view reason) {
   return kind;
 }
 
+// Whether the next call with these arguments is decided like this one, whatever its data, its site, and the names of what it uses.
+bool decided(const Decision& d, const Settings& settings) noexcept {
+  return d.kind != Action::Kind::bounded && !d.communicator->devices && !settings.rules.looks_at_names();
+}
+
+void keep(const Call& call, const Passed& passed, Communicator* c) noexcept {
+  if (!c->kept) c->kept.reset(new (std::nothrow) Kept);
+  if (c->kept) c->kept->keep(call, *c, passed);
+}
+
 int dispatch(Runtime& r, const Call& call, Native native) {
   Account account(r, call);
   const Decision d = decide(call, r.settings);
@@ -194,9 +205,13 @@ int dispatch(Runtime& r, const Call& call, Native native) {
   }
   stretto_report report = STRETTO_REPORT_INIT;
   const stretto_options options = options_of(d, r.settings, account.wanted() ? &report : nullptr);
-  const stretto_status s = serve(call, *d.communicator, d.shape, options);
+  Passed passed;
+  const stretto_status s = serve(call, *d.communicator, d.shape, options, &passed);
   if (s == STRETTO_OK) {
-    account.served(d, report);
+    if (account.wanted())  // each call is a line of its account
+      account.served(d, report);
+    else if (decided(d, r.settings))
+      keep(call, passed, d.communicator);
     return MPI_SUCCESS;
   }
   if (!falls_through(call, s, options)) return raise(call, s);
@@ -206,12 +221,22 @@ int dispatch(Runtime& r, const Call& call, Native native) {
   return code;
 }
 
+// True: a call like this one is kept, and ran; *code is what it returns.
+bool again(const Settings& settings, const Call& call, int* code) noexcept {
+  const Communicator* c = find_communicator(call.comm);
+  stretto_status s = STRETTO_OK;
+  if (!c || !c->kept || !c->kept->again(call, *c, settings.timeout, &s)) return false;
+  *code = s == STRETTO_OK ? MPI_SUCCESS : raise(call, s);
+  return true;
+}
+
 }  // namespace
 
 int perform(const Call& call, Native native) noexcept {
   if (inside || call.comm == MPI_COMM_NULL) return native();
   Runtime* r = runtime();
   if (!r) return native();
+  if (int code = MPI_SUCCESS; again(r->settings, call, &code)) return code;
   try {
     return dispatch(*r, call, native);
   } catch (...) {

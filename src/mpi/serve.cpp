@@ -12,39 +12,43 @@ stretto_status to_c(Status s) noexcept { return static_cast<stretto_status>(s); 
 
 std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n); }
 
-// A program that gives one buffer for both sides has it in place, which MPI wants said.
-const void* contribution(const Call& call) noexcept {
-  return call.sendbuf == MPI_IN_PLACE || call.sendbuf == call.recvbuf ? STRETTO_IN_PLACE : call.sendbuf;
-}
-
-// The same for one rank's block among those of all ranks, on the side that holds them all.
-bool is_own_block(const void* block, const void* all, std::int64_t count, MPI_Datatype type, int rank) noexcept {
-  return block != MPI_BOTTOM && block == static_cast<const std::byte*>(all) + rank * count * extent_of(type);
-}
-
-stretto_status reduction(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
+stretto_status reduction(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                         Passed* passed) {
   const stretto_type type = shape.element->type;
   const int parts = shape.element->parts;
   const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(parts);
-  const void* send = contribution(call);
+  const auto [send, recv] = passed->sides = sides_of(call, c, 0);
   if (call.operation == Operation::allreduce)
-    return stretto_allreduce(send, call.recvbuf, count, type, shape.op, c.comm, &options);
-  if (call.operation == Operation::reduce) {
-    if (c.rank != call.root) send = call.sendbuf;  // where the other buffer means nothing
-    return stretto_reduce(send, call.recvbuf, count, type, shape.op, call.root, c.comm, &options);
-  }
+    return stretto_allreduce(send, recv, count, type, shape.op, c.comm, &options);
+  if (call.operation == Operation::reduce)
+    return stretto_reduce(send, recv, count, type, shape.op, call.root, c.comm, &options);
   if (call.operation == Operation::reduce_scatter_block)
-    return stretto_reduce_scatter_block(send, call.recvbuf, count, type, shape.op, c.comm, &options);
+    return stretto_reduce_scatter_block(send, recv, count, type, shape.op, c.comm, &options);
   std::vector<std::size_t> counts;
   for (int r = 0; r < c.size; ++r) counts.push_back(to_size(call.recvcounts[r] * parts));
-  return stretto_reduce_scatter(send, call.recvbuf, counts.data(), type, shape.op, c.comm, &options);
+  return stretto_reduce_scatter(send, recv, counts.data(), type, shape.op, c.comm, &options);
 }
 
-stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
+// What is at `at`, or a copy of it where its elements do not lie dense.
+Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
+  if (at == STRETTO_IN_PLACE) return Status::ok;
+  const Status s = buffer.give(at, count, type, comm);
+  at = buffer.data();
+  return s;
+}
+Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool keeps) {
+  if (at == STRETTO_IN_PLACE) return Status::ok;
+  const Status s = buffer.take(at, count, type, comm, keeps);
+  at = buffer.data();
+  return s;
+}
+
+stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                     Passed* passed) {
   Buffer buffer;
-  const bool root = c.rank == call.root;
-  Status s = root ? buffer.give(call.recvbuf, call.recvcount, call.recvtype, call.comm)
-                  : buffer.take(call.recvbuf, call.recvcount, call.recvtype, call.comm, false);
+  auto& [send, recv] = passed->sides = sides_of(call, c, 0);
+  const Status s = c.rank == call.root ? give(buffer, send, call.recvcount, call.recvtype, call.comm)
+                                       : take(buffer, recv, call.recvcount, call.recvtype, call.comm, false);
   if (s != Status::ok) return to_c(s);
   const stretto_status done =
       stretto_bcast(buffer.data(), to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
@@ -52,54 +56,54 @@ stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape
 }
 
 // Allgather and alltoall: blocks for all ranks.
-stretto_status to_all(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
-  const bool alltoall = call.operation == Operation::alltoall;
-  const bool in_place = call.sendbuf == MPI_IN_PLACE ||
-                        is_own_block(call.sendbuf, call.recvbuf, call.recvcount, call.recvtype, alltoall ? 0 : c.rank);
-  Buffer send, recv;
-  const std::int64_t sent = alltoall ? call.sendcount * c.size : call.sendcount;
-  Status s = in_place ? Status::ok : send.give(call.sendbuf, sent, call.sendtype, call.comm);
-  if (s == Status::ok) s = recv.take(call.recvbuf, call.recvcount * c.size, call.recvtype, call.comm, in_place);
+stretto_status to_all(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                      Passed* passed) {
+  Buffer given, taken;
+  passed->extent = extent_of(call.recvtype);
+  auto& [send, recv] = passed->sides = sides_of(call, c, passed->extent);
+  const bool alltoall = call.operation == Operation::alltoall, in_place = send == STRETTO_IN_PLACE;
+  Status s = give(given, send, alltoall ? call.sendcount * c.size : call.sendcount, call.sendtype, call.comm);
+  if (s == Status::ok) s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, in_place);
   if (s != Status::ok) return to_c(s);
-  const void* given = in_place ? STRETTO_IN_PLACE : send.data();
   const std::size_t block = to_size(shape.bytes);
-  const stretto_status done = alltoall ? stretto_alltoall(given, recv.data(), block, STRETTO_U8, c.comm, &options)
-                                       : stretto_allgather(given, recv.data(), block, STRETTO_U8, c.comm, &options);
-  return done == STRETTO_OK ? to_c(recv.put_back()) : done;
+  const stretto_status done = alltoall ? stretto_alltoall(send, recv, block, STRETTO_U8, c.comm, &options)
+                                       : stretto_allgather(send, recv, block, STRETTO_U8, c.comm, &options);
+  return done == STRETTO_OK ? to_c(taken.put_back()) : done;
 }
 
-stretto_status gather(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
+stretto_status gather(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                      Passed* passed) {
   const bool root = c.rank == call.root;
-  const bool in_place = root && (call.sendbuf == MPI_IN_PLACE ||
-                                 is_own_block(call.sendbuf, call.recvbuf, call.recvcount, call.recvtype, c.rank));
-  Buffer send, recv;
-  Status s = in_place ? Status::ok : send.give(call.sendbuf, call.sendcount, call.sendtype, call.comm);
-  if (s == Status::ok && root) s = recv.take(call.recvbuf, call.recvcount * c.size, call.recvtype, call.comm, in_place);
+  Buffer given, taken;
+  passed->extent = root ? extent_of(call.recvtype) : 0;
+  auto& [send, recv] = passed->sides = sides_of(call, c, passed->extent);
+  const bool in_place = send == STRETTO_IN_PLACE;
+  Status s = give(given, send, call.sendcount, call.sendtype, call.comm);
+  if (s == Status::ok && root) s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, in_place);
   if (s != Status::ok) return to_c(s);
-  const stretto_status done = stretto_gather(in_place ? STRETTO_IN_PLACE : send.data(), recv.data(),
-                                             to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
-  return done == STRETTO_OK && root ? to_c(recv.put_back()) : done;
+  const stretto_status done = stretto_gather(send, recv, to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
+  return done == STRETTO_OK ? to_c(taken.put_back()) : done;
 }
 
-stretto_status scatter(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
+stretto_status scatter(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                       Passed* passed) {
   const bool root = c.rank == call.root;
-  const bool in_place = root && (call.recvbuf == MPI_IN_PLACE ||
-                                 is_own_block(call.recvbuf, call.sendbuf, call.sendcount, call.sendtype, c.rank));
-  Buffer send, recv;
-  Status s = root ? send.give(call.sendbuf, call.sendcount * c.size, call.sendtype, call.comm) : Status::ok;
-  if (s == Status::ok && !in_place) s = recv.take(call.recvbuf, call.recvcount, call.recvtype, call.comm, false);
+  Buffer given, taken;
+  passed->extent = root ? extent_of(call.sendtype) : 0;
+  auto& [send, recv] = passed->sides = sides_of(call, c, passed->extent);
+  Status s = root ? give(given, send, call.sendcount * c.size, call.sendtype, call.comm) : Status::ok;
+  if (s == Status::ok) s = take(taken, recv, call.recvcount, call.recvtype, call.comm, false);
   if (s != Status::ok) return to_c(s);
-  const stretto_status done = stretto_scatter(send.data(), in_place ? STRETTO_IN_PLACE : recv.data(),
-                                              to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
-  return done == STRETTO_OK && !in_place ? to_c(recv.put_back()) : done;
+  const stretto_status done =
+      stretto_scatter(send, recv, to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
+  return done == STRETTO_OK ? to_c(taken.put_back()) : done;
 }
 
 // Blocks of different lengths, where the program wants them. Those of a type that is not dense come end to end and are put there after.
 stretto_status allgatherv(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
   const std::int64_t size = bytes_of(call.recvtype), extent = extent_of(call.recvtype);
   const bool dense = is_dense(call.recvtype);
-  const bool in_place =
-      call.sendbuf == MPI_IN_PLACE || is_own_block(call.sendbuf, call.recvbuf, call.displs[c.rank], call.recvtype, 1);
+  const bool in_place = is_own(call.sendbuf, call.recvbuf, call.displs[c.rank] * extent);
   std::int64_t lowest = 0;
   for (int r = 0; r < c.size; ++r) lowest = std::min(lowest, call.displs[r] * extent);
   auto* base = static_cast<std::byte*>(call.recvbuf) + (dense ? lowest : 0);
@@ -135,16 +139,17 @@ stretto_status allgatherv(const Call& call, const Communicator& c, const Shape& 
 
 }  // namespace
 
-stretto_status serve(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
-  if (shape.element) return reduction(call, c, shape, options);
+stretto_status serve(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                     Passed* passed) {
+  if (shape.element) return reduction(call, c, shape, options, passed);
   switch (call.operation) {
     case Operation::barrier: return stretto_barrier(c.comm, &options);
-    case Operation::bcast: return bcast(call, c, shape, options);
+    case Operation::bcast: return bcast(call, c, shape, options, passed);
     case Operation::allgather:
-    case Operation::alltoall: return to_all(call, c, shape, options);
+    case Operation::alltoall: return to_all(call, c, shape, options, passed);
     case Operation::allgatherv: return allgatherv(call, c, shape, options);
-    case Operation::gather: return gather(call, c, shape, options);
-    case Operation::scatter: return scatter(call, c, shape, options);
+    case Operation::gather: return gather(call, c, shape, options, passed);
+    case Operation::scatter: return scatter(call, c, shape, options, passed);
     case Operation::allreduce:
     case Operation::reduce:
     case Operation::reduce_scatter:

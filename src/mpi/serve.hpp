@@ -4,10 +4,13 @@
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/shape.hpp"
+#include "mpi/sides.hpp"
 
 namespace stretto::mpi {
 
 // Precondition: shape_of() gave no reason against it, and c.comm is there.
-stretto_status serve(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options);
+// *passed: of calls without counts by rank.
+stretto_status serve(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                     Passed* passed);
 
 }  // namespace stretto::mpi

@@ -1,5 +1,5 @@
 // Sums of floating numbers under STRETTO_BOUND (the first argument: the bound, absolute) are within it, and nothing else is touched. The launcher's
-// rules have streams travel.
+// rules have streams travel. "Later" tests run without that bound, by rules of their own.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -88,6 +88,32 @@ TEST(Bounded, AnInfoKeyGoesBeforeTheEnvironment) {
   MPI_Comm_dup(comm, &copy);
   within<double>(MPI_DOUBLE, copy, bound);
   MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+  MPI_Info_free(&info);
+}
+
+// Without a bound in the environment.
+TEST(Later, ABoundHoldsForCallsThatWentExactBefore) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  const auto x = values<float>(rank, n);
+  std::vector<float> ours(n), theirs(n);
+  const auto exact = [&] {
+    MPI_Allreduce(x.data(), ours.data(), n, MPI_FLOAT, MPI_SUM, comm);
+    PMPI_Allreduce(x.data(), theirs.data(), n, MPI_FLOAT, MPI_SUM, comm);
+    EXPECT_EQ(ours, theirs);
+  };
+  for (int k = 0; k < 12; ++k) exact();
+  MPI_Info_set(info, "stretto_bound", "abs:1e-3");
+  MPI_Comm_set_info(comm, info);
+  within<float>(MPI_FLOAT, comm, bound);
+  MPI_Info_set(info, "stretto_bound", "none");
+  MPI_Comm_set_info(comm, info);
+  exact();
   MPI_Comm_free(&comm);
   MPI_Info_free(&info);
 }
