@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <stdexcept>
 
@@ -47,18 +48,31 @@ model::Link link_to(Calls& calls, int peer) {
   return link;
 }
 
-template <class Call>
-void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes, const Call& call,
-             model::Native* native) {
+// A way to run collectives, and what its calls take.
+struct Way {
+  std::function<void(const Kind&, std::uint64_t bytes)> call;
+  model::Native native;
+};
+
+// All ways in turns, since cores, and what runs beside, change from one moment to the next.
+void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes, std::vector<Way>& ways) {
+  double longest = -1;
   for (const std::uint64_t size : sizes) {
     const std::uint64_t bytes = calls.fit(kind, size);
-    if (!native->points.empty() && static_cast<double>(bytes) <= native->points.back().first) continue;
-    const auto once = [&] { call(kind, bytes); };
-    for (int k = 0; k < 3; ++k) once();  // memory that was idle comes back
-    const double first = calls.sample(once, 1, bytes);
-    std::vector<double> ms;
-    for (int k = 0; k < (first > 50 ? 1 : 9); ++k) ms.push_back(calls.sample(once, Calls::calls_for(first), bytes));
-    native->points.emplace_back(static_cast<double>(bytes), median(ms) * 1e-3);
+    if (static_cast<double>(bytes) <= longest) continue;
+    longest = static_cast<double>(bytes);
+    std::vector<std::vector<double>> ms(ways.size());
+    std::vector<double> first;
+    for (Way& way : ways) {
+      const auto once = [&] { way.call(kind, bytes); };
+      for (int k = 0; k < 3; ++k) once();  // memory that was idle comes back
+      first.push_back(calls.sample(once, 1, bytes));
+    }
+    for (int round = 0; round < 9; ++round)
+      for (std::size_t i = 0; i < ways.size(); ++i)
+        if (round == 0 || first[i] <= 50)
+          ms[i].push_back(calls.sample([&] { ways[i].call(kind, bytes); }, Calls::calls_for(first[i]), bytes));
+    for (std::size_t i = 0; i < ways.size(); ++i) ways[i].native.points.emplace_back(longest, median(ms[i]) * 1e-3);
   }
 }
 
@@ -99,17 +113,15 @@ void measure_profile(Calls& calls, const std::vector<std::uint64_t>& sizes, cons
   o.check = 0;
   o.schedule = "node";
   for (const Kind& kind : kinds()) {
-    p.natives.push_back({kind.collective, p.ranks, p.hosts, {}, model::Provider::mpi});
-    measure(
-        calls, kind, sizes, [&](const Kind& k, std::uint64_t bytes) { calls.mpi(k, bytes); }, &p.natives.back());
-    if (calls.ours(kind, calls.fit(kind, 8), comm, o) != STRETTO_OK) continue;  // on all ranks alike
-    p.natives.push_back({kind.collective, p.ranks, p.hosts, {}, model::Provider::node});
-    measure(
-        calls, kind, sizes,
-        [&](const Kind& k, std::uint64_t bytes) {
-          if (calls.ours(k, bytes, comm, o) != STRETTO_OK) throw std::runtime_error(stretto_message());
-        },
-        &p.natives.back());
+    std::vector<Way> ways{{[&](const Kind& k, std::uint64_t bytes) { calls.mpi(k, bytes); },
+                           {kind.collective, p.ranks, p.hosts, {}, model::Provider::mpi}}};
+    const auto by_node = [&](const Kind& k, std::uint64_t bytes) {
+      if (calls.ours(k, bytes, comm, o) != STRETTO_OK) throw std::runtime_error(stretto_message());
+    };
+    if (calls.ours(kind, calls.fit(kind, 8), comm, o) == STRETTO_OK)  // on all ranks alike
+      ways.push_back({by_node, {kind.collective, p.ranks, p.hosts, {}, model::Provider::node}});
+    measure(calls, kind, sizes, ways);
+    for (Way& way : ways) p.natives.push_back(std::move(way.native));
   }
   static_cast<void>(stretto_comm_free(comm));
   unsetenv("STRETTO_PROFILE");
