@@ -8,31 +8,43 @@ namespace {
 
 constexpr std::size_t padded(std::size_t n) noexcept { return (n + 3) / 4 * 4; }
 
-void set_run(Lanes lanes, int begin, int end) noexcept {
-  for (int b = begin / kBlock; b * kBlock < end; ++b) {
-    const std::uint32_t from = b * kBlock < begin ? ~0u << (begin % kBlock) : ~0u;
-    lanes[b] |= from & lanes_below(b, end);
-  }
+// Not every processor that this is compiled for has an instruction for it.
+std::size_t count_ones(std::uint64_t x) noexcept {
+  x -= x >> 1 & 0x5555555555555555;
+  x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+  x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return x * 0x0101010101010101 >> 56;
 }
 
 bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexcept {
+  std::uint64_t changes[kBlocks / 2] = {};  // bit j of word i: place 64 i + j begins a run
   int at = 0, length = 0;
-  bool inside = false;  // of exceptions
+  bool first = true;
   for (std::size_t i = 0; i < n; ++i) {
     length += p[i];
     if (p[i] == 255) {
       if (i + 1 == n) return false;
       continue;
     }
-    if (length == 0 && at + (inside ? 1 : 0) > 0) return false;
+    if (length == 0 && !first) return false;
     if (length >= m - at) return false;
-    if (inside) set_run(lanes, at, at + length);
     at += length;
-    inside = !inside;
+    changes[at / 64] |= std::uint64_t{1} << (at % 64);
     length = 0;
+    first = false;
   }
   if (n == 0) return false;
-  if (inside) set_run(lanes, at, m);
+  std::uint64_t inside = 0;  // all ones: the last run so far is one of exceptions
+  for (int i = 0; i < kBlocks / 2; ++i) {
+    std::uint64_t x = changes[i];
+    for (int by = 1; by < 64; by *= 2) x ^= x << by;
+    x ^= inside;
+    inside = 0 - (x >> 63);
+    lanes[2 * i] = static_cast<std::uint32_t>(x);
+    lanes[2 * i + 1] = static_cast<std::uint32_t>(x >> 32);
+  }
+  if (m < kGroup)
+    for (int b = m / kBlock; b < kBlocks; ++b) lanes[b] &= lanes_below(b, m);
   return true;
 }
 
@@ -58,6 +70,60 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
+constexpr std::size_t kMostRuns = 255;  // bytes of them
+
+// The places below m that differ from the one before them (the one before the first is no exception), up to a word's more than kMostRuns.
+std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
+  std::size_t n = 0;
+  std::uint64_t before = 0;
+  for (int i = 0; i < kBlocks / 2 && n <= kMostRuns; ++i) {
+    const std::uint64_t x = lanes[2 * i] | static_cast<std::uint64_t>(lanes[2 * i + 1]) << 32;
+    std::uint64_t left = x ^ (x << 1 | before);
+    before = x >> 63;
+    const std::size_t count = count_ones(left);
+    const auto next = [&](std::size_t k) {
+      at[n + k] = static_cast<std::uint16_t>(64 * i + std::countr_zero(left | std::uint64_t{1} << 63));
+      left &= left - 1;
+    };
+    // Four at once, of which some may be none: how many there are is hard to guess.
+    for (std::size_t k = 0; k < 4; ++k) next(k);
+    for (std::size_t k = 4; k < count; ++k) next(k);
+    n += count;
+  }
+  return n > 0 && at[n - 1] == m ? n - 1 : n;
+}
+
+// Lengths of the runs to `out`; how many bytes, or more than kMostRuns.
+std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
+  std::uint16_t at[1 + kMostRuns + 64 + 4];
+  at[0] = 0;
+  const std::size_t changes = find_changes(lanes, m, at + 1);
+  if (changes > kMostRuns) return changes;
+  int longest = 0;
+  for (std::size_t k = 0; k < changes; ++k) {
+    const int length = at[k + 1] - at[k];
+    longest = std::max(longest, length);
+    out[k] = static_cast<std::uint8_t>(length);
+  }
+  if (longest < 255) return changes;
+  std::size_t n = 0;
+  for (std::size_t k = 0; k < changes; ++k) {
+    int length = at[k + 1] - at[k];
+    if (n + static_cast<std::size_t>(length / 255) >= kMostRuns) return kMostRuns + 1;
+    for (; length >= 255; length -= 255) out[n++] = 255;
+    out[n++] = static_cast<std::uint8_t>(length);
+  }
+  return n;
+}
+
+// Blocks with exceptions and other places.
+std::size_t count_mixed(const Lanes lanes, int m) noexcept {
+  std::uint32_t n = 0;
+  for (int b = 0; b < kBlocks; ++b) n += lanes[b] + 1 > 1;  // neither 0 nor all ones
+  const int last = m / kBlock;
+  return last < kBlocks && lanes[last] != 0 && lanes[last] == lanes_below(last, m) ? n - 1 : n;
+}
+
 }  // namespace
 
 std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
@@ -76,55 +142,29 @@ std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, 
 }
 
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept {
-  std::uint8_t runs[255 + 3] = {};  // and the padding behind the last one
-  constexpr std::size_t kMost = 255;
-  std::size_t n = 0;
-  bool fits = true;
-  if (lanes[0] & 1) runs[n++] = 0;
-  // A run ends before each place that differs from the one before it.
-  int at = 0;
-  std::uint32_t before = lanes[0] & 1;  // the last place of the block before
-  for (int b = 0; b < kBlocks && fits; ++b) {
-    std::uint32_t ends = (lanes[b] ^ (lanes[b] << 1 | before)) & lanes_below(b, m);
-    before = lanes[b] >> 31;
-    for (; ends && fits; ends &= ends - 1) {
-      const int next = kBlock * b + std::countr_zero(ends);
-      int length = next - at;
-      for (; length >= 255 && n < kMost; length -= 255) runs[n++] = 255;
-      fits = n < kMost && length < 255;
-      if (fits) runs[n++] = static_cast<std::uint8_t>(length);
-      at = next;
-    }
-  }
-  std::uint32_t some = 0, all = 0;
-  std::size_t by_lanes = 12;
-  for (int b = 0; b < kBlocks; ++b) {
-    if (lanes[b] == 0) continue;
-    some |= 1u << b;
-    if (lanes[b] == lanes_below(b, m))
-      all |= 1u << b;
-    else
-      by_lanes += 4;
-  }
-  const std::size_t by_runs = padded(2 + n);
-  const bool use_runs = fits && by_runs <= by_lanes;
+  std::uint8_t runs[kMostRuns + 3 + 4];
+  const std::size_t n = write_runs(lanes, m, runs);
+  const std::size_t by_runs = padded(2 + n), by_lanes = 12 + 4 * count_mixed(lanes, m);
+  const bool use_runs = n <= kMostRuns && by_runs <= by_lanes;
   const std::size_t bytes = use_runs ? by_runs : by_lanes;
   if (room < bytes) return 0;
   if (use_runs) {
     out[0] = kRunsBit;
     out[1] = static_cast<std::uint8_t>(n);
+    store(runs + n, std::uint32_t{0});  // padding
     std::memcpy(out + 2, runs, bytes - 2);
     return bytes;
+  }
+  std::uint32_t some = 0, all = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    some |= static_cast<std::uint32_t>(lanes[b] != 0) << b;
+    all |= static_cast<std::uint32_t>(lanes[b] != 0 && lanes[b] == lanes_below(b, m)) << b;
   }
   store(out, std::uint32_t{0});
   store(out + 4, some);
   store(out + 8, all);
   std::uint8_t* p = out + 12;
-  for (int b = 0; b < kBlocks; ++b) {
-    if (!(some >> b & ~all >> b & 1)) continue;
-    store(p, lanes[b]);
-    p += 4;
-  }
+  for (std::uint32_t left = some & ~all; left; left &= left - 1, p += 4) store(p, lanes[std::countr_zero(left)]);
   return bytes;
 }
 

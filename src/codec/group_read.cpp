@@ -1,11 +1,13 @@
 // A group from its bytes: parsed with every length checked, then its codes.
 #include "codec/group.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "codec/exact.hpp"
 #include "codec/exception_map.hpp"
+#include "codec/group_places.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -31,8 +33,7 @@ bool parse_exceptions(Cursor& c, Type type, GroupView* g) noexcept {
   const std::size_t map = parse_exception_map(c.p, c.left(), g->m, &kind, g->lanes);
   if (map == 0) return false;
   c.p += map;
-  for (int b = 0; b < kBlocks; ++b)
-    if (g->lanes[b] != 0) g->exception_count += g->lanes[b] == ~0u ? kBlock : std::popcount(g->lanes[b]);
+  g->exception_count = places(g->lanes);
   g->exceptions = true;
   g->uniform = kind & kUniformBit;
   g->sums = kind & kSumsBit;
@@ -59,11 +60,23 @@ bool parse_exceptions(Cursor& c, Type type, GroupView* g) noexcept {
   return true;
 }
 
+// n widths that are stored, as bytes or as nibbles.
+void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint8_t* width) noexcept {
+  if (!nibbles) {
+    std::memcpy(width, p, n);
+    return;
+  }
+  for (std::size_t k = 0; k < (n + 1) / 2; ++k) {
+    width[2 * k] = p[k] & 15;
+    width[2 * k + 1] = p[k] >> 4;
+  }
+}
+
 // Widths from the end of the group; c.end moves to the end of the planes.
 bool parse_widths(Cursor& c, Form form, GroupView* g) noexcept {
-  const int most = g->wide ? 64 : 32;
   std::uint32_t mask = ~0u;
-  if (form == Form::masked_nibbles || form == Form::masked_bytes) {
+  const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;
+  if (masked) {
     if (c.left() < 4) return false;
     c.end -= 4;
     mask = load<std::uint32_t>(c.end);
@@ -74,16 +87,20 @@ bool parse_widths(Cursor& c, Form form, GroupView* g) noexcept {
   const std::size_t bytes = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
   if (c.left() < bytes) return false;
   c.end -= bytes;
-  std::size_t k = 0, planes = 0;
-  for (int b = 0; b < kBlocks; ++b) {
-    if (!(mask >> b & 1)) continue;
-    const int w = nibbles ? c.end[k / 2] >> (4 * (k % 2)) & 15 : c.end[k];
-    ++k;
-    if (w > most || (g->predictor == Predictor::none_unsigned && w == most)) return false;
-    g->width[b] = static_cast<std::uint8_t>(w);
-    planes += static_cast<std::size_t>(w);
+  std::uint8_t stored[kBlocks];
+  unpack_widths(c.end, n, nibbles, masked ? stored : g->width);
+  if (masked) {
+    const std::uint8_t* next = stored;
+    for (std::uint32_t left = mask; left; left &= left - 1) g->width[std::countr_zero(left)] = *next++;
   }
-  return c.left() == 4 * planes;
+  std::uint8_t widest = 0;
+  std::size_t planes = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    widest = std::max(widest, g->width[b]);
+    planes += g->width[b];
+  }
+  const int most = (g->wide ? 64 : 32) - (g->predictor == Predictor::none_unsigned);
+  return widest <= most && c.left() == 4 * planes;
 }
 
 template <class U>

@@ -6,9 +6,8 @@
 #define STRETTO_PORTABLE_CODES_INL_H_
 #endif
 
+#include "codec/portable/missing-inl.h"
 #include "codec/portable/residuals-inl.h"
-#include "codec/portable/values-inl.h"
-#include "codec/portable/write_exceptions.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
@@ -35,17 +34,17 @@ struct Codes1024 {
     is_small = range.bound() <= kSmallCode;
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
-  // The same with a look at each value: how many are exceptions, which take the codes before them, or -1 where 32 bits do not do.
-  int check(const float* x, const Grid<float>& grid, Lanes lanes) {
+  // The same where some are missing, which take the codes before them, or need a look. False where 32 bits do not do.
+  bool check(const float* x, const Grid<float>& grid, Missing* missing) {
     is_small = true;
-    range = QuantiseFilled(x, grid, small.at(), lanes);
-    if (range.good()) return fill(lanes, small.at());
-    is_small = false;
-    range = QuantiseFilled(x, grid, large.at(), lanes);
-    if (range.good()) return fill(lanes, large.at());
-    return check_each(x, grid, lanes);
+    range = QuantiseFilled(x, grid, small.at(), missing);
+    if (!range.good()) {
+      is_small = false;
+      range = QuantiseFilled(x, grid, large.at(), missing);
+    }
+    return range.good() || check_each(x, grid, missing);
   }
-  int check(const double* x, const Grid<double>& grid, Lanes lanes) { return check_each(x, grid, lanes); }
+  bool check(const double* x, const Grid<double>& grid, Missing* missing) { return check_each(x, grid, missing); }
   int order() { return is_small ? ChooseOrder(small.at()) : ChooseOrder(large.at()); }
   Predictor predictor() {
     const int k = order();
@@ -54,21 +53,17 @@ struct Codes1024 {
   }
 
  private:
-  template <class Q>
-  static int fill(const Lanes lanes, Q* q) {
-    int exceptions = 0;
-    for (int b = 0; b < kBlocks; ++b) exceptions += std::popcount(lanes[b]);
-    if (exceptions > 0) fill_exceptions(lanes, q);
-    return exceptions;
-  }
   template <class T>
-  int check_each(const T* x, const Grid<T>& grid, Lanes lanes) {
-    if (!QuantiseChecked(x, grid, large.at(), lanes)) return -1;
+  bool check_each(const T* x, const Grid<T>& grid, Missing* missing) {
+    if (!QuantiseChecked(x, grid, large.at(), missing->lanes)) return false;
     range = RangeOf(large.at());
-    const int exceptions = fill(lanes, large.at());
+    missing->count = 0;
+    for (int b = 0; b < kBlocks; ++b) missing->count += std::popcount(missing->lanes[b]);
+    missing->alike = missing->count == 0 || all_alike(x, missing->lanes);
     is_small = range.bound() <= kSmallCode;
+    if (missing->count > 0) fill_exceptions(missing->lanes, large.at());
     if (is_small) Narrow(large.at(), small.at());
-    return exceptions;
+    return true;
   }
 };
 

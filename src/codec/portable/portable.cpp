@@ -29,12 +29,12 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 // Codes and exceptions of x. Declined: what might outgrow the room, and what is as long as the values are.
 template <class T>
-std::size_t CompressFilled(const T* x, Codes1024& codes, const Lanes lanes, int exceptions, std::uint8_t* out) {
-  if (sizeof(T) == 8 && exceptions > kGroup / 2 && !all_alike(x, lanes)) return kDeclined;
+std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing, std::uint8_t* out) {
+  if (sizeof(T) == 8 && missing.count > kGroup / 2 && !missing.alike) return kDeclined;
   const std::size_t words = CompressAs(codes.predictor(), codes, x + kGroup, out, [&](std::uint8_t* p) {
-    if (exceptions == 0) return p;
+    if (missing.count == 0) return p;
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
-    return write_exceptions(x, lanes, p);
+    return write_exceptions(x, missing, p);
   });
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
@@ -43,12 +43,11 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Lanes lanes, int 
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
-  Lanes lanes;
-  const int exceptions = codes.check(x, grid, lanes);
-  if (exceptions < 0) return kDeclined;
-  const std::size_t words = CompressFilled(x, codes, lanes, exceptions, out);
+  Missing missing;
+  if (!codes.check(x, grid, &missing)) return kDeclined;
+  const std::size_t words = CompressFilled(x, codes, missing, out);
   if (words == kDeclined) return kDeclined;
-  tally->merge({codes.range.bound(), static_cast<std::uint64_t>(exceptions)});
+  tally->merge({codes.range.bound(), static_cast<std::uint64_t>(missing.count)});
   return words;
 }
 
@@ -72,18 +71,19 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
 // Places missing in both a and x, and in x all of one value: the codes, which are small, add as those of any group. Declined: anything else.
 template <class T>
 HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
-                                        const Lanes lanes, int exceptions, double width, std::uint8_t* out,
-                                        std::size_t room) {
+                                        const Missing& missing, double width, std::uint8_t* out, std::size_t room) {
   GroupView va, vx;
-  if (exceptions == 0 || !parse_group(a, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &va) || va.wide ||
-      std::memcmp(va.lanes, lanes, sizeof(Lanes)) != 0 || !all_alike(x, lanes))
+  const Lanes& lanes = missing.lanes;
+  if (missing.count == 0 || !missing.alike ||
+      !parse_group(a, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &va) || va.wide ||
+      std::memcmp(va.lanes, lanes, sizeof(Lanes)) != 0)
     return kDeclined;
   const PackedGroup ga = packed(va, a + 4 * words);
   const Predictor own = codes.predictor(), result = ga.predictor > own ? ga.predictor : own;
   if (!SumsAreSmall(ga, codes, result)) return kDeclined;
   vx.m = kGroup;
   vx.exceptions = vx.uniform = true;
-  vx.exception_count = exceptions;
+  vx.exception_count = missing.count;
   std::memcpy(vx.lanes, lanes, sizeof(Lanes));
   vx.values = reinterpret_cast<const std::uint8_t*>(x + first_exception(lanes));
   vx.values_bytes = sizeof(T);
@@ -96,15 +96,15 @@ HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words
 // Missing data in a, in x, or in both. Where they are not missing alike x, of which these are the codes, is compressed, and then added.
 template <class T>
 HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
-                                         const Lanes lanes, int exceptions, double width, std::uint8_t* out,
-                                         std::size_t room, Tally* tally) {
-  std::size_t sum = AddAlikeValues(a, words, x, codes, lanes, exceptions, width, out, room);
+                                         const Missing& missing, double width, std::uint8_t* out, std::size_t room,
+                                         Tally* tally) {
+  std::size_t sum = AddAlikeValues(a, words, x, codes, missing, width, out, room);
   if (sum != kDeclined) {
-    tally->merge({codes.range.bound(), static_cast<std::uint64_t>(exceptions)});
+    tally->merge({codes.range.bound(), static_cast<std::uint64_t>(missing.count)});
     return sum;
   }
   std::uint8_t compressed[kKernelRoom];
-  const std::size_t n = CompressFilled(x, codes, lanes, exceptions, compressed);
+  const std::size_t n = CompressFilled(x, codes, missing, compressed);
   if (n == kDeclined) return kDeclined;
   sum = AddFilled<T>(a, words, compressed, n, false, width, out, room, tally);
   if (sum != kDeclined) tally->merge({codes.range.bound(), 0});
@@ -120,11 +120,9 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   const bool plain = parse_packed(a, words, &ga);
   Codes1024 codes;
   codes.quantise(x, grid);
-  Lanes lanes = {};
-  const int exceptions = codes.range.good() ? 0 : codes.check(x, grid, lanes);
-  if (exceptions < 0) return kDeclined;
-  if (!plain || exceptions > 0)
-    return AddFilledValues(a, words, x, codes, lanes, exceptions, grid.width, out, room, tally);
+  Missing missing;
+  if (!codes.range.good() && !codes.check(x, grid, &missing)) return kDeclined;
+  if (!plain || missing.count > 0) return AddFilledValues(a, words, x, codes, missing, grid.width, out, room, tally);
   // Compressed, larger ones may take as many words as the values do, and then these would travel and be added as they are.
   if (sizeof(T) == 4 && codes.range.bound() >= kMaybeVerbatim) return kDeclined;
   const std::size_t n = AddCodes(ga, codes, x + kGroup, out);

@@ -31,23 +31,29 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
   constexpr std::int32_t kMagicBits = 0x4b400000;
+  constexpr std::size_t kStep = 8 * kBlock;  // where one has none, not much more than these are done for nothing
   const Tag<float> d;
   const Tag<std::int32_t> di;
   const Tag<std::int16_t> d16;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
+  const auto low = hn::Set(di, kMagicBits - safe), high = hn::Set(di, kMagicBits + safe);
   // As integers the bits of s grow with s where s is positive; NaN, infinities and what is too large lie outside the range asked for.
   auto least = hn::Set(di, kMagicBits), most = least;
-  for (std::size_t i = 0; i < kGroup; i += 2 * kLanes<float>) {
-    const auto s0 = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic));
-    const auto s1 = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i + kLanes<float>), r, magic));
-    least = hn::Min(least, hn::Min(s0, s1));
-    most = hn::Max(most, hn::Max(s0, s1));
-    hn::Store(hn::ConcatEven(d16, hn::BitCast(d16, s1), hn::BitCast(d16, s0)), d16, q + i);
+  bool good = true;
+  for (std::size_t step = 0; good && step < kGroup; step += kStep) {
+    for (std::size_t i = step; i < step + kStep; i += 2 * kLanes<float>) {
+      const auto s0 = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic));
+      const auto s1 = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i + kLanes<float>), r, magic));
+      least = hn::Min(least, hn::Min(s0, s1));
+      most = hn::Max(most, hn::Max(s0, s1));
+      hn::Store(hn::ConcatEven(d16, hn::BitCast(d16, s1), hn::BitCast(d16, s0)), d16, q + i);
+    }
+    good = hn::AllFalse(di, hn::Or(hn::Lt(least, low), hn::Gt(most, high)));
   }
-  const std::int32_t low = hn::GetLane(hn::MinOfLanes(di, least)), high = hn::GetLane(hn::MaxOfLanes(di, most));
-  const auto within = [&](std::int32_t limit) { return low >= kMagicBits - limit && high <= kMagicBits + limit; };
-  if (!within(safe)) return {1, 0, !within(static_cast<std::int32_t>(grid.safe_code32))};
-  return {low - kMagicBits, high - kMagicBits};
+  const std::int32_t from = hn::GetLane(hn::MinOfLanes(di, least)), to = hn::GetLane(hn::MaxOfLanes(di, most));
+  const auto limit = static_cast<std::int32_t>(grid.safe_code32);
+  if (!good) return {1, 0, from < kMagicBits - limit || to > kMagicBits + limit};
+  return {from - kMagicBits, to - kMagicBits};
 }
 
 // The same for all codes up to safe_code32.
@@ -89,41 +95,6 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   }
   if (!hn::AllTrue(d, good)) return {};
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
-}
-
-// The same where some values have no code, as missing data: these get code 0, and `lanes` says where they are. Not good: there are others,
-// which need a look. Up to 8,191 codes take 16 bits.
-template <class Q>
-HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* q, Lanes lanes) {
-  const auto safe = static_cast<std::int32_t>(sizeof(Q) == 2 ? grid.safe_code : grid.safe_code32);
-  if (safe == 0) return {};
-  const Tag<float> d;
-  const Tag<std::int32_t> di;
-  const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
-  // A sum of 2^34, an infinity or NaN is none of the values that quantise() might still find a code for, which ends at a product of 2^33.
-  const auto hopeless = hn::Set(di, 0x50800000 - 1), finite = hn::Set(di, 0x7fffffff);
-  auto least = hn::Zero(di), most = least;
-  for (std::size_t b = 0; b < kBlocks; ++b) {
-    std::uint32_t missing = 0;
-    for (std::size_t i = 0; i < kBlock; i += kLanes<float>, x += kLanes<float>, q += kLanes<float>) {
-      const auto s = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x), r, magic));
-      const auto code = hn::Sub(s, hn::BitCast(di, magic));
-      const auto is_none = hn::Gt(hn::And(s, finite), hopeless);
-      const auto kept = hn::IfThenZeroElse(is_none, code);
-      least = hn::Min(least, kept);
-      most = hn::Max(most, kept);
-      if constexpr (sizeof(Q) == 2)
-        hn::Store(hn::DemoteTo(hn::Rebind<Q, Tag<std::int32_t>>(), kept), hn::Rebind<Q, Tag<std::int32_t>>(), q);
-      else
-        hn::Store(kept, di, q);
-      std::uint8_t bits[8] = {};
-      hn::StoreMaskBits(di, is_none, bits);
-      missing |= std::uint32_t{bits[0]} << i;
-    }
-    lanes[b] = missing;
-  }
-  const CodeRange range{hn::GetLane(hn::MinOfLanes(di, least)), hn::GetLane(hn::MaxOfLanes(di, most))};
-  return range.least >= -safe && range.most <= safe ? range : CodeRange{};
 }
 
 // Codes of 1,024 values of any kind, each one checked as quantise() does; 0 where there is none, and `lanes` says where that is. False if one

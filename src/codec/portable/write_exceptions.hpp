@@ -12,6 +12,13 @@
 
 namespace stretto::codec {
 
+// The places of a group's values that have no code.
+struct Missing {
+  Lanes lanes = {};
+  int count = 0;
+  bool alike = true;  // they hold the same bits
+};
+
 // Every exception takes the code before it; those before the first code take that.
 template <class Q>
 void fill_exceptions(const Lanes lanes, Q* q) noexcept {
@@ -64,18 +71,18 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
 
 // The section of these exceptions of x, of which there are some; where it ends. Takes up to sizeof(T) bytes an exception and 256 more.
 template <class T>
-std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p) noexcept {
+std::uint8_t* write_exceptions(const T* x, const Missing& missing, std::uint8_t* p) noexcept {
   std::uint8_t* kind = p;
-  p += write_exception_map(lanes, kGroup, p, 256);
-  if (!all_alike(x, lanes)) {
-    for_each_exception(lanes, [&](int i) {
+  p += write_exception_map(missing.lanes, kGroup, p, 256);
+  if (!missing.alike) {
+    for_each_exception(missing.lanes, [&](int i) {
       std::memcpy(p, x + i, sizeof(T));
       p += sizeof(T);
     });
     return p;
   }
   *kind |= kUniformBit;
-  const T* const value = x + first_exception(lanes);
+  const T* const value = x + first_exception(missing.lanes);
   if (std::memcmp(value, quiet_nan_bytes(sizeof(T)), sizeof(T)) == 0) {
     *kind |= kQuietNanBit;
     return p;
