@@ -139,6 +139,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
         const std::size_t words_a = a.words(g), room = static_cast<std::size_t>(end - p);
+        prefetch_read(ga, 4 * words_a);
+        prefetch_write(p, 4 * words_a);
         std::size_t words = kDeclined;
         if constexpr (std::is_floating_point_v<T>) {
           const auto& k = float_kernels<T>(encoder.kernels);
