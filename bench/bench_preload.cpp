@@ -2,6 +2,7 @@
 // what it adds to a short call, and what it takes off a long one. The two take turns, with buffers rewritten before each; and the MPI's own
 // once more, to tell how far two of the same are apart.
 #include <CLI/CLI.hpp>
+#include <array>
 #include <vector>
 
 #include "bench/mpi.hpp"
@@ -37,24 +38,24 @@ double once(const Case& c, std::vector<double>& x, std::vector<double>& y, int b
 Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
   std::vector<double> x(bytes / sizeof(double)), y(x.size());
   const int batch = bytes <= 1024 ? 200 : 1;
-  std::vector<double> ours, theirs, again;
+  std::array<std::vector<double>, 3> seconds;  // with the library; the MPI's own; the same again
   // The first calls of a communicator, and most of what a trial tries.
   for (int k = 0; k < (bytes <= 65536 ? 400 : 60); ++k) once(c, x, y, 1, false);
-  for (int k = 0; k < repeats; ++k) {
-    ours.push_back(once(c, x, y, batch, false));
-    theirs.push_back(once(c, x, y, batch, true));
-    again.push_back(once(c, x, y, batch, true));
-  }
+  for (int k = 0; k < repeats; ++k)
+    for (int turn = 0; turn < 3; ++turn) {
+      const auto who = static_cast<std::size_t>((k + turn) % 3);  // each comes first as often
+      seconds[who].push_back(once(c, x, y, batch, who > 0));
+    }
   Row row;
   row.bench = "preload";
   row.subject = fmt::format("{} ranks={} bytes={}", c.name, ranks, bytes);
   row.metric = "microseconds";
-  row.value = median(ours) * 1e6;
+  row.value = median(seconds[0]) * 1e6;
   row.unit = "us";
   row.better = Better::smaller;
-  row.peer = Peer{mpi_version(), median(theirs) * 1e6};
+  row.peer = Peer{mpi_version(), median(seconds[1]) * 1e6};
   row.fields["bytes"] = bytes;
-  row.fields["control"] = median(again) * 1e6;
+  row.fields["control"] = median(seconds[2]) * 1e6;
   return row;
 }
 

@@ -19,7 +19,7 @@ class Repetition {
     if (!last.native) return;
     call_ = last.native->repeat(last.shape);
     course_ = last.course;
-    if (course_) looks_ = course_->looks();
+    looks_ = last.looks;
   }
 
   explicit operator bool() const noexcept { return call_ != nullptr; }

@@ -107,7 +107,7 @@ template <class Run>
 
 Straight::Last Straight::last() const noexcept {
   if (!last_ || last_->digest != 0) return {};
-  return {last_->native, last_->key.shape, last_->course};
+  return {last_->native, last_->key.shape, last_->course, last_->looks};
 }
 
 void Straight::keep(const stretto_comm_s& comm, const Call& call, Native& native, std::uint64_t digest) noexcept {

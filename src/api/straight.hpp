@@ -24,6 +24,7 @@ class Straight {
     Native* native = nullptr;  // null: it was not so
     Shape shape;
     Course* course = nullptr;
+    std::uint32_t looks = 0;  // that the course had had before the call, which may have been the last one before another
   };
   Last last() const noexcept;
 

@@ -1,6 +1,8 @@
 #include "mpi/kept.hpp"
 
+#include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "api/types.hpp"
 
@@ -15,11 +17,21 @@ bool fits(std::int64_t n) noexcept {
 }  // namespace
 
 [[gnu::always_inline]] inline std::size_t Kept::place_of(const Call& call) noexcept {
-  const auto number = [](auto n) { return static_cast<std::uint64_t>(n); };
-  const std::uint64_t counts = number(call.recvcount) * 0xD6E8FEB86659FD93u ^ number(call.sendcount);
-  const std::uint64_t h =
-      (counts ^ number(call.operation) << 56 ^ number(call.root) << 32) * std::uint64_t{0x9E3779B97F4A7C15u};
-  return (h >> 40) % lines;
+  const auto number = [](auto n) {
+    if constexpr (std::is_pointer_v<decltype(n)>)
+      return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(n));
+    else
+      return static_cast<std::uint64_t>(n);
+  };
+  const auto mixed = [](std::uint64_t n, std::uint64_t by) { return n * by ^ n * by >> 32; };
+  const std::uint64_t in_place = number(call.sendbuf == MPI_IN_PLACE) << 1 | number(call.recvbuf == MPI_IN_PLACE);
+  const std::uint64_t kind = number(call.operation) << 2 | in_place;
+  const std::uint64_t numbers =
+      number(call.recvcount) << 32 ^ number(call.sendcount) << 12 ^ number(call.root) ^ kind << 56;
+  const std::uint64_t handles =
+      number(call.recvtype) ^ std::rotl(number(call.op), 24) ^ std::rotl(number(call.sendtype), 44);
+  static_assert(lines == 64);
+  return mixed(mixed(numbers, 0xD6E8FEB86659FD93u) + mixed(handles, 0xA0761D6478BD642Fu), 0x9E3779B97F4A7C15u) >> 58;
 }
 
 [[gnu::hot]] bool Kept::again(const Call& call, const Communicator& c, double timeout,
@@ -37,6 +49,7 @@ bool fits(std::int64_t n) noexcept {
 }
 
 void Kept::keep(const Call& call, const Communicator& c, const Passed& passed) noexcept {
+  if (call.recvcounts) return;  // by which calls differ, too
   // Where nothing was copied, all lies where the call says; and then its elements lie dense for all to see.
   if (sides_of(call, c, passed.extent) != passed.sides) return;
   if (!fits<std::uint32_t>(call.sendcount) || !fits<std::uint32_t>(call.recvcount) ||

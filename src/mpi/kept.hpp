@@ -41,7 +41,7 @@ class Kept {
   static_assert(sizeof(Line) == 64);
   static std::size_t place_of(const Call& call) noexcept;
 
-  static constexpr std::size_t lines = 32;
+  static constexpr std::size_t lines = 64;
   std::array<Line, lines> lines_;
 };
 

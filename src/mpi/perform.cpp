@@ -120,9 +120,8 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
 }
 
 // All ranks got this status, and nothing has moved. Buffers are each rank's own, so what is wrong with them need not be so on others
-// unless the ranks agreed; the arrays of allgatherv are alike.
-bool falls_through(const Call& call, stretto_status s, const stretto_options& o) noexcept {
-  const bool agreed = o.check || o.bound_kind == STRETTO_BOUND_RELATIVE;
+// unless the ranks `agreed`; the arrays of allgatherv are alike.
+bool falls_through(const Call& call, stretto_status s, bool agreed) noexcept {
   return s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED || (s == STRETTO_INCOMPATIBLE && agreed) ||
          (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Operation::allgatherv));
 }
@@ -214,7 +213,7 @@ int dispatch(Runtime& r, const Call& call, Native native) {
       keep(call, passed, d.communicator);
     return MPI_SUCCESS;
   }
-  if (!falls_through(call, s, options)) return raise(call, s);
+  if (!falls_through(call, s, options.check || options.bound_kind == STRETTO_BOUND_RELATIVE)) return raise(call, s);
   const std::string why = account.wanted() ? kind_of(stretto_message()) : "";
   const int code = run(native);
   account.passed_on(d, why);
@@ -222,11 +221,14 @@ int dispatch(Runtime& r, const Call& call, Native native) {
 }
 
 // True: a call like this one is kept, and ran; *code is what it returns.
-bool again(const Settings& settings, const Call& call, int* code) noexcept {
+bool again(const Settings& settings, const Call& call, Native native, int* code) {
   const Communicator* c = find_communicator(call.comm);
   stretto_status s = STRETTO_OK;
   if (!c || !c->kept || !c->kept->again(call, *c, settings.timeout, &s)) return false;
-  *code = s == STRETTO_OK ? MPI_SUCCESS : raise(call, s);
+  if (s == STRETTO_OK) [[likely]]
+    *code = MPI_SUCCESS;
+  else
+    *code = falls_through(call, s, false) ? run(native) : raise(call, s);
   return true;
 }
 
@@ -236,8 +238,8 @@ int perform(const Call& call, Native native) noexcept {
   if (inside || call.comm == MPI_COMM_NULL) return native();
   Runtime* r = runtime();
   if (!r) return native();
-  if (int code = MPI_SUCCESS; again(r->settings, call, &code)) return code;
   try {
+    if (int code = MPI_SUCCESS; again(r->settings, call, native, &code)) return code;
     return dispatch(*r, call, native);
   } catch (...) {
     return raise(call, STRETTO_OUT_OF_MEMORY);

@@ -103,18 +103,29 @@ TEST(Repeated, Moves) {
     for (const int root : roots(c.size)) {
       repeat<char>(
           n, c, [&](auto& b, bool ours) { (ours ? MPI_Bcast : PMPI_Bcast)(b.send.data(), n, MPI_CHAR, root, c.comm); });
+      const bool here = c.rank == root;  // elsewhere the other side means nothing
       repeat<char>(n, c, [&](auto& b, bool ours) {
-        (ours ? MPI_Gather : PMPI_Gather)(b.send.data(), n, MPI_CHAR, b.recv.data(), n, MPI_CHAR, root, c.comm);
+        void* recv = here ? b.recv.data() : nullptr;
+        const MPI_Datatype type = here ? MPI_CHAR : MPI_DATATYPE_NULL;
+        (ours ? MPI_Gather : PMPI_Gather)(b.send.data(), n, MPI_CHAR, recv, here ? n : 0, type, root, c.comm);
       });
       repeat<char>(n, c, [&](auto& b, bool ours) {
-        const void* send = c.rank == root ? MPI_IN_PLACE : b.send.data();
+        const void* send = here ? MPI_IN_PLACE : b.send.data();
+        (ours ? MPI_Gather : PMPI_Gather)(send, n, MPI_CHAR, b.recv.data(), n, MPI_CHAR, root, c.comm);
+      });
+      bool in_place = false;
+      repeat<char>(n, c, [&](auto& b, bool ours) {  // by turns, at the root alone
+        if (ours) in_place = here && !in_place;
+        const void* send = in_place ? MPI_IN_PLACE : b.send.data();
         (ours ? MPI_Gather : PMPI_Gather)(send, n, MPI_CHAR, b.recv.data(), n, MPI_CHAR, root, c.comm);
       });
       repeat<char>(n, c, [&](auto& b, bool ours) {
-        (ours ? MPI_Scatter : PMPI_Scatter)(b.send.data(), n, MPI_CHAR, b.recv.data(), n, MPI_CHAR, root, c.comm);
+        const void* send = here ? b.send.data() : nullptr;
+        const MPI_Datatype type = here ? MPI_CHAR : MPI_DATATYPE_NULL;
+        (ours ? MPI_Scatter : PMPI_Scatter)(send, here ? n : -1, type, b.recv.data(), n, MPI_CHAR, root, c.comm);
       });
       repeat<char>(n, c, [&](auto& b, bool ours) {
-        void* recv = c.rank == root ? MPI_IN_PLACE : b.recv.data();
+        void* recv = here ? MPI_IN_PLACE : b.recv.data();
         (ours ? MPI_Scatter : PMPI_Scatter)(b.send.data(), n, MPI_CHAR, recv, n, MPI_CHAR, root, c.comm);
       });
     }
