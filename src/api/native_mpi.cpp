@@ -1,83 +1,17 @@
 #include "api/native_mpi.hpp"
 
-#include <algorithm>
-#include <climits>
-#include <cstring>
 #include <new>
-#include <numeric>
 #include <vector>
 
 #include "api/payloads.hpp"
 #include "api/repeated_mpi.hpp"
 #include "api/types.hpp"
+#include "api/vectors_mpi.hpp"
 #include "api/words_mpi.hpp"
 #include "payload/arithmetic.hpp"
 
 namespace stretto::api {
 namespace {
-
-bool fits(std::size_t n) noexcept { return n <= static_cast<std::size_t>(INT_MAX); }
-int to_int(std::size_t n) noexcept { return static_cast<int>(n); }
-
-struct Arguments {
-  Collective collective{};
-  const void* send = nullptr;
-  void* recv = nullptr;
-  int count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Op op = MPI_OP_NULL;
-  int root = 0;
-  const int *counts = nullptr, *displs = nullptr;
-  const int *send_counts = nullptr, *send_displs = nullptr;  // of alltoallv
-};
-
-// What MPI wants as arrays of int. Displacements that no int holds are this rank's own matter: its blocks then lie end to end
-// in `staging` while the collective lasts.
-struct Vectors {
-  std::vector<int> counts, displs;
-  std::vector<std::byte> staging;
-  std::vector<std::size_t> places;  // displacements of the blocks that are staged; empty: none are
-};
-
-// A call as MPI takes it. Owns what must live while it runs.
-struct Prepared {
-  Shape shape;
-  void* recv = nullptr;  // the caller's
-  Arguments arguments;
-  Vectors vectors;       // of alltoallv, of what is received
-  Vectors send_vectors;  // of alltoallv
-  // At the end blocks that were staged go to their places.
-  std::size_t element = 1;
-  void* unstaged = nullptr;
-};
-
-// Fills `v`; true: blocks have to be staged, and there is room for them.
-bool make_vectors(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs, std::size_t element,
-                  Vectors* v) {
-  v->counts.resize(counts.size());
-  v->displs.resize(counts.size());
-  std::transform(counts.begin(), counts.end(), v->counts.begin(), to_int);
-  const bool staged = !std::all_of(displs.begin(), displs.end(), fits);
-  if (displs.empty() || staged)
-    std::exclusive_scan(v->counts.begin(), v->counts.end(), v->displs.begin(), 0);
-  else
-    std::transform(displs.begin(), displs.end(), v->displs.begin(), to_int);
-  if (!staged) return false;
-  v->places = displs;
-  v->staging.resize((static_cast<std::size_t>(v->displs.back()) + static_cast<std::size_t>(v->counts.back())) *
-                    element);
-  return true;
-}
-
-void move_blocks(Vectors& v, std::byte* apart, std::size_t element, bool gather) noexcept {
-  std::byte* staged = v.staging.data();
-  for (std::size_t r = 0; r < v.counts.size(); ++r) {
-    const std::size_t bytes = static_cast<std::size_t>(v.counts[r]) * element;
-    std::byte* place = apart + v.places[r] * element;
-    if (bytes > 0) std::memcpy(gather ? staged : place, gather ? place : staged, bytes);
-    staged += bytes;
-  }
-}
 
 class MpiNative final : public Native {
  public:
@@ -100,17 +34,17 @@ class MpiNative final : public Native {
     if (c.collective == Collective::allreduce_multi) return false;
     if (reduces(c.collective) && (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16))
       return false;
-    if (c.largest > 0) return fits(c.largest);
+    if (c.largest > 0) return fits_int(c.largest);
     // Blocks of several counts together: an end-to-end displacement of each is an int, too.
     const auto together = [](const std::vector<std::size_t>& counts) {
       std::size_t sum = 0;
       for (const std::size_t n : counts) {
-        if (!fits(n) || !fits(sum + n)) return false;
+        if (!fits_int(n) || !fits_int(sum + n)) return false;
         sum += n;
       }
       return true;
     };
-    return fits(c.count) && together(c.counts) && together(c.send_counts);
+    return fits_int(c.count) && together(c.counts) && together(c.send_counts);
   }
 
   Status run(const Call& c) noexcept override {
