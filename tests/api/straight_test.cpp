@@ -203,16 +203,6 @@ TEST_F(Straight, ShapesBeyondThoseThatAreKeptAreServedAllTheSame) {
     }
 }
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return any;
-}
-
 TEST_F(Straight, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
   const std::size_t n = 2000, p = static_cast<std::size_t>(ranks);
   const auto x = samples<float>(rank, n);
@@ -228,6 +218,19 @@ TEST_F(Straight, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
     changes += report.trial != last ? 1 : 0;
     last = report.trial;
   }
-  // The same number of changes at the same call on every rank, or they would have waited for each other; none where nothing was tried.
-  EXPECT_TRUE(changes == 4 || changes == 0) << changes;
+  // How many calls lie between two looks depends on what a trial cost; but all ranks count alike, or they would have waited for each other.
+  int least = 0, most = 0;
+  MPI_Allreduce(&changes, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&changes, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(least, most);
+}
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  int failed = RUN_ALL_TESTS(), any = failed;
+  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return any;
 }
