@@ -162,7 +162,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           }
           if (r.status != Status::ok) {
             r.group = g;
-            return r;
+            break;
           }
         }
         writer.set_words(g, words);
@@ -170,7 +170,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         ga += 4 * words_a;
       }
       r.end = p;
-      r.tally.bound = std::max(own.bound, fast.bound);
+      r.tally.bound = std::max(own.bound, fast.bound);  // of all groups up to one that failed
       r.tally.exceptions = sums.exceptions + fast.exceptions;
       return r;
     };
@@ -180,25 +180,12 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     };
     return writer.write(options.parallel, encode, reserve);
   };
-  const auto code_bound = [&] {
-    const FloatEnvironment environment;
-    T buffer[kGroup];
-    std::uint8_t compressed[kKernelRoom];
-    Tally tally;
-    for (std::uint64_t g = 0; g < writer.layout.groups; ++g) {
-      const int m = writer.layout.group_size(g);
-      encoder.encode(group_values<T>(t, x, g * kGroup, m, buffer), m, compressed, sizeof compressed, &tally);
-    }
-    return tally.bound;
-  };
   PartResult r = pass();
-  if (!spec.wide && (r.status == Status::ok || r.status == Status::buffer_too_small)) {
-    // Sums that fit no narrow code take more room than wide ones: a pass that ran out of it tells nothing yet.
-    const std::uint64_t bound = r.status == Status::ok ? r.tally.bound : code_bound();
-    if (a.info.code_bound + bound > kNarrowLimit) {
-      spec.wide = true;
-      r = pass();
-    }
+  // Sums that fit no narrow code may take more room than wide ones. Where there were none, wide groups are as long as narrow ones.
+  const bool fits = r.status == Status::ok || r.status == Status::buffer_too_small || r.status == Status::overflow;
+  if (fits && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
+    spec.wide = true;
+    r = pass();
   }
   if (r.status != Status::ok) return report(r, "add_values", out.size());
   Info info = a.info;

@@ -102,7 +102,8 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
   *alike = true;
   for (int block = 0; block < kBlocks; ++block) {
     const std::uint32_t in_a = a.group.lanes[block], in_b = b.group.lanes[block];
-    if (static_cast<std::size_t>(end - p) < kBlock * kMost) return nullptr;
+    if (static_cast<std::size_t>(end - p) < (static_cast<std::size_t>(std::popcount(in_a | in_b)) + 1) * kMost)
+      return nullptr;
     for (std::uint32_t left = in_a | in_b; left; left &= left - 1) {
       const std::uint32_t place = left & (0 - left);
       const int i = kBlock * block + std::countr_zero(left);

@@ -15,7 +15,7 @@ struct ExceptionSummand {
 };
 
 // Writes the section for a + b or a - b, `lanes` being the places that are exceptions in either, of which there are some. Where it
-// ends; null if [p, end) might be too short, which is judged with a largest sum to spare.
+// ends; null if [p, end) might be too short, which is judged before each sum or each block of them with room to spare.
 template <class T>
 std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSummand& b, bool negate_b,
                                    const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end) noexcept;

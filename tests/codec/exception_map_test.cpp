@@ -74,7 +74,7 @@ TEST(ExceptionMap, IsTheSmallerOfRunsAndLanesAndReadsBack) {
     }
 }
 
-TEST(ExceptionMap, TakesRunsAboutTheLengthsThatFillABytes) {
+TEST(ExceptionMap, TakesRunsAboutTheLengthsThatFillAByte) {
   for (const int m : {766, 1023, 1024})
     for (const int begin : {0, 1, 254, 255, 256, 509, 510, 511, 765})
       for (const int length : {1, 254, 255, 256, 509, 510, 511, 765, 1024}) {
@@ -84,11 +84,12 @@ TEST(ExceptionMap, TakesRunsAboutTheLengthsThatFillABytes) {
       }
 }
 
-// 254 to 257 changes: the most runs that a map may have, and one too many. Single places in few blocks make lanes long enough to compare.
-TEST(ExceptionMap, TakesAsManyRunsAsItCounts) {
-  for (const int changes : {252, 253, 254, 255, 256, 257, 258})
+// Single places in nearly all blocks, which make lanes of 128 bytes and more: as many as runs may have to be no longer, and one too many. And
+// more than a map could count.
+TEST(ExceptionMap, TakesRunsWhereTheyAreNoLongerThanLanes) {
+  for (const int changes : {130, 134, 135, 136, 137, 138, 139, 140, 144, 252, 253, 254, 255, 256, 257, 258})
     for (const int begin : {0, 1})
-      for (const int step : {1, 2, 3, 4}) {
+      for (const int step : {1, 2, 3, 4, 14}) {
         Lanes lanes = {};
         for (int k = 0; k < changes / 2 && begin + step * k < kGroup; ++k)
           lanes[(begin + step * k) / kBlock] |= 1u << ((begin + step * k) % kBlock);

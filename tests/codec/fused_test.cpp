@@ -57,6 +57,39 @@ TEST(Fused, AddValuesThatWidenNeedNoMoreRoomThanTheirResult) {
   }
 }
 
+// Sums that widen, about as long as a group may be: taken or refused as by combine.
+TEST(Fused, AddValuesThatWidenMayFillTheLongestGroup) {
+  constexpr double eps = 1e-307;
+  std::vector<double> high(1024), low(1024), x(1024);
+  const double width = info_of(compressed(high, eps)).width;
+  std::fill(high.begin(), high.begin() + 39, 3 * width);
+  high[39] = x[40] = 1.5e9 * width;
+  std::fill(x.begin(), x.begin() + 39, 1e300);
+  std::fill(low.begin() + 64, low.end(), 0x1.0000000000001p-960);
+  int longest = 0, too_long = 0;
+  for (std::size_t shorter = 0; shorter < 960; shorter += 12) {  // sums by a word each
+    for (std::size_t i = 64; i < 1024; ++i) high[i] = i < 64 + shorter ? 0x1p990 : 0x1p1022;
+    const Stream a = combined(Combine::add, compressed(high, eps), compressed(low, eps)), b = compressed(x, eps);
+    Stream sum(combine_bound(Type::f64, x.size()));
+    std::size_t length = 0, written = 0;
+    if (combine(Combine::add, a, b, sum, &length, with(Isa::reference)) != Status::ok) {
+      ++too_long;
+      EXPECT_EQ(add_values(a, x.data(), x.size(), sum, &written), Status::overflow) << shorter;
+      continue;
+    }
+    longest += length > 4 * 65450;
+    sum.resize(length);
+    for (const std::size_t room : {length, combine_bound(Type::f64, x.size())}) {
+      Stream out(room);
+      ASSERT_EQ(add_values(a, x.data(), x.size(), out, &written), Status::ok) << message() << ", " << shorter;
+      out.resize(written);
+      ASSERT_TRUE(out == sum) << shorter;
+    }
+  }
+  EXPECT_GT(longest, 0);
+  EXPECT_GT(too_long, 0);
+}
+
 TEST(Fused, AddValuesOfHalvesAndIntegersEqualsTwoSteps) {
   Random r(8);
   std::vector<std::uint16_t> h(1700), g(1700);

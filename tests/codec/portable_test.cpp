@@ -136,6 +136,14 @@ std::vector<Field<T>> fields() {
     if (i % 1500 == 7) return -std::numeric_limits<double>::infinity();
     return uniform(random);
   });
+  // Runs of any length, of one fill, of another, of several in a group; and groups that are all missing.
+  bool missing = false;
+  add("ragged gaps", [&](std::size_t i) {
+    if (random() % 13 == 0) missing = !missing;
+    const std::size_t group = i / kGroup % 5;
+    if (!missing && group != 4) return 0.2 * normal(random);
+    return group == 1 ? -9999.0 : group == 2 && random() % 2 ? std::numeric_limits<double>::quiet_NaN() : 1e20;
+  });
   add("every order of magnitude",
       [&](std::size_t) { return std::ldexp(uniform(random), static_cast<int>(random() % 60) - 40); });
   return all;

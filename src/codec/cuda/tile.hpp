@@ -120,9 +120,16 @@ class StreamWriter {
     const u64 bound = W::read(&o_.control->bound);
     if constexpr (Op::kMayWiden) {
       block_.each_warp([&](int w) {
-        if (w == 0) by_one_lane<W>([&] { block_.shared().again = outcome == 0 && op_.widen(bound); });
+        // Sums that fit no narrow code may take more room than wide ones.
+        const auto o = static_cast<Outcome>(outcome);
+        const bool fits = o == Outcome::ok || o == Outcome::buffer_too_small || o == Outcome::overflow;
+        if (w == 0) by_one_lane<W>([&] { block_.shared().again = fits && op_.widen(bound); });
       });
       if (block_.shared().again) {
+        block_.each_warp([&](int w) {
+          found[w].outcome = Outcome::ok;
+          if (w == 0) by_one_lane<W>([&] { W::write(&o_.control->outcome, u64{0}); });
+        });
         all_tiles(found, true);
         block_.each_warp([&](int w) {
           by_one_lane<W>([&] { W::fetch_max(&o_.control->outcome, static_cast<u64>(found[w].outcome)); });

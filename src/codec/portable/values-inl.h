@@ -18,12 +18,15 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 struct CodeRange {
   std::int32_t least = 1, most = 0;  // least > most: some value has no code that is good without looking
-  bool far = false;                  // and none in more bits either
+  bool far = false;                  // and none in more bits either, among those that were looked at
   bool good() const { return least <= most; }
   std::uint32_t bound() const {
     return most > -least ? static_cast<std::uint32_t>(most) : static_cast<std::uint32_t>(-least);
   }
 };
+
+// Values that are looked at together: where one has no good code, not much more than these are done for nothing.
+inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
 // All codes of 1,024 values, if none exceeds safe_code. The codes are then those of quantise(): s = x * r + M, rounded once, is M
 // plus the integer nearest to x * r, and that integer stands in the low bits of s; no look at the error is needed.
@@ -31,7 +34,6 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
   constexpr std::int32_t kMagicBits = 0x4b400000;
-  constexpr std::size_t kStep = 8 * kBlock;  // where one has none, not much more than these are done for nothing
   const Tag<float> d;
   const Tag<std::int32_t> di;
   const Tag<std::int16_t> d16;
@@ -40,8 +42,8 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   // As integers the bits of s grow with s where s is positive; NaN, infinities and what is too large lie outside the range asked for.
   auto least = hn::Set(di, kMagicBits), most = least;
   bool good = true;
-  for (std::size_t step = 0; good && step < kGroup; step += kStep) {
-    for (std::size_t i = step; i < step + kStep; i += 2 * kLanes<float>) {
+  for (std::size_t step = 0; good && step < kGroup; step += kQuantiseStep) {
+    for (std::size_t i = step; i < step + kQuantiseStep; i += 2 * kLanes<float>) {
       const auto s0 = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic));
       const auto s1 = hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i + kLanes<float>), r, magic));
       least = hn::Min(least, hn::Min(s0, s1));
@@ -65,15 +67,18 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int3
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto zero = hn::BitCast(di, magic);
   // Here too, what is too large, NaN and infinities lie outside, those of negative sums wrapped around.
+  const auto low = hn::Set(di, -safe), high = hn::Set(di, safe);
   auto least = hn::Zero(di), most = least;
-  for (std::size_t i = 0; i < kGroup; i += kLanes<float>) {
-    const auto code = hn::Sub(hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)), zero);
-    least = hn::Min(least, code);
-    most = hn::Max(most, code);
-    hn::Store(code, di, q + i);
+  for (std::size_t step = 0; step < kGroup; step += kQuantiseStep) {
+    for (std::size_t i = step; i < step + kQuantiseStep; i += kLanes<float>) {
+      const auto code = hn::Sub(hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)), zero);
+      least = hn::Min(least, code);
+      most = hn::Max(most, code);
+      hn::Store(code, di, q + i);
+    }
+    if (!hn::AllFalse(di, hn::Or(hn::Lt(least, low), hn::Gt(most, high)))) return {};
   }
-  const CodeRange range{hn::GetLane(hn::MinOfLanes(di, least)), hn::GetLane(hn::MaxOfLanes(di, most))};
-  return range.least >= -safe && range.most <= safe ? range : CodeRange{};
+  return {hn::GetLane(hn::MinOfLanes(di, least)), hn::GetLane(hn::MaxOfLanes(di, most))};
 }
 
 HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::int32_t* q) {

@@ -83,6 +83,23 @@ TEST(CudaTiles, SumsThatTurnOutWideAreDoneAgainByOneBlock) {
   }
 }
 
+// As Fused.AddValuesThatWidenNeedNoMoreRoomThanTheirResult: narrow, these sums take 120 bytes more.
+TEST(CudaTiles, SumsThatTurnOutWideNeedNoMoreRoomThanTheirResult) {
+  std::vector<float> x(128), y(128);
+  x[39] = y[78] = 1500.0f;
+  std::fill(y.begin(), y.begin() + 39, 1e20f);
+  std::fill(y.begin() + 109, y.end() - 1, 1e-6f);
+  const Stream a = compressed(x, 5e-7, with(Isa::reference)),
+               sum = with_values(a, y.data(), y.size(), with(Isa::reference));
+  for (const std::size_t more : {0, 4, 64, 200}) {
+    const Emulated f = emulated_add_values<float>(a, y.data(), y.size(), false, {}, sum.size() + more);
+    ASSERT_EQ(f.outcome, Outcome::ok) << more;
+    EXPECT_TRUE(f.stream == sum) << more;
+  }
+  const Emulated f = emulated_add_values<float>(a, y.data(), y.size(), false, {}, sum.size() - 1);
+  EXPECT_EQ(f.outcome, Outcome::buffer_too_small);
+}
+
 TEST(CudaTiles, AnOutputThatIsTooSmallIsReportedAndNotExceeded) {
   for (const auto& in : inputs<float>()) {
     const Stream expected = compressed(in.x, in.eps, with(Isa::reference));
