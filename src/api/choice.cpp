@@ -170,8 +170,11 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   } else if (shared_->chooser.choose(q, &best, &own) != Status::ok) {
     fresh.choice = plain(q);
   } else {
-    // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained.
-    const bool enough = best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
+    // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained; and
+    // not where no trial would find out that the gain is none, since what was measured of such short calls may be off by factors.
+    const bool shows = best.native || q.bytes > longest_untried;
+    const bool enough =
+        shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
     fresh.choice = choice_of(!own.native || enough ? best : own);
     // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
     fresh.open = asked.tries && own.native && own.seconds >= least_to_try && q.bytes > longest_untried;

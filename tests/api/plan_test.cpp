@@ -79,6 +79,16 @@ TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing)
   EXPECT_NE(large.kind, payload::Kind::raw);
 }
 
+// However slow the native collective was measured to be.
+TEST(Choices, NoScheduleIsTakenForVectorsThatAreNotTried) {
+  model::Profile slow = model::built_in();
+  slow.natives.push_back({schedule::Collective::allreduce, 4, 4, {{8, 1.0}, {1e6, 1.0}}, model::Provider::mpi});
+  Choices choices(std::make_shared<SharedChooser>(std::move(slow), topology::Topology::regular(4, 1)));
+  EXPECT_TRUE(choices.choose(allreduce(256), kib, false, 1, true).native);
+  EXPECT_FALSE(choices.choose(allreduce(256), kib, false, 1, false).native);  // there is none
+  EXPECT_FALSE(choices.choose(allreduce(2 * 256), 2 * kib, false, 1, true).native);
+}
+
 TEST(Choices, WhatIsCloseIsTriedAndTheFastestOnTheSlowestRankStays) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(kib * kib, 1e-3);
