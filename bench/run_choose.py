@@ -23,6 +23,7 @@ from places import ROOT, NotPermitted, launch, place
 PLACES = {
     "1x2": (1, None, 2),
     "1x4": (1, None, 4),
+    "1x8": (1, None, 8),
     "2x1-1g": (2, 1, 1),
     "2x1-5g": (2, 5, 1),
     "4x1-1g": (4, 1, 1),
