@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "api/types.hpp"
 

@@ -1,5 +1,7 @@
 #include "mpi/sides.hpp"
 
+#include <cstddef>
+
 namespace stretto::mpi {
 namespace {
 

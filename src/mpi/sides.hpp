@@ -1,6 +1,8 @@
 // Where a rank's data lies, as the C interface takes it.
 #pragma once
 
+#include <cstdint>
+
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "../launched.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"
 
@@ -300,12 +301,4 @@ TEST_F(CloseStreams, RanksWithDifferentBoundsAreToldBoth) {
   }
 }
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return any;
-}
+int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv); }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "../launched.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"
 
@@ -329,11 +330,5 @@ TEST(NativeThreads, ACommunicatorOfThreadsHasNone) {
 
 int main(int argc, char** argv) {
   setenv("STRETTO_NODE", "0", 1);  // or they would stand in for the MPI's own
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return any;
+  return run_on_launched_ranks(argc, argv);
 }

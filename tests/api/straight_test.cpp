@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "../launched.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"
 
@@ -225,12 +226,4 @@ TEST_F(Straight, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
   EXPECT_EQ(least, most);
 }
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return any;
-}
+int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv); }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "../launched.hpp"
 #include "mpi/serve.hpp"
 
 using namespace stretto::mpi;
@@ -178,11 +179,4 @@ TEST_F(KeptCalls, MayBeKeptBySomeRanksOnly) {
   }
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return any;
-}
+int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv); }
