@@ -24,7 +24,8 @@ class Straight {
     Native* native = nullptr;  // null: it was not so
     Shape shape;
     Course* course = nullptr;
-    std::uint32_t looks = 0;  // that the course had had before the call, which may have been the last one before another
+    // That the course had had before the call, which may have been the last one before another.
+    std::uint32_t looks = 0;
   };
   Last last() const noexcept;
 

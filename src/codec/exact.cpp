@@ -158,7 +158,7 @@ double ExactSum<T>::rounded(int bits) const noexcept {
   while (last >= 0 && words[last] == 0) --last;
   if (last < 0) return 0;
   const int top = 32 * last + 31 - std::countl_zero(words[last]);  // place of the leading bit
-  const int low = std::max(top - bits + 1, 0);  // place of the last bit kept
+  const int low = std::max(top - bits + 1, 0);                     // place of the last bit kept
   const auto word = [&](int i) { return i <= kWords ? std::uint64_t{words[i]} : 0; };
   const int at = low / 32, by = low % 32;
   std::uint64_t m = (word(at) | word(at + 1) << 32) >> by;

@@ -70,7 +70,8 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
-constexpr std::size_t kMostRuns = 255;  // bytes of them that a map may have; lanes, which take 140 at most, are shorter long before
+// Bytes of runs that a map may have; lanes, which take 140 at most, are shorter long before.
+constexpr std::size_t kMostRuns = 255;
 
 // The places below m that differ from the one before them (the one before the first is no exception), up to a word's more than kMostRuns.
 std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
