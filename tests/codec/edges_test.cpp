@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "codec/group.hpp"
-#include "codec/portable/portable.hpp"
+#include "every_target.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {
@@ -62,19 +62,6 @@ Stream stream_of(const std::vector<EdgeGroup>& groups) {
   write_header(base, info);
   EXPECT_EQ(validate(s), Status::ok) << message();
   return s;
-}
-
-// f(options, name) for every instruction set but the reference, the portable kernels' each by itself.
-template <class F>
-void on_every_instruction_set(F f) {
-  for (const Isa isa : isas()) {
-    if (isa == Isa::reference) continue;
-    f(with(isa), name(isa));
-    if (isa != Isa::portable) continue;
-    for (const char* target : {"AVX2", "AVX3", "AVX3_DL", "NEON", "SVE", "SVE2", "SVE_256", "SVE2_128", "PPC8", "RVV"})
-      if (choose_portable_target(target)) f(with(isa), target);
-    choose_portable_target(nullptr);
-  }
 }
 
 template <class T>

@@ -1,0 +1,130 @@
+// Missing data: every pattern of gaps, alone and against every other one, through every operation, gives the bytes and values of the reference.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "codec/format.hpp"
+#include "codec/half.hpp"
+#include "every_target.hpp"
+
+namespace stretto::codec {
+namespace {
+
+constexpr std::size_t kCount = 3 * kGroup + 77;
+
+struct Gaps {
+  const char* name;
+  bool (*missing)(std::size_t i, Random& r);
+};
+constexpr Gaps kGaps[] = {
+    {"none", [](std::size_t, Random&) { return false; }},
+    {"one", [](std::size_t i, Random&) { return i == kGroup + 333; }},
+    {"every other", [](std::size_t i, Random&) { return i % 2 == 1; }},
+    {"runs", [](std::size_t i, Random&) { return i / 70 % 3 == 1; }},
+    {"ragged", [](std::size_t, Random& r) { return r.below(4) == 0; }},
+    {"whole group", [](std::size_t i, Random&) { return i / kGroup == 1; }},
+    {"all but one of a group", [](std::size_t i, Random&) { return i / kGroup == 0 && i != 500; }},
+    {"whole blocks", [](std::size_t i, Random&) { return i / kBlock % 3 == 1; }},
+    {"first of a group", [](std::size_t i, Random&) { return i % kGroup == 0; }},
+    {"last of a group", [](std::size_t i, Random&) { return i % kGroup == kGroup - 1; }},
+    {"tail", [](std::size_t i, Random&) { return i >= 3 * kGroup; }},
+};
+constexpr std::size_t kPatterns = std::size(kGaps);
+
+// What stands in the gaps: one fill, NaN, or several things.
+float fill(std::size_t kind, Random& r) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  constexpr float several[] = {1e20f, -1e20f, nan, inf, -inf, 3e38f, 1e30f};
+  return kind == 0 ? 1e20f : kind == 1 ? nan : several[r.below(std::size(several))];
+}
+
+struct Kind {
+  const char* name;
+  Type type;
+  double eps;
+};
+// Codes that need no look, and codes beyond 16 bits.
+constexpr Kind kKinds[] = {{"float32", Type::f32, 1e-3},   {"float32", Type::f32, 1e-6},  {"float64", Type::f64, 1e-3},
+                           {"float64", Type::f64, 1e-6},   {"float16", Type::f16, 1e-3},  {"float16", Type::f16, 1e-6},
+                           {"bfloat16", Type::bf16, 1e-3}, {"bfloat16", Type::bf16, 1e-6}};
+
+void put(Type t, double value, std::byte* to) {
+  const auto single = static_cast<float>(value);
+  const std::uint16_t half = t == Type::f16 ? round_f16(single) : round_bf16(single);
+  const void* const from = t == Type::f64   ? static_cast<const void*>(&value)
+                           : t == Type::f32 ? static_cast<const void*>(&single)
+                                            : static_cast<const void*>(&half);
+  std::memcpy(to, from, size_of(t));
+}
+
+// Values with these gaps. The groups are of every order of prediction, turned by `turn`.
+std::vector<std::byte> field(Type t, std::size_t pattern, std::size_t fills, std::size_t turn) {
+  Random r(100 * pattern + 10 * fills + turn), places(pattern);
+  std::vector<std::byte> x(kCount * size_of(t));
+  double walk = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    walk += 0.02 * r.symmetric();
+    const std::size_t order = (i / kGroup + turn) % 4;
+    const double value = order == 0   ? r.uniform()
+                         : order == 1 ? r.symmetric()
+                         : order == 2 ? walk
+                                      : std::sin(static_cast<double>(i) / 300);
+    put(t, kGaps[pattern].missing(i, places) ? fill(fills, r) : value, x.data() + i * size_of(t));
+  }
+  return x;
+}
+
+std::vector<std::byte> values_of(const Stream& s, const Options& options) {
+  const Info info = info_of(s);
+  std::vector<std::byte> y(info.count * size_of(info.type));
+  EXPECT_EQ(decompress(s, y.data(), info.count, options), Status::ok) << message();
+  return y;
+}
+
+// f(options, name) gives, on every instruction set, what it gives on the reference; returns that.
+template <class F>
+Stream expect_same(const std::string& what, F f) {
+  const Stream wanted = f(with(Isa::reference));
+  on_every_instruction_set(
+      [&](const Options& options, const char* target) { EXPECT_TRUE(f(options) == wanted) << what << ", " << target; });
+  return wanted;
+}
+
+class EveryGap : public testing::TestWithParam<Kind> {};
+
+TEST_P(EveryGap, GivesTheBytesOfTheReferenceInEveryOperation) {
+  const auto [name, type, eps] = GetParam();
+  for (std::size_t pattern = 0; pattern < kPatterns; ++pattern)
+    for (std::size_t other = 0; other < kPatterns; ++other) {
+      // All pairs once; where the same kernels are to show no more than that they take other types or longer codes too, a quarter of them.
+      if (pattern != other && (type != Type::f32 || eps < 1e-5) && (pattern + other) % 4 != 0) continue;
+      const std::size_t fills = (pattern + other) % 3, other_fills = other % 3;
+      const auto x = field(type, pattern, fills, 0), y = field(type, other, other_fills, 1 + other % 4);
+      const std::string one = kGaps[pattern].name, both = one + " and " + kGaps[other].name;
+      const Stream a = expect_same("compress " + one, [&](const Options& options) {
+        return compress_raw(type, x.data(), kCount, eps, options);
+      });
+      const Stream b = compress_raw(type, y.data(), kCount, eps, with(Isa::reference));
+      for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) {
+        const Stream s = expect_same("operation " + std::to_string(static_cast<int>(op)) + ", " + both,
+                                     [&](const Options& options) { return combined(op, a, b, options); });
+        expect_same("decompress of operation", [&](const Options& options) { return values_of(s, options); });
+        if (op != Combine::subtract) continue;
+        // Gaps that are exact sums already.
+        expect_same("add to a difference, " + both,
+                    [&](const Options& options) { return combined(Combine::add, s, b, options); });
+        expect_same("add_values to a difference, " + both,
+                    [&](const Options& options) { return with_values(s, x.data(), kCount, options); });
+      }
+      expect_same("add_values, " + both,
+                  [&](const Options& options) { return with_values(a, y.data(), kCount, options); });
+      if (HasFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EveryGap, testing::ValuesIn(kKinds), [](const auto& info) {
+  return std::string(info.param.name) + (info.param.eps < 1e-5 ? "Fine" : "Coarse");
+});
+
+}  // namespace
+}  // namespace stretto::codec
