@@ -114,6 +114,8 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
   return Status::ok;
 }
 
+bool lacks_room(Status s) noexcept { return s == Status::buffer_too_small || s == Status::overflow; }
+
 template <class T>
 Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::size_t* written, const Kernels& kernels,
                      const Options& options) noexcept {
@@ -138,6 +140,10 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
+        if (r.status != Status::ok) {  // narrow sums lacked room; whether wide ones are due is up to all values
+          encoder.encode(v, m, compressed, sizeof compressed, &own);
+          continue;
+        }
         const std::size_t words_a = a.words(g), room = static_cast<std::size_t>(end - p);
         prefetch_read(ga, 4 * words_a);
         prefetch_write(p, 4 * words_a);
@@ -162,7 +168,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           }
           if (r.status != Status::ok) {
             r.group = g;
-            break;
+            if (spec.wide || !lacks_room(r.status)) break;
+            continue;
           }
         }
         writer.set_words(g, words);
@@ -170,7 +177,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         ga += 4 * words_a;
       }
       r.end = p;
-      r.tally.bound = std::max(own.bound, fast.bound);  // of all groups up to one that failed
+      r.tally.bound = std::max(own.bound, fast.bound);
       r.tally.exceptions = sums.exceptions + fast.exceptions;
       return r;
     };
@@ -181,9 +188,9 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return writer.write(options.parallel, encode, reserve);
   };
   PartResult r = pass();
-  // Sums that fit no narrow code may take more room than wide ones. Where there were none, wide groups are as long as narrow ones.
-  const bool fits = r.status == Status::ok || r.status == Status::buffer_too_small || r.status == Status::overflow;
-  if (fits && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
+  // Groups taken for narrow may need more room than wide ones: bases that do not suit the summed codes stay.
+  const bool ended = r.status == Status::ok || lacks_room(r.status);
+  if (ended && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
     spec.wide = true;
     r = pass();
   }

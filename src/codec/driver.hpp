@@ -145,12 +145,16 @@ class StreamWriter {
     run_parts(layout.groups, parts, parallel, part);
     PartResult total = results[0];
     Piece pieces[kMaxParts];
-    for (int i = 1; i < parts && total.status == Status::ok; ++i) {
-      if (results[i].status != Status::ok) return results[i];
+    for (int i = 1; i < parts; ++i) {
+      total.tally.merge(results[i].tally);  // of all parts, whether or not one failed
+      if (total.status == Status::ok) {
+        total.status = results[i].status;
+        total.group = results[i].group;
+      }
+      if (total.status != Status::ok) continue;
       const auto n = static_cast<std::size_t>(results[i].end - start[i]);
       pieces[i - 1] = {total.end, start[i], n};
       total.end += n;
-      total.tally.merge(results[i].tally);
     }
     if (total.status == Status::ok) close_up(pieces, parts - 1, parallel);
     return total;

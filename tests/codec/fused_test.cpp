@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "hand_made.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
 
@@ -57,37 +58,57 @@ TEST(Fused, AddValuesThatWidenNeedNoMoreRoomThanTheirResult) {
   }
 }
 
-// Sums that widen, about as long as a group may be: taken or refused as by combine.
-TEST(Fused, AddValuesThatWidenMayFillTheLongestGroup) {
-  constexpr double eps = 1e-307;
-  std::vector<double> high(1024), low(1024), x(1024);
-  const double width = info_of(compressed(high, eps)).width;
-  std::fill(high.begin(), high.begin() + 39, 3 * width);
-  high[39] = x[40] = 1.5e9 * width;
-  std::fill(x.begin(), x.begin() + 39, 1e300);
-  std::fill(low.begin() + 64, low.end(), 0x1.0000000000001p-960);
-  int longest = 0, too_long = 0;
-  for (std::size_t shorter = 0; shorter < 960; shorter += 12) {  // sums by a word each
-    for (std::size_t i = 64; i < 1024; ++i) high[i] = i < 64 + shorter ? 0x1p990 : 0x1p1022;
-    const Stream a = combined(Combine::add, compressed(high, eps), compressed(low, eps)), b = compressed(x, eps);
-    Stream sum(combine_bound(Type::f64, x.size()));
-    std::size_t length = 0, written = 0;
-    if (combine(Combine::add, a, b, sum, &length, with(Isa::reference)) != Status::ok) {
-      ++too_long;
-      EXPECT_EQ(add_values(a, x.data(), x.size(), sum, &written), Status::overflow) << shorter;
-      continue;
-    }
-    longest += length > 4 * 65450;
-    sum.resize(length);
-    for (const std::size_t room : {length, combine_bound(Type::f64, x.size())}) {
-      Stream out(room);
-      ASSERT_EQ(add_values(a, x.data(), x.size(), out, &written), Status::ok) << message() << ", " << shorter;
-      out.resize(written);
-      ASSERT_TRUE(out == sum) << shorter;
-    }
+// The group that is longer as long as the sums are taken for narrow comes before the one that says that they are wide.
+TEST(Fused, AddValuesThatWidenLaterNeedNoMoreRoomThanTheirResult) {
+  std::vector<float> x(2 * 1024, 1500.0f), y(2 * 1024, 1500.0f);
+  for (std::size_t i = 0; i < 1024; ++i) {
+    x[i] = 1e-3f * static_cast<float>(i);
+    y[i] = i < 39 ? 1e20f : 1e-6f;
   }
-  EXPECT_GT(longest, 0);
-  EXPECT_GT(too_long, 0);
+  const Stream a = compressed(x, 5e-7), wanted = combined(Combine::add, a, compressed(y, 5e-7), with(Isa::reference));
+  for (const Isa isa : isas()) {
+    Stream out(wanted.size());
+    std::size_t written = 0;
+    ASSERT_EQ(add_values(a, y.data(), y.size(), out, &written, with(isa)), Status::ok) << message() << name(isa);
+    EXPECT_TRUE(out == wanted) << name(isa);
+  }
+}
+
+// Taken for narrow, the sum of the first group keeps the base of a's and outgrows what a group may have; wide, it has one of its own and does not.
+// Which it is may be up to another group, that another thread adds.
+TEST(Fused, AddValuesThatWidenMayFillTheLongestGroup) {
+  const Parallel two = threads(2);
+  for (const std::size_t groups : {1, 65}) {
+    const Stream a = longest_group(groups);
+    ASSERT_EQ(validate(a), Status::ok) << message();
+    std::vector<double> x(groups * kGroup);
+    x[50] = 2;               // code 1
+    x[x.size() - 1000] = 4;  // code 2: sums widen
+    const Stream wanted = combined(Combine::add, a, compressed(x, 1), with(Isa::reference));
+    for (const Isa isa : isas())
+      for (const std::size_t room : {wanted.size(), combine_bound(Type::f64, x.size())})
+        for (const Parallel* parallel : {static_cast<const Parallel*>(nullptr), &two}) {
+          Options options = with(isa);
+          options.parallel = parallel;
+          Stream out(room);
+          std::size_t written = 0;
+          EXPECT_EQ(add_values(a, x.data(), x.size(), out, &written, options), Status::ok)
+              << message() << ", " << name(isa) << ", room " << room << (parallel ? ", two threads" : "");
+          out.resize(written);
+          EXPECT_TRUE(out == wanted) << name(isa);
+        }
+  }
+}
+
+// Wide or not, with residuals of 32 bits in all blocks such a group is too long, and refused as by combine().
+TEST(Fused, AddValuesRefuseGroupsThatAreTooLong) {
+  const Stream a = longest_group(1);
+  std::vector<double> x(kGroup);
+  for (std::size_t i = 0; i < 64; ++i) x[i] = i % 2 ? 0x1p31 : -0x1p31;
+  Stream out(combine_bound(Type::f64, x.size()));
+  std::size_t written = 0;
+  for (const Isa isa : isas())
+    EXPECT_EQ(add_values(a, x.data(), x.size(), out, &written, with(isa)), Status::overflow) << name(isa);
 }
 
 TEST(Fused, AddValuesOfHalvesAndIntegersEqualsTwoSteps) {

@@ -1,6 +1,7 @@
 // Blocks that share a stream and wait for one another's tiles, run in orders that no hardware would choose.
 #include <cstring>
 
+#include "../hand_made.hpp"
 #include "../inputs.hpp"
 #include "emulated.hpp"
 
@@ -98,6 +99,22 @@ TEST(CudaTiles, SumsThatTurnOutWideNeedNoMoreRoomThanTheirResult) {
   }
   const Emulated f = emulated_add_values<float>(a, y.data(), y.size(), false, {}, sum.size() - 1);
   EXPECT_EQ(f.outcome, Outcome::buffer_too_small);
+}
+
+// As Fused.AddValuesThatWidenMayFillTheLongestGroup.
+TEST(CudaTiles, SumsThatTurnOutWideMayFillTheLongestGroup) {
+  for (const std::size_t groups : {1, 65}) {
+    const Stream a = longest_group(groups);
+    std::vector<double> x(groups * kGroup);
+    x[50] = 2;
+    x[x.size() - 1000] = 4;
+    const Stream sum = with_values(a, x.data(), x.size(), with(Isa::reference));
+    for (const std::size_t room : {sum.size(), combine_bound(Type::f64, x.size())})
+      for (const bool two_kernels : {false, true}) {
+        const Emulated f = emulated_add_values<double>(a, x.data(), x.size(), two_kernels, {5, 1}, room);
+        EXPECT_TRUE(f.outcome == Outcome::ok && f.stream == sum) << groups << ", room " << room << ", " << two_kernels;
+      }
+  }
 }
 
 TEST(CudaTiles, AnOutputThatIsTooSmallIsReportedAndNotExceeded) {
