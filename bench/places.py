@@ -12,7 +12,16 @@ sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
 
-__all__ = ["ROOT", "NotPermitted", "cores", "launch", "place"]
+__all__ = ["ROOT", "SKIPPED", "NotPermitted", "cores", "launch", "place", "skip"]
+
+SKIPPED = 77  # exit status of a benchmark that measured nothing, as this machine cannot run it
+
+
+def skip(reason):
+    """Says why a benchmark, or a place of it, is not measured here: a NotPermitted, or words."""
+    if isinstance(reason, NotPermitted):
+        reason = f"this machine does not permit several hosts: {reason}"
+    print(f"skipped: {reason}", flush=True)
 
 
 def cores():

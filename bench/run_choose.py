@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 
-from places import ROOT, NotPermitted, launch, place
+from places import ROOT, SKIPPED, NotPermitted, launch, place, skip
 
 # name: hosts, Gb/s, ranks a host
 PLACES = {
@@ -106,16 +106,18 @@ def main():
         print("places:", *PLACES, "\nparts:", *PARTS)
         return 0
     options.part = options.part or [part for part in PARTS if PARTS[part]]
+    measured = 0
     for where in options.place or PLACES:
         for part in options.part:
             try:
                 gather(options, piece(options, rest, where, part))
+                measured += 1
             except NotPermitted as reason:
-                print(f"skipped: this machine does not permit several hosts: {reason}")
+                skip(reason)
             except subprocess.SubprocessError as error:
                 print(f"bench_choose: {error}", file=sys.stderr)
                 return 1
-    return 0
+    return 0 if measured else SKIPPED
 
 
 if __name__ == "__main__":

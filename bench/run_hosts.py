@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-from places import NotPermitted, place
+from places import SKIPPED, NotPermitted, place, skip
 
 PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")  # what two cores can drive at the wire's rate
 # Hosts of several ranks: raw and streams inside hosts, a ring that knows no hosts, and the ways that do.
@@ -27,6 +27,7 @@ def main():
     parser.add_argument("--place", action="append")
     arguments, rest = parser.parse_known_args()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_hosts"
+    measured = 0
     for name in arguments.place or PLACES:
         count, slots, gbps = (int(n) for n in name.split("x"))
         rate = f"{gbps}gbit"
@@ -36,13 +37,13 @@ def main():
             with place(count, gbps, slots) as command:
                 print(f"{count} hosts of {slots} at {rate}", flush=True)
                 subprocess.run(command(argv), timeout=LIMIT, check=True)
+            measured += 1
         except NotPermitted as reason:
-            print(f"skipped: this machine does not permit several hosts: {reason}")
-            return 0
+            skip(reason)
         except subprocess.SubprocessError as error:
             print(f"bench_hosts on {count} hosts of {slots} at {rate}: {error}", file=sys.stderr)
             return 1
-    return 0
+    return 0 if measured else SKIPPED
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import sys
 
-from places import NotPermitted, place
+from places import SKIPPED, NotPermitted, place, skip
 
 
 def main():
@@ -26,8 +26,9 @@ def main():
         with place(options.hosts, options.gbps, ranks) as command:
             program = ["env", f"LD_PRELOAD={library}", str(build / "bench" / "bench_preload"), *rest]
             sys.exit(subprocess.run(command(program), check=False).returncode)
-    except NotPermitted as why:
-        sys.exit(f"error: {why}")
+    except NotPermitted as reason:
+        skip(reason)
+        sys.exit(SKIPPED)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from stretto.fit import segmented  # noqa: E402
 
+from places import SKIPPED, skip  # noqa: E402
+
 LARGEST = 64_000_000  # bytes of a message here
 GAMMA = 1e-10  # seconds a byte of a raw sum
 CODEC = {"ratio": 8.0, "compress": 5e-11, "decompress": 5e-11, "fused": 8e-11}
@@ -93,8 +95,8 @@ def main():
     parser.add_argument("--bytes", type=int, nargs="+", default=[64_000, 1_000_000, 16_000_000, 64_000_000])
     arguments = parser.parse_args()
     if not (shutil.which("smpicc") and shutil.which("smpirun")):
-        print("skipped: no smpicc and smpirun on the PATH (Debian and Ubuntu: apt-get install libsimgrid-dev)")
-        return 0
+        skip("no smpicc and smpirun on the PATH (Debian and Ubuntu: apt-get install libsimgrid-dev)")
+        return SKIPPED
     with tempfile.TemporaryDirectory() as folder, open(arguments.json, "a", encoding="utf-8") as rows:
         smpi = Smpi(folder, max(arguments.ranks))
         machine = pathlib.Path(folder) / "smpi.json"

@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 
-from places import NotPermitted, place
+from places import SKIPPED, NotPermitted, place, skip
 
 # name: hosts, Gb/s, ranks a host
 PLACES = {"1 host": (1, None, 2), "2 hosts 5gbit": (2, 5, 1), "4 hosts 1gbit": (4, 1, 1)}
@@ -65,17 +65,19 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
     options = parser.parse_args()
+    measured = 0
     with open(options.json, "a", encoding="utf-8") as writer:
         for name in options.place or PLACES:
             print(name, flush=True)
             try:
                 place_of(name, options, writer)
+                measured += 1
             except NotPermitted as reason:
-                print(f"skipped: this machine does not permit several hosts: {reason}")
+                skip(reason)
             except subprocess.SubprocessError as error:
                 print(f"bench_training: {error}", file=sys.stderr)
                 return 1
-    return 0
+    return 0 if measured else SKIPPED
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py, scripts/test and bench/table.py, each run as people run it."""
+"""Tests of scripts/check_floors.py, scripts/test, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it."""
 
 import os
 import pathlib
@@ -88,6 +88,82 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="release asan tsan", skipped=skipped)
         self.assertEqual(status, 0, text)
         self.assertEqual(text.splitlines()[-1], "tests: 15 passed, 0 failed, 6 skipped")
+
+
+class Bench(unittest.TestCase):
+    """scripts/bench in a checkout of its own, where setup and build do nothing, over benchmarks of these few words of Python."""
+
+    ROW = """open(sys.argv[2], "a").write('{"bench": "b", "case": "c", "metric": "m", "value": 1, "unit": "s"}\\n')"""
+    SKIP = "print('skipped: not here'); sys.exit(77)"
+
+    def bench(self, benches, *names):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for folder in ("scripts", "bench", "build/setup", "build/release-openmpi/bench"):
+                (root / folder).mkdir(parents=True)
+            for name in ("scripts/bench", "scripts/common.sh", "bench/table.py"):
+                shutil.copy(ROOT / name, root / name)
+            (root / "build/setup/auto.build").write_text(f"MPI_FLAVOUR=openmpi MPIRUN=none PYTHON={sys.executable}\n")
+            for name in ("setup", "build"):
+                (root / "scripts" / name).write_text("#!/bin/sh\n")
+                (root / "scripts" / name).chmod(0o755)
+            (root / "bench" / "bench_none.cpp").write_text("")
+            for name, words in benches.items():
+                (root / "bench" / f"run_{name}.py").write_text(f"import sys\n{words}\n")
+            (root / "build/release-openmpi/bench/names").write_text("".join(f"{name}\n" for name in benches))
+            done = subprocess.run([str(root / "scripts" / "bench"), *names], env={**os.environ, "MPI": "auto"}, capture_output=True, text=True,
+                                  timeout=30, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_what_is_skipped_is_named_and_the_others_go_on(self):
+        status, text = self.bench({"first": self.SKIP, "second": self.ROW, "third": self.SKIP})
+        self.assertEqual(status, 0, text)
+        self.assertIn("b: 1 rows of", text)
+        self.assertEqual(text.splitlines()[-1], "benchmarks: 1 measured; failed: none; skipped: first third")
+
+    def test_the_only_one_that_was_asked_for_may_be_skipped(self):
+        status, text = self.bench({"first": self.SKIP, "second": self.ROW}, "first")
+        self.assertEqual(status, 0, text)
+        self.assertIn("skipped: not here", text)
+
+    def test_one_that_fails_is_named_and_the_others_go_on(self):
+        status, text = self.bench({"first": "sys.exit(3)", "second": self.ROW, "third": "sys.exit(0)"})
+        self.assertEqual(status, 1, text)
+        for words in ("b: 1 rows of", "bench first ended with status 3", "bench third gave no rows"):
+            self.assertIn(words, text)
+        self.assertIn("\nbenchmarks: 1 measured; failed: first third; skipped: none\n", text)
+
+    def test_rows_that_a_failed_one_left_are_shown(self):
+        status, text = self.bench({"first": f"{self.ROW}; sys.exit(3)"})
+        self.assertEqual(status, 1, text)
+        self.assertIn("b: 1 rows of", text)
+
+    def test_a_name_that_nobody_knows_is_refused_before_any_runs(self):
+        status, text = self.bench({"first": self.ROW}, "first", "fourth")
+        self.assertEqual(status, 1, text)
+        self.assertIn("no benchmark fourth; there are: first none", text)
+        self.assertNotIn("rows of", text)
+
+
+class Skipped(unittest.TestCase):
+    """What runs benchmarks on several hosts, where none can be made, and beside a simulator that is not there."""
+
+    def status(self, name, *args):
+        with tempfile.TemporaryDirectory() as directory:
+            # A profile of this host, which is measured before hosts are made. They need programs that are not on this PATH.
+            pathlib.Path(directory, "rows.parts").mkdir()
+            pathlib.Path(directory, "rows.parts", "openmpi.base.json").touch()
+            environment = {**os.environ, "PATH": directory, "BUILD": directory, "MPIRUN": "mpirun", "MPI_FLAVOUR": "openmpi"}
+            done = subprocess.run([sys.executable, str(ROOT / "bench" / f"run_{name}.py"), "--json", f"{directory}/rows.jsonl", *args],
+                                  env=environment, capture_output=True, text=True, timeout=30, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_each_says_why_and_ends_with_77(self):
+        for name, *args in (("hosts",), ("training", "--place", "4 hosts 1gbit"), ("choose", "--place", "2x1-1g"),
+                            ("preload", "--hosts", "2"), ("smpi",)):
+            status, text = self.status(name, *args)
+            self.assertEqual(status, 77, f"{name}: {text}")
+            self.assertTrue(any(line.startswith("skipped: ") for line in text.splitlines()), text)
 
 
 class Table(unittest.TestCase):
