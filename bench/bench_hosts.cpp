@@ -161,7 +161,8 @@ class Bench {
   void check(const Contribution& c, Way* w) {
     const bool in_code_space = w->payload == "homomorphic" || w->payload == "fused";
     const stacking::Quality q =
-        stacking::compare(STRETTO_F32, result_.data(), c.sum, w->report.promised_error, in_code_space ? 1 : 2 * ranks_);
+        stacking::compare(STRETTO_F32, result_.data(), c.sum,
+                          {w->report.promised_error, in_code_space ? 1.0 : 2.0 * ranks_, !in_code_space});
     w->worst = q.worst;
     if (q.excess <= 0) return;
     throw Problem(fmt::format("{} {} {}: error {} passes the promise of {}", c.name, w->payload, w->schedule, q.worst,

@@ -1,6 +1,6 @@
 // stacking: partial seismic images, summed on every rank. See --help, and docs/stacking.md.
 //
-// Exit status: 0; 1 when a promise did not hold or a collective failed; 2 when the arguments or the files are wrong.
+// Exit status: 0; 1 when a promise did not hold, a collective failed or what was found cannot be written; 2 when the arguments or the files are wrong.
 
 #include <mpi.h>
 
@@ -20,21 +20,27 @@ int run(int argc, char** argv, int rank) {
   Options options;
   int code = 0;
   if (!parse_options(argc, argv, rank == 0, &options, &code)) return code;
+  const auto complain = [rank](const std::exception& e) {
+    if (rank == 0) fmt::print(stderr, "stacking: {}\n", e.what());
+  };
   try {
     check_together(MPI_COMM_WORLD, options);
     probe(MPI_COMM_WORLD, options);
   } catch (const Problem& p) {  // every rank is here
-    if (rank == 0) fmt::print(stderr, "stacking: {}\n", p.what());
+    complain(p);
     return 2;
   }
 
   const Images images = obtain(MPI_COMM_WORLD, options);
   Result result;
+  code = 2;
   try {
-    result = stack_all(MPI_COMM_WORLD, options, images);
+    const Budget budget = budget_of_all(MPI_COMM_WORLD, options, images);
+    code = 1;
+    result = stack_all(MPI_COMM_WORLD, options, images, budget);
   } catch (const Problem& p) {
-    if (rank == 0) fmt::print(stderr, "stacking: {}\n", p.what());
-    return 1;
+    complain(p);
+    return code;
   }
   if (rank == 0) {
     fmt::print("{}\n{}\n", heading(result.setting), text_table(result.rows));
@@ -43,8 +49,14 @@ int run(int argc, char** argv, int rank) {
     if (broken.empty()) {
       fmt::print("All promises hold; every rank holds the same bytes; sums in code space have one hash.\n");
     }
-    fmt::print("{}{}", note(result.setting), write_outputs(options, images, result));
+    fmt::print("{}{}", overflow_note(result.setting, result.rows), note(result.setting));
     code = broken.empty() ? 0 : 1;
+    try {
+      fmt::print("{}", write_outputs(options, images, result));
+    } catch (const std::exception& e) {  // a full disk, say: there is nothing that the other ranks should do
+      complain(e);
+      code = 1;
+    }
   }
   MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return code;

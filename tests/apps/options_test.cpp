@@ -26,6 +26,35 @@ TEST(StackingOptions, WithoutArgumentsShotsAreMigratedAndEveryPayloadRuns) {
   EXPECT_TRUE(o.bound.relative);
 }
 
+TEST(StackingOptions, AStackIsAnImageOrAsManyWholeValuesAsItIsTiledTo) {
+  Options o;
+  int code = -1;
+  ASSERT_TRUE(parse({"--depth", "100", "--width", "70"}, &o, &code));
+  EXPECT_EQ(values_of(o), 7000U);
+  ASSERT_TRUE(parse({"--images", "a.f64", "--shape", "2,4,5", "--type", "f64", "--tile", "1003"}, &o, &code));
+  EXPECT_EQ(values_of(o), 125U);
+  ASSERT_TRUE(parse({"--images", "a.f32", "--shape", "2,4,5", "--tile", "8"}, &o, &code));
+  EXPECT_EQ(values_of(o), 20U);
+}
+
+TEST(StackingOptions, WhatIsMoreThanMpiTakesIsRefused) {
+  Options o;
+  int code = -1;
+  EXPECT_TRUE(parse({"--images", "a.f32", "--shape", "1,1,2147483647"}, &o, &code));
+  EXPECT_FALSE(parse({"--images", "a.f32", "--shape", "1,2,1073741824"}, &o, &code));
+  EXPECT_EQ(code, 2);
+  EXPECT_TRUE(parse({"--tile", "8589934588"}, &o, &code));
+  EXPECT_FALSE(parse({"--tile", "8589934592"}, &o, &code));
+  EXPECT_FALSE(parse({"--tile", "-1"}, &o, &code));
+}
+
+TEST(StackingOptions, ATypeIsThatOfImagesThatAreNamed) {
+  Options o;
+  int code = -1;
+  EXPECT_FALSE(parse({"--type", "f64"}, &o, &code));
+  EXPECT_FALSE(parse({"--images", "", "--shape", "1,2,3"}, &o, &code));
+}
+
 TEST(StackingOptions, AUsersOwnFileHasAShapeATypeAndABound) {
   Options o;
   int code = -1;

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 import unittest
 
-from stacking_run import MARMOUSI, MARMOUSI_SHAPE, hashes, rows_of, run, write_images
+from stacking_run import CODE_SPACE, MARMOUSI, MARMOUSI_SHAPE, hashes, rows_of, run, write_images
 
 RANKS = (1, 2, 3, 4, 5, 7)
 
@@ -29,9 +29,10 @@ class Program(unittest.TestCase):
         return rows_of(rows)
 
     def refused(self, *arguments, ranks=3):
-        """A run that must fail, and soon; what it said."""
+        """A run that must fail, and soon, with all ranks ending by themselves; what it said."""
         done = run(ranks, "--repeat", 1, "--out", self.here / "out", *arguments)
-        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertNotIn("abort", done.stderr.lower())
         said = [line for line in done.stderr.splitlines() if line.startswith("stacking: ")]
         self.assertEqual(len(said), 1, done.stderr)
         self.assertNotIn("migrating", done.stderr)
@@ -81,6 +82,26 @@ class Reproducible(Program):
 
 
 class Outputs(Program):
+    def test_sums_that_the_type_cannot_hold_are_infinite_and_that_is_said(self):
+        def spoil(values):
+            for image, value in enumerate((3e38, 3e38, 1, -3e38)):
+                values[image * 400 + 17] = value  # a sum that fits, by way of some that may not
+            for image in range(4):
+                values[image * 400 + 23] = 3e38
+        file = self.here / "images.f32"
+        write_images(file, 4, 16, 25, spoil=spoil)
+        for bound in ("rel:1e-4", "abs:1e30"):
+            rows = self.stack(3, "--images", file, "--shape", "4,16,25", "--bound", bound)
+            for row in rows:
+                in_code_space = row["case"].split()[1] in CODE_SPACE
+                self.assertIn(row["overflowed"], (1,) if in_code_space else (1, 2), row)
+                self.assertLessEqual(row["worst_error"], row["promised_error"], row)
+        stack = array.array("f")
+        stack.frombytes((self.here / "out" / "stack.f32").read_bytes())
+        self.assertEqual([i for i, v in enumerate(stack) if not math.isfinite(v)], [23])
+        self.assertEqual(stack[23], math.inf)
+        self.assertIn("more than f32 holds", (self.here / "out" / "stack.html").read_text(encoding="utf-8"))
+
     def test_the_stack_is_within_images_times_eps_of_the_sum(self):
         file = self.here / "images.f32"
         values = write_images(file, 6, 16, 25)
@@ -156,6 +177,29 @@ class Refusals(Program):
         file = self.here / "zeros.f32"
         file.write_bytes(bytes(2 * 3 * 4 * 4))
         self.assertIn("range of 0", self.refused("--images", file, "--shape", "2,3,4"))
+
+    def test_images_without_a_finite_value_have_no_range_but_do_with_an_absolute_bound(self):
+        for value in (math.nan, math.inf):
+            file = self.here / "images.f32"
+            array.array("f", [value] * 24).tofile(open(file, "wb"))
+            said = self.refused("--images", file, "--shape", "2,3,4")
+            self.assertIn("rel:1e-4", said)
+            self.assertIn("images.f32) is finite", said)
+        self.stack(2, "--images", file, "--shape", "2,3,4", "--bound", "abs:1e-3")
+
+    def test_a_stack_that_is_more_than_mpi_takes_is_told_before_the_work(self):
+        self.assertIn("--tile 100000000000", self.refused("--tile", "100000000000"))
+
+    def test_files_that_cannot_be_written_are_told_before_the_work(self):
+        rows = self.here / "none" / "rows.jsonl"
+        self.assertIn(str(rows), self.refused("--json", rows))
+        (self.here / "out" / "stack.png").mkdir(parents=True)
+        self.assertIn("stack.png", self.refused("--shots", 1))
+
+    def test_what_is_refused_leaves_no_rows_behind(self):
+        rows = self.here / "rows.jsonl"
+        self.refused("--json", rows, "--schedules", "no_such_schedule")
+        self.assertFalse(rows.exists())
 
     def test_a_schedule_that_nobody_knows_is_told_before_the_work(self):
         self.assertIn("no_such_schedule", self.refused("--schedules", "no_such_schedule"))

@@ -1,29 +1,17 @@
 #include "job/images.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 
 #include <fmt/core.h>
 
+#include "job/output.hpp"
 #include "job/progress.hpp"
 #include "rtm/migrate.hpp"
 #include "rtm/velocity.hpp"
 
 namespace stretto::stacking {
 namespace {
-
-void check_output(const Options& o) {
-  std::error_code error;
-  std::filesystem::create_directories(o.out, error);
-  if (error) throw Problem(fmt::format("cannot make the directory {}: {}", o.out, error.message()));
-  if (::access(o.out.c_str(), W_OK | X_OK) != 0) {
-    throw Problem(fmt::format("cannot write into {}: {}", o.out, std::strerror(errno)));
-  }
-}
 
 Images migrate(MPI_Comm comm, const Options& o, int ranks, int rank) {
   const rtm::Field truth = rtm::layered_faulted_model(o.depth, o.width);
@@ -68,7 +56,7 @@ void check_together(MPI_Comm comm, const Options& options) {
   if (rank == 0) {
     try {
       if (!options.file.empty()) check_file(options.file, options.shape, options.type);
-      check_output(options);
+      check_outputs(options);
     } catch (const Problem& p) {
       wrong = p.what();
     }
@@ -85,12 +73,8 @@ Images obtain(MPI_Comm comm, const Options& o) {
   MPI_Comm_rank(comm, &rank);
   Images out = o.file.empty() ? migrate(comm, o, ranks, rank) : read(o, ranks, rank);
   const std::size_t element = stretto_type_size(out.type);
-  const std::size_t image = out.shape.pixels() * element;
-  out.data = tile(out.data, image, o.tile, element);
-  out.values = std::max<std::size_t>(image, o.tile / element * element) / element;
-  if (out.values > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw Problem(fmt::format("a stack of {} values is more than MPI_Allreduce takes at once", out.values));
-  }
+  out.data = tile(out.data, out.shape.pixels() * element, o.tile, element);
+  out.values = values_of(o);
   return out;
 }
 

@@ -1,9 +1,11 @@
 #include "job/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include <fmt/core.h>
 
@@ -19,7 +21,25 @@ const std::vector<Payload>& known_payloads() {
   return all;
 }
 
+// Throws for what the images, whatever they are, are too many or too large for.
+void check_size(const Options& o) {
+  constexpr std::uint64_t most = std::numeric_limits<int>::max();
+  const std::uint64_t values = values_of(o);
+  if (values <= most) return;
+  const std::uint64_t element = stretto_type_size(o.type);
+  throw Problem(
+      fmt::format("{} gives a stack of {} {} values, more than the {} ({} bytes) that MPI_Allreduce takes at once",
+                  o.tile / element == values ? fmt::format("--tile {}", o.tile) : "--shape", values, type_name(o.type),
+                  most, most * element));
+}
+
 }  // namespace
+
+std::uint64_t values_of(const Options& o) {
+  const std::uint64_t pixels =
+      o.file.empty() ? static_cast<std::uint64_t>(o.depth) * static_cast<std::uint64_t>(o.width) : o.shape.pixels();
+  return std::max<std::uint64_t>(pixels, o.tile / stretto_type_size(o.type));
+}
 
 Bound parse_bound(std::string_view text) {
   Bound b;
@@ -63,7 +83,7 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
   app.option_defaults()->always_capture_default();
   auto* images = app.add_option("--images", o.file, "raw little-endian file of your images");
   auto* shapes = app.add_option("--shape", shape, "its shape N,H,W: images, rows, columns");
-  app.add_option("--type", type, "its type: f32 or f64");
+  app.add_option("--type", type, "its type: f32 or f64")->needs(images);
   images->needs(shapes);
   shapes->needs(images);
   app.add_option("--shots", o.shots, "shots to migrate, one image each")->check(CLI::Range(1, 512))->excludes(images);
@@ -87,6 +107,8 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
     if (!shape.empty()) o.shape = parse_shape(shape);
     o.bound = parse_bound(bound);
     for (const std::string& p : payloads) o.payloads.push_back(parse_payload(p));
+    if (images->count() > 0 && o.file.empty()) throw Problem("--images \"\" names no file");
+    check_size(o);
     if (o.payloads.empty() || o.schedules.empty()) throw Problem("there is no payload or no schedule to run");
   } catch (const CLI::ParseError& e) {
     *exit_code = e.get_exit_code() == 0 ? 0 : 2;

@@ -44,6 +44,9 @@ struct Options {
   std::uint64_t tile = 0;  // bytes; 0: images as they are
 };
 
+// Values of a stack: of an image, or of as many whole ones as fit the bytes it is tiled to.
+std::uint64_t values_of(const Options& options);
+
 // Parses the command line. Returns true and fills *options, or false and sets *exit_code when the program is to end at once; then, if
 // `speak`, the help or the complaint has been printed.
 bool parse_options(int argc, char** argv, bool speak, Options* options, int* exit_code);

@@ -1,8 +1,12 @@
 #include "job/output.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/core.h>
 
@@ -12,6 +16,17 @@
 
 namespace stretto::stacking {
 namespace {
+
+std::string stack_file(const Options& o) { return fmt::format("{}/stack.{}", o.out, type_name(o.type)); }
+
+// Throws unless the file can be opened to be written; leaves it as it is, absent if it is.
+void check_writable(const std::string& path) {
+  const bool there = std::filesystem::exists(path);
+  std::FILE* file = std::fopen(path.c_str(), "ab");
+  if (file == nullptr) throw Problem(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  std::fclose(file);
+  if (!there) std::filesystem::remove(path);
+}
 
 // The first image of a stack as floats; a tiled stack repeats it.
 std::vector<float> as_floats(const Images& im, const std::vector<std::byte>& stack) {
@@ -64,6 +79,7 @@ void write_rows(const std::string& path, const Result& r) {
         {"values", r.setting.values}, {"type", r.setting.type},         {"eps", r.setting.eps},
         {"bytes_sent", row.sent},     {"compression", row.compression}, {"codec_ms", row.codec_ms},
         {"worst_error", row.worst},   {"promised_error", row.promised}, {"hash", fmt::format("{:016x}", row.hash)}};
+    if (row.overflowed > 0) line.fields["overflowed"] = row.overflowed;
     line.fields["psnr_db"] =
         std::isfinite(row.psnr) ? nlohmann::ordered_json(row.psnr) : nlohmann::ordered_json(nullptr);
     writer.write(line);
@@ -86,8 +102,16 @@ std::string note(const Setting& s) {
          "(make bench-hosts).\n";
 }
 
+void check_outputs(const Options& o) {
+  std::error_code error;
+  std::filesystem::create_directories(o.out, error);
+  if (error) throw Problem(fmt::format("cannot make the directory \"{}\": {}", o.out, error.message()));
+  for (const std::string& file : {stack_file(o), o.out + "/stack.png", o.out + "/stack.html"}) check_writable(file);
+  if (!o.json.empty()) check_writable(o.json);
+}
+
 std::string write_outputs(const Options& o, const Images& im, const Result& r) {
-  const std::string raw = fmt::format("{}/stack.{}", o.out, r.setting.type);
+  const std::string raw = stack_file(o);
   const std::string png = o.out + "/stack.png";
   const std::string page = o.out + "/stack.html";
   write_file(raw, r.stack.data(), r.stack.size());

@@ -9,6 +9,9 @@
 
 namespace stretto::stacking {
 
+// Makes options.out, and throws Problem unless everything that write_outputs() writes can be.
+void check_outputs(const Options& options);
+
 // Writes everything into options.out, and rows to options.json when it is named. Returns the files, one a line.
 std::string write_outputs(const Options& options, const Images& images, const Result& result);
 

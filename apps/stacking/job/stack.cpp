@@ -64,18 +64,6 @@ int hosts_of(MPI_Comm comm) {
   return first;
 }
 
-// The range over all images of all ranks.
-double range_of_all(MPI_Comm comm, const Images& im) {
-  double lo = 0;
-  double hi = 0;
-  require(stretto_value_range(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &lo, &hi),
-          "finding the range");
-  double low_high[2] = {im.share.count > 0 ? -lo : -std::numeric_limits<double>::infinity(),
-                        im.share.count > 0 ? hi : -std::numeric_limits<double>::infinity()};
-  MPI_Allreduce(MPI_IN_PLACE, low_high, 2, MPI_DOUBLE, MPI_MAX, comm);
-  return low_high[0] + low_high[1];
-}
-
 // The reference of all ranks, on rank 0.
 Reference reference_of_all(MPI_Comm comm, const Images& im) {
   int rank = 0;
@@ -93,9 +81,9 @@ Reference reference_of_all(MPI_Comm comm, const Images& im) {
   return own;
 }
 
-// Fills in what the result's bytes say. `bound` and `roundings` as in compare().
-void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result, const Reference& ref, double bound,
-           double roundings, Row* row) {
+// Fills in what the result's bytes say.
+void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result, const Reference& ref,
+           const Promise& promise, Row* row) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   row->hash = hash(result.data(), result.size());
@@ -103,11 +91,12 @@ void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result
   MPI_Allreduce(MPI_IN_PLACE, lowest_highest, 2, MPI_UINT64_T, MPI_MAX, comm);
   row->ranks_agree = ~lowest_highest[0] == lowest_highest[1];
   if (rank != 0) return;
-  const Quality q = compare(im.type, result.data(), ref, bound, roundings);
+  const Quality q = compare(im.type, result.data(), ref, promise);
   row->worst = q.worst;
   row->psnr = q.psnr;
   row->excess = q.excess;
-  row->promised = largest_promise(im.type, ref, bound, roundings);
+  row->overflowed = q.overflowed;
+  row->promised = largest_promise(im.type, ref, promise);
 }
 
 Row with_mpi(MPI_Comm comm, const Options& o, const Images& im, const Reference& ref, std::vector<std::byte>& result) {
@@ -120,14 +109,15 @@ Row with_mpi(MPI_Comm comm, const Options& o, const Images& im, const Reference&
         MPI_Allreduce(own.data(), result.data(), static_cast<int>(im.values), mpi_type(im.type), MPI_SUM, comm);
       },
       [] {});
-  judge(comm, im, result, ref, 0, static_cast<double>(im.shape.n), &row);
+  judge(comm, im, result, ref, {.roundings = static_cast<double>(im.shape.n), .partial_sums = true}, &row);
   return row;
 }
 
-// Roundings of a value on its way, beyond what stretto's promise covers.
-double roundings_of(const Payload& p, std::uint64_t images) {
-  if (p.in_code_space) return 1;           // of the decoded sum to its type
-  return 2 * static_cast<double>(images);  // of each raw sum, and of each decoding between
+// What stretto promises, and the roundings of a value on its way that this does not cover.
+Promise promise_of(const Payload& p, double promised, std::uint64_t images) {
+  if (p.in_code_space) return {.bound = promised, .roundings = 1};  // of the decoded sum to its type
+  // Of each raw sum, and of each decoding between.
+  return {.bound = promised, .roundings = 2 * static_cast<double>(images), .partial_sums = true};
 }
 
 Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Images& im, const Reference& ref,
@@ -157,7 +147,7 @@ Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Ima
   MPI_Allreduce(MPI_IN_PLACE, &row.sent, 1, MPI_UINT64_T, MPI_MAX, comm);
   MPI_Allreduce(MPI_IN_PLACE, raw_sent, 2, MPI_UINT64_T, MPI_SUM, comm);
   row.compression = raw_sent[1] > 0 ? static_cast<double>(raw_sent[0]) / static_cast<double>(raw_sent[1]) : 1;
-  judge(comm, im, result, ref, report.promised_error, roundings_of(payload, im.shape.n), &row);
+  judge(comm, im, result, ref, promise_of(payload, report.promised_error, im.shape.n), &row);
   return row;
 }
 
@@ -181,16 +171,38 @@ void probe(MPI_Comm comm, const Options& o) {
   }
 }
 
-Result stack_all(MPI_Comm comm, const Options& o, const Images& im) {
+Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
+  double lo = 0;
+  double hi = 0;
+  require(stretto_value_range(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &lo, &hi),
+          "finding the range");
+  double low_high[2] = {-lo, hi};
+  MPI_Allreduce(MPI_IN_PLACE, low_high, 2, MPI_DOUBLE, MPI_MAX, comm);
+  lo = -low_high[0];
+  hi = low_high[1];
+  const Bound& bound = o.bound;
+  if (!bound.relative) return {.range = std::max(0.0, hi - lo), .eps = bound.value};
+  if (lo > hi) {
+    throw Problem(fmt::format("bound {}: no value of the images ({}) is finite, so there is no range; abs:X needs none",
+                              bound.text, im.origin));
+  }
+  const double range = hi - lo;
+  // A range that is no double still has fractions that are.
+  const double eps = std::isfinite(range) ? bound.value * range : bound.value * hi - bound.value * lo;
+  if (!(eps > 0) || !std::isfinite(eps)) {
+    throw Problem(fmt::format("bound {} of a range of {} (of the images, {}: {} to {}) is {}, no bound to work with",
+                              bound.text, range, im.origin, lo, hi, eps));
+  }
+  return {.range = range, .eps = eps};
+}
+
+Result stack_all(MPI_Comm comm, const Options& o, const Images& im, const Budget& budget) {
   Result out;
   Setting& s = out.setting;
   MPI_Comm_size(comm, &s.ranks);
   s.hosts = hosts_of(comm);
-  s.range = range_of_all(comm, im);
-  s.eps = o.bound.relative ? o.bound.value * s.range : o.bound.value;
-  if (!(s.eps > 0) || !std::isfinite(s.eps)) {
-    throw Problem(fmt::format("bound {} of a range of {} is {}, no bound to work with", o.bound.text, s.range, s.eps));
-  }
+  s.range = budget.range;
+  s.eps = budget.eps;
   s.images = im.origin;
   s.bound = o.bound.text;
   s.mpi = bench::mpi_version();

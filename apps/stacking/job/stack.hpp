@@ -24,7 +24,16 @@ struct Result {
 // Collective: runs every schedule with every payload on a single value, so that a name nobody knows is told before the work begins.
 void probe(MPI_Comm comm, const Options& options);
 
+// What errors are measured by.
+struct Budget {
+  double range = 0;  // over the finite values of all images
+  double eps = 0;    // error that each image may have
+};
+
+// Collective. Throws Problem on every rank where the images have no range that the bound could be relative to.
+Budget budget_of_all(MPI_Comm comm, const Options& options, const Images& images);
+
 // Collective. Rows' figures are complete on rank 0. Throws Problem with stretto's message when a collective fails.
-Result stack_all(MPI_Comm comm, const Options& options, const Images& images);
+Result stack_all(MPI_Comm comm, const Options& options, const Images& images, const Budget& budget);
 
 }  // namespace stretto::stacking

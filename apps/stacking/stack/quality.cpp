@@ -15,17 +15,32 @@ double value(stretto_type type, const void* data, std::size_t i) {
 // Half a unit in the last place of a number of size 1, at most.
 double unit_roundoff(stretto_type type) { return type == STRETTO_F64 ? 0x1p-53 : 0x1p-24; }
 
+double largest_value(stretto_type type) {
+  return type == STRETTO_F64 ? std::numeric_limits<double>::max()
+                             : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+// Whether the images are finite at a pixel, and their sum in double precision says what it should be.
+bool known(const Reference& ref, std::size_t i) { return ref.finite[i] != 0 && std::isfinite(ref.magnitude[i]); }
+
 // The larger of two, and NaN once there was one.
 void raise(double* worst, double v) {
   if (v > *worst || std::isnan(v)) *worst = v;
 }
 
-double promise(stretto_type type, const Reference& ref, std::size_t i, double bound, double roundings) {
+double promised(stretto_type type, const Reference& ref, std::size_t i, const Promise& promise) {
   // A value near the type's smallest is rounded to a multiple of it, whatever its size.
   const double smallest = type == STRETTO_F64 ? std::numeric_limits<double>::denorm_min()
                                               : static_cast<double>(std::numeric_limits<float>::denorm_min());
-  const double size = ref.magnitude[i] + bound;
-  return bound + roundings * (unit_roundoff(type) * size + smallest) + ref.terms * 0x1p-53 * size;
+  const double size = ref.magnitude[i] + promise.bound;
+  return promise.bound + promise.roundings * (unit_roundoff(type) * size + smallest) + ref.terms * 0x1p-53 * size;
+}
+
+// Whether `got`, which is not finite, is what became of a sum that the type does not hold, or may not hold so near its largest value.
+bool overflows(stretto_type type, const Reference& ref, std::size_t i, const Promise& promise, double got) {
+  const double most = largest_value(type) - promised(type, ref, i, promise);
+  if (promise.partial_sums && ref.magnitude[i] > most) return true;
+  return std::abs(ref.sum[i]) > most && got == std::copysign(std::numeric_limits<double>::infinity(), ref.sum[i]);
 }
 
 }  // namespace
@@ -48,7 +63,7 @@ void add_to_reference(stretto_type type, const void* images, std::uint64_t count
   }
 }
 
-Quality compare(stretto_type type, const void* result, const Reference& ref, double bound, double roundings) {
+Quality compare(stretto_type type, const void* result, const Reference& ref, const Promise& promise) {
   Quality q;
   q.excess = -std::numeric_limits<double>::infinity();
   double lo = std::numeric_limits<double>::infinity();
@@ -56,14 +71,19 @@ Quality compare(stretto_type type, const void* result, const Reference& ref, dou
   double squares = 0;
   std::size_t compared = 0;
   for (std::size_t i = 0; i < ref.sum.size(); ++i) {
-    if (ref.finite[i] == 0) continue;
-    const double error = std::abs(value(type, result, i) - ref.sum[i]);
+    if (!known(ref, i)) continue;
+    const double got = value(type, result, i);
+    if (!std::isfinite(got) && overflows(type, ref, i, promise, got)) {
+      ++q.overflowed;
+      continue;
+    }
+    const double error = std::abs(got - ref.sum[i]);
     lo = std::min(lo, ref.sum[i]);
     hi = std::max(hi, ref.sum[i]);
     ++compared;
     squares += error * error;
     raise(&q.worst, error);
-    raise(&q.excess, error - promise(type, ref, i, bound, roundings));
+    raise(&q.excess, error - promised(type, ref, i, promise));
   }
   const double rms = compared == 0 ? 0 : std::sqrt(squares / static_cast<double>(compared));
   q.psnr = rms == 0 ? std::numeric_limits<double>::infinity() : 20 * std::log10((hi - lo) / rms);
@@ -73,17 +93,19 @@ Quality compare(stretto_type type, const void* result, const Reference& ref, dou
 std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref) {
   std::vector<float> out(ref.sum.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (ref.finite[i] != 0) out[i] = static_cast<float>(value(type, result, i) - ref.sum[i]);
+    const double got = value(type, result, i);
+    if (known(ref, i) && std::isfinite(got)) out[i] = static_cast<float>(got - ref.sum[i]);
   }
   return out;
 }
 
-double largest_promise(stretto_type type, const Reference& ref, double bound, double roundings) {
-  double most = bound;
+double largest_promise(stretto_type type, const Reference& ref, const Promise& promise) {
+  double largest = promise.bound;
   for (std::size_t i = 0; i < ref.sum.size(); ++i) {
-    if (ref.finite[i] != 0) most = std::max(most, promise(type, ref, i, bound, roundings));
+    if (!known(ref, i) || std::abs(ref.sum[i]) > largest_value(type)) continue;
+    largest = std::max(largest, promised(type, ref, i, promise));
   }
-  return most;
+  return largest;
 }
 
 }  // namespace stretto::stacking

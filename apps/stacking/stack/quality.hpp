@@ -21,20 +21,29 @@ struct Reference {
 // Adds `count` images of `pixels` values at `images` to a reference (sized on first use).
 void add_to_reference(stretto_type type, const void* images, std::uint64_t count, std::size_t pixels, Reference* ref);
 
-struct Quality {
-  double worst = 0;   // largest |result - reference|
-  double psnr = 0;    // 20 log10(range of the reference / root mean square error), dB; infinity when equal
-  double excess = 0;  // largest amount by which an error passes its promise; <= 0 when the promise holds
+// What a stack is promised to be within at every pixel: `bound`, plus what rounding alone may do: the double sum's own, and `roundings` roundings of a
+// sum to the result's type. A sum that the type cannot hold is an infinity of its sign.
+struct Promise {
+  double bound = 0;
+  double roundings = 1;
+  bool partial_sums =
+      false;  // some of these are of partial sums, which may overflow, either way, where the whole sum does not
 };
 
-// A result against the reference. Promised at every pixel: `bound`, plus what rounding alone may do: the double sum's own, and `roundings`
-// roundings of a sum to the result's type.
-Quality compare(stretto_type type, const void* result, const Reference& ref, double bound, double roundings);
+struct Quality {
+  double worst = 0;            // largest |result - reference|
+  double psnr = 0;             // 20 log10(range of the reference / root mean square error), dB; infinity when equal
+  double excess = 0;           // largest amount by which an error passes its promise; <= 0 when the promise holds
+  std::size_t overflowed = 0;  // pixels that overflowed rightly, of images that are finite there; not in the above
+};
 
-// result - reference, as float, 0 where the reference is not finite; for the picture.
+// A result against the reference.
+Quality compare(stretto_type type, const void* result, const Reference& ref, const Promise& promise);
+
+// result - reference, as float, 0 where one of them is not finite; for the picture.
 std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref);
 
-// The largest promise over all pixels, as compare() applies it: what the table prints.
-double largest_promise(stretto_type type, const Reference& ref, double bound, double roundings);
+// The largest promise over all pixels whose sum the type can hold, as compare() applies it: what the table prints.
+double largest_promise(stretto_type type, const Reference& ref, const Promise& promise);
 
 }  // namespace stretto::stacking

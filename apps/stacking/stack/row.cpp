@@ -70,6 +70,16 @@ std::string html_table(const std::vector<Row>& rows) {
   return out + "</table>\n";
 }
 
+std::string overflow_note(const Setting& s, const std::vector<Row>& rows) {
+  std::uint64_t most = 0;
+  for (const Row& r : rows) most = std::max(most, r.overflowed);
+  if (most == 0) return {};
+  return fmt::format(
+      "In {} of {} values the images are finite but their sum, or a sum on the way, is more than {} holds: "
+      "it is infinite, and not in the errors.\n",
+      most, s.values, s.type);
+}
+
 std::vector<std::string> violations(const std::vector<Row>& rows) {
   std::vector<std::string> out;
   const Row* first = nullptr;

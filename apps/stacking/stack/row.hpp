@@ -18,9 +18,10 @@ struct Row {
   double promised = 0;     // error promised
   double excess = 0;       // > 0: the promise is broken, by this much
   double psnr = 0;
-  std::uint64_t hash = 0;      // of the bytes of the stack
-  bool ranks_agree = true;     // every rank holds the same bytes
-  bool in_code_space = false;  // summed as codes: the hash must be that of all other such rows
+  std::uint64_t overflowed = 0;  // values whose sum the type cannot hold, or whose partial sums it could not
+  std::uint64_t hash = 0;        // of the bytes of the stack
+  bool ranks_agree = true;       // every rank holds the same bytes
+  bool in_code_space = false;    // summed as codes: the hash must be that of all other such rows
 };
 
 // What a run was, for headings.
@@ -45,6 +46,9 @@ std::string text_table(const std::vector<Row>& rows);
 
 // The same as an HTML table.
 std::string html_table(const std::vector<Row>& rows);
+
+// Says how many sums are infinite because the type cannot hold them; empty if none.
+std::string overflow_note(const Setting& setting, const std::vector<Row>& rows);
 
 // What does not hold, one sentence each: a broken promise, ranks that differ, hashes that differ among rows summed in code space.
 std::vector<std::string> violations(const std::vector<Row>& rows);
