@@ -93,7 +93,8 @@ Stream expect_same(const std::string& what, F f) {
 class EveryGap : public testing::TestWithParam<Kind> {};
 
 TEST_P(EveryGap, GivesTheBytesOfTheReferenceInEveryOperation) {
-  const auto [name, type, eps] = GetParam();
+  const Type type = GetParam().type;
+  const double eps = GetParam().eps;
   for (std::size_t pattern = 0; pattern < kPatterns; ++pattern)
     for (std::size_t other = 0; other < kPatterns; ++other) {
       // All pairs once; where the same kernels are to show no more than that they take other types or longer codes too, a quarter of them.
