@@ -207,9 +207,10 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   return finish_group(widths, out, p);
 }
 
+// Groups whose missing places are the same, with one value for all of them in either. Declined: all others.
 template <class T>
-std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                       bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                      bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
   constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
   NarrowGroup ga, gb;
   GroupView va, vb;
@@ -231,6 +232,15 @@ std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::ui
   });
 }
 
+template <class T>
+std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                       bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  const std::size_t words = add_alike<T>(a, a_words, b, b_words, negate_b, out, tally);
+  const auto others = portable<T>().add_filled;
+  if (words != kDeclined || !others) return words;
+  return others(a, a_words, b, b_words, negate_b, width, out, room, tally);
+}
+
 }  // namespace
 
 std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
@@ -242,12 +252,12 @@ std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
 }
 
 std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                           bool negate_b, double, std::uint8_t* out, std::size_t, Tally* tally) noexcept {
-  return add_filled<float>(a, a_words, b, b_words, negate_b, out, tally);
+                           bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return add_filled<float>(a, a_words, b, b_words, negate_b, width, out, room, tally);
 }
 std::size_t add_filled_f64(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                           bool negate_b, double, std::uint8_t* out, std::size_t, Tally* tally) noexcept {
-  return add_filled<double>(a, a_words, b, b_words, negate_b, out, tally);
+                           bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return add_filled<double>(a, a_words, b, b_words, negate_b, width, out, room, tally);
 }
 
 STRETTO_AVX512_END

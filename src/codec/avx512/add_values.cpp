@@ -165,18 +165,18 @@ STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predic
 // Compresses x, then adds: what is not done in one pass.
 template <class T>
 std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
-                         Tally* tally) noexcept {
+                         std::size_t room, Tally* tally) noexcept {
   std::uint8_t compressed[kKernelRoom];
   Tally own;
   const std::size_t n = compress_wide(x, grid, compressed, &own);
   if (n == kDeclined) return kDeclined;
-  std::size_t sum = kDeclined;
-  if (own.exceptions == 0)
-    sum = add(a, words, compressed, n, false, out);
-  else if constexpr (sizeof(T) == 4)
-    sum = add_filled_f32(a, words, compressed, n, false, grid.width, out, kKernelRoom, tally);
-  else
-    sum = add_filled_f64(a, words, compressed, n, false, grid.width, out, kKernelRoom, tally);
+  std::size_t sum = own.exceptions == 0 ? add(a, words, compressed, n, false, out) : kDeclined;
+  if (sum == kDeclined) {
+    if constexpr (sizeof(T) == 4)
+      sum = add_filled_f32(a, words, compressed, n, false, grid.width, out, room, tally);
+    else
+      sum = add_filled_f64(a, words, compressed, n, false, grid.width, out, room, tally);
+  }
   if (sum != kDeclined) note_bound(tally, own.bound);
   return sum;
 }
@@ -192,19 +192,19 @@ STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, const Code* q, Pr
 
 template <class T>
 std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowGroup& group, const T* x,
-                         const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+                         const Grid<T>& grid, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
   const Quantised found = quantise32(x, grid, q);
-  if (!found.safe) return add_in_steps(a, words, x, grid, out, tally);
+  if (!found.safe) return add_in_steps(a, words, x, grid, out, room, tally);
   note_bound(tally, code_bound(found));
   return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), out);
 }
 
 template <class T>
 STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
-                                      std::uint8_t* out, Tally* tally) noexcept {
+                                      std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   NarrowGroup group;
-  if (!read_group(a, words, &group)) return add_in_steps(a, words, x, grid, out, tally);
+  if (!read_group(a, words, &group)) return add_in_steps(a, words, x, grid, out, room, tally);
   alignas(64) std::int16_t q[kGroup];
   const Quantised found = quantise16(x, grid, q);
   if (fits16(found)) {
@@ -218,18 +218,18 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
       }
     }
   }
-  return add_values32(a, words, group, x, grid, out, tally);
+  return add_values32(a, words, group, x, grid, out, room, tally);
 }
 
 }  // namespace
 
 std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
-                           std::uint8_t* out, std::size_t, Tally* tally) noexcept {
-  return add_values(a, words, x, grid, out, tally);
+                           std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, room, tally);
 }
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
-                           std::uint8_t* out, std::size_t, Tally* tally) noexcept {
-  return add_values(a, words, x, grid, out, tally);
+                           std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, room, tally);
 }
 
 STRETTO_AVX512_END

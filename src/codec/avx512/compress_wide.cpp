@@ -217,8 +217,11 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   }
   const std::uint32_t bound = _mm512_reduce_max_epu32(most);
   const bool negative = _mm512_movepi32_mask(bits) != 0;
-  // With more values of float64 the group might outgrow the room; the scalar code does it.
-  if (sizeof(T) == 8 && exceptions > kGroup / 2) return kDeclined;
+  // With more values of float64 the group might outgrow the room, unless they are alike.
+  if (sizeof(T) == 8 && exceptions > kGroup / 2) {
+    const auto others = portable<T>().compress;
+    return others ? others(x, grid, out, tally) : kDeclined;
+  }
   if (exceptions) fill(lanes, q);
   const auto between = [&](std::uint8_t* p) {
     if (!exceptions) return p;

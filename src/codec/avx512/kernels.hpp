@@ -5,12 +5,20 @@
 
 namespace stretto::codec::avx512 {
 
+// The portable kernels, which take some groups that those of this directory do not: sums of missing data in different places, and float64 of which
+// most is missing. All absent where the build has none.
+template <class T>
+const FloatKernels<T>& portable() noexcept {
+  const Kernels* const found = find_kernels(Isa::portable);
+  return float_kernels<T>(found ? *found : *find_kernels(Isa::reference));
+}
+
 std::size_t compress_f32(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
 std::size_t compress_f64(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept;
 std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
-                           std::uint8_t* out, std::size_t, Tally* tally) noexcept;
+                           std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
-                           std::uint8_t* out, std::size_t, Tally* tally) noexcept;
+                           std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
 // Groups with codes beyond 16 bits or with exceptions.
 std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
@@ -25,9 +33,9 @@ std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
                 std::uint8_t* out) noexcept;
 
 std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                           bool negate_b, double, std::uint8_t* out, std::size_t, Tally* tally) noexcept;
+                           bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 std::size_t add_filled_f64(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
-                           bool negate_b, double, std::uint8_t* out, std::size_t, Tally* tally) noexcept;
+                           bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
 void range_f32(const float* x, std::size_t n, float* lo, float* hi) noexcept;
 void range_f64(const double* x, std::size_t n, double* lo, double* hi) noexcept;
