@@ -33,9 +33,13 @@ inline void deliver(int code, MPI_Fint* ierror) noexcept {
 }
 
 // As the C functions of these names do.
+using Init = void (*)(MPI_Fint*);
+using InitThread = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using Finalize = void (*)(MPI_Fint*);
 using SetInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using DupWithInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+void init(const char* name, Init& next, MPI_Fint* ierror) noexcept;
+void init_thread(const char* name, InitThread& next, MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) noexcept;
 void finalize(const char* name, Finalize& next, MPI_Fint* ierror) noexcept;
 void comm_set_info(const char* name, SetInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* ierror) noexcept;
 void comm_dup_with_info(const char* name, DupWithInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* made,

@@ -203,6 +203,8 @@ def wrappers(table, compiler):
         "wrappers_fortran.cpp",
         itertools.chain(
             [opening.replace("call.hpp", "fortran.hpp")],
+            fortran_other("init", []),
+            fortran_other("init_thread", ["required", "provided"]),
             fortran_other("finalize", []),
             fortran_other("comm_set_info", ["comm", "info"]),
             fortran_other("comm_dup_with_info", ["comm", "info", "made"]),

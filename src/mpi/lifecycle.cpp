@@ -1,4 +1,4 @@
-// The other functions of MPI that concern the library: the end of the program, info given to communicators, and memory that peers can see.
+// The other functions of MPI that concern the library: the beginning and the end of the program, info given to communicators, and memory that peers can see.
 #include "mpi/lifecycle.hpp"
 
 #include <mutex>
@@ -44,8 +44,13 @@ constexpr MPI_Aint least_lent = 65536;
 
 }  // namespace
 
+int initialised(int code) noexcept {
+  if (code == MPI_SUCCESS) open_up();
+  return code;
+}
+
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
-  if (code != MPI_SUCCESS || !runtime()) return code;
+  if (code != MPI_SUCCESS || !serves()) return code;
   try {
     if (const std::string complaint = take_info(comm, info); !complaint.empty())
       tell_once(complaint + "; the communicator goes on without it");
@@ -58,6 +63,12 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
 }  // namespace stretto::mpi
 
 using namespace stretto::mpi;
+
+STRETTO_WRAPPER int MPI_Init(int* argc, char*** argv) { return initialised(PMPI_Init(argc, argv)); }
+
+STRETTO_WRAPPER int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return initialised(PMPI_Init_thread(argc, argv, required, provided));
+}
 
 STRETTO_WRAPPER int MPI_Finalize() {
   close_down();
@@ -75,7 +86,7 @@ STRETTO_WRAPPER int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Com
 
 STRETTO_WRAPPER int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   try {
-    if (size >= least_lent && info == MPI_INFO_NULL && baseptr && runtime() &&
+    if (size >= least_lent && info == MPI_INFO_NULL && baseptr && serves() &&
         lent().take(static_cast<std::size_t>(size), static_cast<void**>(baseptr)))
       return MPI_SUCCESS;
   } catch (...) {  // no memory to remember it: the MPI may have some

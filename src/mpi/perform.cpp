@@ -79,7 +79,8 @@ const char* unless_in_host_memory(const Call& call, const Shape& shape) noexcept
   return on_any_rank(in_device_memory(call), call.comm) ? "device memory" : nullptr;
 }
 
-Decision decide(const Call& call, const Settings& settings) {
+Decision decide(const Call& call, const Runtime& runtime) {
+  const Settings& settings = runtime.settings;
   Decision d;
   d.communicator = find_communicator(call.comm);
   if (!d.communicator) {
@@ -87,7 +88,9 @@ Decision decide(const Call& call, const Settings& settings) {
     return d;
   }
   Communicator& c = *d.communicator;
-  if (d.why = shape_of(call, c, &d.shape); d.why) return d;
+  d.why = shape_of(call, c, &d.shape);
+  if (runtime.apart) d.why = "ranks that are set differently";
+  if (d.why) return d;
   ask_rules(call, settings, &d);
   if (d.kind == Action::Kind::off) {
     d.why = "a rule";
@@ -196,7 +199,7 @@ void keep(const Call& call, const Passed& passed, Communicator* c) noexcept {
 
 int dispatch(Runtime& r, const Call& call, Native native) {
   Account account(r, call);
-  const Decision d = decide(call, r.settings);
+  const Decision d = decide(call, r);
   if (d.why) {
     const int code = run(native);
     account.passed_on(d, d.why);

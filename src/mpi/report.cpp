@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <vector>
+
+#include "mpi/texts.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -33,22 +34,6 @@ Row from_json(const json& j) {
   r.tally = {j.at("calls"),      j.at("bytes"),          j.at("seconds"),      j.at("raw_bytes"),
              j.at("sent_bytes"), j.at("promised_error"), j.at("saved_seconds")};
   return r;
-}
-
-// The texts of all ranks end to end at rank 0.
-Status collect(const std::string& own, int rank, int ranks, std::vector<std::string>* all) {
-  const int length = static_cast<int>(own.size());
-  std::vector<int> lengths(rank == 0 ? static_cast<std::size_t>(ranks) : 0), starts(lengths.size());
-  if (PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
-    return fail(Status::mpi_error, "MPI_Gather failed");
-  std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
-  std::string text(rank == 0 ? static_cast<std::size_t>(starts.back() + lengths.back()) : 0, ' ');
-  if (PMPI_Gatherv(own.data(), length, MPI_CHAR, text.data(), lengths.data(), starts.data(), MPI_CHAR, 0,
-                   MPI_COMM_WORLD) != MPI_SUCCESS)
-    return fail(Status::mpi_error, "MPI_Gatherv failed");
-  for (std::size_t r = 0; r < lengths.size(); ++r)
-    all->push_back(text.substr(static_cast<std::size_t>(starts[r]), static_cast<std::size_t>(lengths[r])));
-  return Status::ok;
 }
 
 std::vector<Row> merge(const std::vector<std::string>& texts) {
@@ -113,7 +98,7 @@ Status report(const std::map<Way, Tally>& own, const std::string& file) {
   json mine = json::array();
   for (const auto& [way, tally] : own) mine.push_back(to_json(way, tally));
   std::vector<std::string> all;
-  if (const Status s = collect(mine.dump(), rank, ranks, &all); s != Status::ok || rank != 0) return s;
+  if (const Status s = gather_texts(mine.dump(), &all); s != Status::ok || rank != 0) return s;
   const std::vector<Row> rows = merge(all);
   if (file.empty()) {
     std::fputs(table(rows, ranks).c_str(), stderr);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "mpi/alike.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/report.hpp"
 
@@ -18,30 +19,57 @@ bool is_up() noexcept {
   return yes && !over;
 }
 
-// Never freed: calls may come until the process ends.
-Runtime* start() noexcept try {
-  auto* made = new Runtime{read_settings([](const char* name) { return std::getenv(name); }), {}};
-  for (const std::string& c : made->settings.complaints) tell_once(c + "; the program goes on without it");
+std::atomic<Runtime*> active{nullptr};
+std::atomic<bool> off{false};
+
+void activate(Runtime* r) noexcept {
+  active = r;
+  off = r == nullptr;
+}
+
+// Never freed: calls may come until the process ends. Null without memory.
+Runtime* whole() noexcept {
+  static Runtime* const made = []() noexcept -> Runtime* {
+    try {
+      auto* fresh = new Runtime{read_settings([](const char* name) { return std::getenv(name); }), {}, false};
+      for (const std::string& c : fresh->settings.complaints) tell_once(c + "; the program goes on without it");
+      return fresh;
+    } catch (...) {
+      return nullptr;
+    }
+  }();
   return made;
-} catch (...) {
-  return nullptr;
 }
 
 }  // namespace
 
 Runtime* runtime() noexcept {
-  static std::atomic<Runtime*> made{nullptr};
-  static std::atomic<bool> off{false};
-  Runtime* r = made.load(std::memory_order_acquire);
+  Runtime* r = active.load(std::memory_order_acquire);
   if (r || off.load(std::memory_order_relaxed)) return r;
   if (!is_up()) return nullptr;
   static std::once_flag once;
-  std::call_once(once, [&] {
-    Runtime* fresh = start();
-    off = !fresh || !fresh->settings.on;
-    made = off ? nullptr : fresh;
-  });
-  return made.load(std::memory_order_acquire);
+  std::call_once(once, [&] { activate(whole() && whole()->settings.on ? whole() : nullptr); });
+  return active.load(std::memory_order_acquire);
+}
+
+void open_up() noexcept {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
+  Runtime* r = whole();
+  static const Settings none;  // like no rank's that has any
+  Alike alike = compare(r ? r->settings : none);
+  runtime();
+  if (alike.yes || !r) return;
+  r->apart = true;
+  r->settings = Settings();
+  r->settings.report = alike.report;
+  r->settings.report_file = std::move(alike.report_file);
+  activate(alike.report ? r : nullptr);
+  try {
+    tell_once(alike.difference + "; all ranks go on without stretto");
+  } catch (...) {
+    tell_once("ranks are set differently; all go on without stretto");
+  }
 }
 
 void tell_once(std::string_view text) noexcept {

@@ -14,14 +14,19 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...));
 }
 
-void read_rules(const char* file, Settings& s) {
+// Returns the text that the rules were made from; files of one text are alike, whatever their names.
+std::string read_rules(const char* file, Settings& s) {
   std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in && s.rules.parse(text) == Status::ok) return text;
   if (!in)
     complain(s, "STRETTO_RULES: '{}' cannot be read", file);
-  else if (s.rules.parse(text) != Status::ok)
+  else
     complain(s, "STRETTO_RULES: '{}', {}", file, message());
+  return {};
 }
+
+std::string shown(const Decisive& d) { return d.given.empty() ? "not set" : fmt::format("'{}'", d.given); }
 
 }  // namespace
 
@@ -34,6 +39,10 @@ Settings read_settings(const Environment& environment) {
   const std::string_view on = given("STRETTO");
   s.on = on != "0";
   if (!on.empty() && on != "0" && on != "1") complain(s, "STRETTO: '{}' is neither 0 nor 1", on);
+  const auto decides = [&](const char* name, std::string meaning) {
+    s.decisive.push_back({name, std::string(given(name)), std::move(meaning)});
+  };
+  decides("STRETTO", s.on ? "1" : "0");
   if (const std::string_view text = given("STRETTO_BOUND"); !text.empty()) {
     Bound bound;
     if (parse_bound(text, &bound) == Status::ok)
@@ -41,10 +50,14 @@ Settings read_settings(const Environment& environment) {
     else
       complain(s, "STRETTO_BOUND: {}", message());
   }
-  if (const std::string_view file = given("STRETTO_RULES"); !file.empty()) read_rules(file.data(), s);
+  decides("STRETTO_BOUND",
+          s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
+  const std::string_view file = given("STRETTO_RULES");
+  decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), s));
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1") s.report_file = report;
+  decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is the one that is written
   if (const std::string_view text = given("STRETTO_TIMEOUT"); !text.empty()) {
     double seconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -54,6 +67,24 @@ Settings read_settings(const Environment& environment) {
       complain(s, "STRETTO_TIMEOUT: '{}' is no positive number of seconds", text);
   }
   return s;
+}
+
+std::string difference(const std::vector<std::vector<Decisive>>& ranks) {
+  std::string all;
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    if (ranks[r].empty() != ranks[0].empty()) return fmt::format("rank {} had no memory for its settings", ranks[0].empty() ? 0 : r);
+  for (std::size_t i = 0; i < ranks.front().size(); ++i) {
+    const Decisive& first = ranks.front()[i];
+    for (std::size_t r = 1; r < ranks.size(); ++r) {
+      const Decisive& other = ranks[r][i];
+      if (other.meaning == first.meaning) continue;
+      const bool within = other.given == first.given;  // a file that is not the same one everywhere
+      all += fmt::format("{}{} is {}{} on rank {} and {} on rank 0", all.empty() ? "" : "; ", first.variable,
+                         shown(other), within ? ", of other content," : "", r, shown(first));
+      break;
+    }
+  }
+  return all;
 }
 
 }  // namespace stretto::mpi

@@ -56,6 +56,23 @@ TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
   EXPECT_LT(s.timeout, 0);
 }
 
+TEST(Settings, ThatDifferAreNamedWithTheLowestRankWhereTheyDo) {
+  const Settings none = settings({}), bound = settings({{"STRETTO_BOUND", "abs:2"}}),
+                 more = settings({{"STRETTO_BOUND", "abs:2.0"}, {"STRETTO", "0"}});
+  EXPECT_EQ(difference({none.decisive, none.decisive}), "");
+  EXPECT_EQ(difference({bound.decisive, none.decisive, none.decisive}),
+            "STRETTO_BOUND is not set on rank 1 and 'abs:2' on rank 0");
+  EXPECT_EQ(difference({bound.decisive, bound.decisive, more.decisive}),
+            "STRETTO is '0' on rank 2 and not set on rank 0");
+  EXPECT_EQ(difference({none.decisive, more.decisive, bound.decisive}),
+            "STRETTO is '0' on rank 1 and not set on rank 0; STRETTO_BOUND is 'abs:2.0' on rank 1 and not set on rank 0");
+}
+
+TEST(Settings, ThatCannotBeReadAreAlikeWhereverTheyAreLeftOut) {
+  const Settings none = settings({}), bad = settings({{"STRETTO_BOUND", "much"}, {"STRETTO_RULES", "/no/such/rules"}});
+  EXPECT_EQ(difference({none.decisive, bad.decisive}), "");
+}
+
 TEST(Sites, AreNamedByObjectAndFunction) {
   const std::string here = name_of_site(reinterpret_cast<const void*>(&name_of_site));
   EXPECT_EQ(here.find("mpi_settings_test:"), 0u) << here;

@@ -1,0 +1,21 @@
+// Whether all ranks of the program were set alike. Where they were not, some would wait for messages that others never send.
+#pragma once
+
+#include <string>
+
+#include "mpi/settings.hpp"
+
+namespace stretto::mpi {
+
+struct Alike {
+  bool yes = true;
+  // Where not, the same on every rank:
+  std::string difference;   // what differs, and where
+  bool report = false;      // some rank wants one
+  std::string report_file;  // the lowest such rank's
+};
+
+// Collective over MPI_COMM_WORLD: one allreduce of two words, and what differs is asked for only where anything does.
+Alike compare(const Settings& own) noexcept;
+
+}  // namespace stretto::mpi

@@ -1,0 +1,94 @@
+"""Ranks that were set differently say so and go on, all of them, by the MPI alone: no wait, no crash, the program's own output.
+
+usage: alike_test.py LAUNCH MPIRUN LIBRARY PROGRAM
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:5]
+RANKS = 3
+SCRATCH = pathlib.Path(tempfile.mkdtemp())
+ON_ONE_RANK = (
+    'if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = "$1" ]; then export "$2"; elif [ -n "$3" ]; then export "$3"; fi; '
+    'export LD_PRELOAD="$4"; exec "$5"'
+)
+
+
+def run(on_one="A=1", on_others="", rank=2, library=LIBRARY):
+    """The variable `on_one` on one rank, `on_others` on the others."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
+    command = [LAUNCH, MPIRUN, str(RANKS), "sh", "-c", ON_ONE_RANK, "sh", str(rank), on_one, on_others, library, PROGRAM]
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done
+
+
+def told(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("stretto:")]
+
+
+def rules(name, text):
+    file = SCRATCH / name
+    file.write_text(text)
+    return file
+
+
+def each_setting_that_differs_is_named_and_the_program_goes_on():
+    alone = run(library="").stdout
+    ring = rules("ring", "allreduce schedule:ring\n")
+    cases = {
+        "STRETTO=0": "STRETTO is '0' on rank 2 and not set on rank 0",
+        "STRETTO_BOUND=rel:1e-4": "STRETTO_BOUND is 'rel:1e-4' on rank 2 and not set on rank 0",
+        f"STRETTO_RULES={ring}": f"STRETTO_RULES is '{ring}' on rank 2 and not set on rank 0",
+    }
+    for setting, difference in cases.items():
+        done = run(setting)
+        assert done.stdout == alone, (setting, done.stdout)
+        assert told(done) == [f"stretto: {difference}; all ranks go on without stretto"], (setting, done.stderr)
+
+
+def values_that_differ_are_both_named():
+    done = run("STRETTO_BOUND=rel:1e-4", "STRETTO_BOUND=abs:2", rank=1)
+    assert "STRETTO_BOUND is 'rel:1e-4' on rank 1 and 'abs:2' on rank 0;" in done.stderr, done.stderr
+    one, other = rules("one", "allreduce native\n"), rules("other", "allreduce off\n")
+    done = run(f"STRETTO_RULES={one}", f"STRETTO_RULES={other}", rank=0)
+    assert f"STRETTO_RULES is '{other}' on rank 1 and '{one}' on rank 0;" in done.stderr, done.stderr
+
+
+def a_report_on_one_rank_is_of_all_and_says_so():
+    alone = run(library="").stdout
+    for rank in (0, 2):
+        file = SCRATCH / f"report{rank}.json"
+        done = run(f"STRETTO_REPORT={file}", rank=rank)
+        other = f"not set on rank 1 and '{file}' on rank 0" if rank == 0 else f"'{file}' on rank 2 and not set on rank 0"
+        assert done.stdout == alone and f"STRETTO_REPORT is {other};" in done.stderr, done.stderr
+        data = json.loads(file.read_text())
+        assert {(row["path"], row["why"]) for row in data["calls"]} == {("MPI", "ranks that are set differently")}, data
+        assert sum(row["calls"] for row in data["calls"]) == 24 * RANKS, data
+
+
+def other_words_for_the_same_are_no_difference():
+    same = rules("same", "allreduce native\n"), rules("again", "allreduce native\n")
+    for one, others in (
+        ("STRETTO_BOUND=rel:1e-4", "STRETTO_BOUND=rel:0.0001"),
+        ("STRETTO=1", "STRETTO="),
+        ("STRETTO_TIMEOUT=30", "STRETTO_TIMEOUT=40"),
+        (f"STRETTO_RULES={same[0]}", f"STRETTO_RULES={same[1]}"),
+    ):
+        assert told(run(one, others)) == [], (one, others)
+
+
+if __name__ == "__main__":
+    for test in (
+        each_setting_that_differs_is_named_and_the_program_goes_on,
+        values_that_differ_are_both_named,
+        a_report_on_one_rank_is_of_all_and_says_so,
+        other_words_for_the_same_are_no_difference,
+    ):
+        test()
+        print("ok", test.__name__)
