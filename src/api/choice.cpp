@@ -142,12 +142,13 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   q.node_streams = compress && native.streams;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
+  a.otherwise = native.otherwise;
   a.tries = o.trials && may_be_tried(call, compress, shared_->chooser.topology().ranks());
 
   std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
-  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 8 | std::uint64_t{q.native} << 7 |
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{a.otherwise} << 8 | std::uint64_t{q.native} << 7 |
                  std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
                  std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
                  std::uint64_t{q.node_streams});
@@ -159,6 +160,7 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
 Choices::Answer& Choices::answer(Asked&& asked) {
   const auto found = answers_.find(asked.cell);
   if (found != answers_.end() && found->second.asked.mixed == asked.mixed && found->second.asked.tries == asked.tries &&
+      found->second.asked.otherwise == asked.otherwise &&
       same(found->second.asked.question, asked.question))
     return found->second;
   const model::Question& q = asked.question;
@@ -194,7 +196,14 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
   const auto own = std::find_if(all.begin(), all.end(),
                                 [](const model::Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
   if (own == all.end()) return found;
-  found.push_back(choice_of(*own));
+  // Of the node's, how it copies is tried as well: the faster way depends on where the ranks are placed and on what lies in their caches.
+  const auto enter = [&](const model::Candidate& c) {
+    found.push_back(choice_of(c));
+    if (!a.asked.otherwise || !c.native || c.provider != model::Provider::node || c.payload != payload::Kind::raw) return;
+    found.push_back(found.back());
+    found.back().otherwise = true;
+  };
+  enter(*own);
   const Trying limits = trying(own->seconds);
   for (const model::Candidate& c : all) {  // the cheapest first
     const bool other = !c.native || c.provider != own->provider || c.payload != own->payload;
@@ -202,7 +211,7 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
     const auto alike = [&](const Choice& tried) {
       return !c.native && tried.schedule == c.schedule && tried.kind == c.payload && tried.raw_inside == c.raw_inside;
     };
-    if (close && std::none_of(found.begin(), found.end(), alike)) found.push_back(choice_of(c));
+    if (close && std::none_of(found.begin(), found.end(), alike)) enter(c);
   }
   if (found.size() == 1) found.clear();
   return found;

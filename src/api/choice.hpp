@@ -32,8 +32,9 @@ const char* schedule_name(int index) noexcept;
 Status check_schedule(const Call& call, const Natives& natives, const schedule::Groups* groups);
 
 struct Choice {
-  bool native = false;  // the provider's own collective; the rest but `provider`, `kind` and `seconds` is void then
+  bool native = false;  // the provider's own collective; the rest but `provider`, `otherwise`, `kind` and `seconds` is void then
   model::Provider provider = model::Provider::mpi;
+  bool otherwise = false;  // of the node's: NodeNative::otherwise()
   std::string schedule;
   payload::Kind kind = payload::Kind::raw;
   bool raw_inside = false;    // raw inside a host, `kind` between hosts
@@ -99,6 +100,7 @@ class Choices {
     model::Question question;  // on the grid
     bool mixed = false;        // raw inside and streams between were asked for
     bool tries = false;        // trials are allowed
+    bool otherwise = false;    // Served::otherwise
     std::uint64_t cell = 0;    // of all this
     Trial trial = 0;           // and of what else tells shapes apart
   };

@@ -56,6 +56,12 @@ bool keeps_bound(const Call& c) noexcept {
          c.op == STRETTO_MAX;
 }
 
+// Only moved, in blocks that all ranks cut alike.
+bool moves(Collective c) noexcept {
+  return c == Collective::bcast || c == Collective::allgather || c == Collective::gather || c == Collective::scatter ||
+         c == Collective::alltoall;
+}
+
 bool meets_as_codes(stretto_payload p) noexcept {
   return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
 }
@@ -63,7 +69,7 @@ bool meets_as_codes(stretto_payload p) noexcept {
 class Close final : public NodeNative {
  public:
   Close(std::unique_ptr<node::Collectives> c, std::shared_ptr<void> kept)
-      : kept_(std::move(kept)), node_(std::move(c)), bounded_(node_->group()) {}
+      : kept_(std::move(kept)), node_(std::move(c)), bounded_(node_->group()), otherwise_(*this) {}
 
   const char* name() const noexcept override { return node_name; }
 
@@ -88,6 +94,11 @@ class Close final : public NodeNative {
       case Collective::alltoallv: return false;
     }
     return false;
+  }
+
+  Native& otherwise() noexcept override { return otherwise_; }
+  bool differs_otherwise(const Call& c) const noexcept override {
+    return moves(c.collective) && node_->copies_differ(c.count * stretto_type_size(c.type));
   }
 
   bool streams(const Call& c) const noexcept override {
@@ -135,11 +146,13 @@ class Close final : public NodeNative {
     return over_;
   }
 
-  Status start(const Call& c, std::unique_ptr<Pending>*) noexcept override {
+  Status start(const Call& c, std::unique_ptr<Pending>*) noexcept override { return not_started(c); }
+
+ private:
+  static Status not_started(const Call& c) noexcept {
     return fail(Status::internal, "{} cannot be started on a node", collective_name(c.collective));
   }
 
- private:
   void be_patient(double timeout) noexcept {
     node_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
   }
@@ -184,9 +197,47 @@ class Close final : public NodeNative {
     const node::Operation operation_;
   };
 
+  template <class Run>
+  Status copying_otherwise(const Run& run) noexcept {
+    node_->reverse_copies(true);
+    const Status s = run();
+    node_->reverse_copies(false);
+    return s;
+  }
+
+  class Otherwise final : public Native {
+   public:
+    explicit Otherwise(Close& close) noexcept : close_(close) {}
+    const char* name() const noexcept override { return close_.name(); }
+    bool serves(const Call& c) const noexcept override { return close_.serves(c) && close_.differs_otherwise(c); }
+    Status run(const Call& c) noexcept override {
+      return close_.copying_otherwise([&] { return close_.run(c); });
+    }
+    Status start(const Call& c, std::unique_ptr<Pending>*) noexcept override { return not_started(c); }
+    std::unique_ptr<Repeated> repeat(const Shape& s) noexcept override {
+      return std::unique_ptr<Repeated>(new (std::nothrow) AgainOtherwise(close_, s));
+    }
+
+   private:
+    Close& close_;
+  };
+
+  class AgainOtherwise final : public Repeated {
+   public:
+    AgainOtherwise(Close& close, const Shape& s) noexcept : close_(close), again_(close, s) {}
+    Status run(const void* send, void* recv, double timeout) noexcept override {
+      return close_.copying_otherwise([&] { return again_.run(send, recv, timeout); });
+    }
+
+   private:
+    Close& close_;
+    Again again_;
+  };
+
   std::shared_ptr<void> kept_;
   std::unique_ptr<node::Collectives> node_;
   node::Bounded bounded_;
+  Otherwise otherwise_;
   bool over_ = false;
 };
 

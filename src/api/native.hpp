@@ -74,6 +74,11 @@ class NodeNative : public Native {
   // engine under that spec. *report: what this rank put into shared memory, raw and as streams, and its time in the codec.
   virtual Status run_streams(const Call& call, const payload::Spec& spec, engine::Report* report) noexcept = 0;
 
+  // The same collectives, but that they copy private buffers the other way (through slots, or by the kernel); and whether that makes a
+  // difference for such a call, which run() serves. The same answer on every rank. Values and order are the same.
+  virtual Native& otherwise() noexcept = 0;
+  virtual bool differs_otherwise(const Call& call) const noexcept = 0;
+
   // A nonblocking collective was started: ranks that block instead are told so.
   virtual void started() noexcept = 0;
 
@@ -86,10 +91,11 @@ class NodeNative : public Native {
 
 // Which native collectives serve a call.
 struct Served {
-  constexpr Served(bool by_mpi, bool by_node = false, bool by_streams = false) noexcept
-      : mpi(by_mpi), node(by_node), streams(by_streams) {}  // NOLINT: a bool says enough
+  constexpr Served(bool by_mpi, bool by_node = false, bool by_streams = false, bool by_both_copies = false) noexcept
+      : mpi(by_mpi), node(by_node), streams(by_streams), otherwise(by_both_copies) {}  // NOLINT: a bool says enough
   bool mpi, node;
-  bool streams;  // by the node's, within a bound
+  bool streams;    // by the node's, within a bound
+  bool otherwise;  // by the node's, with another way to copy
   constexpr bool any() const noexcept { return mpi || node; }
   constexpr bool by(model::Provider p) const noexcept { return p == model::Provider::node ? node : mpi; }
 };
@@ -101,10 +107,12 @@ struct Natives {
   std::string no_node;  // why not
 
   Served serve(const Call& c) const noexcept {
-    return {mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
+    const bool by_node = node && node->serves(c);
+    return {mpi && mpi->serves(c), by_node, node && node->streams(c), by_node && node->differs_otherwise(c)};
   }
-  Native* of(model::Provider p) const noexcept {
-    return p == model::Provider::node ? static_cast<Native*>(node.get()) : mpi.get();
+  Native* of(model::Provider p, bool otherwise = false) const noexcept {
+    if (p != model::Provider::node) return mpi.get();
+    return otherwise ? &node->otherwise() : node.get();
   }
 };
 

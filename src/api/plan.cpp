@@ -171,7 +171,7 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       meets = comm.choices.meets(trial);
       const bool straight =
           !p.exchange && trial == 0 && c.native && c.kind == payload::Kind::raw && (!checks || agrees_near(call, comm));
-      if (straight) p.straight = comm.carriers.natives.of(c.provider);
+      if (straight) p.straight = comm.carriers.natives.of(c.provider, c.otherwise);
     } else {
       p.exchange = p.exchange || p.range;
     }
@@ -229,7 +229,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     if (terms.kind == payload::Kind::raw) plan->eps = 0;
     plan->promised = plan->eps > 0 ? error_factor(call, terms) * plan->eps : 0;
     if (choice.native) {
-      plan->native = comm.carriers.natives.of(choice.provider);
+      plan->native = comm.carriers.natives.of(choice.provider, choice.otherwise);
       plan->payload = payload_of(terms.kind);
       if (terms.kind != payload::Kind::raw) plan->call.payload = spec_of(call, terms, agreed, plan->eps);
       if (terms.kind == payload::Kind::raw ? serves.by(choice.provider) : serves.streams) return Status::ok;

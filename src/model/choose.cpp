@@ -215,8 +215,9 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   }
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
   const double mpi = measured_by(Provider::mpi).value_or(INFINITY);
-  const double node = measured_by(Provider::node)
-                          .value_or(std::min(mpi, native_seconds) * unmeasured_node(topology.ranks(), cores, bytes));
+  const double unmeasured = std::min(mpi, native_seconds) * unmeasured_node(topology.ranks());
+  double node = measured_by(Provider::node).value_or(unmeasured);
+  if (scattered(topology.ranks(), cores, bytes)) node = std::min(node, unmeasured);
   if (native && q.node && std::isfinite(node)) {
     Candidate c;
     c.native = true;

@@ -13,12 +13,13 @@ namespace stretto::model {
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
 
-// What part of the MPI's time the collectives of a node's memory are taken to need where nobody measured them. Half of it for a few ranks, about
-// what they gain on machines that were (docs/measurements.md). Of many ranks nothing is known, and short messages between ranks
-// that share cores gain nothing: there they win no prediction.
-constexpr double unmeasured_node(int ranks, int cores, double bytes) noexcept {
-  return ranks > 8 || (ranks > cores && bytes < 1024) ? 1 : 0.5;
-}
+// What a collective of a node's memory takes, in parts of the MPI's time, where nobody measured it: half of it for a few ranks, about what they
+// gain on machines that were (docs/measurements.md). Of many ranks nothing is known: there they win no prediction.
+constexpr double unmeasured_node(int ranks) noexcept { return ranks > 8 ? 1 : 0.5; }
+
+// Where ranks share cores, a call of so few bytes takes what its ranks wait for a core, and the next measurement shows another time: what was
+// measured only counts where it is better than that part.
+constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
 // Seconds of a collective with streams inside a node (src/node/bounded.hpp), where one of raw values takes `raw` seconds: that, since
 // rounds and readers are the same, and the codec's work on n bytes of each rank, for which ranks take turns where cores are fewer. Of

@@ -101,7 +101,7 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
   const std::size_t blocks = call.kind == Kind::reduce_scatter ? static_cast<std::size_t>(size()) : 1;
   const bool one_level = options_.reproducible || !operation.commutes() || options_.hierarchy.levels() == 1;
   const std::size_t bytes = count * blocks * payload::size_of(type);
-  if (size() == 1 || (bytes <= std::min(options_.eager, group_->slot_bytes()) && size() <= kFlat))
+  if (size() == 1 || (bytes <= eager_limit(call.kind) && size() <= kFlat))
     return finish_call(eager(call, in, out, count, type, operation));
   if (bytes >= options_.direct) {
     if (const Status s = tune_when_due(bytes); s != Status::ok) return s;
@@ -117,6 +117,11 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
   } catch (const std::bad_alloc&) {
     return group_->give_up_all(fail(Status::out_of_memory, "no memory for a reduction over {} ranks", size()));
   }
+}
+
+std::size_t Collectives::eager_limit(Kind kind) const noexcept {
+  const std::size_t shared = kind == Kind::reduce ? options_.eager_shared_reduce : options_.eager_shared;
+  return std::min(group_->oversubscribed() ? shared : options_.eager, group_->slot_bytes());
 }
 
 // One round: every rank publishes all it has; who wants a result combines everybody's, in rank order. A barrier is that, of nothing.

@@ -32,7 +32,9 @@ struct Options {
   MemoryOptions memory;
   Hierarchy hierarchy;  // of as many ranks as the exchange has, or of one (the default): one level
   bool reproducible = false;
-  std::size_t eager = 4096;  // reductions up to so many bytes: every rank reads all (one level, up to kFlat ranks)
+  // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). More where ranks share cores,
+  // since a rank that waits for its part of the work, or of the result, waits for a core; and most where only the root reads.
+  std::size_t eager = 4096, eager_shared = 32 * 1024, eager_shared_reduce = 128 * 1024;
   std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
   // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
   // where copying in and out overlap (docs/node.md), so by default never.
@@ -82,6 +84,13 @@ class Collectives {
   const Hierarchy& hierarchy() const noexcept { return options_.hierarchy; }
   const Counters& counters() const noexcept { return counters_; }
   Stores stores() const noexcept { return stores_; }  // that this rank uses into its slots
+  // Whether it makes a difference for moves of such blocks who copies private buffers.
+  bool copies_differ(std::size_t bytes) const noexcept {
+    const auto can = [this](Access a) { return memory_->usable(a); };
+    return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) && !can(Access::xpmem);
+  }
+  // From now on moves copy private buffers the other way than Options::kernel and kernel_streams say. The same call on every rank.
+  void reverse_copies(bool reverse) noexcept { reversed_ = reverse; }
   // Uses these from now on, instead of what is measured. The same call on every rank.
   void use(Stores stores) noexcept {
     stores_ = stores;
@@ -100,6 +109,7 @@ class Collectives {
                    const Operation& operation) noexcept;
   Status eager(const Call& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Operation& operation) noexcept;
+  std::size_t eager_limit(Kind kind) const noexcept;
   // Whether so many blocks of a rank are one round of small.cpp. The same on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
@@ -131,7 +141,7 @@ class Collectives {
   std::vector<int> offspring_;  // in the tree of the last broadcast
   int offspring_root_ = -1, offspring_levels_ = 0;
   Stores stores_ = Stores::plain;
-  bool fixed_stores_ = false;
+  bool fixed_stores_ = false, reversed_ = false;
   std::uint64_t since_tuned_ = kNever;
   Counters counters_;
 };

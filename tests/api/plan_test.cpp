@@ -124,6 +124,28 @@ TEST(Choices, WhatIsCloseIsTriedAndTheFastestOnTheSlowestRankStays) {
             fresh.choose(c, 4 * kib * kib, true, 8, true).schedule);
 }
 
+TEST(Choices, HowANodeCopiesIsTriedWhereItMakesADifference) {
+  model::Profile p = model::built_in();
+  p.natives = {{schedule::Collective::allgather, 4, 1, {{1024, 1.1e-8}}, model::Provider::mpi},
+               {schedule::Collective::allgather, 4, 1, {{1024, 1e-8}}, model::Provider::node}};
+  for (const bool otherwise : {false, true}) {
+    Choices choices(std::make_shared<SharedChooser>(p, topology::Topology::regular(4, 4)));
+    Call c = allreduce(kib * kib);
+    c.collective = Collective::allgather;
+    std::set<std::pair<model::Provider, bool>> tried;
+    for (int k = 0; k < 20; ++k) {
+      Trial trial = 0;
+      const Choice now = choices.turn(c, 4 * kib * kib, false, 1, Served(true, true, false, otherwise), true, &trial);
+      if (now.native) tried.emplace(now.provider, now.otherwise);
+      if (trial != 0) choices.took(trial, 1e-3);
+    }
+    EXPECT_TRUE(tried.contains({model::Provider::mpi, false}));
+    EXPECT_TRUE(tried.contains({model::Provider::node, false}));
+    EXPECT_EQ(tried.contains({model::Provider::node, true}), otherwise);
+    EXPECT_FALSE(tried.contains({model::Provider::mpi, true}));
+  }
+}
+
 TEST(Choices, ATrialIsOfAllLengthsOfItsCellAndWhenSettledNeedsNoModel) {
   const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 1));
   Choices choices(shared);

@@ -269,13 +269,20 @@ TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForFewRanks) {
     EXPECT_TRUE(best(chooser, q).native);
     EXPECT_EQ(best(chooser, q).provider == Provider::node, ranks <= 8);
   }
-  Profile narrow = profile();
-  narrow.cores = 2;
-  Chooser chooser(narrow, topology::Topology::regular(3, 3));
-  for (const std::uint64_t bytes : {8u, 4096u}) {
-    Question q = allreduce(bytes);
-    q.native = q.node = true;
-    EXPECT_EQ(best(chooser, q).provider == Provider::node, bytes > 1024) << "ranks share cores";
+}
+
+TEST(Choose, WhereRanksShareCoresAShortCallThatWasMeasuredIsTakenForNoMoreThanWithout) {
+  Profile p = profile();
+  p.natives = {{Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 1e-9}}},
+               {Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 2e-9}}, Provider::node}};
+  for (const int cores : {2, 3}) {
+    p.cores = cores;
+    Chooser chooser(p, topology::Topology::regular(3, 3));
+    for (const std::uint64_t bytes : {8u, 4096u}) {
+      Question q = allreduce(bytes);
+      q.native = q.node = true;
+      EXPECT_EQ(best(chooser, q).provider == Provider::node, cores < 3 && bytes < 1024) << cores << " " << bytes;
+    }
   }
 }
 

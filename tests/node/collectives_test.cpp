@@ -13,7 +13,7 @@ using payload::Type;
 Options small(bool mapped, bool kernel) {
   Options o;
   o.group.slot = 4096;
-  o.eager = 256;
+  o.eager = o.eager_shared = o.eager_shared_reduce = 256;
   o.direct = 1024;
   o.kernel = o.kernel_streams = kernel ? 1024 : ~std::size_t{0};
   o.memory.process = mapped;
@@ -142,6 +142,50 @@ TEST(Collectives, arguments_that_are_none_are_refused_before_anything_moves) {
     EXPECT_EQ(c.allreduce(&x, &y, 1, Type::f32, {Op::user}), Status::invalid_argument);
     EXPECT_EQ(c.allreduce(&x, &y, 1, Type::f32, {Op::band}), Status::unsupported);
     EXPECT_EQ(c.barrier(), Status::ok);
+  });
+}
+
+// 24 KB and 100 KB: the latter on the root alone.
+TEST(Collectives, where_ranks_share_cores_longer_reductions_take_one_round) {
+  Options options;
+  options.memory.process = false;
+  for (const int cores : {2, 3}) {
+    options.group.cores = cores;
+    on_collectives(3, options, [&](Collectives& c) {
+      std::vector<double> x(12500), y(12500);
+      for (const std::size_t n : {std::size_t{3000}, std::size_t{12500}}) {
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i) * c.rank();
+        ASSERT_EQ(c.reduce(x.data(), y.data(), n, Type::f64, {Op::sum}, 1), Status::ok) << message();
+        for (std::size_t i = 0; c.rank() == 1 && i < n; ++i) ASSERT_EQ(y[i], 3.0 * static_cast<double>(i));
+        ASSERT_EQ(c.allreduce(x.data(), y.data(), n, Type::f64, {Op::sum}), Status::ok) << message();
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 3.0 * static_cast<double>(i));
+      }
+      EXPECT_EQ(c.counters().eager, cores < 3 ? 3u : 0u);
+    });
+  }
+}
+
+TEST(Collectives, moves_copy_private_buffers_the_other_way_where_that_is_asked_for) {
+  Options options = small(false, false);
+  options.kernel = 2048;
+  on_collectives(2, options, [&](Collectives& c) {
+    const bool differ = c.memory().usable(Access::kernel);
+    EXPECT_EQ(c.copies_differ(1024), differ);
+    EXPECT_FALSE(c.copies_differ(1023));
+    std::vector<std::byte> x(4096), y(8192);
+    for (const bool reverse : {false, true, false}) {
+      const Counters before = c.counters();
+      c.reverse_copies(reverse);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::byte>(i * 7 + (c.rank() == 0 ? 1 : 2));
+      ASSERT_EQ(c.allgather(x.data(), y.data(), 4096), Status::ok) << message();
+      for (std::size_t i = 0; i < y.size(); ++i)
+        ASSERT_EQ(y[i], static_cast<std::byte>(i % 4096 * 7 + (i < 4096 ? 1 : 2)));
+      ASSERT_EQ(c.bcast(x.data(), 4096, 0), Status::ok) << message();
+      ASSERT_EQ(x[9], static_cast<std::byte>(64));
+      // The rule has the kernel copy in an allgather; of a broadcast its leaf counts as one that stages nothing.
+      const std::uint64_t by_kernel = c.counters().copyable - before.copyable;
+      EXPECT_EQ(by_kernel, !differ ? 0u : reverse ? (c.rank() == 0 ? 1u : 0u) : 1u);
+    }
   });
 }
 

@@ -119,7 +119,7 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   Inherited memory(ranks);
   Options options = patient();
   options.group.slot = GetParam().bounded ? 16384 : 8192;
-  options.eager = 256;
+  options.eager = options.eager_shared = options.eager_shared_reduce = 256;
   options.direct = 1024;
   options.kernel = options.kernel_streams = GetParam().kernel ? 1024 : ~std::size_t{0};
   const auto body = [&](Collectives& c) {
