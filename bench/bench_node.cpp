@@ -9,17 +9,16 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 
 #include <CLI/CLI.hpp>
 
 #include "bench/limits.hpp"
 #include "bench/mpi.hpp"
+#include "bench/node_ours.hpp"
 #include "bench/rows.hpp"
 #include "carrier/mpi.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives.hpp"
-#include "stretto/stretto_mpi.h"
 
 namespace {
 
@@ -28,98 +27,22 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double near_limit = 0.25;  // microseconds of a flag's round trip
 
-// Our collectives on floats: those of src/node, or the same through the C API.
-class Ours {
- public:
-  virtual ~Ours() = default;
-  // Calls until what runs is settled: the C API tries several ways first.
-  virtual void settle(const std::function<void()>&) {}
-  virtual void barrier() = 0;
-  virtual void bcast(float* data, std::size_t n) = 0;
-  virtual void reduce(const float* in, float* out, std::size_t n) = 0;
-  virtual void allreduce(const float* in, float* out, std::size_t n) = 0;
-  virtual void allgather(const float* in, float* out, std::size_t block) = 0;  // bytes
-  virtual void alltoall(const float* in, float* out, std::size_t block) = 0;
-};
-
-class Direct final : public Ours {
- public:
-  explicit Direct(node::Collectives& c) : c_(c) {}
-  void barrier() override { check(c_.barrier()); }
-  void bcast(float* data, std::size_t n) override { check(c_.bcast(data, n * sizeof(float), 0)); }
-  void reduce(const float* in, float* out, std::size_t n) override {
-    check(c_.reduce(in, out, n, payload::Type::f32, {payload::Op::sum}, 0));
-  }
-  void allreduce(const float* in, float* out, std::size_t n) override {
-    check(c_.allreduce(in, out, n, payload::Type::f32, {payload::Op::sum}));
-  }
-  void allgather(const float* in, float* out, std::size_t block) override { check(c_.allgather(in, out, block)); }
-  void alltoall(const float* in, float* out, std::size_t block) override { check(c_.alltoall(in, out, block)); }
-
- private:
-  static void check(Status s) {
-    if (s != Status::ok) throw std::runtime_error(message());
-  }
-  node::Collectives& c_;
-};
-
-class Api final : public Ours {
- public:
-  explicit Api(bool agree) {
-    check(stretto_comm_create(MPI_COMM_WORLD, &comm_));
-    o_.check = agree ? 1 : 0;
-  }
-  ~Api() override { static_cast<void>(stretto_comm_free(comm_)); }
-  Api(const Api&) = delete;
-  Api& operator=(const Api&) = delete;
-  void settle(const std::function<void()>& call) override {
-    stretto_report report = STRETTO_REPORT_INIT;
-    o_.report = &report;
-    int settled = 0;  // calls; of which all ranks see as many
-    for (int k = 0; k < 3000 && settled < 20; ++k) {
-      call();
-      settled = report.trial ? 0 : settled + 1;
-    }
-    o_.report = nullptr;
-  }
-  void barrier() override { check(stretto_barrier(comm_, &o_)); }
-  void bcast(float* data, std::size_t n) override { check(stretto_bcast(data, n, STRETTO_F32, 0, comm_, &o_)); }
-  void reduce(const float* in, float* out, std::size_t n) override {
-    check(stretto_reduce(in, out, n, STRETTO_F32, STRETTO_SUM, 0, comm_, &o_));
-  }
-  void allreduce(const float* in, float* out, std::size_t n) override {
-    check(stretto_allreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm_, &o_));
-  }
-  void allgather(const float* in, float* out, std::size_t block) override {
-    check(stretto_allgather(in, out, block, STRETTO_U8, comm_, &o_));
-  }
-  void alltoall(const float* in, float* out, std::size_t block) override {
-    check(stretto_alltoall(in, out, block, STRETTO_U8, comm_, &o_));
-  }
-
- private:
-  static void check(stretto_status s) {
-    if (s != STRETTO_OK) throw std::runtime_error(stretto_message());
-  }
-  stretto_comm comm_ = nullptr;
-  stretto_options o_ = STRETTO_OPTIONS_INIT;
-};
-
 struct Contest {
   int rank = 0, ranks = 1;
-  Ours* ours = nullptr;
+  bench::Ours* ours = nullptr;
   bench::Limits* limits = nullptr;  // with two ranks
   bench::Writer* rows = nullptr;
   float *in = nullptr, *out = nullptr;
   std::size_t repeats = 0;
-  std::string memory, peer, through;
+  bool by_kernel = false;  // copies between the two ranks
+  std::string memory, peer, version, through;
 };
 
 struct Contestant {
   std::string name;
   std::function<void()> call;
   const float* output = nullptr;
-  bool limit = false;
+  std::optional<bench::Way> limit{};
 };
 
 // Milliseconds of one row: enough for medians of long vectors, and bounded.
@@ -130,6 +53,10 @@ std::size_t repeats_for(std::size_t bytes, std::size_t asked) {
 
 volatile float sink = 0;
 
+void rewrite_input(Contest& c, std::size_t floats, std::size_t k) {
+  for (std::size_t j = 0; j < floats; ++j) c.in[j] = static_cast<float>(k + (j & 1023));
+}
+
 // Median microseconds of each contestant, of the slowest rank. Short collectives are timed several in a row.
 std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, std::size_t floats, std::size_t bytes,
                             bool rewrite) {
@@ -137,10 +64,10 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
   std::vector<std::vector<double>> samples(contestants.size());
   for (std::size_t k = 0; k < repeats + 2; ++k) {
     for (std::size_t i = 0; i < contestants.size(); ++i) {
-      if (rewrite) {
-        for (std::size_t j = 0; j < floats; ++j) c.in[j] = static_cast<float>(k + (j & 1023));
-        if (contestants[i].limit) c.limits->rewrite(floats, static_cast<float>(k));
-      }
+      if (rewrite && contestants[i].limit)
+        c.limits->rewrite(floats, static_cast<float>(k));
+      else if (rewrite)
+        rewrite_input(c, floats, k);
       MPI_Barrier(MPI_COMM_WORLD);
       const auto begin = Clock::now();
       for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
@@ -158,32 +85,50 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
   return medians;
 }
 
+// Ours beside each other contestant, and beside the best of the limits.
+void write(Contest& c, const std::string& operation, std::size_t bytes, const std::vector<Contestant>& contestants,
+           const std::vector<double>& us, const nlohmann::ordered_json& fields) {
+  std::size_t limit = 0;
+  for (std::size_t i = 1; i < us.size(); ++i)
+    if (contestants[i].limit && (limit == 0 || us[i] < us[limit])) limit = i;
+  for (std::size_t i = 1; i < us.size(); ++i) {
+    if (contestants[i].limit && i != limit) continue;
+    bench::Row r{"node",
+                 fmt::format("{} ranks={} bytes={} memory={}{}", operation, c.ranks, bytes, c.memory,
+                             c.through == "node" ? "" : " through=" + c.through),
+                 "time",
+                 us[0],
+                 "us",
+                 bench::Better::smaller,
+                 bench::Peer{contestants[i].name, us[i]},
+                 fields};
+    if (contestants[i].limit) r.fields["limit_by"] = bench::name(*contestants[i].limit);
+    c.rows->write(r);
+  }
+}
+
 void row(Contest& c, const std::string& operation, std::size_t bytes, std::vector<Contestant> contestants) {
-  c.ours->settle(contestants.front().call);
+  const std::size_t floats = bytes / sizeof(float);
   for (const bool rewrite : {true, false}) {
+    std::size_t k = 0;
+    c.ours->settle([&] {
+      if (rewrite) rewrite_input(c, floats, ++k);
+      contestants.front().call();
+    });
     const double before = c.limits != nullptr ? bench::largest(MPI_COMM_WORLD, c.limits->flag_round_trip()) : 0;
-    const auto us = measure(c, contestants, bytes / sizeof(float), bytes, rewrite);
+    const auto us = measure(c, contestants, floats, bytes, rewrite);
     const double after = c.limits != nullptr ? bench::largest(MPI_COMM_WORLD, c.limits->flag_round_trip()) : 0;
     if (c.rank != 0) continue;
     const char* regime = c.limits == nullptr                     ? "shared"
                          : std::max(before, after) < near_limit  ? "near"
                          : std::min(before, after) >= near_limit ? "far"
                                                                  : "mixed";
-    for (std::size_t i = 1; i < us.size(); ++i) {
-      bench::Row r{"node",
-                   fmt::format("{} ranks={} bytes={} memory={}{}", operation, c.ranks, bytes, c.memory,
-                               c.through == "node" ? "" : " through=" + c.through),
-                   "time",
-                   us[0],
-                   "us",
-                   bench::Better::smaller,
-                   bench::Peer{contestants[i].name, us[i]}};
-      r.fields["bytes"] = bytes;
-      r.fields["regime"] = regime;
-      r.fields["buffers"] = rewrite ? "rewritten" : "unmodified";
-      r.fields["flag_us"] = std::max(before, after);
-      c.rows->write(r);
-    }
+    write(c, operation, bytes, contestants, us,
+          {{"bytes", bytes},
+           {"regime", regime},
+           {"buffers", rewrite ? "rewritten" : "unmodified"},
+           {"flag_us", std::max(before, after)},
+           {"mpi", c.version}});
   }
 }
 
@@ -193,54 +138,60 @@ void check(Status s) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+// Ours and the MPI's, and with two ranks the limits of such memory.
+void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
+  using bench::Operation;
+  bench::Ours& o = *c.ours;
+  const std::size_t n = bytes / sizeof(float), block = bytes / static_cast<std::size_t>(c.ranks);
+  const int count = static_cast<int>(n), each = static_cast<int>(block);
+  if (block == 0) return;
+  std::vector<Contestant> all;
+  const auto enter = [&](auto ours, auto mpi, const float* output) {
+    all.push_back({"ours", std::move(ours), output});
+    all.push_back({c.peer, std::move(mpi), output});
+  };
+  switch (operation) {
+    case Operation::bcast:
+      enter([&] { o.bcast(c.in, n); }, [&] { MPI_Bcast(c.in, count, MPI_FLOAT, 0, MPI_COMM_WORLD); }, c.in);
+      break;
+    case Operation::reduce:
+      enter([&] { o.reduce(c.in, c.out, n); },
+            [&] { MPI_Reduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); }, c.out);
+      break;
+    case Operation::allreduce:
+      enter([&] { o.allreduce(c.in, c.out, n); },
+            [&] { MPI_Allreduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, c.out);
+      break;
+    case Operation::allgather:
+      enter([&] { o.allgather(c.in, c.out, block); },
+            [&] { MPI_Allgather(c.in, each, MPI_BYTE, c.out, each, MPI_BYTE, MPI_COMM_WORLD); }, c.out);
+      break;
+    case Operation::alltoall:
+      enter([&] { o.alltoall(c.in, c.out, block); },
+            [&] { MPI_Alltoall(c.in, each, MPI_BYTE, c.out, each, MPI_BYTE, MPI_COMM_WORLD); }, c.out);
+      break;
+  }
+  if (c.limits != nullptr)
+    for (const bench::Way way : bench::ways(c.memory == "mapped")) {
+      if (way == bench::Way::kernel && (!c.by_kernel || bytes < 4096)) continue;  // a system call a word says nothing
+      all.push_back({"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, c.limits->output(), way});
+    }
+  row(c, bench::name(operation), bytes, std::move(all));
+}
+
 void sweep(Contest& c, const std::vector<std::string>& operations, std::size_t smallest, std::size_t largest) {
-  Ours& o = *c.ours;
   const auto wanted = [&](const char* name) {
     return operations.empty() || std::find(operations.begin(), operations.end(), name) != operations.end();
   };
   if (wanted("barrier"))
-    row(c, "barrier", 0, {{"ours", [&] { o.barrier(); }}, {c.peer, [] { MPI_Barrier(MPI_COMM_WORLD); }}});
-  for (std::size_t bytes = smallest; bytes <= largest; bytes *= bytes < 1024         ? 128
-                                                                : bytes < 65536      ? 64
-                                                                : bytes < (1 << 20)  ? 16
-                                                                : bytes < (16 << 20) ? 16
-                                                                                     : 4) {
-    const std::size_t n = bytes / sizeof(float);
-    const int count = static_cast<int>(n), block = static_cast<int>(bytes / static_cast<std::size_t>(c.ranks));
-    if (wanted("allreduce")) {
-      std::vector<Contestant> all{
-          {"ours", [&] { o.allreduce(c.in, c.out, n); }, c.out},
-          {c.peer, [&] { MPI_Allreduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, c.out}};
-      if (c.limits != nullptr && c.memory == "mapped") {
-        all.push_back({"limit, streaming", [&] { c.limits->allreduce_mapped(n, true); }, c.limits->output(), true});
-        all.push_back({"limit, plain", [&] { c.limits->allreduce_mapped(n, false); }, c.limits->output(), true});
-      }
-      if (c.limits != nullptr && c.memory == "private") {
-        all.push_back({"limit, streaming", [&] { c.limits->allreduce_staged(n, true); }, c.limits->output(), true});
-        all.push_back({"limit, plain", [&] { c.limits->allreduce_staged(n, false); }, c.limits->output(), true});
-      }
-      row(c, "allreduce", bytes, all);
-    }
-    if (wanted("bcast")) {
-      std::vector<Contestant> all{{"ours", [&] { o.bcast(c.in, n); }, c.in},
-                                  {c.peer, [&] { MPI_Bcast(c.in, count, MPI_FLOAT, 0, MPI_COMM_WORLD); }, c.in}};
-      if (c.limits != nullptr && c.memory == "mapped")
-        all.push_back({"limit", [&] { c.limits->bcast_mapped(bytes); }, c.limits->output(), true});
-      row(c, "bcast", bytes, all);
-    }
-    if (wanted("reduce"))
-      row(c, "reduce", bytes,
-          {{"ours", [&] { o.reduce(c.in, c.out, n); }, c.out},
-           {c.peer, [&] { MPI_Reduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); }, c.out}});
-    if (wanted("allgather") && block > 0)
-      row(c, "allgather", bytes,
-          {{"ours", [&] { o.allgather(c.in, c.out, static_cast<std::size_t>(block)); }, c.out},
-           {c.peer, [&] { MPI_Allgather(c.in, block, MPI_BYTE, c.out, block, MPI_BYTE, MPI_COMM_WORLD); }, c.out}});
-    if (wanted("alltoall") && block > 0)
-      row(c, "alltoall", bytes,
-          {{"ours", [&] { o.alltoall(c.in, c.out, static_cast<std::size_t>(block)); }, c.out},
-           {c.peer, [&] { MPI_Alltoall(c.in, block, MPI_BYTE, c.out, block, MPI_BYTE, MPI_COMM_WORLD); }, c.out}});
-  }
+    row(c, "barrier", 0, {{"ours", [&] { c.ours->barrier(); }}, {c.peer, [] { MPI_Barrier(MPI_COMM_WORLD); }}});
+  const auto step = [](std::size_t bytes) -> std::size_t {
+    return bytes < 1024 ? 128 : bytes < 65536 ? 64 : bytes < (16 << 20) ? 16 : 4;
+  };
+  for (std::size_t bytes = smallest; bytes <= largest; bytes *= step(bytes))
+    for (const auto operation : {bench::Operation::allreduce, bench::Operation::bcast, bench::Operation::reduce,
+                                 bench::Operation::allgather, bench::Operation::alltoall})
+      if (wanted(bench::name(operation))) contest(c, operation, bytes);
 }
 
 }  // namespace
@@ -273,7 +224,8 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &c.ranks);
     c.repeats = repeats;
-    c.peer = bench::mpi_version();
+    c.version = bench::mpi_version();
+    c.peer = c.version.substr(0, c.version.find('.'));  // the flavour and its first number
     std::unique_ptr<carrier::Carrier> carrier;
     check(carrier::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier));
     node::CarrierExchange exchange(*carrier);
@@ -283,16 +235,17 @@ int main(int argc, char** argv) {
     std::unique_ptr<node::Collectives> made;
     check(node::Collectives::create(exchange, options, &made));
     if (stores != "measured") made->use(stores == "plain" ? node::Stores::plain : node::Stores::streaming);
-    std::unique_ptr<Ours> ours;
+    std::unique_ptr<bench::Ours> ours;
     if (through == "node")
-      ours = std::make_unique<Direct>(*made);
+      ours = std::make_unique<bench::Direct>(*made);
     else
-      ours = std::make_unique<Api>(through == "check");
+      ours = std::make_unique<bench::Api>(through == "check");
     c.ours = ours.get();
     c.through = through;
     std::optional<bench::Limits> limits;
     if (c.ranks == 2) limits.emplace(exchange, largest);
     c.limits = limits ? &*limits : nullptr;
+    c.by_kernel = made->memory().usable(node::Access::kernel);
     bench::Writer rows(c.rank == 0 ? json : "/dev/null");
     c.rows = &rows;
     const std::size_t room = largest + 4096;

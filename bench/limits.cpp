@@ -1,12 +1,14 @@
 #include "bench/limits.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
 
 #include "bench/rows.hpp"
-#include "node/kernels.hpp"
+#include "node/memory.hpp"
 #include "node/wait.hpp"
 
 namespace stretto::bench {
@@ -18,7 +20,41 @@ void spin_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) no
   while (value.load(std::memory_order_acquire) < least) node::pause();
 }
 
+struct Place {
+  pid_t pid;
+  std::uint64_t input;
+};
+
 }  // namespace
+
+const char* name(Operation operation) noexcept {
+  switch (operation) {
+    case Operation::bcast: return "bcast";
+    case Operation::reduce: return "reduce";
+    case Operation::allreduce: return "allreduce";
+    case Operation::allgather: return "allgather";
+    case Operation::alltoall: return "alltoall";
+  }
+  return "?";
+}
+
+const char* name(Way way) noexcept {
+  switch (way) {
+    case Way::mapped_plain:
+    case Way::staged_plain: return "plain";
+    case Way::mapped_streaming:
+    case Way::staged_streaming: return "streaming";
+    case Way::kernel: return "kernel";
+  }
+  return "?";
+}
+
+std::span<const Way> ways(bool mapped) noexcept {
+  static constexpr Way of_mapped[] = {Way::mapped_plain, Way::mapped_streaming};
+  static constexpr Way of_private[] = {Way::staged_plain, Way::staged_streaming, Way::kernel};
+  if (mapped) return of_mapped;
+  return of_private;
+}
 
 Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.rank()) {
   const std::size_t vector = (bytes + 4095) / 4096 * 4096, stage = 4 * piece * sizeof(float);
@@ -34,6 +70,11 @@ Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.ran
   out_ = at(rank_, vector), peer_out_ = at(1 - rank_, vector);
   stage_ = at(rank_, 2 * vector), peer_stage_ = at(1 - rank_, 2 * vector);
   std::memset(in_, 0, each);
+  std::vector<Place> places;
+  if (exchange.allgather(Place{getpid(), reinterpret_cast<std::uintptr_t>(in_)}, &places) != Status::ok)
+    throw std::runtime_error(message());
+  peer_ = places[static_cast<std::size_t>(1 - rank_)].pid;
+  peer_address_ = places[static_cast<std::size_t>(1 - rank_)].input;
 }
 
 void Limits::meet() noexcept {
@@ -65,22 +106,40 @@ void Limits::rewrite(std::size_t n, float by) noexcept {
   for (std::size_t i = 0; i < n; ++i) in_[i] = by + static_cast<float>(i & 1023);
 }
 
-void Limits::allreduce_mapped(std::size_t n, bool streaming) noexcept {
-  const node::Stores stores = streaming ? node::Stores::streaming : node::Stores::plain;
+void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
+  const bool all = operation == Operation::allreduce;
+  if (all || operation == Operation::reduce) {
+    switch (way) {
+      case Way::mapped_plain: return combine_mapped(all, node::Stores::plain, n);
+      case Way::mapped_streaming: return combine_mapped(all, node::Stores::streaming, n);
+      case Way::staged_plain: return combine_staged(all, node::Stores::plain, n);
+      case Way::staged_streaming: return combine_staged(all, node::Stores::streaming, n);
+      case Way::kernel: return combine_by_kernel(all, n);
+    }
+  }
+  if (operation == Operation::bcast) return move({rank_ == 0, rank_ == 1, 0, 0, n, out_}, way);
+  // Two blocks, of which this rank's own moves at home.
+  const std::size_t block = n / 2, mine = rank_ == 0 ? 0 : block, theirs = block - mine;
+  const bool exchange = operation == Operation::alltoall;
+  std::memcpy(out_ + mine, in_ + (exchange ? mine : 0), block * sizeof(float));
+  move({true, true, exchange ? theirs : 0, exchange ? mine : 0, block, out_ + theirs}, way);
+}
+
+void Limits::combine_mapped(bool all, node::Stores stores, std::size_t n) noexcept {
   meet();
   const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
   alignas(64) float sum[1024];
   for (std::size_t at = first; at < end; at += 1024) {
     const std::size_t m = std::min<std::size_t>(1024, end - at);
     for (std::size_t i = 0; i < m; ++i) sum[i] = in_[at + i] + peer_in_[at + i];
-    node::copy(out_ + at, sum, m * sizeof(float), stores);
-    node::copy(peer_out_ + at, sum, m * sizeof(float), stores);
+    if (all || rank_ == 0) node::copy(out_ + at, sum, m * sizeof(float), stores);
+    if (all || rank_ == 1) node::copy(peer_out_ + at, sum, m * sizeof(float), stores);
   }
   meet();
 }
 
-void Limits::allreduce_staged(std::size_t n, bool streaming) noexcept {
-  const node::Stores stores = streaming ? node::Stores::streaming : node::Stores::plain;
+void Limits::combine_staged(bool all, node::Stores stores, std::size_t n) noexcept {
+  const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;
   for (std::size_t at = 0, k = 0; at < n; at += piece, k ^= 1) {
     const std::size_t m = std::min(piece, n - at), half = m / 2;
     const std::size_t mine = rank_ == 0 ? 0 : half, mine_n = rank_ == 0 ? half : m - half;
@@ -89,15 +148,51 @@ void Limits::allreduce_staged(std::size_t n, bool streaming) noexcept {
     node::copy(stage + theirs, in_ + at + theirs, theirs_n * sizeof(float), stores);
     meet();
     for (std::size_t i = 0; i < mine_n; ++i) out_[at + mine + i] = in_[at + mine + i] + peer[mine + i];
-    node::copy(stage + piece + mine, out_ + at + mine, mine_n * sizeof(float), stores);
+    if (passes_on) node::copy(stage + piece + mine, out_ + at + mine, mine_n * sizeof(float), stores);
     meet();
-    std::memcpy(out_ + at + theirs, peer + piece + theirs, theirs_n * sizeof(float));
+    if (wants) std::memcpy(out_ + at + theirs, peer + piece + theirs, theirs_n * sizeof(float));
   }
 }
 
-void Limits::bcast_mapped(std::size_t bytes) noexcept {
+// Who wants the sum reads all of the other's values.
+void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
+  alignas(64) float theirs[piece];
   meet();
-  if (rank_ == 1) std::memcpy(out_, peer_in_, bytes);
+  for (std::size_t at = 0; at < n && (all || rank_ == 0); at += piece) {
+    const std::size_t m = std::min(piece, n - at);
+    static_cast<void>(node::read_process(peer_, peer_address_ + at * sizeof(float), theirs, m * sizeof(float)));
+    for (std::size_t i = 0; i < m; ++i) out_[at + i] = in_[at + i] + theirs[i];
+  }
+  meet();
+}
+
+void Limits::move(const Move& m, Way way) noexcept {
+  const std::size_t bytes = m.n * sizeof(float);
+  const auto stores =
+      way == Way::staged_streaming || way == Way::mapped_streaming ? node::Stores::streaming : node::Stores::plain;
+  meet();
+  switch (way) {
+    case Way::mapped_plain:
+    case Way::mapped_streaming:
+      if (m.takes) node::copy(m.to, peer_in_ + m.take, bytes, stores);
+      break;
+    case Way::kernel:
+      if (m.takes) static_cast<void>(node::read_process(peer_, peer_address_ + m.take * sizeof(float), m.to, bytes));
+      break;
+    case Way::staged_plain:
+    case Way::staged_streaming:
+      for (std::size_t at = 0, k = 0; at < m.n + piece;
+           at += piece, k ^= 1) {  // a piece comes out while the next goes in
+        if (m.gives && at < m.n)
+          node::copy(stage_ + k * piece, in_ + m.give + at, std::min(piece, m.n - at) * sizeof(float), stores);
+        if (m.takes && at > 0) {
+          const std::size_t last = at - piece;
+          std::memcpy(m.to + last, peer_stage_ + (k ^ 1) * piece, std::min(piece, m.n - last) * sizeof(float));
+        }
+        meet();
+      }
+      return;
+  }
   meet();
 }
 

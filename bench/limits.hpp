@@ -2,14 +2,28 @@
 // promises (two ranks, one buffer, one length, nothing checked). A collective is measured against them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
+#include "node/kernels.hpp"
 #include "node/segment.hpp"
 
 namespace stretto::bench {
+
+enum class Operation : std::uint8_t { bcast, reduce, allreduce, allgather, alltoall };
+const char* name(Operation operation) noexcept;
+
+// How bytes get from one rank to the other: loaded from (and stored) where they lie in memory that both see; copied in and out through
+// shared memory in pieces that stay in cache; or copied by the kernel.
+enum class Way : std::uint8_t { mapped_plain, mapped_streaming, staged_plain, staged_streaming, kernel };
+const char* name(Way way) noexcept;
+// Those that buffers in the arena allow, and those of private buffers.
+std::span<const Way> ways(bool mapped) noexcept;
 
 // Memory that both ranks see: two flags, and room for the buffers.
 class Limits {
@@ -23,12 +37,8 @@ class Limits {
   // Makes `n` floats of this rank's input anew, as a program would between two collectives.
   void rewrite(std::size_t n, float by) noexcept;
 
-  // One allreduce of n floats, buffers of both ranks mapped: each adds half and stores it in both outputs.
-  void allreduce_mapped(std::size_t n, bool streaming) noexcept;
-  // The same of private buffers, copied in, added and copied out through shared memory in pieces that stay in cache.
-  void allreduce_staged(std::size_t n, bool streaming) noexcept;
-  // One broadcast of n bytes from rank 0: the other loads from where it lies.
-  void bcast_mapped(std::size_t bytes) noexcept;
+  // One collective on a vector of n floats a rank (of allgather and alltoall: of all blocks). Sums are those of floats; the root is rank 0.
+  void run(Operation operation, Way way, std::size_t n) noexcept;
 
   float* output() noexcept { return out_; }
 
@@ -37,6 +47,16 @@ class Limits {
     std::atomic<std::uint64_t> value;
   };
   void meet() noexcept;
+  void combine_mapped(bool all, node::Stores stores, std::size_t n) noexcept;
+  void combine_staged(bool all, node::Stores stores, std::size_t n) noexcept;
+  void combine_by_kernel(bool all, std::size_t n) noexcept;
+  // n floats from `give` on of this rank's input, if it gives; and to `to`, if it takes, as many from `take` on of the other's.
+  struct Move {
+    bool gives, takes;
+    std::size_t give, take, n;
+    float* to;
+  };
+  void move(const Move& m, Way way) noexcept;
 
   int rank_;
   std::shared_ptr<node::Mapping> memory_;
@@ -45,6 +65,8 @@ class Limits {
   float *in_ = nullptr, *peer_in_ = nullptr;  // mapped
   float *out_ = nullptr, *peer_out_ = nullptr;
   float *stage_ = nullptr, *peer_stage_ = nullptr;
+  pid_t peer_ = 0;
+  std::uint64_t peer_address_ = 0;  // of its input, in its own process
 };
 
 }  // namespace stretto::bench

@@ -148,10 +148,10 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
-  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{a.otherwise} << 8 | std::uint64_t{q.native} << 7 |
-                 std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
-                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
-                 std::uint64_t{q.node_streams});
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{a.otherwise} << 8 |
+                 std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 |
+                 std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 |
+                 std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   a.cell = mix(h, q.segment ^ q.schedule.size());
   a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;
@@ -160,8 +160,7 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
 Choices::Answer& Choices::answer(Asked&& asked) {
   const auto found = answers_.find(asked.cell);
   if (found != answers_.end() && found->second.asked.mixed == asked.mixed && found->second.asked.tries == asked.tries &&
-      found->second.asked.otherwise == asked.otherwise &&
-      same(found->second.asked.question, asked.question))
+      found->second.asked.otherwise == asked.otherwise && same(found->second.asked.question, asked.question))
     return found->second;
   const model::Question& q = asked.question;
   Answer fresh;
@@ -199,7 +198,8 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
   // Of the node's, how it copies is tried as well: the faster way depends on where the ranks are placed and on what lies in their caches.
   const auto enter = [&](const model::Candidate& c) {
     found.push_back(choice_of(c));
-    if (!a.asked.otherwise || !c.native || c.provider != model::Provider::node || c.payload != payload::Kind::raw) return;
+    if (!a.asked.otherwise || !c.native || c.provider != model::Provider::node || c.payload != payload::Kind::raw)
+      return;
     found.push_back(found.back());
     found.back().otherwise = true;
   };

@@ -32,7 +32,8 @@ const char* schedule_name(int index) noexcept;
 Status check_schedule(const Call& call, const Natives& natives, const schedule::Groups* groups);
 
 struct Choice {
-  bool native = false;  // the provider's own collective; the rest but `provider`, `otherwise`, `kind` and `seconds` is void then
+  bool native =
+      false;  // the provider's own collective; the rest but `provider`, `otherwise`, `kind` and `seconds` is void then
   model::Provider provider = model::Provider::mpi;
   bool otherwise = false;  // of the node's: NodeNative::otherwise()
   std::string schedule;

@@ -87,7 +87,8 @@ class Collectives {
   // Whether it makes a difference for moves of such blocks who copies private buffers.
   bool copies_differ(std::size_t bytes) const noexcept {
     const auto can = [this](Access a) { return memory_->usable(a); };
-    return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) && !can(Access::xpmem);
+    return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
+           !can(Access::xpmem);
   }
   // From now on moves copy private buffers the other way than Options::kernel and kernel_streams say. The same call on every rank.
   void reverse_copies(bool reverse) noexcept { reversed_ = reverse; }

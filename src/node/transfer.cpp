@@ -30,7 +30,8 @@ Status Transfer::run() noexcept {
   Group& g = *c_.group_;
   first_ = g.rounds(chunks_);
   const std::size_t kernel = m_.streams ? c_.options_.kernel_streams : c_.options_.kernel;
-  if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, (m_.bytes >= kernel) != c_.reversed_);
+  if (large_ && !m_.offsets.empty())
+    exposure_ = c_.memory_->expose(m_.exposed, m_.span, (m_.bytes >= kernel) != c_.reversed_);
   try {
     m_.complete.assign(m_.pulls.size(), 0);
   } catch (const std::bad_alloc&) {
