@@ -113,7 +113,7 @@ Status Reduction::run() noexcept {
     // The result of a reduce_scatter in place overwrites the first block, which a peer might still read there.
     const bool over_input = t_.kind == Kind::reduce_scatter && t_.in == t_.out;
     if (!over_input) told_.in = c_.memory_->expose(t_.in, all, bytes >= c_.options_.kernel_streams);
-    if (t_.out != nullptr && t_.kind == Kind::allreduce) told_.out = c_.memory_->expose(t_.out, all, false);
+    if (t_.out != nullptr && t_.kind != Kind::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
     const Answer a = answer(told_.in.access);
     ++(a == Answer::mapped ? c_.counters_.mapped : a == Answer::copyable ? c_.counters_.copyable : c_.counters_.staged);
   }
@@ -218,7 +218,8 @@ void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, co
     copy(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
     return;
   }
-  for (const int r : c_.others_) copy(outputs_[static_cast<std::size_t>(r)] + at, sum, bytes, c_.stores_);
+  for (std::byte* const theirs : outputs_)
+    if (theirs != nullptr) copy(theirs + at, sum, bytes, c_.stores_);
 }
 
 Status Reduction::copy_out(std::uint64_t k) noexcept {

@@ -5,8 +5,8 @@
 // level leaves the result, which those who want it copy out. So a chunk takes levels + 2 steps (copy in, one a level, copy out), a
 // step of each of as many successive chunks is done in one round, and the levels overlap.
 //
-// Inputs that peers can see are not copied in. With one level and outputs that all can see, each rank stores its part of the result
-// straight into all outputs, and nothing is copied out.
+// Inputs that peers can see are not copied in. With one level and outputs that all can see (of a reduce the root's), each rank stores its part
+// of the result straight into all outputs, and nothing is copied out.
 //
 // Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p sources, copies
 // (p-1)/p·n out.
@@ -91,7 +91,7 @@ class Reduction {
   Told told_;
   std::vector<int> readers_;
   bool pushes_ = false;              // results go straight to all outputs
-  std::vector<std::byte*> outputs_;  // of all ranks, where they push
+  std::vector<std::byte*> outputs_;  // by rank, where results are pushed; null: nothing goes there
 
   // Of the combination in hand.
   struct Source {

@@ -14,8 +14,11 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   try {
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
-    bool all_mapped = level == 1 && levels_ == 1 && t_.kind == Kind::allreduce && large_ &&
-                      answer(told_.out.access) == Answer::mapped;
+    // Outputs of others that this rank can store into: of a reduce the root's.
+    const bool one_wants = t_.kind == Kind::reduce;
+    const bool may_push =
+        one_wants ? me_ != t_.root : t_.kind == Kind::allreduce && answer(told_.out.access) == Answer::mapped;
+    bool all_mapped = level == 1 && levels_ == 1 && large_ && may_push;
     std::byte* copies = c_.scratch(level == 1 ? children.size() * bytes : 0);
     for (std::size_t child = 0; child < children.size(); ++child) {
       auto& sources = sources_[child];
@@ -41,10 +44,11 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         if (level > 1 || !large_) continue;
         Told told;
         std::memcpy(&told, line->payload, sizeof told);
-        all_mapped &= answer(told.out.access) == Answer::mapped;
         const std::size_t length =
             t_.count * size_ * (t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
-        if (all_mapped) {
+        const bool wants = !one_wants || r == t_.root;
+        all_mapped &= !wants || answer(told.out.access) == Answer::mapped;
+        if (all_mapped && wants) {
           outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, told.out, 0, length);
           all_mapped = outputs_[static_cast<std::size_t>(r)] != nullptr;
         }
