@@ -94,7 +94,9 @@ typedef enum stretto_op {
   STRETTO_BAND = 8,
   STRETTO_BOR = 9,
   STRETTO_BXOR = 10,
-  STRETTO_MEAN = 11,       /* the sum divided by the number of contributions, once, at the end; floating types only */
+  STRETTO_MEAN = 11,       /* the sum divided by the number of contributions, once, at the end; floating types only.
+                              Values added in their own type may overflow it where their mean would not; streams do not
+                              (FUSED, HOMOMORPHIC, and SCOPE_RESULT whatever runs; of F64 the sum must fit it too) */
   STRETTO_DIFFERENCE = 12, /* rank 0's contribution minus those of all other ranks */
   STRETTO_USER = 13        /* the function in stretto_options.user_function; never with a bound */
 } stretto_op;
@@ -117,16 +119,26 @@ typedef enum stretto_bound {
 } stretto_bound;
 
 /* What `bound` holds for, in reductions of K contributions (K = p, or the total of stretto_allreduce_multi):
- *  CONTRIBUTION  each contribution is within it: eps = bound, and a sum is within K*eps, guaranteed;
- *  RESULT        the result is within it, guaranteed: eps = bound/K for SUM and DIFFERENCE, eps = bound for the rest;
+ *  CONTRIBUTION  each contribution is within it: eps = bound, and quantisation moves a sum by K*eps at most, guaranteed.
+ *                What adds values in their own type (payloads RAW, RECOMPRESS, CPRP2P and MIXED, and the native
+ *                collectives) rounds at each addition beside that, as it does without a bound;
+ *  RESULT        the result is within it, guaranteed, all additions included: eps = bound/K for SUM and DIFFERENCE,
+ *                eps = bound for the rest. Additions in a type that rounds by u (F32: 2^-24, F64: 2^-53, F16: 2^-11,
+ *                BF16: 2^-8) move a sum by about K*K/2*u*max|x|: with PAYLOAD_AUTO they serve only where that is less
+ *                than half of the bound, and streams are added in code space where it is not; eps is for what is left. A
+ *                payload or schedule that is forced and leaves nothing (or may overflow) gives STRETTO_INVALID_BOUND.
+ *                To know max|x| of floating sums of K > 2, and of means, takes a pass over the input and an exchange,
+ *                whatever `check`; not with FUSED and HOMOMORPHIC;
  *  RESULT_STATISTICAL_95  the result of SUM, DIFFERENCE and MEAN is within it with probability 95.44 %, *if* the errors
  *                of the contributions are independent and normal with eps = 3 sigma: then K of them stay within
  *                (2/3)*sqrt(K)*eps, so eps = bound/((2/3)*sqrt(K)) for a sum. Not guaranteed: equal inputs have equal
  *                errors, and those of rough data are uniform over the grid (eps = sqrt(3) sigma), where it is 75 %;
  *  RESULT_STATISTICAL_95_UNIFORM  the same for independent uniform errors: eps = bound/((2/sqrt(3))*sqrt(K)). Holds
  *                for 95 % of the elements of rough data, and for more where data are smooth.
- * The statistical scopes are RESULT for K < 3, for MIN and MAX, and for PAYLOAD_RECOMPRESS and CPRP2P.
- * Everywhere up to half a unit in the last place of the result, from rounding it to its type. */
+ * The statistical scopes are RESULT for K < 3, for MIN and MAX, and for PAYLOAD_RECOMPRESS and CPRP2P; additions take
+ * from the bound what they take from RESULT's.
+ * Everywhere up to half a unit in the last place of the result, from rounding it to its type; of a MEAN of F64 one
+ * unit, since streams round the sum before it is divided. */
 typedef enum stretto_scope {
   STRETTO_SCOPE_CONTRIBUTION = 0,
   STRETTO_SCOPE_RESULT = 1,
@@ -136,7 +148,7 @@ typedef enum stretto_scope {
 
 typedef enum stretto_payload {
   STRETTO_PAYLOAD_AUTO = 0,
-  STRETTO_PAYLOAD_RAW = 1,         /* values as they are: exact, whatever the bound */
+  STRETTO_PAYLOAD_RAW = 1,         /* values as they are; floating sums round at each addition */
   STRETTO_PAYLOAD_RECOMPRESS = 2,  /* (DOC) decompress, operate, compress at every combination: errors grow */
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every rank's input compressed up front, then stream + stream */
   STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass: same bits as homomorphic */
@@ -161,7 +173,9 @@ typedef struct stretto_report {
   double ratio;                     /* raw_bytes / bytes_sent; 1 when nothing was sent */
   double eps;                       /* bound used for each contribution, absolute; 0 when exact */
   double promised_error;            /* |result - exact| <= this for every element, up to half an ulp; 0 when exact.
-                                       With a statistical scope, the statistical bound */
+                                       With a statistical scope, the statistical bound. It covers additions in the type
+                                       where the bound is for the result (also where a range of 0 made that call exact);
+                                       otherwise quantisation alone: raw sums, 0 here, round as floats do */
   double codec_seconds;             /* spent in the codec by this rank */
   double agree_seconds;             /* from the start until the agreement exchange was complete */
   double seconds;                   /* from the start to completion (not what ends a trial) */
@@ -213,13 +227,13 @@ typedef struct stretto_options {
  * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
  * and the message names the field, both values and a rank for each. Where all ranks share a host's memory,
  * blocking calls first compare one word each there (some hundred nanoseconds), and exchange signatures only where those differ or
- * something is to be learned. check = 0 saves it where nothing else needs it
- * (relative bounds, the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi do): then ranks that differ wait until the timeout,
- * and a rank's own argument error is its own. */
+ * something is to be learned. check = 0 saves it where nothing else needs it (relative bounds, bounds for the result of
+ * floating sums, the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi do):
+ * then ranks that differ wait until the timeout, and a rank's own argument error is its own. */
 
 /* Over an MPI, what needs no stream may be left to the MPI's own collective: a call without a bound, or with one that a
- * small vector would not gain from (exact is within any bound). It serves the predefined operations and MEAN, not USER
- * and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
+ * small vector would not gain from (but for sums that would round beyond a bound for the result). It serves the
+ * predefined operations and MEAN, not USER and DIFFERENCE; reductions of F16 and BF16, counts above 2^31 - 1 and stretto_allreduce_multi stay ours. Blocking and
  * started forms do not meet: all ranks use the same one (check = 1 tells them when they do not). */
 
 /* Where all ranks of a communicator over an MPI are on one host and can share memory, blocking calls may run there
@@ -298,8 +312,8 @@ STRETTO_API stretto_status stretto_free(void* buffer);
  * bound are the same bits on every rank; with PAYLOAD_HOMOMORPHIC and FUSED, those of all reductions are also the same
  * for every schedule, segment and order of ranks. That is for equal options and inputs: the grid of a relative bound
  * also depends on the largest magnitude of the inputs, so an absolute bound of the same eps may give other bits, each
- * result within its bound. Where streams gain nothing, values travel
- * raw unless a payload is forced. */
+ * result within its bound. Where streams gain nothing, values travel raw unless a payload is forced, or a bound for the
+ * result leaves no room for their rounding. */
 
 /* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
  * Buffers: `count` elements each; in place: the contribution is in recvbuf.

@@ -8,7 +8,7 @@
 #include "api/choice.hpp"
 #include "api/inputs.hpp"
 #include "api/payloads.hpp"
-#include "api/plan.hpp"
+#include "api/promise.hpp"
 #include "api/types.hpp"
 
 namespace stretto::api {

@@ -113,8 +113,9 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
 
-Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) const {
+Choices::Asked Choices::put(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native) const {
   const stretto_options& o = call.settings.options;
+  const bool compress = streams.may;
   Asked a;
   model::Question& q = a.question;
   q.collective = schedule_collective(call.collective);
@@ -136,7 +137,7 @@ Choices::Asked Choices::put(const Call& call, std::size_t bytes, bool compress, 
   // A payload that adds codes promises the same bits for every schedule, where it is asked for; and several inputs a rank are
   // always added as codes, or the result would depend on how they are shared out.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
-  q.code_space = compress && (adds_codes || call.collective == Collective::allreduce_multi);
+  q.code_space = compress && (adds_codes || streams.alone || call.collective == Collective::allreduce_multi);
   q.native = native.mpi;
   q.node = native.node;
   q.node_streams = compress && native.streams;
@@ -217,16 +218,16 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
   return found;
 }
 
-const Choice& Choices::choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) {
-  if (const auto forced = forced_native(call)) return forced_by(*forced, call, compress);
-  return answer(put(call, bytes, compress, ratio, native)).choice;
+const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native) {
+  if (const auto forced = forced_native(call)) return forced_by(*forced, call, streams.may);
+  return answer(put(call, bytes, streams, ratio, native)).choice;
 }
 
-const Choice& Choices::turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native,
+const Choice& Choices::turn(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native,
                             bool begins, Trial* trial, Unasked* unasked) {
   *trial = 0;
-  if (const auto forced = forced_native(call)) return forced_by(*forced, call, compress);
-  Asked asked = put(call, bytes, compress, ratio, native);
+  if (const auto forced = forced_native(call)) return forced_by(*forced, call, streams.may);
+  Asked asked = put(call, bytes, streams, ratio, native);
   const Trial key = asked.trial;
   auto contest = contests_.find(key);
   if (contest == contests_.end()) {
@@ -273,17 +274,17 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   if (forced_native(call)) return false;
   Asked asked = put(call, bytes, true, ratio, native);
   const Trial key = asked.trial;
-  const auto streams = [](const Choice& c) { return c.kind != payload::Kind::raw; };
+  const auto travels = [](const Choice& c) { return c.kind != payload::Kind::raw; };
   const auto found = call.nonblocking ? contests_.end() : contests_.find(key);
   if (found != contests_.end()) {
     const Tried& t = found->second;
     const std::vector<std::size_t>& open = t.course.contest().open();
-    return std::any_of(open.begin(), open.end(), [&](std::size_t i) { return streams(t.contestants[i]); });
+    return std::any_of(open.begin(), open.end(), [&](std::size_t i) { return travels(t.contestants[i]); });
   }
   Answer& a = answer(std::move(asked));
   const bool tried = a.open && !call.nonblocking && contests_.size() < most_contests && ran_once_.contains(key);
-  if (!tried || contestants(a).empty()) return streams(a.choice);
-  return std::any_of(a.contestants->begin(), a.contestants->end(), streams);
+  if (!tried || contestants(a).empty()) return travels(a.choice);
+  return std::any_of(a.contestants->begin(), a.contestants->end(), travels);
 }
 
 bool Choices::meets(Trial trial) const noexcept {

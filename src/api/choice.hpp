@@ -46,6 +46,13 @@ struct Choice {
   double seconds = 0;  // predicted
 };
 
+// Whether a call's values may travel as streams, and whether its sums must be of these alone (no value is added in its own type).
+struct Streaming {
+  constexpr Streaming(bool may_stream, bool codes_alone = false) noexcept  // NOLINT: a bool says enough
+      : may(may_stream), alone(codes_alone) {}
+  bool may, alone;
+};
+
 // What a vector is assumed to compress by before anything is known of it, and at best.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 
@@ -71,15 +78,15 @@ class Choices {
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
   std::size_t unasked() const noexcept { return shared_->unasked; }
 
-  // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `compress`: a bound allows streams,
-  // which shrink the vector by about `ratio`; `native`: which native collectives serve the call. The result is valid until
+  // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `streams`: where a bound allows them,
+  // they shrink the vector by about `ratio`; `native`: which native collectives serve the call. The result is valid until
   // the next call. Never fails: where the model has no answer, the collective's default serves.
-  const Choice& choose(const Call& call, std::size_t bytes, bool compress, double ratio, Served native);
+  const Choice& choose(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native);
 
   // The same for a blocking call: what a trial has found; or whose turn it is in one, then *trial is not 0; or what is predicted.
   // `begins`: the call is about to run with it. Where it only looks, *unasked says what whoever runs the call without asking again
   // passes to ran().
-  const Choice& turn(const Call& call, std::size_t bytes, bool compress, double ratio, Served native, bool begins,
+  const Choice& turn(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native, bool begins,
                      Trial* trial, Unasked* unasked = nullptr);
   void ran(const Unasked& unasked) noexcept;
 
@@ -115,7 +122,7 @@ class Choices {
     std::vector<Choice> contestants;
     Course course;
   };
-  Asked put(const Call& call, std::size_t bytes, bool compress, double ratio, Served native) const;
+  Asked put(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native) const;
   Answer& answer(Asked&& asked);
   void ran_first(Trial first) noexcept;
   const std::vector<Choice>& contestants(Answer& a) const;

@@ -28,12 +28,6 @@ std::size_t vector_bytes(const Call& c, int ranks) noexcept {
   return n * stretto_type_size(c.type);
 }
 
-bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
-
-bool meets_in_code_space(payload::Kind k) noexcept {
-  return k == payload::Kind::homomorphic || k == payload::Kind::fused;
-}
-
 // Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless. A native collective that is forced
 // moves values as they are, unless it is the node's and a payload is forced with it.
 bool may_compress(const Call& c) noexcept {
@@ -53,6 +47,13 @@ payload::Spec spec_of(const Call& call, const Terms& terms, const Agreed& agreed
   if (call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && eps > 0)
     spec.magnitude = std::max(std::fabs(agreed.lo), std::fabs(agreed.hi));
   return spec;
+}
+
+// Of sums of as many values as each host has ranks.
+double roundings_inside(const schedule::Groups& groups) noexcept {
+  double n = 0;
+  for (const auto& members : groups.members) n += roundings(static_cast<double>(members.size()));
+  return n;
 }
 
 // Enumerations and the root are what they should be.
@@ -95,46 +96,6 @@ std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind ki
   return bytes / unasked < most_segments / rows ? unasked : choice.segment;
 }
 
-double error_factor(const Call& call, const Terms& t) noexcept {
-  if (t.kind == payload::Kind::raw || !is_floating(call.type)) return 0;
-  if (!reduces(call.collective) || !sums(call)) return 1;
-  const double divisor = call.op == STRETTO_MEAN ? static_cast<double>(t.contributions) : 1;
-  const double K = t.hosts > 0 ? t.hosts : static_cast<double>(t.contributions);
-  const int meeting = t.hosts > 0 ? t.hosts : t.ranks;
-  if (!meets_in_code_space(t.kind)) return (K + meeting - 1) / divisor;
-  const double again = t.short_raw ? 1 : 0;
-  if (K < 3) return (K + again) / divisor;
-  switch (call.settings.options.scope) {
-    case STRETTO_SCOPE_CONTRIBUTION:
-    case STRETTO_SCOPE_RESULT: return (K + again) / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return (2.0 / 3.0 * std::sqrt(K) + again) / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return (2.0 / std::sqrt(3.0) * std::sqrt(K) + again) / divisor;
-  }
-  return (K + again) / divisor;
-}
-
-Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept {
-  const stretto_options& o = call.settings.options;
-  *eps = 0;
-  if (terms.kind == payload::Kind::raw || !is_floating(call.type)) return Status::ok;
-  double bound = o.bound;
-  if (o.bound_kind == STRETTO_BOUND_RELATIVE) {
-    if (!(agreed.hi > agreed.lo)) return Status::ok;
-    bound = o.bound * agreed.hi - o.bound * agreed.lo;
-    if (!std::isfinite(bound))
-      return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, agreed.lo, agreed.hi);
-  }
-  if (o.scope == STRETTO_SCOPE_CONTRIBUTION || !reduces(call.collective)) {
-    *eps = bound;
-    return Status::ok;
-  }
-  const double factor = error_factor(call, terms);
-  double e = bound / factor;
-  while (e > 0 && e * factor > bound) e = std::nextafter(e, 0.0);  // rounding must not break the promise
-  *eps = std::isfinite(e) ? e : bound;
-  return Status::ok;
-}
-
 Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   const stretto_options& o = call.settings.options;
   const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
@@ -146,7 +107,8 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   const bool streams = may_compress(call);
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   p.ratio = streams ? usual_ratio : 1;
-  p.range = streams && relative;
+  const bool rounded = rounds(call, comm.size);
+  p.range = (streams && relative) || rounded;
   try {
     if (!open_counts && fit_to_choose(call, comm.size)) {
       const Served serves = comm.carriers.natives.serve(call);
@@ -156,11 +118,11 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       const bool open = streams && o.payload == STRETTO_PAYLOAD_AUTO && call.collective != Collective::allreduce_multi;
       if (open && !may_stream(best_ratio)) {
         p.ratio = best_ratio;  // not even then a stream
-        p.range = false;
+        p.range = rounded;
       } else if (open) {
         p.sample = o.check || !known;
         p.ratio = known.value_or(usual_ratio);
-        p.range = p.range && (p.sample || may_stream(p.ratio));
+        p.range = rounded || (p.range && (p.sample || may_stream(p.ratio)));
       }
       p.exchange = p.exchange || p.range || p.sample;
       Trial trial = 0;
@@ -209,11 +171,21 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     plan->ratio = agreed.ratio > 0 ? agreed.ratio : call.prospect.ratio;
     const auto terms_of = [&](const Choice& c) {
       const int hosts = c.raw_inside ? comm.choices.hosts() : 0;
-      return Terms{hosts == 1 ? payload::Kind::raw : c.kind, plan->contributions, ranks, hosts, c.raw_below > 0};
+      return Terms{hosts == 1 ? payload::Kind::raw : c.kind,
+                   plan->contributions,
+                   ranks,
+                   hosts,
+                   c.raw_below > 0,
+                   hosts > 1 ? roundings_inside(comm.choices.groups()) : 0};
     };
+    const bool codes = streams && adds_codes_alone(call, agreed, plan->contributions, ranks);
     const auto chosen = [&](double ratio) {
-      if (call.nonblocking) return comm.choices.choose(call, bytes, streams, ratio, serves);
-      return comm.choices.turn(call, bytes, streams, ratio, serves, true, &plan->trial);
+      const Streaming may{streams, codes};
+      Choice c = call.nonblocking ? comm.choices.choose(call, bytes, may, ratio, serves)
+                                  : comm.choices.turn(call, bytes, may, ratio, serves, true, &plan->trial);
+      // One addition is within any bound, however large the values are; short raw messages beside streams would round once more.
+      if (bounds_sum(call) && !call.prospect.range) c.raw_below = 0;
+      return c;
     };
     Choice choice = chosen(plan->ratio);
     Terms terms = terms_of(choice);
@@ -227,7 +199,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     plan->predicted = choice.seconds;
     if (!streams || terms.kind == payload::Kind::raw) plan->ratio = 1;
     if (terms.kind == payload::Kind::raw) plan->eps = 0;
-    plan->promised = plan->eps > 0 ? error_factor(call, terms) * plan->eps : 0;
+    plan->promised = promised(call, terms, agreed, plan->eps);
     if (choice.native) {
       plan->native = comm.carriers.natives.of(choice.provider, choice.otherwise);
       plan->payload = payload_of(terms.kind);

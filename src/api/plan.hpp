@@ -7,17 +7,11 @@
 #include "api/choice.hpp"
 #include "api/collective.hpp"
 #include "api/communicator.hpp"
+#include "api/promise.hpp"
 #include "base/status.hpp"
 #include "engine/engine.hpp"
 
 namespace stretto::api {
-
-// What the agreement brought, the same on every rank.
-struct Agreed {
-  double lo = 0, hi = 0;  // range of the finite values; lo > hi: none
-  std::uint64_t contributions = 1;
-  double ratio = 0;  // of samples; 0: none were taken
-};
 
 struct Plan {
   Native* native = nullptr;  // the collective of the system below that runs; of `call` only the payload matters then
@@ -32,24 +26,6 @@ struct Plan {
   double ratio = 1;      // expected
   Trial trial = 0;       // this call is one of a trial
 };
-
-// How a vector travels and how much of it there is: what its error depends on.
-struct Terms {
-  payload::Kind kind = payload::Kind::raw;
-  std::uint64_t contributions = 1;  // K
-  int ranks = 1;                    // p
-  int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `kind` says
-  bool short_raw = false;           // short messages travel raw: a sum may be compressed once more
-};
-
-// Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say). invalid_bound when it is
-// not finite.
-Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept;
-
-// |error of the result| <= this * eps; for a statistical scope, with its probability. Sums in code space: K. Sums that
-// recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1. With raw sums inside hosts, these are the inputs.
-// Where short messages travel raw, a sum that is made of them is one input more.
-double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // Bytes of a segment of what is chosen for a vector of `bytes`. Raw values between hosts travel in messages that need not be announced
 // (`unasked`, see carrier/mpi_unasked.hpp; 0: all the same): a segment more costs less than an announcement that waits. Not where the caller

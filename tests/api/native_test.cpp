@@ -303,6 +303,47 @@ TEST_F(NativeMpi, ASmallVectorWithABoundTakesItAndStaysExact) {
   }
 }
 
+// Whether it is left to the MPI follows from the values of all ranks, call by call.
+TEST_F(NativeMpi, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
+  constexpr std::size_t n = 60;
+  std::vector<float> x(n), y(n);
+  std::vector<double> exact(n, 0);
+  const auto fill = [&](double scale) {
+    for (std::size_t i = 0; i < n; ++i) {
+      exact[i] = 0;
+      for (int r = 0; r < ranks; ++r) {
+        const auto v = static_cast<float>((1 + std::fmod(0.618034 * static_cast<double>((r + 1) * 61 + i), 1)) * scale);
+        exact[i] += v;
+        if (r == rank) x[i] = v;
+      }
+    }
+  };
+  stretto_options o = bounded(1e-7, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
+  o.report = &report;
+  for (const int check : {1, 0})
+    for (const double scale : {1.0, 1e-6, 1.0}) {
+      o.check = check;
+      fill(scale);
+      for (int again = 0; again < 3; ++again) {
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        EXPECT_EQ(std::string(report.payload) == "raw", ranks < 3 || scale < 1);
+        EXPECT_LE(report.promised_error, 1e-7);
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_LE(std::fabs(y[i] - exact[i]), report.promised_error + half_ulp(y[i]));
+      }
+      native.bound_kind = o.bound_kind;
+      native.bound = o.bound;
+      native.scope = o.scope;
+      native.check = check;
+      const stretto_status s = stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &native);
+      ASSERT_EQ(s, ranks < 3 || scale < 1 ? STRETTO_OK : STRETTO_INVALID_BOUND);
+      if (s == STRETTO_OK) {
+        EXPECT_STREQ(report.algorithm, "native");
+        EXPECT_EQ(report.promised_error > 0, ranks > 2);
+      }
+    }
+}
+
 TEST_F(NativeMpi, BlockingAndStartedFormsDoNotMeet) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   std::vector<float> x(4, 1.0F), y(4);
