@@ -89,13 +89,18 @@ Status refuse(const Call& c, const Terms& t, const Agreed& agreed, double bound,
   const char* const payload = payload_name(t.hosts > 0 ? STRETTO_PAYLOAD_MIXED : payload_of(t.kind));
   const char* const type = type_name(c.type);
   const double largest = largest_of(agreed);
+  if (std::isinf(unit_of(c, t)))
+    return fail(Status::invalid_bound,
+                "{} of {} contributions in {} with payload {} has no bound for what it rounds by; with fused it does "
+                "not round",
+                op_name(c.op), t.contributions, type, payload);
   if (std::isinf(rounded))
     return fail(Status::invalid_bound,
                 "{} of {} contributions of up to {} may overflow {} with payload {}; with fused it does not",
                 op_name(c.op), t.contributions, largest, type, payload);
   return fail(Status::invalid_bound,
-              "{} of {} contributions of up to {} may round by {} in {} with payload {}, and the bound for the result "
-              "is {}; with fused it does not",
+              "{} of {} contributions of up to {} may round by {:.3g} in {} with payload {}, and the bound for the "
+              "result is {}; with fused it does not",
               op_name(c.op), t.contributions, largest, rounded, type, payload, bound);
 }
 

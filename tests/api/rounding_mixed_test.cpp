@@ -1,0 +1,100 @@
+// What is promised of sums in which raw values meet beside streams is kept against exact arithmetic, by every schedule that may run so.
+#include <gtest/gtest.h>
+
+#include "../engine/ranks.hpp"
+#include "api/payloads.hpp"
+#include "api/promise.hpp"
+#include "engine/binding.hpp"
+#include "exact.hpp"
+#include "schedule/floors.hpp"
+#include "schedule/registry.hpp"
+
+using namespace stretto;
+using namespace api_test;
+
+namespace {
+
+constexpr std::size_t count = 5000;
+
+// Mixed forms of the engine: raw over links inside these groups, or in messages of fewer bytes.
+struct Form {
+  const schedule::Groups* groups = nullptr;
+  std::size_t raw_below = 0;
+};
+
+template <class T>
+class Mixed : public testing::Test {
+ protected:
+  // An allreduce whose bound is for its result, and near what additions take from it.
+  void expect_kept(const schedule::Algorithm& algorithm, const Form& form, stretto_op op) {
+    constexpr int ranks = 9;
+    const auto all = inputs<T>(ranks, count, 3.0);
+    api::Agreed agreed{INFINITY, -INFINITY};
+    for (const auto& x : all)
+      for (const auto v : x) agreed.lo = std::min(agreed.lo, T::value(v)), agreed.hi = std::max(agreed.hi, T::value(v));
+    api::Call asked;
+    asked.collective = api::Collective::allreduce;
+    asked.type = T::type;
+    asked.op = op;
+    stretto_options& o = asked.settings.options;
+    o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    o.scope = STRETTO_SCOPE_RESULT;
+    api::Terms terms{payload::Kind::fused, ranks, ranks};
+    terms.short_raw = form.raw_below > 0;
+    if (form.groups != nullptr) {
+      terms.hosts = static_cast<int>(form.groups->members.size());
+      for (const auto& members : form.groups->members)
+        terms.inside += api::roundings(static_cast<double>(members.size()));
+    }
+    o.bound = 1.5 * api::promised(asked, terms, agreed, 0);
+    ASSERT_GT(o.bound, 0);
+    payload::Spec spec;
+    spec.kind = payload::Kind::fused;
+    spec.type = api::payload_type(T::type);
+    spec.op = api::payload_op(op);
+    spec.nodes = terms.hosts;
+    spec.raw_below = form.raw_below;
+    ASSERT_EQ(api::eps_of(asked, terms, agreed, &spec.eps), Status::ok) << message();
+    tests::on_ranks(ranks, [&](int rank, engine::Engine& engine) {
+      schedule::Request request;
+      request.collective = schedule::Collective::allreduce;
+      request.ranks = ranks;
+      request.rank = rank;
+      request.groups = form.groups;
+      engine::Call call;
+      call.schedule = std::make_shared<schedule::Schedule>(algorithm.build(request));
+      call.payload = spec;
+      std::vector<typename T::Bits> y(count);
+      const void* in = all[static_cast<std::size_t>(rank)].data();
+      ASSERT_EQ(engine::bind(*call.schedule, spec.type, {.in = in, .out = y.data(), .count = count}, &call.blocks),
+                Status::ok);
+      ASSERT_EQ(engine.run(call), Status::ok) << message();
+      for (auto i = static_cast<std::size_t>(rank); i < count; i += ranks)
+        ASSERT_TRUE(within<T>(y[i], terms_of<T>(all, i, op), op, api::promised(asked, terms, agreed, spec.eps))) << i;
+    });
+  }
+};
+using All = testing::Types<F16, BF16, F32, F64>;
+TYPED_TEST_SUITE(Mixed, All, TypeNames);
+
+}  // namespace
+
+TYPED_TEST(Mixed, SumsAndMeansKeepABoundForTheResult) {
+  const auto groups = schedule::groups_of(std::vector<std::int32_t>{0, 0, 0, 0, 1, 1, 1, 2, 2});
+  int floors = 0, lengths = 0;
+  for (const auto& algorithm : schedule::algorithms()) {
+    if (algorithm.collective != schedule::Collective::allreduce) continue;
+    for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN}) {
+      SCOPED_TRACE(testing::Message() << algorithm.name << ", operation " << op);
+      if (algorithm.uses_groups) {
+        this->expect_kept(algorithm, {&groups, 0}, op);
+        ++floors;
+        continue;
+      }
+      for (const std::size_t raw_below : {2000, 6000}) this->expect_kept(algorithm, {nullptr, raw_below}, op);
+      ++lengths;
+    }
+  }
+  EXPECT_GT(floors, 0);
+  EXPECT_GT(lengths, 0);
+}
