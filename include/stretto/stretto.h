@@ -165,7 +165,8 @@ typedef struct stretto_report {
                                        host's shared memory, whose bytes are known of streams alone (what this rank put
                                        there); "agreement": a barrier that needed
                                        no more than that */
-  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed" */
+  char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed"; of streams that
+                                       only move "compress_once" or "cprp2p" */
   uint64_t contributions;           /* K: inputs that went into each element of the result; payload "mixed": hosts,
                                        whose sums are made raw (and rounded as floats are) before they are compressed */
   uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule */

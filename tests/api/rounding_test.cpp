@@ -66,6 +66,28 @@ TYPED_TEST(Rounding, ABoundForTheResultIsKeptExactlyOrRefusedByWhatWasForced) {
     }
 }
 
+TYPED_TEST(Rounding, OfStreamsIsOfTheResultAloneWithABoundForContributionsToo) {
+  using T = TypeParam;
+  constexpr int ranks = 6;
+  constexpr std::size_t count = 1000;
+  const auto all = inputs<T>(ranks, count, 3.0);
+  on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
+    for (double units : {0.1, 3.0, 4000.0})
+      for (stretto_payload payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_HOMOMORPHIC}) {
+        stretto_report report = STRETTO_REPORT_INIT;
+        stretto_options o = bounded(units * T::unit);
+        o.payload = payload;
+        o.report = &report;
+        std::vector<typename T::Bits> y(count);
+        const auto* x = all[static_cast<std::size_t>(rank)].data();
+        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o));
+        EXPECT_DOUBLE_EQ(report.promised_error, ranks * units * T::unit);
+        for (std::size_t i = 0; i < count; ++i)
+          ASSERT_TRUE(within<T>(y[i], terms_of<T>(all, i, STRETTO_SUM), STRETTO_SUM, report.promised_error)) << i;
+      }
+  });
+}
+
 TYPED_TEST(Rounding, SoAreRelativeAndStatisticalOnesInEveryReduction) {
   using T = TypeParam;
   constexpr int ranks = 7;
