@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <set>
 
-#include <gtest/gtest.h>
-
+#include "chooser.hpp"
 #include "model/clock.hpp"
 #include "model/machine.hpp"
-#include "model/native.hpp"
 #include "model/programs.hpp"
 #include "model/system.hpp"
 #include "schedule/names.hpp"
@@ -17,38 +13,6 @@
 
 namespace stretto::model {
 namespace {
-
-using payload::Kind;
-using schedule::Collective;
-
-// A network of 1 GB/s and 10 us, a codec of 10 GB/s, sums of 5 GB/s.
-Profile profile() {
-  Profile p;
-  p.name = "test";
-  p.cores = 8;
-  p.links[static_cast<std::size_t>(topology::Distance::cache)] = {{0, 5e-7, 1e-10, 0}};
-  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-5, 1e-9, 0}};
-  p.gamma = 2e-10;
-  p.copy = 1e-10;
-  p.step = 5e-7;
-  p.f32 = {{1, 1e-6, 1e-10, 1e-10, 1e-10, 1.5e-10}, {64, 1e-6, 1e-10, 1e-10, 1e-10, 1.5e-10}};
-  return p;
-}
-
-Question allreduce(std::uint64_t bytes, double ratio = 0) {
-  Question q;
-  q.collective = Collective::allreduce;
-  q.bytes = bytes;
-  q.compress = ratio > 0;
-  q.ratio = ratio > 0 ? ratio : 1;
-  return q;
-}
-
-Candidate best(Chooser& chooser, const Question& q) {
-  Candidate c;
-  EXPECT_EQ(chooser.choose(q, &c), Status::ok) << message();
-  return c;
-}
 
 TEST(Choose, TakesFewRoundsForShortVectorsAndFewBytesForLongOnes) {
   Chooser chooser(profile(), topology::Topology::regular(16, 1));
@@ -153,139 +117,6 @@ TEST(Choose, AnswersDependOnTheQuestionAndNotOnWhatWasAskedBefore) {
   }
 }
 
-TEST(Choose, NativeIsTakenWhereItWasMeasuredToBeFaster) {
-  Profile p = profile();
-  p.natives = {{Collective::allreduce, 4, 4, {{8, 1e-9}, {1 << 20, 1e-6}, {1 << 26, 10.0}}}};
-  Chooser chooser(p, topology::Topology::regular(4, 1));
-  Question q = allreduce(4096);
-  EXPECT_FALSE(best(chooser, q).native);  // it may not serve
-  q.native = true;
-  EXPECT_TRUE(best(chooser, q).native);
-  q.bytes = 1 << 26;
-  EXPECT_FALSE(best(chooser, q).native);  // slower there
-}
-
-TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
-  Profile p = profile();
-  p.natives = {{Collective::allreduce, 4, 1, {{8, 1e-6}, {1 << 20, 1e-3}}, Provider::node}};
-  Chooser chooser(p, topology::Topology::regular(4, 4));
-  Question q = allreduce(1 << 20, 8);
-  q.node = q.node_streams = true;
-  const auto streams = [&](const Question& asked) {
-    std::vector<Candidate> all;
-    EXPECT_EQ(chooser.table(asked, &all), Status::ok) << message();
-    const auto found =
-        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native && c.payload != Kind::raw; });
-    return found == all.end() ? Candidate{} : *found;
-  };
-  const Candidate open = streams(q);
-  ASSERT_TRUE(open.native);
-  EXPECT_EQ(open.provider, Provider::node);
-  EXPECT_EQ(open.payload, Kind::fused);
-  // 3/4 compressed, 1/4 fused, 2/4 added, all decoded, beside calls of 1 us: eight chunks, each of 3 + 1 + 2 + 4.
-  const double bytes = 1 << 20;
-  EXPECT_NEAR(open.seconds, 1e-3 + bytes * (0.75e-10 + 0.375e-10 + 0.5e-10 + 1e-10) + 8 * 10 * 1e-6, 1e-9);
-  Candidate found, own;
-  ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
-  EXPECT_TRUE(own.native);
-  EXPECT_EQ(own.payload, Kind::raw);  // what a program would have had
-  q.code_space = true;
-  for (const Kind kind : {Kind::fused, Kind::homomorphic}) {
-    q.payload = static_cast<int>(kind);
-    EXPECT_EQ(streams(q).payload, kind);
-  }
-  q.code_space = false;
-  q.payload = static_cast<int>(Kind::doc);
-  EXPECT_FALSE(streams(q).native);
-  q.payload = -1;
-  q.schedule = "ring";
-  EXPECT_FALSE(streams(q).native);
-  q.schedule.clear();
-  q.collective = Collective::alltoall;
-  EXPECT_FALSE(streams(q).native);
-  q = allreduce(1 << 20);
-  q.node = q.node_streams = true;
-  EXPECT_FALSE(streams(q).native);  // without a bound
-}
-
-// Questions and native points count bytes alike: a question of a point's size is answered with the point's time.
-TEST(Choose, NativeTakesWhatWasMeasuredAtAQuestionsSize) {
-  Profile p = profile();
-  const std::vector<std::pair<double, double>> points = {{24, 1e-6}, {3000, 2e-6}, {3'000'000, 4e-3}};
-  for (const auto& a : schedule::algorithms()) p.natives.push_back({a.collective, 3, 2, points});
-  std::vector<topology::Place> uneven;
-  for (const int host : {0, 0, 1}) uneven.push_back({host, -1, -1, -1});
-  Chooser chooser(p, topology::Topology(uneven));
-  for (const auto& a : schedule::algorithms()) {
-    for (const auto& [bytes, seconds] : points) {
-      Question q;
-      q.collective = a.collective;
-      q.bytes = static_cast<std::uint64_t>(bytes);
-      q.native = true;
-      std::vector<Candidate> all;
-      ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
-      const auto native = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native; });
-      ASSERT_NE(native, all.end());
-      EXPECT_EQ(native->seconds, seconds) << schedule::name(a.collective) << " " << bytes;
-    }
-  }
-}
-
-TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
-  Chooser chooser(profile(), topology::Topology::regular(4, 1));
-  for (const auto& a : schedule::algorithms()) {
-    Question q;
-    q.collective = a.collective;
-    q.native = true;
-    for (const std::uint64_t bytes : {0u, 8u, 5000u, 3u << 20}) {
-      q.bytes = a.collective == Collective::barrier ? 0 : bytes;
-      EXPECT_TRUE(best(chooser, q).native) << schedule::name(a.collective) << " " << bytes;
-    }
-  }
-}
-
-TEST(Choose, ANodesCollectiveIsTakenWhereItWasMeasuredToBeTheFastest) {
-  Profile p = profile();
-  p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 1e-9}}},
-               {Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 2e-9}}, Provider::node}};
-  Chooser chooser(p, topology::Topology::regular(3, 3));
-  Question q = allreduce(8);
-  q.native = q.node = true;
-  EXPECT_EQ(best(chooser, q).provider, Provider::node);
-  q.bytes = 1 << 20;
-  EXPECT_EQ(best(chooser, q).provider, Provider::mpi);
-  EXPECT_TRUE(best(chooser, q).native);
-  q.native = false;
-  EXPECT_EQ(best(chooser, q).provider, Provider::node);
-  q.schedule = "ring";
-  EXPECT_FALSE(best(chooser, q).native);
-}
-
-TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForFewRanks) {
-  for (const int ranks : {3, 12}) {
-    Chooser chooser(profile(), topology::Topology::regular(ranks, ranks));
-    Question q = allreduce(4096);
-    q.native = q.node = true;
-    EXPECT_TRUE(best(chooser, q).native);
-    EXPECT_EQ(best(chooser, q).provider == Provider::node, ranks <= 8);
-  }
-}
-
-TEST(Choose, WhereRanksShareCoresAShortCallThatWasMeasuredIsTakenForNoMoreThanWithout) {
-  Profile p = profile();
-  p.natives = {{Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 1e-9}}},
-               {Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 2e-9}}, Provider::node}};
-  for (const int cores : {2, 3}) {
-    p.cores = cores;
-    Chooser chooser(p, topology::Topology::regular(3, 3));
-    for (const std::uint64_t bytes : {8u, 4096u}) {
-      Question q = allreduce(bytes);
-      q.native = q.node = true;
-      EXPECT_EQ(best(chooser, q).provider == Provider::node, cores < 3 && bytes < 1024) << cores << " " << bytes;
-    }
-  }
-}
-
 // A codec whose calls are long: 1e-4 s, which 1 GB/s carries 100 KB in.
 Profile long_calls() {
   Profile p = profile();
@@ -336,17 +167,6 @@ TEST(RawBelow, LiesBetweenStreamsAndValues) {
     EXPECT_EQ(all_raw.wire, raw.wire);
     EXPECT_EQ(all_raw.seconds, raw.seconds);
   }
-}
-
-TEST(Native, IsAskedByProviderRanksAndHosts) {
-  Profile p = profile();
-  p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-6}, {800, 2e-4}}},
-               {Collective::allreduce, 3, 1, {{8, 1e-6}, {800, 1e-4}}, Provider::node}};
-  EXPECT_NEAR(measured_native(p, Provider::mpi, Collective::allreduce, 3, 1, 80).value_or(0), 2e-5, 1e-12);
-  EXPECT_NEAR(measured_native(p, Provider::node, Collective::allreduce, 3, 1, 80).value_or(0), 1e-5, 1e-12);
-  EXPECT_FALSE(measured_native(p, Provider::node, Collective::allreduce, 4, 1, 80));
-  EXPECT_FALSE(measured_native(p, Provider::node, Collective::allreduce, 3, 3, 80));
-  EXPECT_FALSE(measured_native(p, Provider::node, Collective::reduce, 3, 1, 80));
 }
 
 TEST(Choose, ForcedPartsAreKept) {
