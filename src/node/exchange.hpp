@@ -31,7 +31,7 @@ class Exchange {
 // Room for what the ranks tell each other, taken before they first meet: so that none is left waiting for one that had no memory.
 class Gathering {
  public:
-  static constexpr std::size_t kMost = 192;  // bytes of a contribution
+  static constexpr std::size_t kMost = 1152;  // bytes of a contribution
   void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }
 
   // (*all)[r]: what rank r gave; valid until the next call.

@@ -12,6 +12,18 @@
 namespace stretto::node {
 namespace {
 
+// Processors that a rank may use: as many as any Linux has, of which more than a cpu_set_t holds (1024).
+struct Cores {
+  cpu_set_t sets[8];
+
+  void find() noexcept {
+    CPU_ZERO_S(sizeof sets, sets);
+    sched_getaffinity(0, sizeof sets, sets);
+  }
+  void join(const Cores& other) noexcept { CPU_OR_S(sizeof sets, sets, sets, other.sets); }
+  int count() const noexcept { return CPU_COUNT_S(sizeof sets, sets); }
+};
+
 // What a rank tells of itself when a group is made.
 struct Introduction {
   Token process = process_token();
@@ -19,7 +31,7 @@ struct Introduction {
   std::int32_t reserved = 0;
   std::uint64_t pid_namespace = 0;
   std::uint64_t slot = 0;
-  cpu_set_t cores;
+  Cores cores;
 };
 
 std::uint64_t pid_namespace() noexcept {
@@ -34,8 +46,7 @@ Introduction introduce(const GroupOptions& options) noexcept {
   Introduction me;
   me.pid_namespace = pid_namespace();
   me.slot = options.slot;
-  CPU_ZERO(&me.cores);
-  sched_getaffinity(0, sizeof me.cores, &me.cores);
+  me.cores.find();
   return me;
 }
 
@@ -79,14 +90,13 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions
   std::span<const Introduction> all;
   if (const Status s = gathering(exchange, introduce(options), &all); s != Status::ok) return s;
   const Introduction& me = all[static_cast<std::size_t>(rank_)];
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
+  Cores cores = me.cores;
   Status status = Status::ok;
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r].slot != me.slot)
       status =
           fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
-    CPU_OR(&cores, &cores, &all[r].cores);
+    cores.join(all[r].cores);
     members_[r].pid = all[r].pid;
     members_[r].same_process = all[r].process == me.process;
     if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
@@ -94,7 +104,7 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions
   }
   if (status = agree(exchange, status); status != Status::ok) return status;
   patience_ = options.patience;
-  const int usable = options.cores > 0 ? options.cores : CPU_COUNT(&cores);
+  const int usable = options.cores > 0 ? options.cores : cores.count();
   oversubscribed_ = size_ > usable;
   if (patience_.spins == 0) patience_.spins = spins_for(size_, usable);
 
