@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "node/arena/anonymous.hpp"
+
 namespace stretto::node {
 namespace {
 
@@ -38,7 +40,7 @@ bool is_offered(int fd, const Offer& offer) noexcept {
 Descriptor open_through_proc(const Offer& offer) noexcept {
   char path[64];
   *fmt::format_to_n(path, sizeof path - 1, "/proc/{}/fd/{}", offer.pid, offer.fd).out = '\0';
-  Descriptor d(open(path, O_RDWR | O_CLOEXEC));
+  Descriptor d = Descriptor::aside(open(path, O_RDWR | O_CLOEXEC));
   return d && is_offered(d.get(), offer) ? std::move(d) : Descriptor();
 }
 
@@ -54,7 +56,7 @@ socklen_t address_of(const Token& name, sockaddr_un* address) noexcept {
 Descriptor listen_as(const Token& name) noexcept {
   sockaddr_un address;
   const socklen_t length = address_of(name, &address);
-  Descriptor s(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor s = Descriptor::aside(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!s || bind(s.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(s.get(), SOMAXCONN) != 0)
     return {};
   return s;
@@ -64,7 +66,7 @@ Descriptor listen_as(const Token& name) noexcept {
 Descriptor ask(const Offer& offer) noexcept {
   sockaddr_un address;
   const socklen_t length = address_of(offer.name, &address);
-  Descriptor s(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor s = Descriptor::aside(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!s || connect(s.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) return {};
   if (write(s.get(), &offer.token, sizeof offer.token) != static_cast<ssize_t>(sizeof offer.token)) return {};
   return s;
@@ -107,8 +109,8 @@ Descriptor take(int connection, const Offer& offer) noexcept {
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
   int fd = -1;
   std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  Descriptor d(fd);
-  return is_offered(fd, offer) ? std::move(d) : Descriptor();
+  Descriptor d = Descriptor::aside(fd);
+  return is_offered(d.get(), offer) ? std::move(d) : Descriptor();
 }
 
 // Gives `fd` to `expected` callers who know the token; others get nothing and do not count. Returns how many had it.
@@ -117,7 +119,7 @@ int serve(int listener, int fd, const Token& token, int expected) noexcept {
   int served = 0;
   while (served < expected && std::chrono::steady_clock::now() < end) {
     if (!readable(listener, 100)) continue;
-    Descriptor connection(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     // A rank wrote its token before it told that it had connected: what is not there now is a stranger.
     Token shown{};
     if (!connection || read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown)) continue;
@@ -184,6 +186,8 @@ Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Pass
 }
 
 }  // namespace
+
+Descriptor Descriptor::aside(int fd) noexcept { return Descriptor(arena::out_of_the_way(fd)); }
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);

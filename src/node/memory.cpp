@@ -136,11 +136,11 @@ Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const no
 }
 
 std::byte* Memory::reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept {
-  const Peer& p = peers_[static_cast<std::size_t>(peer)];
+  Peer& p = peers_[static_cast<std::size_t>(peer)];
   const std::uint64_t at = exposure.address + offset;
   switch (exposure.access) {
     case Access::process: return reinterpret_cast<std::byte*>(at);
-    case Access::arena: return at + bytes <= p.arena_bytes && at + bytes >= at ? p.arena + at : nullptr;
+    case Access::arena: return reach_arena(p, at, bytes);
     case Access::xpmem: return xpmem_ ? xpmem_->reach(peer, at, bytes) : nullptr;
     case Access::staged:
     case Access::kernel: return nullptr;

@@ -77,6 +77,7 @@ class Memory {
     pid_t pid = 0;
     std::byte* arena = nullptr;  // mapped here; null: none
     std::size_t arena_bytes = 0;
+    std::size_t opened = 0;            // of it, known to be accessible
     std::shared_ptr<Mapping> mapping;  // of its arena, shared by all memories of this process
   };
   struct Meeting;  // what building takes besides (memory_meeting.hpp)
@@ -86,6 +87,7 @@ class Memory {
   Status build_arenas(Meeting& meeting, const MemoryOptions& options) noexcept;
   Status build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept;
   Status build_xpmem(Meeting& meeting, const MemoryOptions& options) noexcept;
+  static std::byte* reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept;
   Status settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept;
 
   std::vector<Peer> peers_;

@@ -1,15 +1,14 @@
 #include "node/segment.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <new>
+
+#include "node/arena/anonymous.hpp"
 
 namespace stretto::node {
 namespace {
@@ -38,13 +37,21 @@ Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t by
   return agree(exchange, Status::ok);  // rank 0's pointer stays where it is until all have copied it
 }
 
+Status refuse(std::size_t bytes, int error) noexcept {
+  if (error == EFBIG)
+    return fail(Status::out_of_memory,
+                "no shared memory of {} bytes: files of this process have {} at most (RLIMIT_FSIZE)", bytes,
+                arena::longest_file());
+  return fail(Status::out_of_memory, "no shared memory of {} bytes: {}", bytes, std::strerror(error));
+}
+
 Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing,
                                std::shared_ptr<Mapping>* segment) noexcept {
   Status status = Status::ok;
   Descriptor memory;
   if (exchange.rank() == 0) {
     memory = make_memory("stretto-node", bytes);
-    if (!memory) status = fail(Status::out_of_memory, "no shared memory of {} bytes: {}", bytes, std::strerror(errno));
+    if (!memory) status = refuse(bytes, errno);
   }
   if (status = agree(exchange, status); status != Status::ok) return status;
   std::vector<Descriptor> all;
@@ -74,11 +81,7 @@ std::shared_ptr<Mapping> Mapping::own(void* at, std::size_t bytes) noexcept try 
 }
 
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
-  Descriptor memory(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory || ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) return {};
-  if (fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
-  fchmod(memory.get(), S_IRUSR | S_IWUSR);
-  return memory;
+  return Descriptor(arena::make_anonymous(name, bytes));
 }
 
 const std::atomic<unsigned>& fork_counter() noexcept {

@@ -34,7 +34,7 @@ class Mapping {
 // Collective. The same zeroed memory of `bytes` bytes on every rank; page aligned.
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
 
-// An anonymous file of this length that can be mapped, sealed against resizing; empty on failure.
+// An anonymous file of this length that can be mapped, sealed against resizing; empty, with errno, on failure.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
 
 // Tells processes apart, also between containers: random, drawn once a process (and once more in a forked child).

@@ -13,7 +13,7 @@ namespace {
 
 Descriptor open_process(pid_t pid) noexcept {
 #ifdef SYS_pidfd_open
-  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  return Descriptor::aside(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 #else
   static_cast<void>(pid);
   return {};

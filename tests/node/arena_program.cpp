@@ -1,7 +1,8 @@
 // A program that knows nothing of stretto, run with libstretto_arena.so preloaded: whatever the allocator promises holds, and large
-// allocations lie in the arena. With the argument `full` the arena is expected to be smaller than what is asked for. Exit status 1,
-// and a line for each, if anything is wrong.
+// allocations lie in the arena. With the argument `full` the arena is expected to be smaller than what is asked for; with `guest` it
+// closes descriptors that it does not know. Exit status 1, and a line for each, if anything is wrong.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ namespace {
 
 using stretto::node::arena::Interface;
 
+constexpr std::size_t large = 1 << 20;
 int failures = 0;
 const Interface* arena = nullptr;
 
@@ -36,7 +38,6 @@ bool all_zero(const void* at, std::size_t n) {
 }
 
 void every_function() {
-  constexpr std::size_t large = 1 << 20;
   void* small = std::malloc(100);
   expect(!arena->owns(small), "a small allocation lies in the arena");
   auto* p = static_cast<unsigned char*>(std::malloc(large));
@@ -138,6 +139,31 @@ void full() {
   expect(arena->owns(again.get()), "an arena that was emptied has no room");
 }
 
+char written[8 * large], found[8 * large];  // no allocations
+
+// Prints, possibly with no standard output; then closes all descriptors, and opens files until they have had every number.
+void guest() {
+  {
+    std::vector<char> a(large, 7), b(large, 7);
+    for (int k = 0; k < 100000; ++k) std::printf("line %d\n", k);
+    std::fflush(stdout);
+    for (const auto* v : {&a, &b})
+      expect((*v)[0] == 7 && std::memcmp(v->data(), v->data() + 1, large - 1) == 0,
+             "what was printed lies in the heap");
+  }
+  for (int fd = 3; fd < 2000; ++fd) close(fd);
+  std::FILE* const scratch = std::tmpfile();
+  for (int fd = 0; fd >= 0 && fd < 1100;) fd = dup(fileno(scratch));
+  std::memset(written, 9, sizeof written);
+  expect(pwrite(fileno(scratch), written, sizeof written, 0) == sizeof written, "a file cannot be written");
+  void* volatile p = std::malloc(100 * large);  // volatile: or the compiler sees that nobody needs it
+  std::memset(p, 1, 100 * large);
+  std::free(p);
+  expect(
+      pread(fileno(scratch), found, sizeof found, 0) == sizeof found && std::memcmp(written, found, sizeof found) == 0,
+      "a file of the program's changed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -150,6 +176,8 @@ int main(int argc, char** argv) {
   arena = get();
   if (argc > 1 && std::strcmp(argv[1], "full") == 0) {
     full();
+  } else if (argc > 1 && std::strcmp(argv[1], "guest") == 0) {
+    guest();
   } else {
     every_function();
     threads();

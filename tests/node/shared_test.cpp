@@ -8,10 +8,10 @@
 #include <fstream>
 #include <string>
 
+#include "children.hpp"
 #include "node/arena/arena.hpp"
 #include "node/arena/region.hpp"
 #include "node/collectives.hpp"
-#include "processes.hpp"
 
 namespace stretto::node {
 namespace {
@@ -33,23 +33,6 @@ int arenas() {
   for (std::string line; std::getline(maps, line);) n += line.find("stretto-arena") != std::string::npos;
   return n;
 }
-
-// A child has no gtest to report to: it says what is not so on standard error, and exits with how often.
-struct Expect {
-  int failures = 0;
-  void operator()(bool holds, const char* what) {
-    if (holds) return;
-    ++failures;
-    std::fprintf(stderr, "process %d: not so: %s (%s)\n", getpid(), what, message());
-  }
-};
-
-void all_hold(const std::vector<int>& ends) {
-  for (std::size_t r = 0; r < ends.size(); ++r)
-    EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << "rank " << r << " ended with " << ends[r];
-}
-
-constexpr auto nothing = [](const std::vector<pid_t>&) {};
 
 TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
   constexpr int ranks = 3;
@@ -91,12 +74,6 @@ TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
       },
       nothing));
 }
-
-struct Setting {
-  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Setting() { unsetenv(name_); }
-  const char* name_;
-};
 
 TEST(Shared, an_arena_is_mapped_once_however_many_memories_see_it) {
   constexpr int ranks = 3;

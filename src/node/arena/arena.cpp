@@ -23,6 +23,8 @@ const Interface& arena() noexcept {
 }  // namespace
 
 View view() noexcept { return arena().view(); }
+File file() noexcept { return arena().file(); }
+const char* remark() noexcept { return arena().remark(); }
 void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept {
   return arena().allocate(bytes, alignment, zeroed);
 }

@@ -12,12 +12,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "node/arena/anonymous.hpp"
+
 namespace stretto::node::arena {
 
 struct View {
-  int fd = -1;
   std::byte* base = nullptr;
   std::size_t bytes = 0;  // 0: there is none, or this is a forked child
+};
+
+// What a peer maps.
+struct File {
+  int fd =
+      -1;  // the caller closes it; -1: there is none, or the program closed ours, and who has it mapped goes on alone
+  Identity which;  // of the arena, in either case
 };
 
 struct Statistics {
@@ -29,6 +37,8 @@ struct Statistics {
 };
 
 View view() noexcept;
+File file() noexcept;
+const char* remark() noexcept;  // why there is none, or what was wrong with a setting of it; "" otherwise
 
 // `alignment`: a power of two. Null when there is no room. *zeroed: at least so many bytes from the end of the allocation were
 // never used and are zero.
@@ -42,6 +52,8 @@ Statistics statistics() noexcept;
 // The functions above as libstretto_arena.so offers them to the library, by the name stretto_arena_interface.
 struct Interface {
   View (*view)() noexcept;
+  File (*file)() noexcept;
+  const char* (*remark)() noexcept;
   void* (*allocate)(std::size_t, std::size_t, std::size_t*) noexcept;
   bool (*owns)(const void*) noexcept;
   void (*release)(void*) noexcept;

@@ -1,9 +1,11 @@
 // libstretto_arena.so: preloaded into a program, it serves the program's large allocations from the arena (arena.hpp), so that its
 // ranks see each other's buffers; all others, and what finds no room, go to the C library. C++ new comes through malloc.
 //
-//   STRETTO_ARENA_SIZE    bound of the arena in bytes (K, M, G understood); half of the memory by default, 0 switches it off
-//   STRETTO_ARENA_MIN     smallest allocation that it serves, 65536 by default
+//   STRETTO_ARENA_SIZE    bound of the arena in bytes (K, M, G, T understood); half of the memory by default, 0 switches it off
+//   STRETTO_ARENA_MIN     smallest allocation that it serves, 64K by default, a page (4K) at least
 //   STRETTO_ARENA_REPORT  1: prints its statistics to standard error when the process ends
+//
+// A number that cannot be read is said once on standard error, as there is no other way to, and the default taken.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +30,8 @@ void __libc_free(void*);
 
 namespace {
 
+using stretto::node::arena::bytes_from;
+using stretto::node::arena::Complaint;
 using stretto::node::arena::Interface;
 using stretto::node::arena::Region;
 using stretto::node::arena::Statistics;
@@ -35,11 +39,28 @@ using stretto::node::arena::Statistics;
 // Making the arena may itself allocate; that goes to the C library. initial-exec: its first use allocates nothing.
 [[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
 
+void complain(const Complaint& about) noexcept {
+  if (*about.text != '\0') dprintf(STDERR_FILENO, "stretto arena: %s\n", about.text);
+}
+
+// With `inside` set, as the arena is made here.
+Region& arena() noexcept {
+  static Region& made = []() -> Region& {
+    Region& r = Region::mine();
+    complain(r.complaint());
+    return r;
+  }();
+  return made;
+}
+
 size_t smallest() noexcept {
   static const size_t bytes = [] {
-    const char* text = getenv("STRETTO_ARENA_MIN");
-    const size_t asked = text != nullptr ? strtoull(text, nullptr, 10) : 0;
-    return asked != 0 ? asked : 65536;
+    inside = true;
+    Complaint wrong;
+    const auto asked = static_cast<size_t>(bytes_from("STRETTO_ARENA_MIN", 65536, &wrong));
+    complain(wrong);
+    inside = false;
+    return std::max<size_t>(asked, 4096);
   }();
   return bytes;
 }
@@ -47,7 +68,7 @@ size_t smallest() noexcept {
 void* from_arena(size_t bytes, size_t alignment, size_t* zeroed = nullptr) noexcept {
   if (bytes < 4096 || inside || bytes < smallest()) return nullptr;
   inside = true;
-  void* at = Region::mine().allocate(bytes, alignment, zeroed);
+  void* at = arena().allocate(bytes, alignment, zeroed);
   inside = false;
   return at;
 }

@@ -4,14 +4,12 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <cstdio>
 #include <new>
 
 namespace stretto::node::arena {
@@ -21,22 +19,10 @@ std::atomic<Region*> only{nullptr};
 std::atomic<std::uint64_t> most_unless_told{kUnlimited};
 
 constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // bytes of pages kept for the next allocation
+constexpr std::size_t open_step = std::size_t{4} << 20;
 
-// STRETTO_ARENA_SIZE (bytes; K, M, G and T are understood), or the default.
-std::size_t bound() noexcept {
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) != 0) space.rlim_cur = RLIM_INFINITY;
-  std::uint64_t bytes = default_bound(
-      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)),
-      space.rlim_cur == RLIM_INFINITY ? kUnlimited : space.rlim_cur, most_unless_told.load(std::memory_order_relaxed));
-  if (const char* text = std::getenv("STRETTO_ARENA_SIZE")) {
-    char* end = nullptr;
-    bytes = std::strtoull(text, &end, 10);
-    const char* suffixes = "KMGT";
-    if (const char* s = *end != '\0' ? std::strchr(suffixes, *end & ~0x20) : nullptr) bytes <<= 10 * (s - suffixes + 1);
-  }
-  constexpr std::uint64_t most = std::uint64_t{1} << 46;
-  return static_cast<std::size_t>(std::min(bytes, most) / Heap::kUnit * Heap::kUnit);
+void* reserve(std::size_t bytes) noexcept {
+  return mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 std::uint32_t units_for(std::size_t bytes) noexcept {
@@ -67,6 +53,8 @@ Region* Region::made() noexcept { return only.load(std::memory_order_acquire); }
 const Interface& interface_of_mine() noexcept {
   static constexpr Interface functions{
       []() noexcept { return Region::mine().view(); },
+      []() noexcept { return Region::mine().file(); },
+      []() noexcept { return Region::mine().remark(); },
       [](std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept {
         return Region::mine().allocate(bytes, alignment, zeroed);
       },
@@ -79,35 +67,106 @@ const Interface& interface_of_mine() noexcept {
   return functions;
 }
 
+// STRETTO_ARENA_SIZE, or the default; 0 with the reason.
+std::size_t Region::bound() noexcept {
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) != 0) space.rlim_cur = RLIM_INFINITY;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t by_default = default_bound(static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
+                                                 space.rlim_cur == RLIM_INFINITY ? kUnlimited : space.rlim_cur,
+                                                 most_unless_told.load(std::memory_order_relaxed));
+  const std::uint64_t wanted = bytes_from("STRETTO_ARENA_SIZE", by_default, &complaint_);
+  constexpr std::uint64_t most = std::uint64_t{1} << 46;
+  const std::uint64_t longest = longest_file(), bytes = std::min({wanted, most, longest}) / Heap::kUnit * Heap::kUnit;
+  if (bytes > 0) return static_cast<std::size_t>(bytes);
+  if (wanted < Heap::kUnit)
+    std::snprintf(none_.text, sizeof none_.text, "no arena, as STRETTO_ARENA_SIZE says");
+  else
+    std::snprintf(none_.text, sizeof none_.text, "files of %llu bytes at most (RLIMIT_FSIZE): no arena",
+                  static_cast<unsigned long long>(longest));
+  return 0;
+}
+
 Region::Region() noexcept {
   const std::size_t bytes = bound();
   if (bytes == 0) return;
-  const int fd = memfd_create("stretto-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  void *at = MAP_FAILED, *tables = MAP_FAILED;
-  // A block that is 64 KiB aligned in the file is so in memory too.
-  if (fd >= 0 && fchmod(fd, S_IRUSR | S_IWUSR) == 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-    void* room = mmap(nullptr, bytes + Heap::kUnit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room != MAP_FAILED) {
-      const auto aligned = (reinterpret_cast<std::uintptr_t>(room) + Heap::kUnit - 1) / Heap::kUnit * Heap::kUnit;
-      at = mmap(reinterpret_cast<void*>(aligned), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                fd, 0);
-    }
-    tables = mmap(nullptr, Heap::tables_for(bytes / Heap::kUnit), PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  }
-  if (at == MAP_FAILED || tables == MAP_FAILED) {
-    if (fd >= 0) close(fd);
+  if (const char* failed = make(bytes)) {
+    std::snprintf(none_.text, sizeof none_.text, "no arena of %zu bytes: %s failed (errno %d)", bytes, failed, errno);
     return;
   }
-  fd_ = fd;
-  base_ = static_cast<std::byte*>(at);
+  pthread_atfork([] { mine().before_fork(); }, [] { mine().after_fork_in_parent(); },
+                 [] { mine().after_fork_in_child(); });
+}
+
+// Null, or what failed. All is mapped inaccessible at first: a program that has its memory locked (mlockall) would otherwise get every
+// page of it at once.
+const char* Region::make(std::size_t bytes) noexcept {
+  const std::size_t room_bytes = bytes + Heap::kUnit, table_bytes = Heap::tables_for(bytes / Heap::kUnit);
+  void *const room = reserve(room_bytes), *const tables = reserve(table_bytes);
+  // A block that is 64 KiB aligned in the file is so in memory too.
+  const auto aligned = (reinterpret_cast<std::uintptr_t>(room) + Heap::kUnit - 1) / Heap::kUnit * Heap::kUnit;
+  const char* failed = nullptr;
+  if (room == MAP_FAILED || tables == MAP_FAILED) {
+    failed = "mmap";
+  } else {
+    locks_ = madvise(room, Heap::kUnit, MADV_DONTNEED) != 0;  // refused for what is locked
+    munlock(tables, table_bytes);
+    if (mprotect(tables, table_bytes, PROT_READ | PROT_WRITE) != 0) failed = "mprotect";
+    if (failed == nullptr && !identify(fd_ = make_anonymous("stretto-arena", bytes), &which_)) failed = "memfd_create";
+    if (failed == nullptr && mmap(reinterpret_cast<void*>(aligned), bytes, PROT_NONE,
+                                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd_, 0) == MAP_FAILED)
+      failed = "mmap of the file";
+  }
+  if (failed != nullptr) {
+    const int error = errno;
+    if (room != MAP_FAILED) munmap(room, room_bytes);
+    if (tables != MAP_FAILED) munmap(tables, table_bytes);
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+    errno = error;
+    return failed;
+  }
+  munlock(room, room_bytes);
+  base_ = reinterpret_cast<std::byte*>(aligned);
   bytes_ = bytes;
   shared_ = true;
   statistics_.bound = bytes;
   heap_.start(tables, static_cast<std::uint32_t>(bytes / Heap::kUnit));
-  pthread_atfork([] { mine().before_fork(); }, [] { mine().after_fork_in_parent(); },
-                 [] { mine().after_fork_in_child(); });
+  return nullptr;
+}
+
+// Makes all below `end` accessible.
+bool Region::open(std::size_t end) noexcept {
+  if (end <= opened_) return true;
+  const std::size_t until = std::min(bytes_, (end + open_step - 1) / open_step * open_step);
+  if (mprotect(base_ + opened_, until - opened_, PROT_READ | PROT_WRITE) != 0) return false;
+  // As the program asked for all that it maps; each page when it is used first.
+  if (locks_) mlock2(base_ + opened_, until - opened_, MLOCK_ONFAULT);
+  opened_ = until;
+  return true;
+}
+
+bool Region::still_ours() const noexcept {
+  Identity found;
+  return identify(fd_, &found) && found == which_;
+}
+
+File Region::file() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!shared_) return {};
+  // Looked at after it was duplicated: another thread may close ours meanwhile.
+  File given{out_of_the_way(fcntl(fd_, F_DUPFD_CLOEXEC, 3)), which_};
+  Identity found;
+  if (given.fd >= 0 && !(identify(given.fd, &found) && found == which_)) {
+    close(given.fd);
+    given.fd = -1;
+  }
+  return given;
+}
+
+const char* Region::remark() const noexcept {
+  if (shared_) return complaint_.text;
+  return base_ != nullptr ? "a forked child has no arena" : none_.text;
 }
 
 void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept {
@@ -119,7 +178,8 @@ void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* ze
   const std::uint32_t units = units_for(bytes),
                       at = heap_.allocate(units, alignment <= Heap::kUnit ? 1 : units_for(alignment));
   // The region itself is aligned to a unit only.
-  if (at == Heap::kNone || reinterpret_cast<std::uintptr_t>(base_ + at * Heap::kUnit) % alignment != 0) {
+  if (at == Heap::kNone || reinterpret_cast<std::uintptr_t>(base_ + at * Heap::kUnit) % alignment != 0 ||
+      !open(std::size_t{at + units} * Heap::kUnit)) {
     if (at != Heap::kNone) heap_.release(at);
     ++statistics_.refused;
     return nullptr;
@@ -140,10 +200,18 @@ void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
   statistics_.used -= freed;
   idle_ += freed;
   if (idle_ <= keep_idle || !shared_ || run.length == 0) return;
-  const std::uint64_t bytes = std::uint64_t{run.length} * Heap::kUnit;
-  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(std::uint64_t{run.first} * Heap::kUnit),
-            static_cast<off_t>(bytes));
-  idle_ -= std::min(idle_, bytes);
+  const std::size_t first = std::size_t{run.first} * Heap::kUnit, bytes = std::size_t{run.length} * Heap::kUnit;
+  if (first < opened_) give_back(base_ + first, std::min(bytes, opened_ - first));
+  idle_ -= std::min<std::uint64_t>(idle_, bytes);
+}
+
+// By the mapping: the number of the descriptor may be another file's by now.
+void Region::give_back(std::byte* at, std::size_t bytes) noexcept {
+  if (madvise(at, bytes, MADV_REMOVE) == 0) return;
+  // Refused for what is locked (mlockall); what is allocated there again shall be so too.
+  if (errno != EINVAL || munlock(at, bytes) != 0) return;
+  madvise(at, bytes, MADV_REMOVE);
+  mlock2(at, bytes, MLOCK_ONFAULT);
 }
 
 void Region::release(void* at) noexcept {
@@ -167,6 +235,10 @@ bool Region::resize(void* at, std::size_t bytes) noexcept {
     return true;
   }
   if (!shared_ || !heap_.grow(unit, units)) return false;
+  if (!open(std::size_t{unit + units} * Heap::kUnit)) {
+    heap_.shrink(unit, before);
+    return false;
+  }
   touched_ = std::max(touched_, unit + units);
   statistics_.used += std::uint64_t{units - before} * Heap::kUnit;
   statistics_.peak = std::max(statistics_.peak, statistics_.used);
@@ -176,55 +248,6 @@ bool Region::resize(void* at, std::size_t bytes) noexcept {
 Statistics Region::statistics() noexcept {
   const std::lock_guard lock(mutex_);
   return statistics_;
-}
-
-// The parent waits in fork() until the child has copied what is allocated: the end of a pipe closes then, or when the child dies.
-void Region::before_fork() noexcept {
-  mutex_.lock();
-  if (!shared_ || statistics_.used == 0 || pipe2(fork_pipe_, O_CLOEXEC) != 0) fork_pipe_[0] = fork_pipe_[1] = -1;
-}
-
-void Region::after_fork_in_parent() noexcept {
-  if (fork_pipe_[0] >= 0) {
-    close(fork_pipe_[1]);
-    char byte;
-    while (read(fork_pipe_[0], &byte, 1) < 0 && errno == EINTR) {
-    }
-    close(fork_pipe_[0]);
-  }
-  mutex_.unlock();
-}
-
-void Region::after_fork_in_child() noexcept {
-  if (shared_) copy_for_child();
-  if (fork_pipe_[0] >= 0) {
-    close(fork_pipe_[1]);
-    close(fork_pipe_[0]);
-  }
-  mutex_.unlock();
-}
-
-void Region::copy_for_child() noexcept {
-  for (std::uint32_t unit = 0; unit < heap_.units(); unit += heap_.length(unit)) {
-    std::byte* at = base_ + std::size_t{unit} * Heap::kUnit;
-    const std::size_t bytes = std::size_t{heap_.length(unit)} * Heap::kUnit;
-    if (!heap_.used(unit)) {
-      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-      continue;
-    }
-    void* own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (own == MAP_FAILED) {
-      // No room for a copy: at least the child's writes stay its own.
-      mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd_,
-           static_cast<off_t>(std::uint64_t{unit} * Heap::kUnit));
-      continue;
-    }
-    std::memcpy(own, at, bytes);
-    mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
-  }
-  close(fd_);
-  fd_ = -1;
-  shared_ = false;
 }
 
 }  // namespace stretto::node::arena

@@ -7,13 +7,12 @@
 
 #include "node/arena/arena.hpp"
 #include "node/arena/heap.hpp"
+#include "node/arena/setting.hpp"
 
 namespace stretto::node::arena {
 
-constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
-
 // Bytes of an arena of which nobody said how large: half of the machine's memory, a sixteenth of a limited address space (peers map it
-// too, and the rest is the program's), and no more than `most`.
+// too, and the rest is the program's), and no more than `most`. No arena is longer than a file may be, whoever said how large.
 std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
 
 // The arena that this library holds itself.
@@ -25,7 +24,10 @@ class Region {
   // Of one that is not made yet, and of which nobody says how large.
   static void at_most(std::uint64_t bytes) noexcept;
 
-  View view() const noexcept { return {fd_, base_, shared_ ? bytes_ : 0}; }
+  View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }
+  File file() noexcept;
+  const char* remark() const noexcept;
+  const Complaint& complaint() const noexcept { return complaint_; }  // about its setting
   void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept;
   bool owns(const void* at) const noexcept {
     const auto* p = static_cast<const std::byte*>(at);
@@ -38,6 +40,11 @@ class Region {
 
  private:
   Region() noexcept;
+  std::size_t bound() noexcept;
+  const char* make(std::size_t bytes) noexcept;
+  bool open(std::size_t end) noexcept;
+  void give_back(std::byte* at, std::size_t bytes) noexcept;
+  bool still_ours() const noexcept;
   void before_fork() noexcept;
   void after_fork_in_parent() noexcept;
   void after_fork_in_child() noexcept;
@@ -50,14 +57,19 @@ class Region {
 
   std::mutex mutex_;
   Heap heap_;
-  int fd_ = -1;
+  int fd_ = -1;  // ours as long as it is of which_
+  Identity which_;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
+  std::size_t opened_ = 0;     // accessible so far
+  bool locks_ = false;         // what the program maps it wants locked
   bool shared_ = false;        // false in a forked child
   std::uint32_t touched_ = 0;  // units from here on were never used
   std::uint64_t idle_ = 0;     // bytes free that still hold pages, about
   int fork_pipe_[2] = {-1, -1};
   Statistics statistics_;
+  Complaint complaint_;
+  Complaint none_;  // why there is no arena
 };
 
 const Interface& interface_of_mine() noexcept;

@@ -1,0 +1,38 @@
+// What tests in forked children share.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "base/status.hpp"
+#include "processes.hpp"
+
+namespace stretto::node {
+
+// A child has no gtest to report to: it says what is not so on standard error, and exits with how often.
+struct Expect {
+  int failures = 0;
+  void operator()(bool holds, const char* what) {
+    if (holds) return;
+    ++failures;
+    std::fprintf(stderr, "process %d: not so: %s (%s)\n", getpid(), what, message());
+  }
+};
+
+inline void all_hold(const std::vector<int>& ends) {
+  for (std::size_t r = 0; r < ends.size(); ++r)
+    EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << "rank " << r << " ended with " << ends[r];
+}
+
+inline constexpr auto nothing = [](const std::vector<pid_t>&) {};
+
+struct Setting {
+  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Setting() { unsetenv(name_); }
+  const char* name_;
+};
+
+}  // namespace stretto::node
