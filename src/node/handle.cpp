@@ -120,9 +120,10 @@ int serve(int listener, int fd, const Token& token, int expected) noexcept {
   while (served < expected && std::chrono::steady_clock::now() < end) {
     if (!readable(listener, 100)) continue;
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection || !of_this_user(connection.get())) continue;
     // A rank wrote its token before it told that it had connected: what is not there now is a stranger.
     Token shown{};
-    if (!connection || read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown)) continue;
+    if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown)) continue;
     if (shown == token && give(connection.get(), fd)) ++served;
   }
   return served;
@@ -191,6 +192,14 @@ Descriptor Descriptor::aside(int fd) noexcept { return Descriptor(arena::out_of_
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
+}
+
+bool of_this_user(int connection) noexcept {
+  constexpr uid_t without_number = 65534;  // kernel.overflowuid
+  ucred other{};
+  socklen_t length = sizeof other;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0) return false;
+  return other.uid == geteuid() || other.uid == without_number;
 }
 
 Token random_token() noexcept {

@@ -2,7 +2,7 @@
 //
 // Two ways. /proc/PID/fd opens what the other process holds; the kernel allows it to a process that might trace the other one
 // (same user, same user namespace; Yama does not matter). Otherwise SCM_RIGHTS: each rank listens on an abstract socket of
-// a random name, and gives its descriptor to whoever shows the token that only the ranks know, for it passed through their exchange.
+// a random name, and gives its descriptor to whoever of its user shows the token that only the ranks know, for it passed through their exchange.
 #pragma once
 
 #include <array>
@@ -42,6 +42,10 @@ enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 // Fails on every rank if it fails on one.
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
+
+// Whether the process at the other end of a socket is of the user that this one is of; or of one that has no number here (another
+// user namespace), whom nothing but a token tells from a stranger.
+bool of_this_user(int connection) noexcept;
 
 // Collective. The status of the first rank that failed, on every rank; the message of the others names it.
 Status agree(Exchange& exchange, Status mine) noexcept;

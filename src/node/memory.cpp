@@ -1,6 +1,8 @@
 #include "node/memory.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <new>
 
 #include "node/arena/arena.hpp"
@@ -149,7 +151,16 @@ std::byte* Memory::reach(int peer, const Exposure& exposure, std::size_t offset,
 }
 
 Status Memory::read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept {
-  return read_process(peers_[static_cast<std::size_t>(peer)].pid, exposure.address + offset, to, bytes);
+  const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
+  if (exposure.access == Access::arena)
+    return fail(Status::unsupported, "{} bytes at {:#x} of the arena of rank {} (process {}) cannot be reached: {}",
+                bytes, exposure.address + offset, peer, pid, std::strerror(errno));
+  if (exposure.access == Access::xpmem && !usable(Access::kernel))
+    return fail(
+        Status::unsupported,
+        "xpmem_attach of {} bytes at {:#x} of rank {} (process {}) failed: {}; and the kernel does not copy: {}", bytes,
+        exposure.address + offset, peer, pid, std::strerror(errno), reason(Access::kernel));
+  return read_process(pid, exposure.address + offset, to, bytes);
 }
 
 }  // namespace stretto::node

@@ -61,11 +61,11 @@ class Memory {
   // What all peers can do with this range of this rank's memory. kernel: whether the caller wants copies by the kernel at all.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
-  // Where a mapped range of a peer is in this process; null when it cannot be reached (a stale exposure, or no room to attach).
+  // Where a mapped range of a peer is in this process; null when it cannot be reached (a stale exposure, or no room to attach), then read().
   // Valid until 64 + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
-  // Copies from a copyable range of a peer.
+  // Copies from a range of a peer that is copyable; or mapped but not to be reached, if the kernel can. Says why it cannot.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
   // Whether this way is in use in the group, and why (not), for people.

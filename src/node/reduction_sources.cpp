@@ -57,9 +57,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         source.at = nullptr;
         if (a == Answer::mapped) {
           source.whole = c_.memory_->reach(r, told.in, 0, length);
-          if (source.whole == nullptr)
-            return g_.give_up_all(fail(Status::internal, "memory of rank {} cannot be reached any more", r));
-          continue;
+          if (source.whole != nullptr) continue;
         }
         if (const Status s = fetch(r, told, c, mine, copies + child * bytes); s != Status::ok) return g_.give_up_all(s);
         source.part = mine;

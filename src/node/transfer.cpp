@@ -110,9 +110,8 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, boo
     part = {0, m_.bytes};
     *whole = true;
   }
-  if (a == Answer::copyable) return c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
-  const std::byte* block = c_.memory_->reach(p.source, source, p.offset, m_.bytes);
-  if (block == nullptr) return fail(Status::internal, "memory of rank {} cannot be reached any more", p.source);
+  const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
+  if (block == nullptr) return c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
   std::memcpy(p.to + part.at, block + part.at, part.bytes);
   return Status::ok;
 }

@@ -108,15 +108,4 @@ std::byte* Xpmem::reach(int peer, std::uint64_t address, std::size_t bytes) noex
   return attachments_.front().here + (address - first);
 }
 
-void Xpmem::forget(int peer) noexcept {
-  for (auto it = attachments_.begin(); it != attachments_.end();) {
-    if (it->peer != peer) {
-      ++it;
-      continue;
-    }
-    calls_->detach(it->here);
-    it = attachments_.erase(it);
-  }
-}
-
 }  // namespace stretto::node

@@ -26,11 +26,10 @@ class Xpmem {
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
 
   // Where this range of a peer is here, attached if it was not; null when it cannot be attached. Of attachments only the limit()
-  // used last are kept, so what reach() returned is valid until as many other ranges have been reached.
+  // used last are kept, so what reach() returned is valid until as many other ranges have been reached. They need no invalidation by
+  // us: where a peer gives memory back, the module takes its pages out of all attachments, and whoever touches those next gets what
+  // the peer has at these addresses by then.
   std::byte* reach(int peer, std::uint64_t address, std::size_t bytes) noexcept;
-
-  // Detaches everything of a peer: what it had there is gone.
-  void forget(int peer) noexcept;
 
   std::size_t attached() const noexcept { return attachments_.size(); }
 

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 
+#include "node/arena/arena.hpp"
 #include "node/bounded.hpp"
 #include "node/collectives.hpp"
 #include "processes.hpp"
@@ -28,7 +30,7 @@ std::set<std::string> files_in(const char* directory) {
   return names;
 }
 
-Status call(Collectives& c, Kind kind, std::vector<float>& in, std::vector<float>& out) {
+Status call(Collectives& c, Kind kind, std::span<float> in, std::span<float> out) {
   const std::size_t n = in.size() / ranks, bytes = n * sizeof(float);
   const Operation sum{payload::Op::sum};
   switch (kind) {
@@ -83,14 +85,33 @@ void expect_victim_alone_killed(const std::vector<int>& ends) {
   }
 }
 
+enum class How : std::uint8_t { staged, copyable, mapped, bounded };
+
+const char* name(How how) {
+  switch (how) {
+    case How::staged: return "staged";
+    case How::copyable: return "copyable";
+    case How::mapped: return "mapped";
+    case How::bounded: return "bounded";
+  }
+  return "?";
+}
+
 struct Case {
   Kind kind;
-  bool kernel;
-  bool bounded = false;
+  How how;
 };
 
+// Numbers on the heap, or in the arena; a process that ends frees them.
+std::span<float> numbers(How how, std::size_t n) {
+  const std::size_t bytes = n * sizeof(float);
+  auto* at = static_cast<float*>(how == How::mapped ? arena::allocate(bytes, 64) : std::malloc(bytes));
+  std::fill_n(at, n, 1.0f);
+  return {at, n};
+}
+
 // The same within a bound.
-Status call(Bounded& b, Kind kind, std::vector<float>& in, std::vector<float>& out) {
+Status call(Bounded& b, Kind kind, std::span<float> in, std::span<float> out) {
   BoundedCall c{kind, kind == Kind::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
   if (kind == Kind::bcast) c.root = victim;
   c.spec.kind = payload::Kind::fused;
@@ -104,29 +125,30 @@ class Death : public testing::TestWithParam<Case> {};
 std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (int k = 0; k <= static_cast<int>(Kind::alltoall); ++k)
-    for (const bool kernel : {false, true}) all.push_back({static_cast<Kind>(k), kernel});
+    for (const How how : {How::staged, How::copyable, How::mapped}) all.push_back({static_cast<Kind>(k), how});
   for (const Kind k : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter, Kind::bcast, Kind::allgather})
-    all.push_back({k, false, true});
+    all.push_back({k, How::bounded});
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()), [](const auto& i) {
-  return std::string(name(i.param.kind)) + (i.param.bounded ? "_bounded" : i.param.kernel ? "_copyable" : "_staged");
-});
+INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()),
+                         [](const auto& i) { return std::string(name(i.param.kind)) + '_' + name(i.param.how); });
 
 // The survivors go on until a call fails; it does, it names the dead rank, and neither a file nor a process stays behind.
 TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
   Inherited memory(ranks);
   Options options = patient();
-  options.group.slot = GetParam().bounded ? 16384 : 8192;
+  const auto [kind, how] = GetParam();
+  options.group.slot = how == How::bounded ? 16384 : 8192;
   options.eager = options.eager_shared = options.eager_shared_reduce = 256;
   options.direct = 1024;
-  options.kernel = options.kernel_streams = GetParam().kernel ? 1024 : ~std::size_t{0};
-  const auto body = [&](Collectives& c) {
+  options.kernel = options.kernel_streams = how == How::copyable ? 1024 : ~std::size_t{0};
+  const auto body = [&, kind = kind, how = how](Collectives& c) {
+    if (how == How::mapped && !c.memory().usable(Access::arena)) return 4;
     Bounded bounded(c.group());
-    std::vector<float> in(ranks * 9000, 1), out(ranks * 9000);
+    const std::span<float> in = numbers(how, ranks * 9000), out = numbers(how, ranks * 9000);
     for (;;) {
-      const Status s = GetParam().bounded ? call(bounded, GetParam().kind, in, out) : call(c, GetParam().kind, in, out);
+      const Status s = how == How::bounded ? call(bounded, kind, in, out) : call(c, kind, in, out);
       if (c.rank() == victim) memory.count().fetch_add(1);
       if (s == Status::ok) continue;
       const std::string why = message();
@@ -189,7 +211,7 @@ int intrude(pid_t pid, const void* at) {
     ++successes;
     closedir(d);
   }
-  for (int fd = 3; fd < 64; ++fd) {
+  for (int fd = 3; fd < 1024; ++fd) {
     const int mine = open((directory + "/" + std::to_string(fd)).c_str(), O_RDWR);
     if (mine >= 0) ++successes, close(mine);
   }

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "node/segment.hpp"
+#include "processes.hpp"
 #include "ranks.hpp"
 
 namespace stretto::node {
@@ -55,6 +56,31 @@ TEST(Handle, memory_of_one_rank_reaches_those_who_want_it) {
   });
 }
 
+// Connects to every socket of this kind that there is, and holds the connections. Returns what it was given.
+int connect_to_all(std::vector<Descriptor>* held, bool guesses) {
+  int given = 0;
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const auto at = line.find("@stretto-");
+    if (at == std::string::npos) continue;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string name = line.substr(at + 1);
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    Descriptor s(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (connect(s.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) continue;
+    if (guesses) {
+      const Token guess{};
+      if (send(s.get(), &guess, sizeof guess, MSG_NOSIGNAL) < 0) continue;
+      char byte;
+      if (recv(s.get(), &byte, 1, 0) > 0) ++given;
+    }
+    held->push_back(std::move(s));
+  }
+  return given;
+}
+
 // Who finds a socket but does not know its token is given nothing, and the ranks do not wait for it. The stranger
 // connects to every socket of this kind that it sees while the ranks pass their memory.
 TEST(Handle, a_stranger_without_the_token_gets_nothing) {
@@ -62,23 +88,9 @@ TEST(Handle, a_stranger_without_the_token_gets_nothing) {
   std::atomic<int> connected{0}, given{0};
   std::thread stranger([&] {
     while (!over) {
-      std::ifstream sockets("/proc/net/unix");
-      for (std::string line; std::getline(sockets, line);) {
-        const auto at = line.find("@stretto-");
-        if (at == std::string::npos) continue;
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        const std::string name = line.substr(at + 1);
-        std::memcpy(address.sun_path + 1, name.data(), name.size());
-        const Descriptor s(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-        if (connect(s.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) continue;
-        ++connected;
-        const Token guess{};
-        if (send(s.get(), &guess, sizeof guess, MSG_NOSIGNAL) < 0) continue;
-        char byte;
-        if (recv(s.get(), &byte, 1, 0) > 0) ++given;
-      }
+      std::vector<Descriptor> held;
+      given += connect_to_all(&held, true);
+      connected += static_cast<int>(held.size());
       std::this_thread::yield();
     }
   });
@@ -88,6 +100,61 @@ TEST(Handle, a_stranger_without_the_token_gets_nothing) {
   stranger.join();
   EXPECT_GT(connected, 0);
   EXPECT_EQ(given, 0);
+}
+
+// Runs body() in a child that is of another user.
+template <class Body>
+pid_t as_another_user(const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(setgid(4321) == 0 && setuid(4321) == 0 ? body() : 255);
+  return child;
+}
+
+TEST(Handle, a_connection_is_known_for_another_users) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  socklen_t length = sizeof(sa_family_t);  // the kernel finds a name
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  length = sizeof address;
+  ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
+  const auto connects = [&] {
+    const Descriptor s(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return connect(s.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 ? 0 : 1;
+  };
+  const auto accepted = [&] { return Descriptor(accept(listener.get(), nullptr, nullptr)); };
+  ASSERT_EQ(connects(), 0);
+  EXPECT_TRUE(of_this_user(accepted().get()));
+  int status = 1;
+  waitpid(as_another_user(connects), &status, 0);
+  ASSERT_EQ(status, 0);
+  EXPECT_FALSE(of_this_user(accepted().get()));
+}
+
+// Another user who connects over and over and says nothing: ranks pass their memory all the same.
+TEST(Handle, another_users_connections_keep_nobody_waiting) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
+  Inherited memory(1);
+  const pid_t stranger = as_another_user([&] {
+    std::vector<Descriptor> held;
+    while (memory.count() >= 0) {
+      const std::size_t before = held.size();
+      connect_to_all(&held, false);
+      memory.count().fetch_add(static_cast<int>(held.size() - before));
+      if (held.size() > 200) held.clear();
+      sched_yield();
+    }
+    return 0;
+  });
+  for (int k = 0; k < 200 && (k < 5 || memory.count() < 3); ++k)
+    on_exchanges(3, [](Exchange& e) { pass_around(e, Passing::socket_only); });
+  EXPECT_GT(memory.count(), 0);
+  memory.count() = -1000000;
+  int status = 1;
+  waitpid(stranger, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Handle, shared_memory_cannot_be_resized_by_whoever_has_it) {

@@ -31,7 +31,7 @@ TEST(Xpmem, a_module_that_refuses_says_why) {
   unsetenv("STAND_IN_XPMEM_REFUSES");
 }
 
-TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_peer_is_forgotten) {
+TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_end) {
   std::string why;
   auto x = Xpmem::load(STAND_IN_XPMEM, &why);
   ASSERT_NE(x, nullptr) << why;
@@ -46,9 +46,8 @@ TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_peer_is_forgotten
   for (std::size_t i = 0; i < 400; ++i) ASSERT_NE(x->reach(0, address(i), 4096), nullptr);
   EXPECT_LE(x->attached(), x->limit());
   EXPECT_EQ(static_cast<std::size_t>(ask("stand_in_attached")), x->attached());
-  x->forget(0);
-  EXPECT_EQ(ask("stand_in_attached"), 0);
   x.reset();
+  EXPECT_EQ(ask("stand_in_attached"), 0);
   EXPECT_EQ(ask("stand_in_held"), 0);
 }
 
@@ -72,6 +71,52 @@ TEST(Xpmem, collectives_map_private_buffers_through_it) {
       ASSERT_EQ(agree(exchange, Status::ok), Status::ok);
     });
   EXPECT_EQ(ask("stand_in_held"), 0);
+}
+
+// Makes the stand-in refuse to attach anything, while it lives.
+struct NoRoom {
+  NoRoom() { set(true); }
+  ~NoRoom() { set(false); }
+  static void set(bool refuses) {
+    static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+    reinterpret_cast<void (*)(bool)>(dlsym(library, "stand_in_refuse_to_attach"))(refuses);
+  }
+};
+
+Options of_xpmem(bool kernel) {
+  Options options;
+  options.group.slot = 4096;
+  options.eager = 256;
+  options.direct = 1024;
+  options.memory.process = options.memory.arena = false;
+  options.memory.kernel = kernel;
+  options.memory.xpmem_library = STAND_IN_XPMEM;
+  return options;
+}
+
+TEST(Xpmem, what_cannot_be_attached_is_copied_by_the_kernel) {
+  const NoRoom none;
+  on_collectives(3, of_xpmem(true), [](Collectives& c) {
+    ASSERT_TRUE(c.memory().usable(Access::xpmem) && c.memory().usable(Access::kernel))
+        << c.memory().reason(Access::kernel);
+    cases::Cases cases(c, {});
+    for (const std::size_t n : {1000, 9001}) cases.all(n);
+    EXPECT_EQ(cases.failures(), 0);
+  });
+}
+
+TEST(Xpmem, what_can_neither_be_attached_nor_copied_is_told_on_all_ranks) {
+  const NoRoom none;
+  for (const bool reduces : {false, true})
+    on_collectives(3, of_xpmem(false), [reduces](Collectives& c) {
+      std::vector<float> in(9000, 1), out(9000 * 3);
+      const Status s = reduces ? c.allreduce(in.data(), out.data(), in.size(), payload::Type::f32, {payload::Op::sum})
+                               : c.allgather(in.data(), out.data(), in.size() * sizeof(float));
+      EXPECT_EQ(s, Status::unsupported);
+      const std::string why = message();
+      EXPECT_NE(why.find("xpmem_attach of "), std::string::npos) << why;
+      EXPECT_NE(why.find("Cannot allocate memory"), std::string::npos) << why;
+    });
 }
 
 }  // namespace
