@@ -86,7 +86,8 @@ Status absolute(const Call& c, const Agreed& agreed, double* bound) noexcept {
 }
 
 Status refuse(const Call& c, const Terms& t, const Agreed& agreed, double bound, double rounded) noexcept {
-  const char* const payload = payload_name(t.hosts > 0 ? STRETTO_PAYLOAD_MIXED : payload_of(t.kind));
+  const stretto_payload asked = c.settings.options.payload;  // none: a native collective is forced
+  const char* const payload = payload_name(asked != STRETTO_PAYLOAD_AUTO ? asked : payload_of(t.kind));
   const char* const type = type_name(c.type);
   const double largest = largest_of(agreed);
   if (std::isinf(unit_of(c, t)))
