@@ -50,10 +50,7 @@ def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     """The whole command line."""
     words = programs.launcher(mpirun)
     flavour = programs.flavour(words)
-    if hosts:
-        words += ["-hosts" if flavour == "mpich" else "--host", hosts]
-    if ranks:
-        words += ["-n", str(ranks)]
+    words += programs.placed(flavour, mpirun, hosts, ranks)
     return words + [programs.program(program, flavour)] + parts
 
 

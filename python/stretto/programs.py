@@ -85,6 +85,29 @@ def launcher(given=None):
                   "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
 
 
+def cores():
+    """Cores that this process may use; two threads of one count once, as a launcher counts."""
+    together = set()
+    for cpu in os.sched_getaffinity(0):
+        path = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        together.add(path.read_text(encoding="utf-8") if path.exists() else str(cpu))
+    return len(together)
+
+
+def placed(flavour, given, hosts, ranks):
+    """The launcher's words for hosts and ranks. Open MPI refuses more ranks than cores until it is told that they share them: it is,
+    unless the user (--mpirun, --hosts) or a batch system says where ranks go."""
+    words = []
+    if hosts:
+        words += ["-hosts" if flavour == "mpich" else "--host", hosts]
+    elsewhere = given or hosts or any(name in os.environ for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"))
+    if flavour == "openmpi" and not elsewhere and ranks and ranks > cores():
+        words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+    if ranks:
+        words += ["-n", str(ranks)]
+    return words
+
+
 def flavour(command):
     """openmpi, mpich or other, by what the launcher says of itself."""
     try:

@@ -40,10 +40,7 @@ def command(mpirun, ranks, hosts, arguments, environment):
     words = programs.launcher(mpirun)
     flavour = programs.flavour(words)
     own = dict(os.environ)
-    if hosts:
-        words += ["-hosts" if flavour == "mpich" else "--host", hosts]
-    if ranks:
-        words += ["-n", str(ranks)]
+    words += programs.placed(flavour, mpirun, hosts, ranks)
     if flavour == "other":
         own.update(environment)
     for name, value in environment.items():

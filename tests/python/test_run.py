@@ -33,6 +33,33 @@ def test_settings_are_handed_on_in_the_launchers_own_words(stretto, libraries):
     assert printed(stretto, "", "./app", "--report").startswith("env LD_PRELOAD=~/libraries/libstretto_mpi.so mpirun ./app --report")
 
 
+SHARE = "--map-by :OVERSUBSCRIBE --bind-to none --mca mpi_yield_when_idle 1"
+
+
+def started(stretto, version, *arguments):
+    """The line of a launcher that was found on the PATH, on a machine of two cores."""
+    launcher = stretto.executable("mpirun", version)
+    stretto.set("PATH", f"{launcher.parent}:{os.environ['PATH']}")
+    stretto.monkeypatch.setattr("stretto.programs.cores", lambda: 2)
+    return stretto.succeeds("run", "--print", *arguments).strip()
+
+
+def test_more_ranks_than_cores_are_told_to_share_them(stretto, libraries):
+    for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"):
+        stretto.monkeypatch.delenv(name, raising=False)
+    assert f" {SHARE} -n 3 " in started(stretto, OPENMPI, "-n", "3", "./app")
+    assert "OVERSUBSCRIBE" not in started(stretto, OPENMPI, "-n", "2", "./app")
+    assert "OVERSUBSCRIBE" not in started(stretto, OPENMPI, "./app")
+    assert "OVERSUBSCRIBE" not in started(stretto, MPICH, "-n", "3", "./app")
+
+
+def test_ranks_that_somebody_else_places_are_left_alone(stretto, libraries):
+    assert "OVERSUBSCRIBE" not in started(stretto, OPENMPI, "-n", "3", "--hosts", "a:3", "./app")
+    assert "OVERSUBSCRIBE" not in printed(stretto, OPENMPI, "-n", "3", "./app")
+    stretto.set("SLURM_JOB_ID", "7")
+    assert "OVERSUBSCRIBE" not in started(stretto, OPENMPI, "-n", "3", "./app")
+
+
 def test_each_option_has_its_setting(stretto, libraries):
     (stretto.home / "rules").write_text("", encoding="utf-8")
     line = printed(stretto, OPENMPI, "--arena", "--report", "--rules", "rules", "--profile", "a100-hdr", "--hosts", "a,b", "./app")
