@@ -22,6 +22,8 @@
 
 namespace stretto::node {
 
+class Watched;
+
 struct GroupOptions {
   std::size_t slot = 128 * 1024;  // bytes of a slot; every rank has kSlots. The same on every rank
   int cores = 0;                  // of this node for these ranks; 0: as many as their processes may use
@@ -132,7 +134,7 @@ class Group final : private Watch {
   struct Member {
     std::int32_t pid = 0;
     bool same_process = false;
-    std::shared_ptr<const Descriptor> process;  // readable when it has ended; null where nothing tells (watched.hpp)
+    std::shared_ptr<const Watched> process;  // null where nothing tells whether it has ended (watched.hpp)
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;

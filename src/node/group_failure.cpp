@@ -1,9 +1,8 @@
 // Why a group came to its end: who is missing, who died. The first rank that knows tells all others.
-#include <poll.h>
-
 #include <cstring>
 
 #include "node/group.hpp"
+#include "node/watched.hpp"
 
 namespace stretto::node {
 
@@ -36,9 +35,7 @@ Status Group::look() noexcept {
                   "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", rank_, calls_,
                   called(rank_, calls_).text(), r);
     if (const Status s = compare(r); s != Status::ok) return s;
-    if (!m.process) continue;
-    pollfd p{m.process->get(), POLLIN, 0};
-    if (poll(&p, 1, 0) != 1) continue;
+    if (!m.process || !m.process->has_ended()) continue;
     // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
     return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r,

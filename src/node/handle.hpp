@@ -28,6 +28,7 @@ class Descriptor {
     return *this;
   }
   ~Descriptor();
+  void leave() noexcept { fd_ = -1; }  // to somebody else: it is not closed
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 

@@ -1,10 +1,12 @@
 #include "node/watched.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <new>
+#include <utility>
 
 #include "node/shared.hpp"
 
@@ -28,13 +30,30 @@ bool room_for(std::size_t descriptors) noexcept {
 
 }  // namespace
 
-std::shared_ptr<const Descriptor> watch_process(pid_t pid, const Token& token) noexcept try {
-  return Shared<Token, const Descriptor>::mine().get(
-      token, [pid](std::size_t held) -> std::shared_ptr<const Descriptor> {
-        if (!room_for(held + 1)) return nullptr;
-        Descriptor opened = open_process(pid);
-        return opened ? std::make_shared<const Descriptor>(std::move(opened)) : nullptr;
-      });
+Watched::Watched(Descriptor process) noexcept : process_(std::move(process)) {
+  arena::identify(process_.get(), &which_);
+}
+
+Watched::~Watched() {
+  if (!still_ours()) process_.leave();
+}
+
+bool Watched::still_ours() const noexcept {
+  arena::Identity found;
+  return arena::identify(process_.get(), &found) && found == which_;
+}
+
+bool Watched::has_ended() const noexcept {
+  pollfd p{process_.get(), POLLIN, 0};
+  return poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0 && still_ours();
+}
+
+std::shared_ptr<const Watched> watch_process(pid_t pid, const Token& token) noexcept try {
+  return Shared<Token, const Watched>::mine().get(token, [pid](std::size_t held) -> std::shared_ptr<const Watched> {
+    if (!room_for(held + 1)) return nullptr;
+    Descriptor opened = open_process(pid);
+    return opened ? std::make_shared<const Watched>(std::move(opened)) : nullptr;
+  });
 } catch (const std::bad_alloc&) {
   return nullptr;
 }

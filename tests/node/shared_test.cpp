@@ -1,6 +1,7 @@
 // What groups and memories leave of a process's descriptors and addresses to its program.
 #include "node/shared.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -17,14 +18,17 @@ namespace stretto::node {
 namespace {
 
 // Descriptors of this process that watch another.
-int watches() {
-  int n = 0;
+std::vector<int> watching() {
+  std::vector<int> numbers;
   for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;  // the one that reads the directory
-    n += std::filesystem::read_symlink(e.path(), gone).string().find("[pidfd]") != std::string::npos;
+    if (std::filesystem::read_symlink(e.path(), gone).string().find("[pidfd]") != std::string::npos)
+      numbers.push_back(std::stoi(e.path().filename()));
   }
-  return n;
+  return numbers;
 }
+
+int watches() { return static_cast<int>(watching().size()); }
 
 // Arenas that are mapped here, this process's own among them.
 int arenas() {
@@ -51,6 +55,32 @@ TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
         return expect.failures;
       },
       nothing));
+}
+
+// A program that closes what it does not know, and opens files of its own in their place.
+TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_the_program) {
+  for (const bool reused : {false, true}) {
+    constexpr int ranks = 3;
+    Inherited memory(ranks);
+    all_hold(on_processes(
+        ranks, memory,
+        [reused](Exchange& exchange) {
+          Expect expect;
+          std::unique_ptr<Collectives> c;
+          expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+          const std::vector<int> numbers = watching();
+          expect(numbers.size() == ranks - 1 && numbers[0] > 2, "peers are watched");
+          const int file = open("/dev/null", O_RDWR);
+          for (const int n : numbers) reused ? dup2(file, n) : close(n);
+          if (exchange.rank() == 1) usleep(50000);  // others look meanwhile whether it has ended
+          expect(c->barrier() == Status::ok, "nobody is taken for dead");
+          expect(agree(exchange, Status::ok) == Status::ok, "all are done");
+          c.reset();
+          for (const int n : numbers) expect((fcntl(n, F_GETFD) >= 0) == reused, "the program's files stay open");
+          return expect.failures;
+        },
+        nothing));
+  }
 }
 
 TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
