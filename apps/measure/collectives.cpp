@@ -103,6 +103,18 @@ std::vector<std::size_t> sizes(Collective collective, bool quick) {
   return all;
 }
 
+// Three passes over all series, whose results are whole after the last.
+template <class All, class Each>
+void pass_over(const Job& job, Part part, All& all, const Each& each) {
+  job.report.begin(part, kPasses * static_cast<int>(all.size()));
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (auto& one : all) {
+      each(one);
+      job.report.step();
+    }
+  }
+}
+
 }  // namespace
 
 void collectives(const Job& job, Part part, Provider& provider) {
@@ -118,13 +130,7 @@ void collectives(const Job& job, Part part, Provider& provider) {
       all.emplace_back(ranks, vectors, provider, collective, whole);
     }
   }
-  job.report.begin(part, kPasses * static_cast<int>(all.size()));
-  for (int pass = 0; pass < kPasses; ++pass) {
-    for (Series& series : all) {
-      series.pass({job.seconds(0.06), 6, 500});
-      job.report.step();
-    }
-  }
+  pass_over(job, part, all, [&](Series& series) { series.pass({job.seconds(0.06), 6, 500}); });
   for (const Series& series : all) {
     const Timing t = series.result();
     job.report.row({{"collective", schedule::name(series.collective())},
@@ -133,6 +139,29 @@ void collectives(const Job& job, Part part, Provider& provider) {
                     {"least", t.least},
                     {"samples", t.samples}});
   }
+}
+
+void compare(const Job& job, Part part, const std::vector<Switch>& switches) {
+  struct Pair {
+    const Switch* of;
+    Series shorter, longer;
+  };
+  Vectors vectors(job.ranks.size, std::size_t{16} << 20);
+  std::vector<Pair> all;
+  for (const Switch& s : switches)
+    for (std::size_t bytes = s.smallest; bytes <= s.largest; bytes *= job.quick ? 4 : 2)
+      all.push_back({&s,
+                     {job.ranks, vectors, *s.shorter, s.collective, bytes},
+                     {job.ranks, vectors, *s.longer, s.collective, bytes}});
+  pass_over(job, part, all, [&](Pair& pair) {
+    pair.shorter.pass({job.seconds(0.03), 6, 500});
+    pair.longer.pass({job.seconds(0.03), 6, 500});
+  });
+  for (const Pair& pair : all)
+    job.report.row({{"switch", pair.of->name},
+                    {"bytes", pair.shorter.bytes() / pair.of->parts},
+                    {"shorter", pair.shorter.result().median},
+                    {"longer", pair.longer.result().median}});
 }
 
 }  // namespace stretto::measure

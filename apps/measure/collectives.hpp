@@ -19,4 +19,16 @@ class Provider {
 // Collective. A row for each collective and size, with bytes as model::Native counts them.
 void collectives(const Job& job, Part part, Provider& provider);
 
+// Two protocols of one collective, at lengths around that at which one had better follow the other.
+struct Switch {
+  const char* name;
+  schedule::Collective collective;
+  Provider *shorter, *longer;     // who should serve what is shorter, and longer
+  std::size_t smallest, largest;  // bytes, as model::Native counts them
+  std::size_t parts = 1;          // blocks that these bytes are, where the switch is one of blocks
+};
+
+// Collective. A row for each switch and length, in turns.
+void compare(const Job& job, Part part, const std::vector<Switch>& switches);
+
 }  // namespace stretto::measure

@@ -60,6 +60,7 @@ void run(Part part, const Job& job) {
     case Part::engine: return engine(job);
     case Part::native: return native(job);
     case Part::node: return node(job);
+    case Part::switches: return switches(job);
     case Part::device: return device(job);
   }
 }

@@ -1,6 +1,7 @@
 // Collectives of ranks that share a node's memory, between buffers as programs have them: private ones.
 #include "node/collectives.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -18,12 +19,13 @@ void must(Status status) {
 
 class Node final : public Provider {
  public:
-  explicit Node(MPI_Comm comm) {
+  explicit Node(MPI_Comm comm, const node::Options& options = {}) {
     std::unique_ptr<carrier::Carrier> carrier;
     must(carrier::make_mpi_carrier(comm, {}, &carrier));
     node::CarrierExchange exchange(*carrier);
-    must(node::Collectives::create(exchange, {}, &node_));
+    must(node::Collectives::create(exchange, options, &node_));
   }
+  bool kernel_may_copy() const { return node_->copies_differ(node::Options{}.direct); }
 
   void run(Collective collective, const float* in, float* out, std::size_t whole, std::size_t block,
            int root) override {
@@ -59,6 +61,33 @@ void node(const Job& job) {
   }
   Node provider(job.ranks.comm);
   collectives(job, Part::node, provider);
+}
+
+void switches(const Job& job) {
+  const MPI_Comm comm = job.ranks.comm;
+  if (job.ranks.hosts > 1) {
+    job.report.begin(Part::switches, 0);
+    return;
+  }
+  static constexpr std::size_t kib = 1024, never = ~std::size_t{0};
+  const auto with = [&](auto change) {
+    node::Options o;
+    change(o);
+    return Node(comm, o);
+  };
+  Node eager = with([](node::Options& o) { o.eager = o.eager_reduce = never; });
+  Node pipelined = with([](node::Options& o) { o.eager = o.eager_reduce = 0; });
+  Node staged = with([](node::Options& o) { o.kernel = never; });
+  Node copied = with([](node::Options& o) { o.kernel = 0; });
+  const auto ranks = static_cast<std::size_t>(job.ranks.size);
+  std::vector<Switch> all{
+      {"eager", Collective::allreduce, &eager, &pipelined, 2 * kib, 128 * kib},
+      {"eager_reduce", Collective::reduce, &eager, &pipelined, 2 * kib, 128 * kib},
+  };
+  if (copied.kernel_may_copy())
+    all.push_back({"kernel", Collective::allgather, &staged, &copied, 16 * kib * ranks,
+                   std::min(16 * kib * kib, 1024 * kib * ranks), ranks});
+  compare(job, Part::switches, all);
 }
 
 }  // namespace stretto::measure

@@ -42,6 +42,9 @@ void native(const Job& job);
 // The collectives of src/node on all ranks of the job, where these share a host; nothing elsewhere.
 void node(const Job& job);
 
+// Around the lengths at which the collectives of src/node change protocols: each protocol at each length; where the ranks share a host.
+void switches(const Job& job);
+
 // Launch of a kernel and staging of values, where there is a GPU.
 void device(const Job& job);
 

@@ -13,6 +13,7 @@ const char* name(Part part) noexcept {
     case Part::engine: return "engine";
     case Part::native: return "native";
     case Part::node: return "node";
+    case Part::switches: return "switches";
     case Part::device: return "device";
   }
   return "?";

@@ -17,9 +17,9 @@ namespace stretto::measure {
 using Json = nlohmann::ordered_json;
 
 // The parts that may be measured, in the order in which they run.
-enum class Part : std::uint8_t { pingpong, links, codec, local, engine, native, node, device };
-inline constexpr Part kParts[] = {Part::pingpong, Part::links,  Part::codec, Part::local,
-                                  Part::engine,   Part::native, Part::node,  Part::device};
+enum class Part : std::uint8_t { pingpong, links, codec, local, engine, native, node, switches, device };
+inline constexpr Part kParts[] = {Part::pingpong, Part::links, Part::codec,    Part::local, Part::engine,
+                                  Part::native,   Part::node,  Part::switches, Part::device};
 const char* name(Part part) noexcept;
 
 class Report {

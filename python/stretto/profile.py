@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import math
 import os
 import pathlib
 import tempfile
@@ -70,6 +71,24 @@ def collectives(measurement, part):
             for name, points in found.items()]
 
 
+def switch(rows, upwards):
+    """The length that parts two protocols with the least loss over all that was measured: the last that the shorter's serves, or upwards the
+    first that the longer's does (twice the longest measured: none)."""
+    rows = sorted(rows, key=lambda row: row["bytes"])
+    served = min(range(len(rows) + 1), key=lambda k: sum(math.log(row["shorter"]) for row in rows[:k])
+                 + sum(math.log(row["longer"]) for row in rows[k:]))
+    if upwards:
+        return rows[served]["bytes"] if served < len(rows) else 2 * rows[-1]["bytes"]
+    return rows[served - 1]["bytes"] if served else 0
+
+
+def switches(measurement):
+    """Of ranks of one node; nothing where it was not measured."""
+    names = dict.fromkeys(row["switch"] for row in measurement.of("switches"))
+    found = {name: switch(measurement.of("switches", switch=name), upwards=name == "kernel") for name in names}
+    return [{"ranks": measurement.machine["ranks"], **found}] if found else []
+
+
 def busiest(rows):
     """Seconds a byte, of all cores at work where that was measured."""
     row = max(rows, key=lambda row: row["busy"])
@@ -105,6 +124,7 @@ def from_measurement(measurement):
     profile["codec"] = {kind: codec(measurement, kind) for kind in ("f32", "f64")}
     for key, part in COLLECTIVES.items():
         profile[key] = collectives(measurement, part)
+    profile["switches"] = switches(measurement)
     for row in measurement.of("device"):
         if "launch" in row and "to_device" in row:
             profile["device"] = {"launch": rounded(row["launch"]), "staging": rounded((row["to_device"] + row["to_host"]) / 2)}
@@ -113,7 +133,7 @@ def from_measurement(measurement):
 
 
 def merge(old, new):
-    """`new`, with what only `old` knows: links of other distances, collectives on other numbers of ranks or hosts."""
+    """`new`, with what only `old` knows: links of other distances, collectives and switches on other numbers of ranks or hosts."""
     merged = dict(new)
     merged["links"] = {name: new["links"].get(name) or old.get("links", {}).get(name) for name in DISTANCES
                        if name in new["links"] or name in old.get("links", {})}
@@ -121,6 +141,8 @@ def merge(old, new):
         known = {(entry["collective"], entry["ranks"], entry["hosts"]) for entry in new[key]}
         merged[key] = new[key] + [entry for entry in old.get(key, [])
                                   if (entry["collective"], entry["ranks"], entry["hosts"]) not in known]
+    known = {entry["ranks"] for entry in new["switches"]}
+    merged["switches"] = new["switches"] + [entry for entry in old.get("switches", []) if entry["ranks"] not in known]
     for key in ("device", "nics"):
         if key in old and key not in new:
             merged[key] = old[key]

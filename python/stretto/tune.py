@@ -9,7 +9,7 @@ from stretto import measuring, profile, units
 from stretto.errors import Failure
 
 COLLECTIVES = {"natives": "The MPI's own collectives", "node": "Collectives in a node's memory"}  # by key of the profile
-PARTS = ["links", "codec", "local", "engine", "native", "node", "device"]
+PARTS = ["links", "codec", "local", "engine", "native", "node", "switches", "device"]
 
 
 def measure(console, mpirun=None, hosts=None, ranks=None, quick=False):
@@ -34,9 +34,20 @@ def show(console, measurement, made, path):
     console.print(f"[bold]{measurement.machine['host']}[/]: {measurement.where()}, {made['cores']} cores a host; "
                   f"measured in {measurement.seconds:.0f} s", highlight=False)
     for table in (regime_table(measurement), links_table(made), codec_table(made), costs_table(made, measurement),
-                  *(collectives_table(made, key, whose) for key, whose in COLLECTIVES.items() if made[key])):
+                  *([switches_table(made)] if made["switches"] else []), *(collectives_table(made, key, whose) for key, whose in COLLECTIVES.items() if made[key])):
         console.print(table)
     console.print(f"written to {path}", highlight=False, soft_wrap=True)
+
+
+SWITCHES = {"eager": "reductions in one round up to", "eager_reduce": "reduce in one round up to",
+            "kernel": "blocks copied by the kernel from"}
+
+
+def switches_table(made):
+    table = new_table("Where collectives in a node's memory change protocol", "what", *(f"{entry['ranks']} ranks" for entry in made["switches"]))
+    for key, what in SWITCHES.items():
+        table.add_row(what, *(units.size(entry[key]) if key in entry else "-" for entry in made["switches"]))
+    return table
 
 
 def new_table(title, first, *others):

@@ -58,11 +58,16 @@ void progress(void* comm) noexcept {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, *static_cast<MPI_Comm*>(comm), &found, MPI_STATUS_IGNORE);
 }
 
-node::Options options_for(const topology::Topology& topology, MPI_Comm* comm) {
+node::Options options_for(const topology::Topology& topology, const model::Profile& profile, MPI_Comm* comm) {
   node::Options o;
   std::vector<topology::Place> places;
   for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
   static_cast<void>(node::Hierarchy::from_places(places, "l3,numa,socket", &o.hierarchy));
+  if (const model::Switches* s = profile.switches_of(topology.ranks())) {
+    o.eager = s->eager;
+    o.eager_reduce = s->eager_reduce;
+    o.kernel = s->kernel.value_or(o.kernel);
+  }
   const auto least = 4 * node::kLine * static_cast<std::size_t>(topology.ranks());
   o.group.slot = std::max(o.group.slot, least);
   o.group.patience.progress = progress;
@@ -92,7 +97,8 @@ Status tried(const Work& work) noexcept {
 }
 
 // Collective. What one rank alone may fail at is agreed each time, so that all go on or none does.
-Status meet(MPI_Comm comm, const topology::Topology& topology, std::string* why, std::unique_ptr<NodeNative>* close) {
+Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile, std::string* why,
+            std::unique_ptr<NodeNative>* close) {
   MpiExchange exchange(comm);
   Introduction me;
   std::vector<Introduction> all;
@@ -109,7 +115,7 @@ Status meet(MPI_Comm comm, const topology::Topology& topology, std::string* why,
     *why = objection(all, topology);
     if (!why->empty()) return;
     hooked = std::make_shared<MPI_Comm>(comm);
-    options = options_for(topology, hooked.get());
+    options = options_for(topology, profile, hooked.get());
   });
   if (s = node::agree(exchange, s); s != Status::ok || !why->empty()) return s;
   // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
@@ -122,9 +128,10 @@ Status meet(MPI_Comm comm, const topology::Topology& topology, std::string* why,
 
 }  // namespace
 
-std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, std::string* why) noexcept {
+std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile,
+                                       std::string* why) noexcept {
   std::unique_ptr<NodeNative> close;
-  if (meet(comm, topology, why, &close) == Status::ok) return close;
+  if (meet(comm, topology, profile, why, &close) == Status::ok) return close;
   static_cast<void>(tried([why] { *why = message(); }));
   return nullptr;
 }

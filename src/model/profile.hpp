@@ -1,8 +1,11 @@
 // What is known of a machine: the figures that predictions are made from, and their JSON file (docs/profile.md).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +48,14 @@ struct Native {
   Provider provider = Provider::mpi;
 };
 
+// From how many bytes on the collectives of so many ranks of one node change to another protocol (node::Options): reductions above
+// `eager` bytes, and a reduce above `eager_reduce`, are pipelined; private blocks of `kernel` bytes and more are copied by the kernel in
+// allgather, gather, scatter and alltoall. Nothing: by the rule.
+struct Switches {
+  int ranks = 0;
+  std::optional<std::size_t> eager, eager_reduce, kernel;
+};
+
 // Of a device that holds the values, where there is one.
 struct Device {
   double launch = 0;   // seconds a kernel
@@ -66,7 +77,15 @@ struct Profile {
   double agreement = 0;  // seconds a round of the exchange before a collective
   std::vector<CodecCost> f32, f64;  // ascending ratio; linear in 1 / ratio between
   std::vector<Native> natives;
+  std::vector<Switches> switches;
   Device device;
+
+  // Those of as many ranks; null: none were measured.
+  const Switches* switches_of(int of_ranks) const noexcept {
+    const auto found =
+        std::find_if(switches.begin(), switches.end(), [&](const Switches& s) { return s.ranks == of_ranks; });
+    return found != switches.end() ? &*found : nullptr;
+  }
 };
 
 // Text to profile and back. invalid_argument names what is wrong and where; a version that is not ours is named with ours.

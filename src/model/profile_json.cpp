@@ -114,6 +114,23 @@ Native read_native(const Node& node, Provider provider) {
   return native;
 }
 
+Switches read_switches(const Node& node) {
+  Switches s;
+  s.ranks = node.at("ranks").integer(1);
+  for (const auto& [key, at] :
+       {std::pair("eager", &Switches::eager), {"eager_reduce", &Switches::eager_reduce}, {"kernel", &Switches::kernel}})
+    if (node.has(key)) s.*at = static_cast<std::size_t>(node.at(key).integer(0));
+  return s;
+}
+
+ordered_json write_switches(const Switches& s) {
+  ordered_json j{{"ranks", s.ranks}};
+  for (const auto& [key, at] :
+       {std::pair("eager", &Switches::eager), {"eager_reduce", &Switches::eager_reduce}, {"kernel", &Switches::kernel}})
+    if (s.*at) j[key] = *(s.*at);
+  return j;
+}
+
 Profile read(const Node& root) {
   const int version = root.at("version").integer(0);
   if (version != kProfileVersion) {
@@ -148,6 +165,8 @@ Profile read(const Node& root) {
   for (const auto& [provider, key] : kProviders)
     if (root.has(key))
       for (const Node& n : root.at(key).items()) p.natives.push_back(read_native(n, provider));
+  if (root.has("switches"))
+    for (const Node& n : root.at("switches").items()) p.switches.push_back(read_switches(n));
   if (root.has("device")) {
     p.device.launch = root.at("device").number("launch", 0);
     p.device.staging = root.at("device").number("staging", 0);
@@ -214,6 +233,7 @@ std::string to_json(const Profile& p) {
           {{"collective", schedule::name(n.collective)}, {"ranks", n.ranks}, {"hosts", n.hosts}, {"points", n.points}});
     }
   }
+  for (const Switches& s : p.switches) root["switches"].push_back(write_switches(s));
   root["device"] = {{"launch", p.device.launch}, {"staging", p.device.staging}};
   return root.dump(2) + "\n";
 }

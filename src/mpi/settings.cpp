@@ -72,7 +72,8 @@ Settings read_settings(const Environment& environment) {
 std::string difference(const std::vector<std::vector<Decisive>>& ranks) {
   std::string all;
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    if (ranks[r].empty() != ranks[0].empty()) return fmt::format("rank {} had no memory for its settings", ranks[0].empty() ? 0 : r);
+    if (ranks[r].empty() != ranks[0].empty())
+      return fmt::format("rank {} had no memory for its settings", ranks[0].empty() ? 0 : r);
   for (std::size_t i = 0; i < ranks.front().size(); ++i) {
     const Decisive& first = ranks.front()[i];
     for (std::size_t r = 1; r < ranks.size(); ++r) {

@@ -11,6 +11,12 @@ namespace stretto::node {
 
 using payload::Type;
 
+namespace {
+
+constexpr std::size_t kKib = 1024;
+
+}  // namespace
+
 Status Collectives::create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept {
   std::unique_ptr<Collectives> c;
   Status status = Status::ok;
@@ -120,8 +126,10 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
 }
 
 std::size_t Collectives::eager_limit(Kind kind) const noexcept {
-  const std::size_t shared = kind == Kind::reduce ? options_.eager_shared_reduce : options_.eager_shared;
-  return std::min(group_->oversubscribed() ? shared : options_.eager, group_->slot_bytes());
+  const bool shared = group_->oversubscribed(), reduce = kind == Kind::reduce;
+  const std::size_t few = std::max(4 * kKib, 32 * kKib / static_cast<std::size_t>(size()));
+  const std::size_t usual = !shared ? few : reduce ? 64 * kKib : 16 * kKib;
+  return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
 // One round: every rank publishes all it has; who wants a result combines everybody's, in rank order. A barrier is that, of nothing.

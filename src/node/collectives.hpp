@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,9 +33,10 @@ struct Options {
   MemoryOptions memory;
   Hierarchy hierarchy;  // of as many ranks as the exchange has, or of one (the default): one level
   bool reproducible = false;
-  // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). More where ranks share cores,
-  // since a rank that waits for its part of the work, or of the result, waits for a core; and most where only the root reads.
-  std::size_t eager = 4096, eager_shared = 32 * 1024, eager_shared_reduce = 128 * 1024;
+  // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). The same of reduce, where only
+  // the root reads. Unset: 32 KiB shared out among the ranks, and at least 4 KiB; where ranks share cores 16 KiB, and 64 KiB of reduce, as who
+  // waits there for a rank's part of the work waits for a core.
+  std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
   // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
   // where copying in and out overlap (docs/node.md), so by default never.

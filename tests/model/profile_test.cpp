@@ -64,6 +64,7 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.f64 = {{4, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}};
   p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}},
                {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
+  p.switches = {{2, 16384, {}, std::size_t{1} << 20}, {3, {}, 0, {}}};
   p.device = {5e-6, 4e-11};
   const std::string text = to_json(p);
   Profile q;
@@ -75,6 +76,12 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(q.natives[0].collective, schedule::Collective::reduce_scatter);
   EXPECT_EQ(q.natives[1].provider, Provider::node);
   EXPECT_EQ(q.natives[1].points, p.natives[1].points);
+  ASSERT_NE(q.switches_of(2), nullptr);
+  EXPECT_EQ(q.switches_of(2)->eager, std::size_t{16384});
+  EXPECT_EQ(q.switches_of(2)->kernel, std::size_t{1} << 20);
+  EXPECT_FALSE(q.switches_of(2)->eager_reduce);
+  EXPECT_EQ(q.switches_of(3)->eager_reduce, std::size_t{0});
+  EXPECT_EQ(q.switches_of(4), nullptr);
 }
 
 TEST(Profile, WhatIsMissingHasADefaultAndUnknownKeysAreNotes) {
@@ -114,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
             "links.cache[1].from does not ascend"},
         Bad{R"({"version": 1, "codec": {"f32": [{"ratio": 0.5, "compress": 1, "decompress": 1, "add": 1, "fused": 1}]}})",
             "codec.f32[0].ratio is 0.5"},
+        Bad{R"({"version": 1, "switches": [{"ranks": 2, "eager": -1}]})", "switches[0].eager is -1"},
         Bad{R"({"version": 1, "natives": [{"collective": "sum", "ranks": 2, "points": []}]})",
             "natives[0].collective 'sum' is none"},
         Bad{R"({"version": 1, "natives": [{"collective": "reduce", "ranks": 2, "points": [[8]]}]})",

@@ -64,8 +64,9 @@ TEST(Settings, ThatDifferAreNamedWithTheLowestRankWhereTheyDo) {
             "STRETTO_BOUND is not set on rank 1 and 'abs:2' on rank 0");
   EXPECT_EQ(difference({bound.decisive, bound.decisive, more.decisive}),
             "STRETTO is '0' on rank 2 and not set on rank 0");
-  EXPECT_EQ(difference({none.decisive, more.decisive, bound.decisive}),
-            "STRETTO is '0' on rank 1 and not set on rank 0; STRETTO_BOUND is 'abs:2.0' on rank 1 and not set on rank 0");
+  EXPECT_EQ(
+      difference({none.decisive, more.decisive, bound.decisive}),
+      "STRETTO is '0' on rank 1 and not set on rank 0; STRETTO_BOUND is 'abs:2.0' on rank 1 and not set on rank 0");
 }
 
 TEST(Settings, ThatCannotBeReadAreAlikeWhereverTheyAreLeftOut) {

@@ -13,7 +13,7 @@ using payload::Type;
 Options small(bool mapped, bool kernel) {
   Options o;
   o.group.slot = 4096;
-  o.eager = o.eager_shared = o.eager_shared_reduce = 256;
+  o.eager = o.eager_reduce = 256;
   o.direct = 1024;
   o.kernel = o.kernel_streams = kernel ? 1024 : ~std::size_t{0};
   o.memory.process = mapped;
@@ -145,15 +145,15 @@ TEST(Collectives, arguments_that_are_none_are_refused_before_anything_moves) {
   });
 }
 
-// 24 KB and 100 KB: the latter on the root alone.
+// 12 KB and 60 KB: the latter on the root alone.
 TEST(Collectives, where_ranks_share_cores_longer_reductions_take_one_round) {
   Options options;
   options.memory.process = false;
   for (const int cores : {2, 3}) {
     options.group.cores = cores;
     on_collectives(3, options, [&](Collectives& c) {
-      std::vector<double> x(12500), y(12500);
-      for (const std::size_t n : {std::size_t{3000}, std::size_t{12500}}) {
+      std::vector<double> x(7500), y(7500);
+      for (const std::size_t n : {std::size_t{1500}, std::size_t{7500}}) {
         for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i) * c.rank();
         ASSERT_EQ(c.reduce(x.data(), y.data(), n, Type::f64, {Op::sum}, 1), Status::ok) << message();
         for (std::size_t i = 0; c.rank() == 1 && i < n; ++i) ASSERT_EQ(y[i], 3.0 * static_cast<double>(i));

@@ -140,7 +140,7 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   Options options = patient();
   const auto [kind, how] = GetParam();
   options.group.slot = how == How::bounded ? 16384 : 8192;
-  options.eager = options.eager_shared = options.eager_shared_reduce = 256;
+  options.eager = options.eager_reduce = 256;
   options.direct = 1024;
   options.kernel = options.kernel_streams = how == How::copyable ? 1024 : ~std::size_t{0};
   const auto body = [&, kind = kind, how = how](Collectives& c) {

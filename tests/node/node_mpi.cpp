@@ -25,7 +25,7 @@ void expect(bool holds, const char* what) {
 Options small() {
   Options o;
   o.group.slot = 4096;
-  o.eager = o.eager_shared = o.eager_shared_reduce = 256;
+  o.eager = o.eager_reduce = 256;
   o.direct = 1024;
   return o;
 }

@@ -56,7 +56,7 @@ TEST(Xpmem, collectives_map_private_buffers_through_it) {
     on_exchanges(ranks, [](Exchange& exchange) {
       Options options;
       options.group.slot = 4096;
-      options.eager = options.eager_shared = options.eager_shared_reduce = 256;
+      options.eager = options.eager_reduce = 256;
       options.direct = 1024;
       options.memory.process = options.memory.arena = false;
       options.memory.xpmem_library = STAND_IN_XPMEM;

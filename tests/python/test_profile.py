@@ -33,21 +33,31 @@ def test_the_other_figures_are_taken_over(made):
     assert made["gamma"] == pytest.approx(4e-5 / (1 << 18), rel=1e-3)
     assert (made["step"], made["agreement"], made["full_duplex"], made["nics"]) == (5e-7, 3e-6, True, 1)
     assert made["natives"][0] == {"collective": "allreduce", "ranks": 4, "hosts": 2, "points": [[8, 1.008e-6], [1024, 2.024e-6]]}
-    assert made["node"] == []
+    assert made["node"] == made["switches"] == []
     assert "near, then far" in made["source"]
     assert "device" not in made
+
+
+def test_switches_part_protocols_where_least_is_lost():
+    def rows(*gains):
+        return [{"bytes": 1 << (11 + i), "shorter": 1e-6, "longer": 1e-6 * gain} for i, gain in enumerate(gains)]
+    assert profile.switch(rows(2, 1.5, 1.2, 0.9, 0.8), upwards=False) == 8192
+    assert profile.switch(rows(2, 0.95, 1.2, 0.9, 0.8), upwards=False) == 8192  # one that was disturbed
+    assert profile.switch(rows(0.5, 0.9), upwards=False) == 0
+    assert profile.switch(rows(2, 1.5, 0.8), upwards=True) == 8192
+    assert profile.switch(rows(2, 1.5), upwards=True) == 8192  # beyond what was measured
 
 
 def test_what_only_the_former_profile_knows_is_kept(made):
     other = {"collective": "allreduce", "ranks": 16, "hosts": 2, "points": [[8, 1e-5]]}
     stale = {"collective": "allreduce", "ranks": 4, "hosts": 2, "points": [[8, 1e-5]]}
     old = {"version": 1, "links": {"node": [{"from": 0, "alpha": 1, "beta": 1}], "cache": []}, "natives": [other, stale],
-           "device": {"launch": 1e-6, "staging": 1e-10}}
+           "device": {"launch": 1e-6, "staging": 1e-10}, "switches": [{"ranks": 2, "eager": 8192}]}
     merged = profile.merge(old, made)
     assert list(merged["links"]) == ["cache", "node", "network"]
     assert merged["links"]["cache"] == made["links"]["cache"]
     assert other in merged["natives"] and stale not in merged["natives"]
-    assert merged["device"] == old["device"]
+    assert merged["device"] == old["device"] and merged["switches"] == old["switches"]
 
 
 def test_a_profile_is_read_back_as_it_was_written(made, tmp_path):

@@ -28,11 +28,13 @@ def test_tune_writes_the_profile_of_this_host(stretto, ranks):
                                                                                 "fused"}
     assert all(span["alpha"] + span["beta"] > 0 for spans in written["links"].values() for span in spans)
     assert {entry["collective"] for entry in written["node"]} == {entry["collective"] for entry in written["natives"]}
+    (switches,) = written["switches"]
+    assert switches["ranks"] == ranks and {"eager", "eager_reduce"} <= set(switches)
     assert {entry["collective"] for entry in written["natives"]} >= {"allreduce", "broadcast", "barrier"}
     # The library's parser reads every figure back as it was written; the commands take this profile without being told.
     read = json.loads(stretto.succeeds("profiles", path, "--json"))
-    assert {key: read[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives", "node")} == {
-        key: written[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives", "node")}
+    assert {key: read[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives", "node", "switches")} == {
+        key: written[key] for key in ("name", "mpi", "ranks", "hosts", "gamma", "step", "natives", "node", "switches")}
     for entry in written["natives"]:
         size, seconds = entry["points"][-1]
         answer = json.loads(stretto.succeeds("explain", entry["collective"], "-n", ranks, "--per-node", ranks, "--bytes", size, "--json"))
