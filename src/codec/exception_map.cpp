@@ -17,7 +17,8 @@ std::size_t count_ones(std::uint64_t x) noexcept {
 }
 
 bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexcept {
-  std::uint64_t changes[kBlocks / 2] = {};  // bit j of word i: place 64 i + j begins a run
+  std::uint8_t changes[kGroup / 8] =
+      {};  // bit j of byte i: place 8 i + j begins a run; a run seldom waits for another one's byte
   int at = 0, length = 0;
   bool first = true;
   for (std::size_t i = 0; i < n; ++i) {
@@ -29,14 +30,14 @@ bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexce
     if (length == 0 && !first) return false;
     if (length >= m - at) return false;
     at += length;
-    changes[at / 64] |= std::uint64_t{1} << (at % 64);
+    changes[at / 8] = static_cast<std::uint8_t>(changes[at / 8] | 1 << (at % 8));
     length = 0;
     first = false;
   }
   if (n == 0) return false;
   std::uint64_t inside = 0;  // all ones: the last run so far is one of exceptions
   for (int i = 0; i < kBlocks / 2; ++i) {
-    std::uint64_t x = changes[i];
+    auto x = load<std::uint64_t>(changes + 8 * i);
     for (int by = 1; by < 64; by *= 2) x ^= x << by;
     x ^= inside;
     inside = 0 - (x >> 63);
@@ -131,8 +132,7 @@ std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, 
                                 Lanes lanes) noexcept {
   if (left < 4) return 0;
   *kind = p[0];
-  if (*kind > 15) return 0;
-  if ((*kind & kQuietNanBit) && (*kind & (kUniformBit | kSumsBit)) != kUniformBit) return 0;
+  if (!is_exception_kind(*kind)) return 0;
   std::size_t taken = 0;
   if (!(*kind & kRunsBit)) return p[1] == 0 && parse_lanes(p, left, m, lanes, &taken) ? taken : 0;
   taken = padded(2 + std::size_t{p[1]});
@@ -167,6 +167,13 @@ std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std
   std::uint8_t* p = out + 12;
   for (std::uint32_t left = some & ~all; left; left &= left - 1, p += 4) store(p, lanes[std::countr_zero(left)]);
   return bytes;
+}
+
+std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept {
+  if (!from.runs || from.runs_bytes > 12 + 4 * count_mixed(from.lanes, from.m) || room < from.runs_bytes) return 0;
+  std::memcpy(out, from.runs, from.runs_bytes);
+  out[0] = kRunsBit;
+  return from.runs_bytes;
 }
 
 const std::uint8_t* quiet_nan_bytes(std::size_t size) noexcept {

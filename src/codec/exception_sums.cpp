@@ -131,7 +131,9 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
                                    const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end) noexcept {
   if (end <= p) return nullptr;
   std::uint8_t* const kind = p;
-  const std::size_t map = write_exception_map(lanes, kGroup, p, static_cast<std::size_t>(end - p));
+  const auto room = static_cast<std::size_t>(end - p);
+  std::size_t map = std::memcmp(a.group.lanes, lanes, sizeof(Lanes)) == 0 ? copy_exception_runs(a.group, p, room) : 0;
+  if (map == 0) map = write_exception_map(lanes, kGroup, p, room);
   if (map == 0) return nullptr;
   p += map;
   *kind |= kSumsBit;

@@ -27,11 +27,14 @@ struct GroupView {
   std::size_t values_bytes = 0;
   Lanes lanes = {};
   int exception_count = 0;
+  const std::uint8_t* runs = nullptr;  // the map, if it is one of runs: kind, n and all
+  std::size_t runs_bytes = 0;
   bool exception(int i) const noexcept { return lanes[i / kBlock] >> (i % kBlock) & 1; }
 };
 
-// False if the words are no group of m values of this type.
-bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g) noexcept;
+// False if the words are no group of m values of this type. `like`, if any: a group of as many values that often has the same places for exceptions.
+bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
+                 const GroupView* like = nullptr) noexcept;
 
 // Residuals e_0..e_1023 of the group as stored (sign extended), modulo 2^32 or 2^64.
 void read_residuals(const GroupView& g, Codes e) noexcept;

@@ -28,12 +28,30 @@ struct Cursor {
   }
 };
 
-bool parse_exceptions(Cursor& c, Type type, GroupView* g) noexcept {
+// Whether c stands at the map of runs that g has. What else `kind` says is not looked at.
+bool same_runs(const Cursor& c, const GroupView& g) noexcept {
+  return g.runs && c.left() >= g.runs_bytes && (c.p[0] & kRunsBit) && is_exception_kind(c.p[0]) &&
+         std::memcmp(c.p + 1, g.runs + 1, g.runs_bytes - 1) == 0;
+}
+
+bool parse_exceptions(Cursor& c, Type type, GroupView* g, const GroupView* like) noexcept {
   std::uint8_t kind = 0;
-  const std::size_t map = parse_exception_map(c.p, c.left(), g->m, &kind, g->lanes);
-  if (map == 0) return false;
+  std::size_t map = 0;
+  if (like && same_runs(c, *like)) {
+    kind = c.p[0];
+    map = like->runs_bytes;
+    std::memcpy(g->lanes, like->lanes, sizeof g->lanes);
+    g->exception_count = like->exception_count;
+  } else {
+    map = parse_exception_map(c.p, c.left(), g->m, &kind, g->lanes);
+    if (map == 0) return false;
+    g->exception_count = places(g->lanes);
+  }
+  if (kind & kRunsBit) {
+    g->runs = c.p;
+    g->runs_bytes = map;
+  }
   c.p += map;
-  g->exception_count = places(g->lanes);
   g->exceptions = true;
   g->uniform = kind & kUniformBit;
   g->sums = kind & kSumsBit;
@@ -124,7 +142,8 @@ void sum_up(const GroupView& g, Codes q) noexcept {
 
 }  // namespace
 
-bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g) noexcept {
+bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
+                 const GroupView* like) noexcept {
   *g = GroupView{};
   g->m = m;
   if (words == 0) return true;
@@ -162,7 +181,7 @@ bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, Gro
   };
   if (has_base && !is_short && !take_code(&g->base)) return false;
   if (g->predictor == Predictor::second && !take_code(&g->slope)) return false;
-  if ((word & kExceptionsBit) && !parse_exceptions(c, type, g)) return false;
+  if ((word & kExceptionsBit) && !parse_exceptions(c, type, g, like)) return false;
   if (form == Form::zero ? c.left() != 0 : !parse_widths(c, form, g)) return false;
   g->planes = c.p;
   return true;

@@ -38,9 +38,19 @@ HWY_INLINE V16 RunningSum(V16 v, V16& carry) {
   return hn::Add(v, before);
 }
 
+// Places of a group that have no code: none, or those of a map, all of one value.
+struct NoGaps {
+  static constexpr bool kSome = false;
+};
+struct AlikeGaps {
+  static constexpr bool kSome = true;
+  const std::uint32_t* lanes;
+  float value;
+};
+
 // The values of a group for which MayBeSmall(); false (and nonsense in y) unless it is certain that they are right.
-template <int kOrder, bool kSigned, bool kStream>
-HWY_NOINLINE bool PutBlocks(const PackedGroup& g, const Grid<float>& grid, float* y) {
+template <int kOrder, bool kSigned, bool kStream, class Gaps>
+HWY_NOINLINE bool PutBlocks(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y) {
   const Tag<float> d;
   const Tag<std::int16_t> d16;
   const Tag<std::int32_t> d32;
@@ -65,22 +75,28 @@ HWY_NOINLINE bool PutBlocks(const PackedGroup& g, const Grid<float>& grid, float
       hn::Store(v, d16, codes + kLanes16 * static_cast<std::size_t>(i));
     });
     p += 4 * g.width[b];
-    for (std::size_t i = 0; i < kBlock; i += kLanes<float>)
-      Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::PromoteTo(d32, hn::Load(half, codes + i))), width), d, y + i);
+    for (std::size_t i = 0; i < kBlock; i += kLanes<float>) {
+      auto v = hn::Mul(hn::ConvertTo(d, hn::PromoteTo(d32, hn::Load(half, codes + i))), width);
+      if constexpr (Gaps::kSome) {
+        const std::uint8_t bits[8] = {static_cast<std::uint8_t>(gaps.lanes[b] >> i)};
+        v = hn::IfThenElse(hn::LoadMaskBits(d, bits), hn::Set(d, gaps.value), v);
+      }
+      Put<kStream>(v, d, y + i);
+    }
   }
   return hn::GetLane(hn::MinOfLanes(d16, least)) >= -kLimit16 && hn::GetLane(hn::MaxOfLanes(d16, most)) <= kLimit16;
 }
 
-template <bool kStream>
-bool PutSmall(const PackedGroup& g, const Grid<float>& grid, float* y) {
+template <bool kStream, class Gaps>
+bool PutSmall(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y) {
   if (!MayBeSmall(g)) return false;
   switch (g.predictor) {
-    case Predictor::none_unsigned: return PutBlocks<0, false, kStream>(g, grid, y);
-    case Predictor::none_signed: return PutBlocks<0, true, kStream>(g, grid, y);
-    case Predictor::first: return PutBlocks<1, true, kStream>(g, grid, y);
+    case Predictor::none_unsigned: return PutBlocks<0, false, kStream>(g, grid, gaps, y);
+    case Predictor::none_signed: return PutBlocks<0, true, kStream>(g, grid, gaps, y);
+    case Predictor::first: return PutBlocks<1, true, kStream>(g, grid, gaps, y);
     case Predictor::second: break;
   }
-  return PutBlocks<2, true, kStream>(g, grid, y);
+  return PutBlocks<2, true, kStream>(g, grid, gaps, y);
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

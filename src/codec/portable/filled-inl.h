@@ -30,10 +30,10 @@ struct FilledGroup {
   GroupView view;
 };
 
-// False: malformed or wide.
-inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, FilledGroup* g) {
+// False: malformed or wide. `like`: as for parse_group().
+inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, FilledGroup* g, const GroupView* like) {
   if (parse_packed(p, words, &g->codes)) return true;
-  if (!parse_group(p, words, kGroup, type, &g->view) || g->view.wide) return false;
+  if (!parse_group(p, words, kGroup, type, &g->view, like) || g->view.wide) return false;
   g->codes = packed(g->view, p + 4 * words);
   return true;
 }
@@ -78,7 +78,7 @@ HWY_NOINLINE std::size_t AddFilled(const std::uint8_t* a, std::size_t a_words, c
                                    std::size_t room, Tally* tally) {
   constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
   FilledGroup ga, gb;
-  if (!OpenFilled(a, a_words, type, &ga) || !OpenFilled(b, b_words, type, &gb)) return kDeclined;
+  if (!OpenFilled(a, a_words, type, &ga, nullptr) || !OpenFilled(b, b_words, type, &gb, &ga.view)) return kDeclined;
   std::uint8_t* const end = EndOfExceptions(out, room);
   Lanes lanes;
   bool alike = true;

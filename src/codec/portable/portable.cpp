@@ -134,7 +134,7 @@ template <bool kStream, class T>
 void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_bound, std::uint32_t divisor, T* y) {
   if constexpr (sizeof(T) == 4) {
     // In either precision the product of 16 and 24 bits is rounded once.
-    if (divisor == 1 && PutSmall<kStream>(g, grid, y)) return;
+    if (divisor == 1 && PutSmall<kStream>(g, grid, NoGaps(), y)) return;
   }
   Codes1024 codes;
   if ((sizeof(T) == 8 || divisor > 1) && ReadCodes(g, codes.small.at())) {
@@ -151,30 +151,54 @@ void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_
   PutDouble<kStream>(codes.large.at(), grid, divisor, y);
 }
 
-// Exceptions are put in place after the codes. Verbatim, wide and malformed groups: declined.
+// A group's values, which stand in the caches, to aligned addresses past these.
 template <class T>
+void PutPastCaches(const T* from, T* y) {
+  const Tag<T> d;
+  for (std::size_t i = 0; i < kGroup; i += kLanes<T>) hn::Stream(hn::Load(d, from + i), d, y + i);
+}
+
+// Exceptions that are all alike are put in place with the codes, others after them. Verbatim, wide and malformed groups: declined.
+template <bool kStream, class T>
 HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid,
                                        std::uint64_t code_bound, std::uint32_t divisor, T* y) {
   GroupView view;
   if (!parse_group(p, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &view)) return false;
   if (view.verbatim || view.wide) return false;
   const PackedGroup g = packed(view, p + 4 * words);
-  DecompressTo<false>(g, grid, code_bound, divisor, y);
-  decode_exceptions(view, divisor, y);
+  if constexpr (sizeof(T) == 4) {
+    if (divisor == 1 && view.uniform &&
+        PutSmall<kStream>(g, grid, AlikeGaps{view.lanes, ExceptionReader<float>(view).value()}, y))
+      return true;
+  }
+  if constexpr (kStream) {
+    alignas(64) T values[kGroup];
+    DecompressTo<false>(g, grid, code_bound, divisor, values);
+    decode_exceptions(view, divisor, values);
+    PutPastCaches(values, y);
+  } else {
+    DecompressTo<false>(g, grid, code_bound, divisor, y);
+    decode_exceptions(view, divisor, y);
+  }
+  return true;
+}
+
+template <bool kStream, class T>
+bool DecompressAs(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
+                  std::uint32_t divisor, T* y) {
+  PackedGroup g;
+  if (!parse_packed(p, words, &g)) return DecompressExceptions<kStream>(p, words, grid, code_bound, divisor, y);
+  DecompressTo<kStream>(g, grid, code_bound, divisor, y);
   return true;
 }
 
 template <class T>
 bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                 std::uint32_t divisor, bool stream, T* y) {
-  PackedGroup g;
-  if (!parse_packed(p, words, &g)) return DecompressExceptions(p, words, grid, code_bound, divisor, y);
   // decode_range() sees to it that whoever is told that all is done sees what went past the caches.
-  if (stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0)
-    DecompressTo<true>(g, grid, code_bound, divisor, y);
-  else
-    DecompressTo<false>(g, grid, code_bound, divisor, y);
-  return true;
+  return stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0
+             ? DecompressAs<true>(p, words, grid, code_bound, divisor, y)
+             : DecompressAs<false>(p, words, grid, code_bound, divisor, y);
 }
 
 template <class T>
