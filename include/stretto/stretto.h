@@ -192,7 +192,7 @@ typedef struct stretto_report {
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
- * bound_kind, bound, scope, schedule, payload and segment; a difference gives STRETTO_INCOMPATIBLE on every rank. They
+ * bound_kind, bound, scope, schedule, payload, segment and reproducible; a difference gives STRETTO_INCOMPATIBLE on every rank. They
  * also pass the same check and trials: where they do not, they wait for different exchanges until the timeout. */
 typedef struct stretto_options {
   size_t size;              /* sizeof(stretto_options), set by the initialiser: older callers keep working */
@@ -214,18 +214,19 @@ typedef struct stretto_options {
   int user_commutes;                   /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report;              /* NULL, or filled at completion; borrowed until then */
   int trials;                          /* 1: close choices are put to the test (see below); 0: prediction alone */
+  int reproducible;                    /* 1: floating reductions give the same bits wherever the ranks are (see below) */
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                          \
   {                                                                                                                   \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, \
-        1, NULL, NULL, 0, NULL, 1                                                                                     \
+        1, NULL, NULL, 0, NULL, 1, 0                                                                                  \
   }
 
 /* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a
  * few hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for
  * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
- * count, type, operation, root, bound, scope, schedule, payload or segment, every rank returns STRETTO_INCOMPATIBLE
+ * count, type, operation, root, bound, scope, schedule, payload, segment or reproducible, every rank returns STRETTO_INCOMPATIBLE
  * and the message names the field, both values and a rank for each. Where all ranks share a host's memory,
  * blocking calls first compare one word each there (some hundred nanoseconds), and exchange signatures only where those differ or
  * something is to be learned. check = 0 saves it where nothing else needs it (relative bounds, bounds for the result of
@@ -245,6 +246,15 @@ typedef struct stretto_options {
  * check = 0 get STRETTO_INCOMPATIBLE, and one that waits in vain STRETTO_TIMEOUT; either makes the communicator unusable. Blocking
  * and started forms that met end the use of the memory, and nothing else. STRETTO_NODE=0
  * in the environment of any rank, when a communicator is created, leaves it without. */
+
+/* Reproducible. Without it, floating sums round in the order of whatever way was chosen. With reproducible = 1 exact reductions of floating
+ * types, by any operation, and those by USER of any type, are ((x0 + x1) + x2) + ..., element by element, x_r being rank r's contribution (of
+ * stretto_allreduce_multi: the sum of its own, in their order): the same bits for every number of hosts, hierarchy, binding, memory, length, segment
+ * and profile, in every run, blocking or started. With a bound and PAYLOAD_AUTO all travels as codes
+ * (FUSED), whose sums have the same bits in any order, gain or not. It costs the ways that add otherwise: over several hosts such reductions run by
+ * the schedules "chain" and "line", whose first piece takes p - 1 messages, never by the MPI's own collective. A schedule that adds
+ * in another order, where values may travel raw, and PAYLOAD_RECOMPRESS, CPRP2P and MIXED give STRETTO_UNSUPPORTED. Integers, and what only moves without a
+ * bound, run as always. */
 
 /* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 10 us or more of that
  * one, the blocking calls of a shape (collective, type, operation, root, and about the same bytes and ratio) take turns

@@ -29,6 +29,7 @@ const char* field_name(Field f) noexcept {
     case Field::schedule: return "schedule";
     case Field::payload: return "payload";
     case Field::segment: return "segment";
+    case Field::reproducible: return "reproducible";
   }
   return "?";
 }
@@ -44,7 +45,8 @@ std::string field_value(Field f, std::uint64_t v) {
     case Field::commutes:
     case Field::count:
     case Field::root:
-    case Field::segment: return fmt::format("{}", v);
+    case Field::segment:
+    case Field::reproducible: return fmt::format("{}", v);
     case Field::counts: return fmt::format("{:08x}", v);
     case Field::bound_kind: return bound_name(static_cast<stretto_bound>(i));
     case Field::bound: return fmt::format("{}", from_ordered(v));

@@ -30,9 +30,10 @@ enum class Field : std::uint8_t {
   scope,
   schedule,
   payload,
-  segment
+  segment,
+  reproducible
 };
-inline constexpr int fields = 13;
+inline constexpr int fields = 14;
 
 // In the value of Field::collective: it was started as a request. An MPI's blocking and nonblocking collectives do not meet.
 inline constexpr std::uint64_t nonblocking_form = 0x100;

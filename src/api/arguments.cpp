@@ -74,6 +74,9 @@ Status check_bound(const Call& c) {
   if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
     return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
                 payload_name(o.payload));
+  if (o.reproducible && compressed && o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+    return fail(Status::unsupported, "payload {} rounds as its schedule has it, and options.reproducible is set",
+                payload_name(o.payload));
   if (!has_streams(c.type)) return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
   if (reduces(c.collective) && !payload::compressible(payload_op(c.op)))
     return fail(Status::unsupported, "operation {} cannot keep a bound", op_name(c.op));
@@ -232,6 +235,7 @@ Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept 
   }
   s.set(Field::payload, unsigned_value(o.payload), rank);
   s.set(Field::segment, std::uint64_t{o.segment}, rank);
+  s.set(Field::reproducible, std::uint64_t{o.reproducible != 0}, rank);
   return s;
 }
 

@@ -124,6 +124,7 @@ class Close final : public NodeNative {
 
   Status run(const Call& c) noexcept override {
     node::Operation o{reduces(c.collective) ? payload_op(c.op) : payload::Op::sum};
+    o.rank_by_rank = rank_by_rank(c);
     if (o.op == payload::Op::user) o.user = {call_user, const_cast<Call*>(&c), c.settings.options.user_commutes != 0};
     return run(shape_of(c), c.send, c.recv, o, timeout_of(c.settings.options));
   }
@@ -186,7 +187,9 @@ class Close final : public NodeNative {
   class Again final : public Repeated {
    public:
     Again(Close& close, const Shape& s) noexcept
-        : close_(close), shape_(s), operation_{reduces(s.collective) ? payload_op(s.op) : payload::Op::sum} {}
+        : close_(close),
+          shape_(s),
+          operation_{reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank} {}
     Status run(const void* send, void* recv, double timeout) noexcept override {
       return close_.run(shape_, send, recv, operation_, timeout);
     }

@@ -77,6 +77,8 @@ Status read_options(const stretto_options* given, Settings* settings) {
     return fail(Status::unsupported, "options of {} bytes set fields that this library ({} bytes) does not know",
                 given->size, sizeof o);
   o.size = sizeof o;
+  if (o.reproducible && o.bound_kind != STRETTO_BOUND_NONE && o.payload == STRETTO_PAYLOAD_AUTO)
+    o.payload = STRETTO_PAYLOAD_FUSED;  // what is chosen otherwise may travel raw here and not there
   if (o.schedule) settings->schedule = o.schedule;
   o.schedule = nullptr;  // the copy is the one to use
   return Status::ok;

@@ -111,13 +111,25 @@ struct Call {
 // What decides how a call without arrays of counts and inputs runs, but for its buffers and options.
 struct Shape {
   Collective collective{};
+  bool rank_by_rank = false;  // as of rank_by_rank()
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
   std::size_t count = 0;
   friend bool operator==(const Shape&, const Shape&) = default;
 };
-inline Shape shape_of(const Call& c) noexcept { return {c.collective, c.type, c.op, c.root, c.count}; }
+
+// Raw contributions must be combined one after the other, in the order of the ranks, since the result is to have those bits.
+constexpr bool rank_by_rank(Collective collective, stretto_type type, stretto_op op,
+                            const stretto_options& o) noexcept {
+  const bool rounds = type == STRETTO_F32 || type == STRETTO_F64 || type == STRETTO_F16 || type == STRETTO_BF16;
+  return o.reproducible && reduces(collective) && (rounds || op == STRETTO_USER);
+}
+inline bool rank_by_rank(const Call& c) noexcept {
+  return rank_by_rank(c.collective, c.type, c.op, c.settings.options);
+}
+
+inline Shape shape_of(const Call& c) noexcept { return {c.collective, rank_by_rank(c), c.type, c.op, c.root, c.count}; }
 
 // Contributions must be combined in the order of the ranks.
 bool needs_order(const Call& call) noexcept;

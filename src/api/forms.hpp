@@ -32,7 +32,7 @@ struct Plain {
 
 inline Plain plain(Collective what, const void* send, void* recv, std::size_t count, stretto_type type, stretto_op op,
                    int root = 0) noexcept {
-  return {{what, type, op, root, count}, send, recv};
+  return {{what, false, type, op, root, count}, send, recv};
 }
 
 inline Plain moving(Collective what, const void* send, void* recv, std::size_t count, stretto_type type,

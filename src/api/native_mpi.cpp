@@ -31,7 +31,7 @@ class MpiNative final : public Native {
 
   bool serves(const Call& c) const noexcept override {
     if (c.collective == Collective::barrier) return true;
-    if (c.collective == Collective::allreduce_multi) return false;
+    if (c.collective == Collective::allreduce_multi || rank_by_rank(c)) return false;
     if (reduces(c.collective) && (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16))
       return false;
     if (c.largest > 0) return fits_int(c.largest);

@@ -79,6 +79,7 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   // Whatever the counts, a ring in segments takes what its busiest link has to carry, and once around.
   if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
   const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
+  if (rank_by_rank(c) && choice->kind == payload::Kind::raw) return;
   if (choice->raw_inside || most * stretto_type_size(c.type) < bytes / p * uneven || bytes < p * ring_segment * uneven)
     return;
   choice->schedule = "ring";

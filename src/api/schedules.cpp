@@ -35,6 +35,9 @@ Status check_native(const Call& call, const Natives& natives, model::Provider pr
     return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native->name(),
                 payload_name(o.payload));
   if (native->serves(call)) return Status::ok;
+  if (!node && rank_by_rank(call))
+    return fail(Status::unsupported, "schedule {} adds in an order of the MPI's, and options.reproducible is set",
+                native->name());
   return fail(Status::unsupported, "{} has no {}{} of {} elements of {}{}{} of its own",
               node ? "a host's memory" : "the MPI", call.nonblocking ? "started " : "",
               collective_name(call.collective), call.count, type_name(call.type),
@@ -79,6 +82,11 @@ Status check_schedule(const Call& call, const Natives& natives, const schedule::
   }
   if (needs_order(call) && !schedule::keeps_order(*a, groups))
     return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", name);
+  // Within a relative bound values travel raw where their range is 0.
+  const stretto_options& o = call.settings.options;
+  const bool raw = o.bound_kind != STRETTO_BOUND_ABSOLUTE || o.payload == STRETTO_PAYLOAD_RAW;
+  if (raw && rank_by_rank(call) && !a->rank_by_rank)
+    return fail(Status::unsupported, "schedule {} does not add rank by rank, and options.reproducible is set", name);
   if (counts_by_pair(call.collective) && schedule::passes_blocks_on(collective, name))
     return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts", name);
   if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a->uses_groups)

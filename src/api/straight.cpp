@@ -77,7 +77,10 @@ template <class Run>
 [[gnu::always_inline]] inline Straight::Key Straight::key_of(const Shape& shape, std::uint8_t buffers,
                                                              const stretto_options& o, bool forced) noexcept {
   const double bound = o.bound_kind == STRETTO_BOUND_NONE ? 0 : o.bound;
-  return {shape, buffers, forced, o.bound_kind, o.scope, o.payload, o.check, o.trials, bound, o.segment};
+  const bool reproducible = o.reproducible != 0;
+  Key key{shape, buffers, forced, reproducible, o.bound_kind, o.scope, o.payload, o.check, o.trials, bound, o.segment};
+  key.shape.rank_by_rank = rank_by_rank(shape.collective, shape.type, shape.op, o);
+  return key;
 }
 
 [[gnu::hot]] bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,

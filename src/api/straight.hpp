@@ -55,6 +55,7 @@ class Straight {
     Shape shape;
     std::uint8_t buffers = 0;
     bool forced = false;  // by the name of the native collective
+    bool reproducible = false;
     stretto_bound bound_kind{};
     stretto_scope scope{};
     stretto_payload payload{};

@@ -55,6 +55,11 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
   return all;
 }
 
+// The others that keep the order are as short as it or shorter, everywhere.
+bool only_rank_by_rank(const schedule::Algorithm& a) noexcept {
+  return a.rank_by_rank && a.collective != schedule::Collective::allreduce;
+}
+
 }  // namespace
 
 std::string no_schedule(schedule::Collective collective, std::string_view name) {
@@ -89,6 +94,8 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
     if (a.collective != q.collective || (!q.schedule.empty() && a.name != q.schedule)) continue;
     known = true;
     if (q.keeps_order && !a.keeps_order) continue;
+    if (q.rank_by_rank && !a.rank_by_rank) continue;
+    if (only_rank_by_rank(a) && !q.rank_by_rank && q.schedule.empty()) continue;
     if (a.uses_groups && !floors && !topology.nested() && q.schedule.empty()) continue;
     const std::vector<int> blocks = a.uses_blocks ? blocks_for(q, p) : std::vector<int>{0};
     const std::vector<int> radices = a.uses_radix ? std::vector<int>{4, 8} : std::vector<int>{0};
@@ -120,8 +127,8 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
   if (!known)
     *why = no_schedule(q.collective, q.schedule);
   else if (all.empty())
-    *why = fmt::format("{} has no schedule{} that keeps the order of the operands", schedule::name(q.collective),
-                       q.schedule.empty() ? "" : " '" + q.schedule + "'");
+    *why = fmt::format("{} has no schedule{} that keeps the order of the operands as it is wanted",
+                       schedule::name(q.collective), q.schedule.empty() ? "" : " '" + q.schedule + "'");
   return all;
 }
 

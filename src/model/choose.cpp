@@ -57,16 +57,17 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return static_cast<std::uint8_t>(on ? 1 << i : 0); };
-  return {cell_of(q.bytes),
-          q.compress ? ratio_cell_of(q.ratio) : 0,
-          schedule::rooted(q.collective) ? q.root : 0,
-          q.payload,
-          q.segment,
-          q.element,
-          static_cast<std::uint8_t>(q.collective),
-          static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
-                                    bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5)),
-          q.schedule};
+  return {
+      cell_of(q.bytes),
+      q.compress ? ratio_cell_of(q.ratio) : 0,
+      schedule::rooted(q.collective) ? q.root : 0,
+      q.payload,
+      q.segment,
+      q.element,
+      static_cast<std::uint8_t>(q.collective),
+      static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
+                                bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6)),
+      q.schedule};
 }
 
 std::size_t acts_of(const Programs& programs) {

@@ -79,6 +79,8 @@ const char* unless_in_host_memory(const Call& call, const Shape& shape) noexcept
   return on_any_rank(in_device_memory(call), call.comm) ? "device memory" : nullptr;
 }
 
+bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
+
 Decision decide(const Call& call, const Runtime& runtime) {
   const Settings& settings = runtime.settings;
   Decision d;
@@ -96,8 +98,10 @@ Decision decide(const Call& call, const Runtime& runtime) {
     d.why = "a rule";
     return d;
   }
+  // Sums that must have the same bits at every call are never the MPI's.
+  const bool fixed = settings.reproducible && d.shape.element && rounds(d.shape.element->type);
   // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
-  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || settings.rules.looks_at_names();
+  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || fixed || settings.rules.looks_at_names();
   if (!c.comm && c.refused.empty() && !at_once && c.calls++ < calls_before_making)
     d.why = "the first calls of a communicator";
   else if (!made(call.comm, &c))
@@ -111,6 +115,7 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
   stretto_options o = STRETTO_OPTIONS_INIT;
   o.check = settings.rules.looks_at_names();  // then ranks may differ, and find out before anything moves
   o.timeout = settings.timeout;
+  o.reproducible = settings.reproducible;
   o.report = report;
   o.schedule = d.kind == Action::Kind::native ? "native" : d.schedule;
   if (d.kind == Action::Kind::bounded) {

@@ -54,6 +54,11 @@ Settings read_settings(const Environment& environment) {
           s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
   const std::string_view file = given("STRETTO_RULES");
   decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), s));
+  const std::string_view reproducible = given("STRETTO_REPRODUCIBLE");
+  s.reproducible = reproducible == "1";
+  if (!reproducible.empty() && reproducible != "0" && reproducible != "1")
+    complain(s, "STRETTO_REPRODUCIBLE: '{}' is neither 0 nor 1", reproducible);
+  decides("STRETTO_REPRODUCIBLE", s.reproducible ? "1" : "0");
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1") s.report_file = report;

@@ -24,6 +24,7 @@ struct Settings {
   bool on = true;              // STRETTO
   std::optional<Bound> bound;  // STRETTO_BOUND
   Rules rules;                 // STRETTO_RULES
+  bool reproducible = false;   // STRETTO_REPRODUCIBLE
   bool report = false;         // STRETTO_REPORT
   std::string report_file;     // empty: standard error
   double timeout = -1;         // STRETTO_TIMEOUT; negative: never, as MPI has it

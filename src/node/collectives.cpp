@@ -105,7 +105,8 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
   ++counters_.calls;
   if (count == 0 && call.kind != Kind::barrier) return finish_call(Status::ok);
   const std::size_t blocks = call.kind == Kind::reduce_scatter ? static_cast<std::size_t>(size()) : 1;
-  const bool one_level = options_.reproducible || !operation.commutes() || options_.hierarchy.levels() == 1;
+  const bool in_order = options_.reproducible || operation.rank_by_rank || !operation.commutes();
+  const bool one_level = in_order || options_.hierarchy.levels() == 1;
   const std::size_t bytes = count * blocks * payload::size_of(type);
   if (size() == 1 || (bytes <= eager_limit(call.kind) && size() <= kFlat))
     return finish_call(eager(call, in, out, count, type, operation));

@@ -9,8 +9,8 @@
 //
 // Reductions are in a fixed order, so all ranks get the same bytes and a repeated call gives the same bytes again. On one level the
 // order is that of ranks, ((x0 + x1) + x2) + ..., whatever the length, the chunks and the memory; over several levels it is that
-// order within each group, and groups in the order of their lowest ranks. Options::reproducible, and operations that do not
-// commute, use one level.
+// order within each group, and groups in the order of their lowest ranks. Options::reproducible, Operation::rank_by_rank, and operations that
+// do not commute, use one level.
 #pragma once
 
 #include <cstddef>

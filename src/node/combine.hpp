@@ -14,6 +14,7 @@ namespace stretto::node {
 struct Operation {
   payload::Op op = payload::Op::sum;
   payload::UserFunction user{};  // with payload::Op::user
+  bool rank_by_rank = false;     // ((x0 + x1) + x2) + ..., on any hierarchy
 
   bool commutes() const noexcept { return op != payload::Op::user || user.commutes; }
 };

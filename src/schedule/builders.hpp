@@ -56,6 +56,10 @@ Schedule bruck_alltoall(const Request& request);
 Schedule dissemination_allgather(const Request& request);
 Schedule dissemination_barrier(const Request& request);
 
+// line.cpp
+Schedule line_reduce(const Request& request);
+Schedule line_reduce_scatter(const Request& request);
+
 // linear.cpp
 Schedule linear_reduce(const Request& request);
 Schedule linear_reduce_scatter(const Request& request);

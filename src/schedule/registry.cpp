@@ -16,7 +16,8 @@ const std::vector<Algorithm>& algorithms() {
        "log2 q (+2) rounds, n log2 q (+n) sent, n log2 q (+n) combined", recursive_doubling_allreduce},
       {C::allreduce, "binomial", true, false, false, "2 L rounds, n L sent, n L combined", binomial_allreduce},
       {C::allreduce, "knomial", true, false, true, "2 K rounds, n K sent, n K combined", knomial_allreduce},
-      {C::allreduce, "chain", true, true, false, "2p-3+B rounds of n/B, 2n sent, n combined", chain_allreduce},
+      {C::allreduce, "chain", true, true, false, "2p-3+B rounds of n/B, 2n sent, n combined", chain_allreduce, false,
+       false, true},
       {C::allreduce, "two_tree", true, true, false, "at most B-1+4t rounds of n/B, 2n sent, n combined",
        two_tree_allreduce},
       {C::allreduce, "hierarchical_ring", false, false, false,
@@ -44,6 +45,8 @@ const std::vector<Algorithm>& algorithms() {
        true, true},
       {C::reduce, "leader", false, false, false, "l + h rounds, n sent, n (l + h) combined at the root", leader_reduce,
        true, true},
+      {C::reduce, "line", true, true, false, "p-2+B (+1) rounds of n/B, n sent, n combined", line_reduce, false, false,
+       true},
 
       {C::reduce_scatter, "ring", false, false, false, "p-1 rounds, (p-1)/p n sent, (p-1)/p n combined",
        ring_reduce_scatter},
@@ -56,6 +59,8 @@ const std::vector<Algorithm>& algorithms() {
       {C::reduce_scatter, "hierarchical_ring", false, false, false,
        "2(D-1) half-filled + H-1 rounds, (D-1)/D n inside, (H-1)/H n/D between", hierarchical_ring_reduce_scatter,
        true},
+      {C::reduce_scatter, "line", true, false, false, "2p-2 rounds, n sent, n combined", line_reduce_scatter, false,
+       false, true},
 
       {C::allgather, "ring", true, false, false, "p-1 rounds, (p-1)/p n sent", ring_allgather},
       {C::allgather, "dissemination", true, false, false, "L rounds, (p-1)/p n sent", dissemination_allgather},
@@ -125,11 +130,12 @@ const Algorithm* find(Collective collective, std::string_view name) {
   return nullptr;
 }
 
-const Algorithm& default_algorithm(Collective collective, bool keeps_order) {
+const Algorithm& default_algorithm(Collective collective, bool keeps_order, bool rank_by_rank) {
   for (const Algorithm& a : algorithms()) {
-    if (a.collective == collective && (a.keeps_order || !keeps_order)) return a;
+    if (a.collective == collective && (a.keeps_order || !keeps_order) && (a.rank_by_rank || !rank_by_rank)) return a;
   }
-  return algorithms().front();  // no collective is without an algorithm that keeps order
+  return algorithms()
+      .front();  // no collective is without an algorithm that keeps order, nor a reduction without one rank by rank
 }
 
 }  // namespace stretto::schedule

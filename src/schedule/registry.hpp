@@ -23,6 +23,7 @@ struct Algorithm {
 
   bool uses_groups = false;           // Request::groups shapes it
   bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
+  bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
 };
 
 // Whether the schedules for these groups (null: every rank alone) keep the order of contributions.
@@ -40,7 +41,8 @@ std::vector<Schedule> build_all(const Algorithm& algorithm, Request request);
 // By name; null when there is none. The empty name finds the default.
 const Algorithm* find(Collective collective, std::string_view name);
 
-// Default for a collective: right for any size, best for large vectors; fit for any operation when `keeps_order`.
-const Algorithm& default_algorithm(Collective collective, bool keeps_order = false);
+// Default for a collective: right for any size, best for large vectors; fit for any operation when `keeps_order`, of those that combine
+// rank by rank when that is wanted of a reduction.
+const Algorithm& default_algorithm(Collective collective, bool keeps_order = false, bool rank_by_rank = false);
 
 }  // namespace stretto::schedule

@@ -208,6 +208,24 @@ TEST(Choose, OrderIsKeptWhereItIsWanted) {
   }
 }
 
+TEST(Choose, SumsRankByRankRunThatWayOnHostsOfAnyShape) {
+  for (const int per_host : {1, 3, 6}) {
+    Chooser chooser(profile(), topology::Topology::regular(6, per_host));
+    for (const Collective collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter}) {
+      Question q;
+      q.collective = collective;
+      q.bytes = 1 << 20;
+      std::vector<Candidate> all;
+      ASSERT_EQ(chooser.table(q, &all), Status::ok);
+      for (const Candidate& c : all) EXPECT_NE(c.schedule, "line");
+      q.rank_by_rank = true;
+      ASSERT_EQ(chooser.table(q, &all), Status::ok);
+      ASSERT_FALSE(all.empty());
+      for (const Candidate& c : all) EXPECT_TRUE(schedule::find(collective, c.schedule)->rank_by_rank) << c.schedule;
+    }
+  }
+}
+
 TEST(Choose, WhatDoesNotFitTogetherIsUnsupportedAndNamed) {
   Chooser chooser(profile(), topology::Topology::regular(4, 1));
   Candidate c;

@@ -25,6 +25,7 @@ TEST(Settings, AreExactAndQuietWhereNothingIsGiven) {
   EXPECT_FALSE(s.bound);
   EXPECT_TRUE(s.rules.empty());
   EXPECT_FALSE(s.report);
+  EXPECT_FALSE(s.reproducible);
   EXPECT_LT(s.timeout, 0);
   EXPECT_TRUE(s.complaints.empty());
 }
@@ -38,6 +39,8 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_EQ(s.report_file, "out.json");
   EXPECT_EQ(s.timeout, 20);
   EXPECT_TRUE(s.complaints.empty());
+  EXPECT_TRUE(settings({{"STRETTO_REPRODUCIBLE", "1"}}).reproducible);
+  EXPECT_FALSE(settings({{"STRETTO_REPRODUCIBLE", "0"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPORT", "0"}}).report);
   EXPECT_TRUE(settings({{"STRETTO_REPORT", "1"}}).report_file.empty());
 }
@@ -46,11 +49,12 @@ TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
   const Settings s = settings({{"STRETTO", "off"},
                                {"STRETTO_BOUND", "1e-4"},
                                {"STRETTO_RULES", "/no/such/rules"},
+                               {"STRETTO_REPRODUCIBLE", "yes"},
                                {"STRETTO_TIMEOUT", "soon"}});
-  ASSERT_EQ(s.complaints.size(), 4u);
+  ASSERT_EQ(s.complaints.size(), 5u);
   const char* told[] = {"STRETTO: 'off'", "STRETTO_BOUND: '1e-4'", "STRETTO_RULES: '/no/such/rules'",
-                        "STRETTO_TIMEOUT: 'soon'"};
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(s.complaints[i].find(told[i]), 0u) << s.complaints[i];
+                        "STRETTO_REPRODUCIBLE: 'yes'", "STRETTO_TIMEOUT: 'soon'"};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(s.complaints[i].find(told[i]), 0u) << s.complaints[i];
   EXPECT_TRUE(s.on);
   EXPECT_FALSE(s.bound);
   EXPECT_LT(s.timeout, 0);

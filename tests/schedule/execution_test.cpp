@@ -36,8 +36,15 @@ bool conflict(const Step& a, const Step& b) {
 class Machine {
  public:
   // `eager`: a send is over when it starts; else when it is received. `in_place`: in and out are one memory.
-  Machine(const std::vector<Schedule>& all, bool eager, bool in_place, unsigned seed)
-      : all_(all), eager_(eager), in_place_(in_place), random_(seed), state_(all.size()), memory_(all.size()) {
+  // `brackets`: each combination is written in its own.
+  Machine(const std::vector<Schedule>& all, bool eager, bool in_place, unsigned seed, bool brackets = false)
+      : all_(all),
+        eager_(eager),
+        in_place_(in_place),
+        brackets_(brackets),
+        random_(seed),
+        state_(all.size()),
+        memory_(all.size()) {
     for (const Schedule& s : all) {
       const auto r = static_cast<std::size_t>(s.rank);
       state_[r].assign(s.steps.size(), State::waiting);
@@ -122,11 +129,12 @@ class Machine {
       std::string& own = cell(rank, step.dst.buffer, step.dst.first + k);
       const std::string& other = incoming[static_cast<std::size_t>(k)];
       own = !combines ? other : (step.incoming_first ? other + own : own + other);
+      if (combines && brackets_) own = "(" + own + ")";
     }
   }
 
   const std::vector<Schedule>& all_;
-  bool eager_, in_place_;
+  bool eager_, in_place_, brackets_;
   std::minstd_rand random_;
   std::vector<std::vector<State>> state_;
   std::vector<std::map<std::pair<Buffer, int>, std::string>> memory_;
@@ -183,6 +191,31 @@ void run_all(bool in_place) {
 TEST(Execution, RandomOrderGivesTheResultThatTheCheckerPromises) { run_all(false); }
 
 TEST(Execution, TheSameInPlace) { run_all(true); }
+
+// One contribution after the other in the order of the ranks, for those that promise it, and for no other.
+TEST(Execution, RankByRankIsHowSumsAreBracketed) {
+  for (const Algorithm& a : algorithms()) {
+    if (!reduces(a.collective)) continue;
+    bool always = true;
+    for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 9}) {
+      for (int root = 0; root < (rooted(a.collective) ? ranks : 1); ++root) {
+        const Groups groups = groups_of(std::vector<std::int32_t>(static_cast<std::size_t>(ranks), 0));
+        const auto all = build_all(a, {.ranks = ranks, .root = root, .blocks = 3, .radix = 3, .groups = &groups});
+        Machine machine(all, true, false, 1, true);
+        ASSERT_TRUE(machine.run());
+        for (const Schedule& s : all) {
+          for (int b = 0; b < s.blocks; ++b) {
+            if (!expects(s.collective, s.ranks, s.root, s.rank, b)) continue;
+            std::string sum = contribution(0, b);
+            for (int r = 1; r < ranks; ++r) sum = "(" + sum + contribution(r, b) + ")";
+            always = always && machine.result(s.rank, b) == sum;
+          }
+        }
+      }
+    }
+    EXPECT_EQ(always, a.rank_by_rank) << name(a.collective) << " " << a.name;
+  }
+}
 
 }  // namespace
 }  // namespace stretto::schedule

@@ -233,6 +233,20 @@ TEST(Metrics, LinearAlgorithmsAreOneHopDeep) {
   }
 }
 
+TEST(Metrics, ALineTakesAPieceToEveryRankAndThenToItsOwner) {
+  for (int p = 2; p <= most; ++p) {
+    for (const int pieces : {1, 3, 8}) {
+      EXPECT_EQ(of(Collective::reduce, "line", p, p - 1, pieces).rounds, p - 2 + pieces);
+      EXPECT_EQ(of(Collective::reduce, "line", p, 0, pieces).rounds, p - 1 + pieces);
+      EXPECT_EQ(of(Collective::reduce, "line", p, 0, pieces).blocks_sent_max, pieces);
+      EXPECT_EQ(of(Collective::reduce, "line", p, 0, pieces).combines_max, pieces);
+    }
+    EXPECT_EQ(of(Collective::reduce_scatter, "line", p).rounds, 2 * p - 2);
+    EXPECT_EQ(of(Collective::reduce_scatter, "line", p).blocks_sent_max, p);
+    EXPECT_EQ(of(Collective::reduce_scatter, "line", p).combines_max, p);
+  }
+}
+
 // What a model of large machines builds: the schedule of one rank takes no more than its steps.
 TEST(Metrics, ARankOfManyHasFewStepsWhereRoundsAreFew) {
   constexpr int ranks = 131072;

@@ -23,6 +23,10 @@ TEST(Registry, EveryCollectiveHasADefaultAndOneThatKeepsOrder) {
     EXPECT_EQ(find(c, ""), &default_algorithm(c)) << name(c);
     EXPECT_EQ(default_algorithm(c, true).collective, c) << name(c);
     EXPECT_TRUE(default_algorithm(c, true).keeps_order) << name(c);
+    if (reduces(c)) {
+      EXPECT_EQ(default_algorithm(c, false, true).collective, c) << name(c);
+      EXPECT_TRUE(default_algorithm(c, false, true).rank_by_rank) << name(c);
+    }
   }
 }
 

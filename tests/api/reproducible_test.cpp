@@ -1,0 +1,149 @@
+// Sums that are asked to be reproducible are one contribution after the other, in the order of the ranks.
+#include <cstring>
+#include <string>
+
+#include "ranks.hpp"
+
+using namespace api_test;
+
+namespace {
+
+// Of magnitudes so different that every other way to add them rounds to other bits.
+template <class T>
+std::vector<T> rough(int rank, std::size_t count) {
+  std::vector<T> v(count);
+  std::uint32_t state = 0x9e3779b9u * static_cast<std::uint32_t>(rank + 1);
+  for (T& x : v) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<T>(std::ldexp(1.0 + (state >> 8) / 16777216.0, static_cast<int>(state % 23) - 11)) *
+        (state & 64 ? T{1} : T{-1});
+  }
+  return v;
+}
+
+template <class T>
+std::vector<T> one_by_one(int ranks, std::size_t count) {
+  std::vector<T> sum = rough<T>(0, count);
+  for (int r = 1; r < ranks; ++r) {
+    const std::vector<T> next = rough<T>(r, count);
+    for (std::size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(sum[i] + next[i]);
+  }
+  return sum;
+}
+
+template <class T>
+bool same(const std::vector<T>& a, const T* b) {
+  return std::memcmp(a.data(), b, a.size() * sizeof(T)) == 0;
+}
+
+stretto_options reproducible() {
+  stretto_options o = defaults();
+  o.reproducible = 1;
+  return o;
+}
+
+constexpr std::size_t lengths[] = {1, 7, 1000, 40000};
+
+}  // namespace
+
+TEST(Reproducible, SumsAreOneContributionAfterTheOtherInTheOrderOfTheRanks) {
+  for (const int ranks : {1, 2, 3, 4, 6, 9}) {
+    on_ranks(ranks, [](stretto_comm comm, int rank, int p) {
+      const stretto_options o = reproducible();
+      for (const std::size_t n : lengths) {
+        SCOPED_TRACE(testing::Message() << n << " elements on " << p << " ranks");
+        const std::vector<float> mine = rough<float>(rank, n), all = one_by_one<float>(p, n);
+        std::vector<float> got(n);
+        ASSERT_STRETTO_OK(stretto_allreduce(mine.data(), got.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        EXPECT_TRUE(same(all, got.data()));
+        got = mine;
+        ASSERT_STRETTO_OK(stretto_allreduce(STRETTO_IN_PLACE, got.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        EXPECT_TRUE(same(all, got.data()));
+        for (int root = 0; root < p; root += 2) {
+          ASSERT_STRETTO_OK(stretto_reduce(mine.data(), got.data(), n, STRETTO_F32, STRETTO_SUM, root, comm, &o));
+          EXPECT_TRUE(rank != root || same(all, got.data())) << "root " << root;
+        }
+        const std::size_t blocks = n * static_cast<std::size_t>(p), own = n * static_cast<std::size_t>(rank);
+        const std::vector<double> many = rough<double>(rank, blocks), total = one_by_one<double>(p, blocks);
+        std::vector<double> block(n);
+        ASSERT_STRETTO_OK(
+            stretto_reduce_scatter_block(many.data(), block.data(), n, STRETTO_F64, STRETTO_SUM, comm, &o));
+        EXPECT_EQ(std::memcmp(total.data() + own, block.data(), n * sizeof(double)), 0);
+      }
+    });
+  }
+}
+
+TEST(Reproducible, SumsOfUnequalBlocksAndStartedOnesAreSo) {
+  on_ranks(5, [](stretto_comm comm, int rank, int p) {
+    const stretto_options o = reproducible();
+    std::vector<std::size_t> counts(static_cast<std::size_t>(p), 3);
+    counts[1] = 90000;  // so much more that a ring would be the way
+    const std::size_t n = 90000 + 3 * 4, at = rank < 2 ? 3 * static_cast<std::size_t>(rank)
+                                                       : 90000 + 3 * (static_cast<std::size_t>(rank) - 1);
+    const std::vector<float> mine = rough<float>(rank, n), all = one_by_one<float>(p, n);
+    std::vector<float> got(n);
+    ASSERT_STRETTO_OK(
+        stretto_reduce_scatter(mine.data(), got.data(), counts.data(), STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(std::memcmp(all.data() + at, got.data(), counts[static_cast<std::size_t>(rank)] * sizeof(float)), 0);
+    stretto_request request = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(mine.data(), got.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+    ASSERT_STRETTO_OK(stretto_wait(request));
+    ASSERT_STRETTO_OK(stretto_request_free(&request));
+    EXPECT_TRUE(same(all, got.data()));
+  });
+}
+
+TEST(Reproducible, SumsWithinABoundAreOfCodesWhateverTheyGain) {
+  on_ranks(4, [](stretto_comm comm, int rank, int) {
+    for (const std::size_t n : {std::size_t{5}, std::size_t{5000}}) {
+      const std::vector<float> mine = rough<float>(rank, n);
+      std::vector<float> chosen(n), forced(n);
+      stretto_report report = STRETTO_REPORT_INIT;
+      stretto_options o = bounded(1e-3);
+      o.payload = STRETTO_PAYLOAD_HOMOMORPHIC;
+      ASSERT_STRETTO_OK(stretto_allreduce(mine.data(), forced.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      o.payload = STRETTO_PAYLOAD_AUTO;
+      o.reproducible = 1;
+      o.report = &report;
+      ASSERT_STRETTO_OK(stretto_allreduce(mine.data(), chosen.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      EXPECT_STREQ(report.payload, "fused");
+      EXPECT_TRUE(same(forced, chosen.data()));
+    }
+  });
+}
+
+TEST(Reproducible, WhatCannotBeSoIsRefusedAndNamed) {
+  on_ranks(3, [](stretto_comm comm, int, int) {
+    const std::vector<float> x(10, 1);
+    std::vector<float> y(10);
+    const auto sum = [&](const stretto_options& o, stretto_type type) {
+      return stretto_allreduce(x.data(), y.data(), 10, type, STRETTO_SUM, comm, &o);
+    };
+    stretto_options o = reproducible();
+    o.schedule = "ring";
+    EXPECT_EQ(sum(o, STRETTO_F32), STRETTO_UNSUPPORTED);
+    EXPECT_NE(std::string(stretto_message()).find("ring"), std::string::npos) << stretto_message();
+    EXPECT_EQ(sum(o, STRETTO_I32), STRETTO_OK) << stretto_message();  // whose sums are the same in any order
+    o.schedule = "chain";
+    EXPECT_EQ(sum(o, STRETTO_F32), STRETTO_OK) << stretto_message();
+    for (const stretto_payload p : {STRETTO_PAYLOAD_RECOMPRESS, STRETTO_PAYLOAD_CPRP2P, STRETTO_PAYLOAD_MIXED}) {
+      o = bounded(1e-3);
+      o.reproducible = 1;
+      o.payload = p;
+      EXPECT_EQ(sum(o, STRETTO_F32), STRETTO_UNSUPPORTED);
+      EXPECT_NE(std::string(stretto_message()).find("reproducible"), std::string::npos) << stretto_message();
+    }
+  });
+}
+
+TEST(Reproducible, IsAgreedOn) {
+  on_ranks(3, [](stretto_comm comm, int rank, int) {
+    const float x = 1;
+    float y = 0;
+    stretto_options o = defaults();
+    o.reproducible = rank == 1;
+    EXPECT_EQ(stretto_allreduce(&x, &y, 1, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INCOMPATIBLE);
+    EXPECT_NE(std::string(stretto_message()).find("reproducible differs"), std::string::npos) << stretto_message();
+  });
+}

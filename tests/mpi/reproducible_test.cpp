@@ -1,0 +1,93 @@
+// A program that knows nothing of stretto, under STRETTO_REPRODUCIBLE=1: every floating sum is ((x0 + x1) + x2) + ..., however the ranks lie, how
+// long it is, and whether it is a communicator's first call or a later one.
+//
+// usage: mpi_reproducible_test [LIBRARY]    LIBRARY: the program is not preloaded yet, and preloads that itself
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "launched.hpp"
+
+namespace {
+
+int rank = 0, ranks = 1;
+
+void ask_where() {
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+}
+
+// Of magnitudes so different that other orders round to other bits.
+template <class T>
+std::vector<T> rough(int of, std::size_t count) {
+  std::vector<T> v(count);
+  std::uint32_t state = 0x9e3779b9u * static_cast<std::uint32_t>(of + 1);
+  for (T& x : v) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<T>(std::ldexp(1.0 + (state >> 8) / 16777216.0, static_cast<int>(state % 23) - 11)) *
+        (state & 64 ? T{1} : T{-1});
+  }
+  return v;
+}
+
+template <class T>
+std::vector<T> one_by_one(std::size_t count) {
+  std::vector<T> sum = rough<T>(0, count);
+  for (int r = 1; r < ranks; ++r) {
+    const std::vector<T> next = rough<T>(r, count);
+    for (std::size_t i = 0; i < count; ++i) sum[i] += next[i];
+  }
+  return sum;
+}
+
+template <class T>
+void every_sum(MPI_Comm comm, MPI_Datatype type, std::size_t n) {
+  const std::size_t all = n * static_cast<std::size_t>(ranks), own = n * static_cast<std::size_t>(rank);
+  const std::vector<T> mine = rough<T>(rank, all), sum = one_by_one<T>(all);
+  std::vector<T> got(all);
+  const int count = static_cast<int>(n);
+  const auto right = [&](const T* from, std::size_t at, std::size_t length) {
+    return std::memcmp(sum.data() + at, from, length * sizeof(T)) == 0;
+  };
+  MPI_Allreduce(mine.data(), got.data(), count, type, MPI_SUM, comm);
+  EXPECT_TRUE(right(got.data(), 0, n)) << "allreduce of " << n;
+  const int root = ranks / 2;
+  MPI_Reduce(mine.data(), got.data(), count, type, MPI_SUM, root, comm);
+  EXPECT_TRUE(rank != root || right(got.data(), 0, n)) << "reduce of " << n;
+  MPI_Reduce_scatter_block(mine.data(), got.data(), count, type, MPI_SUM, comm);
+  EXPECT_TRUE(right(got.data(), own, n)) << "reduce_scatter_block of " << n;
+  const std::vector<int> counts(static_cast<std::size_t>(ranks), count);
+  MPI_Reduce_scatter(mine.data(), got.data(), counts.data(), type, MPI_SUM, comm);
+  EXPECT_TRUE(right(got.data(), own, n)) << "reduce_scatter of " << n;
+}
+
+}  // namespace
+
+TEST(Reproducible, SumsAreRankByRankFromTheFirstCallOn) {
+  ask_where();
+  for (const std::size_t n : {std::size_t{1}, std::size_t{5}, std::size_t{3000}, std::size_t{70000}}) {
+    MPI_Comm fresh;
+    MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+    for (int again = 0; again < 3; ++again) {
+      every_sum<float>(fresh, MPI_FLOAT, n);
+      every_sum<double>(fresh, MPI_DOUBLE, n);
+    }
+    MPI_Comm_free(&fresh);
+  }
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == '/' && !std::getenv("LD_PRELOAD")) {
+    setenv("LD_PRELOAD", argv[1], 1);
+    setenv("STRETTO_REPRODUCIBLE", "1", 1);
+    execv("/proc/self/exe", argv);
+    return 1;
+  }
+  return run_on_launched_ranks(argc, argv);
+}
