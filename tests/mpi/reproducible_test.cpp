@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "launched.hpp"
+#include "../launched.hpp"
 
 namespace {
 
