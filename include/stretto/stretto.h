@@ -214,7 +214,7 @@ typedef struct stretto_options {
   int user_commutes;                   /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report;              /* NULL, or filled at completion; borrowed until then */
   int trials;                          /* 1: close choices are put to the test (see below); 0: prediction alone */
-  int reproducible;                    /* 1: floating reductions give the same bits wherever the ranks are (see below) */
+  int reproducible; /* 1: floating reductions give the same bits wherever the ranks are (see below) */
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                          \
