@@ -1,7 +1,6 @@
 #include "pairs.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 
 #include "node/handle.hpp"
 #include "node/memory.hpp"
+#include "node/segment.hpp"
 
 namespace stretto::doctor {
 namespace {
@@ -56,7 +56,7 @@ Json failing_pairs(MPI_Comm comm) {
   const auto p = static_cast<std::size_t>(size);
 
   const node::Token secret = node::random_token();
-  const node::Descriptor mine(memfd_create("stretto-doctor", MFD_CLOEXEC));
+  const node::Descriptor mine = node::make_memory("stretto-doctor", sizeof secret[0]);
   const bool written =
       mine && write(mine.get(), secret.data(), sizeof secret[0]) == static_cast<ssize_t>(sizeof secret[0]);
   const Card card{secret[0], reinterpret_cast<std::uint64_t>(secret.data()), getpid(), written ? mine.get() : -1};

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "node/arena/anonymous.hpp"
 #include "sampling.hpp"
 
 namespace stretto::measure {
@@ -35,8 +36,8 @@ class Shared {
   Shared(MPI_Comm pair, bool leads) {
     int where[2] = {static_cast<int>(getpid()), -1};
     if (leads) {
-      file_ = memfd_create("stretto-flag", MFD_CLOEXEC);
-      if (file_ >= 0 && ftruncate(file_, sizeof(Flags)) == 0) where[1] = file_;
+      file_ = node::arena::make_anonymous("stretto-flag", sizeof(Flags));
+      where[1] = file_;
     }
     MPI_Bcast(where, 2, MPI_INT, 0, pair);
     if (!leads && where[1] >= 0) file_ = open(fmt::format("/proc/{}/fd/{}", where[0], where[1]).c_str(), O_RDWR);
