@@ -7,6 +7,7 @@
  *    offending values. Nothing aborts, prints, or throws.
  *  - Arguments are checked before anything moves. In a collective, what is wrong on one rank (a null pointer, a count
  *    that differs) is told to all in the agreement exchange, so every rank returns an error and none waits for another.
+ *    A rank that fails later and alone, for want of memory, tells the others, who return its status and name it.
  *  - Counts and displacements are in elements, lengths of streams in bytes, times in seconds. count == 0 is legal
  *    everywhere; buffers may then be NULL.
  *  - A buffer passed in is borrowed: until the call returns, or for the i... forms until the request is complete.
@@ -46,8 +47,8 @@ typedef enum stretto_status {
   STRETTO_INCOMPATIBLE = 5,     /* ranks that called differently, or streams that do not combine */
   STRETTO_OVERFLOW = 6,         /* the exact result does not fit the widest code */
   STRETTO_UNSUPPORTED = 7,      /* a legal request that this operation or this build does not offer */
-  STRETTO_OUT_OF_MEMORY = 8,
-  STRETTO_TIMEOUT = 9,    /* a wait reached its limit; the communicator is unusable from then on */
+  STRETTO_OUT_OF_MEMORY = 8, /* in a collective, of any rank; the communicator is unusable where it came after the agreement */
+  STRETTO_TIMEOUT = 9,    /* a wait reached its limit, here or on a rank that then told this one; the communicator is unusable from then on */
   STRETTO_MPI_ERROR = 10, /* the MPI returned an error */
   STRETTO_INTERNAL = 11   /* a broken invariant of stretto itself; please report it */
 } stretto_status;
@@ -277,7 +278,9 @@ typedef struct stretto_options {
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the
- * same); a sum of streams that does not fit its type gives STRETTO_OVERFLOW, a raw one wraps. Other integers: STRETTO_UNSUPPORTED. NaN and
+ * same); a sum of streams that does not fit its type gives STRETTO_OVERFLOW, a raw one wraps. A reduction tells that to the ranks
+ * that would hold such a sum, or add to it on its way: in reduce_scatter and reduce others may return STRETTO_OK, whose own results
+ * are right, and the communicator works on. Other integers: STRETTO_UNSUPPORTED. NaN and
  * infinities travel bit for bit; a sum that meets one is what floating point gives. Collectives that only move data
  * compress once: error <= eps, whatever the scope. */
 

@@ -122,9 +122,13 @@ void Signature::set(Field f, double value, int rank) noexcept { set(f, ordered(v
 void Signature::set_failure(Status s, const char* message, int rank) noexcept {
   status = static_cast<std::uint32_t>(s);
   failed_rank = static_cast<std::uint32_t>(rank);
-  const std::size_t n = std::min(std::strlen(message), text.size() - 1);
-  std::memcpy(text.data(), message, n);
-  text[n] = 0;
+  constexpr std::string_view cut = "...";
+  const std::string_view whole = message;
+  const bool fits = whole.size() < text.size();
+  const std::size_t n = fits ? whole.size() : text.size() - 1 - cut.size();
+  text.fill(0);
+  std::copy_n(whole.begin(), n, text.begin());
+  if (!fits) std::copy(cut.begin(), cut.end(), text.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
 void Signature::add_sample(double ratio) noexcept {
@@ -183,11 +187,11 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.shrunk += from.shrunk;
 }
 
-Status verdict(const Signature& merged, const Signature& own) noexcept {
+Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {
   try {
     if (merged.status) {
       const auto s = static_cast<Status>(merged.status);
-      if (own.status == merged.status && own.text == merged.text) return fail(s, "{}", merged.text.data());
+      if (own.status == merged.status && own.text == merged.text) return fail(s, std::string_view(*message != 0 ? message : merged.text.data()));
       return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
     }
     return differences(merged);

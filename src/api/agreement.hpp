@@ -48,7 +48,7 @@ struct Signature {
   std::array<Span, fields> span{};
   std::uint32_t status = 0;  // of the lowest rank that failed; 0: none did
   std::uint32_t failed_rank = 0;
-  std::array<char, 112> text{};                         // its message, cut to fit, zero-terminated
+  std::array<char, 112> text{};                         // its message, zero-terminated; where it was cut to fit, it ends in an ellipsis
   double lo = std::numeric_limits<double>::infinity();  // range of the finite values; lo > hi: there are none
   double hi = -std::numeric_limits<double>::infinity();
   std::uint64_t contributions = 0;
@@ -77,8 +77,8 @@ void merge(const Signature& from, Signature& into) noexcept;
 
 // What every rank concludes from the merged signature: ok, the failure of some rank, or `incompatible` naming each argument
 // that differs with two of its values and a rank for each. Leaves the message of this thread; a failure that is this rank's
-// own too, by its signature `own`, goes without the other's rank.
-Status verdict(const Signature& merged, const Signature& own) noexcept;
+// own too, by its signature `own`, is told by its own `message`, in full.
+Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
 // Whether every pair of ranks agrees on its count; else `incompatible`, naming the pair where it is one alone, and both counts on
 // the ranks of that pair.

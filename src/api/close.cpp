@@ -140,6 +140,10 @@ class Close final : public NodeNative {
     return s;
   }
 
+  void give_up(Status status) noexcept override {
+    over_ = true;
+    static_cast<void>(node_->group().give_up_all(status));
+  }
   void started() noexcept override { node_->group().began(); }
   bool differed() const noexcept override { return node_->group().differed(); }
   bool look_again() noexcept override {

@@ -39,8 +39,9 @@ struct stretto_comm_s {
   // Lets every operation in flight advance, without waiting.
   void progress() noexcept;
 
-  // Further collectives give Status::timeout: messages of one that was given up may still be under way.
-  void give_up(const char* why) noexcept;
+  // Further collectives give Status::timeout: messages of one that was given up may still be under way. All other ranks are told, and end
+  // what they wait for in vain with `status`. Leaves `why` as the message of this thread.
+  void give_up(stretto::Status status, const char* why) noexcept;
 
   stretto::api::Carriers carriers;
   stretto::engine::Engine agreement, data;

@@ -79,6 +79,9 @@ class NodeNative : public Native {
   virtual Native& otherwise() noexcept = 0;
   virtual bool differs_otherwise(const Call& call) const noexcept = 0;
 
+  // Ends the use of the memory on every rank, with `status` and this thread's message.
+  virtual void give_up(Status status) noexcept = 0;
+
   // A nonblocking collective was started: ranks that block instead are told so.
   virtual void started() noexcept = 0;
 

@@ -1,6 +1,7 @@
 #include "api/operation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -39,10 +40,11 @@ void Operation::start(Call&& call, Status own) noexcept {
   }
   own_ = signature_of(call_, own, comm_.rank, comm_.size);
   merged_ = own_;
+  if (own != Status::ok) keep_message();
   try {
     comm_.live.push_back(this);
   } catch (...) {
-    finish(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
+    stop(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
     return;
   }
   if (!exchanges) {
@@ -55,7 +57,7 @@ void Operation::start(Call&& call, Status own) noexcept {
     if (call_.nonblocking && comm_.carriers.natives.node) comm_.carriers.natives.node->started();
     const Status s = begin_agreement();
     if (s != Status::ok) {
-      finish(s);
+      stop(s);
       return;
     }
     phase_ = Phase::agreeing;
@@ -74,7 +76,7 @@ void Operation::meet() noexcept {
   } else if (same && alike) {
     end_agreement();
   } else if (const Status begun = begin_agreement(); begun != Status::ok) {
-    finish(begun);
+    stop(begun);
   } else {
     phase_ = Phase::agreeing;
   }
@@ -82,7 +84,7 @@ void Operation::meet() noexcept {
 
 void Operation::end_agreement() noexcept {
   agree_seconds_ = seconds();
-  Status s = verdict(merged_, own_);
+  Status s = verdict(merged_, own_, message_.c_str());
   if (s == Status::ok && counts_by_pair(call_.collective)) {
     call_.largest = merged_.largest;
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
@@ -118,8 +120,10 @@ void Operation::advance(bool may_start_data) noexcept {
   phase_ = counting ? Phase::counting : Phase::running;
   turn_ = Clock::now();
   if (counting) {
-    if (const Status s = begin_counting(); s != Status::ok) finish(s);
+    if (const Status s = begin_counting(); s != Status::ok) stop(s);
   } else if (const Status s = begin_data(); s != Status::ok) {
+    // Any other fault is found on every rank alike.
+    if (s == Status::out_of_memory) comm_.give_up(s, message());
     ended(s);
   }
 }
@@ -132,7 +136,11 @@ Status Operation::run_native() noexcept {
 // Blocking forms meet blocking ones only, on every rank, so this one may not turn into a request that goes along with others:
 // it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
 Status Operation::begin_native() noexcept {
-  if (call_.nonblocking) return plan_.native->start(call_, &pending_);
+  if (call_.nonblocking) {
+    const Status s = plan_.native->start(call_, &pending_);
+    if (s == Status::ok) number_ = comm_.data.pass();
+    return s;
+  }
   phase_ = Phase::draining;
   poll();
   return Status::ok;
@@ -150,6 +158,10 @@ void Operation::poll() noexcept {
     s = request_.test(&done, phase_ == Phase::running ? &ran_ : nullptr);
   } else if (pending_) {
     s = pending_->test(&done);
+    if (const Status others = done ? Status::ok : comm_.data.usable(number_); others != Status::ok) {
+      done = true;
+      s = others;
+    }
     if (done) pending_.reset();
   } else if ((phase_ == Phase::draining || phase_ == Phase::meeting) && comm_.broken) {
     done = true;
@@ -170,13 +182,9 @@ void Operation::ended(Status s) noexcept {
   if (s != Status::ok) {
     // An exchange is tiny and trusted: when it fails, or a wait was given up, or a native collective failed on this rank, what the others
     // know is uncertain.
-    const bool uncertain = s == Status::timeout || phase_ != Phase::running || plan_.native;
-    try {
-      message_ = message();
-    } catch (...) {
-      message_.clear();
-    }
-    if (uncertain) comm_.give_up(message_.c_str());
+    const bool uncertain = s == Status::timeout || phase_ != Phase::running || plan_.native || comm_.data.broken();
+    keep_message();
+    if (uncertain) comm_.give_up(s, message());
     if (uncertain || !plan_.trial) {
       finish(s);
       return;
@@ -205,7 +213,9 @@ void Operation::step() noexcept {
   switch (phase_) {
     case Phase::agreeing: end_agreement(); return;
     case Phase::counting:
-      if (Status s = end_counting(); s != Status::ok)
+      if (Status s = end_counting(); s == Status::out_of_memory)
+        stop(s);
+      else if (s != Status::ok)
         finish(s);
       else
         phase_ = Phase::agreed;
@@ -220,17 +230,26 @@ void Operation::step() noexcept {
   }
 }
 
+void Operation::stop(Status s) noexcept {
+  comm_.give_up(s, message());
+  finish(s);
+}
+
+void Operation::keep_message() noexcept {
+  try {
+    message_ = message();
+  } catch (...) {
+    message_.clear();
+  }
+}
+
 void Operation::finish(Status s) noexcept {
   status_ = s;
   phase_ = Phase::done;
   if (s == Status::ok) {
     report();
   } else {
-    try {
-      message_ = message();
-    } catch (...) {
-      message_.clear();
-    }
+    keep_message();
   }
   std::erase(comm_.live, this);
 }
@@ -254,9 +273,16 @@ void stretto_comm_s::progress() noexcept {
   }
 }
 
-void stretto_comm_s::give_up(const char* why) noexcept {
+void stretto_comm_s::give_up(stretto::Status status, const char* why) noexcept {
   if (broken) return;
   broken = true;
+  std::array<char, 512> text{};  // `why` may be this thread's message, and there may be no memory
+  std::strncpy(text.data(), why, text.size() - 1);
+  why = text.data();
+  agreement.give_up(status, why);
+  data.give_up(status, why);
+  static_cast<void>(stretto::fail(status, std::string_view(why)));
+  if (carriers.natives.node) carriers.natives.node->give_up(status);
   try {
     broken_by = why;
   } catch (...) {

@@ -61,7 +61,9 @@ class Operation {
   void step() noexcept;           // the engine request of this phase has ended well
   void ended(Status s) noexcept;  // it has ended
   void finish(Status s) noexcept;
+  void stop(Status s) noexcept;  // finish(), where the other ranks go on and would wait for this one
   Status late(const Operation& earlier, double limit) const noexcept;  // this one was kept waiting by an earlier one
+  void keep_message() noexcept;                                        // this thread's
   void report() noexcept;
   double seconds() const noexcept;
 
@@ -74,6 +76,7 @@ class Operation {
   std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request request_;
   std::unique_ptr<Native::Pending> pending_;  // a native collective on its way
+  std::uint64_t number_ = 0;                  // of that, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;

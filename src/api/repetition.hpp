@@ -33,7 +33,7 @@ class Repetition {
   // Precondition: holds(comm). Buffers as in Call and of the same kind_of(); seconds as of timeout_of().
   Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {
     const Status s = call_->run(send, recv, timeout);
-    if (s != Status::ok) comm.give_up(message());  // what the others have done is uncertain
+    if (s != Status::ok) comm.give_up(s, message());  // what the others have done is uncertain
     if (course_) course_->ran();
     return s;
   }

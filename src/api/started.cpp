@@ -17,7 +17,10 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   *request = nullptr;
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
   auto* r = new (std::nothrow) stretto_request_s(*comm);
-  if (!r) return to_c(fail(Status::out_of_memory, "no memory for a request"));
+  if (!r) {
+    comm->give_up(Status::out_of_memory, "no memory for a request");
+    return to_c(Status::out_of_memory);
+  }
   Call call;
   call.nonblocking = true;
   const Status own = put_together(comm, options, build, &call);

@@ -63,7 +63,7 @@ template <class Run>
   const bool all = digest != 0 && was_all(collective, forced);
   if (s == Status::ok && !all) s = run();
   if (s != Status::ok) {
-    comm.give_up(message());  // what the others have done is uncertain
+    comm.give_up(s, message());  // what the others have done is uncertain
   } else if (o.report) {
     tell(all ? agreement_name : native.name(), collective, comm.size, begun, agree_seconds, o.report);
   }
@@ -98,7 +98,7 @@ template <class Run>
   const auto run = [&] { return line.call->run(send, recv, timeout_of(o)); };
   if (line.digest == 0 && !o.report) [[likely]] {
     *ended = run();
-    if (*ended != Status::ok) comm.give_up(message());  // what the others have done is uncertain
+    if (*ended != Status::ok) comm.give_up(*ended, message());  // what the others have done is uncertain
   } else if (!run_and_tell(comm, *line.native, shape.collective, o, key.forced, line.digest, run, ended)) {
     *met = true;
     return false;

@@ -6,6 +6,7 @@
 // A carrier belongs to one rank and is used by one thread at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,14 @@ struct Completion {
   Status status = Status::ok;
 };
 
+// What a rank that cannot keep its side any more says to all others.
+struct Alarm {
+  std::int32_t rank = -1;  // whose
+  Status status = Status::internal;
+  std::uint64_t from = 0;  // what it takes no part in: this and all that follows, as the users of the carrier count
+  std::array<char, 384> text{};  // why; zero-terminated
+};
+
 class Carrier {
  public:
   virtual ~Carrier() = default;
@@ -30,7 +39,7 @@ class Carrier {
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
 
-  // Tags are taken modulo this number, a power of two and at least 2^15.
+  // Tags are taken modulo this number, a power of two and at least 2^15. The last one is no tag for messages: alarms have it.
   virtual std::uint64_t tags() const noexcept = 0;
 
   // Begin a transfer. The memory belongs to the carrier until the completion with this id is reported (or cancel() returns
@@ -49,6 +58,12 @@ class Carrier {
   // Withdraw a transfer that no completion has been reported for. True: it will not be reported, and its memory is the
   // caller's again. False: the carrier may still touch the memory, for as long as the carrier lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
+
+  // Tells every other rank, once: later calls do nothing. Needs no memory but what was set aside for it, and no rank's help.
+  virtual void raise(const Alarm& alarm) noexcept = 0;
+
+  // True: another rank raised *alarm, which no earlier call gave. Asks the transport, so it is for ranks that wait in vain.
+  virtual bool hear(Alarm* alarm) noexcept = 0;
 };
 
 }  // namespace stretto::carrier

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "carrier/mpi_alarm.hpp"
 #include "carrier/mpi_quiet.hpp"
 
 namespace stretto::carrier {
@@ -48,12 +51,18 @@ struct Transfer {
 class MpiCarrier final : public Carrier {
  public:
   MpiCarrier(MPI_Comm comm, int rank, int size, std::uint64_t tags, std::size_t chunk)
-      : comm_(comm), rank_(rank), size_(size), tags_(tags), chunk_(chunk) {}
+      : comm_(comm),
+        rank_(rank),
+        size_(size),
+        tags_(tags),
+        chunk_(chunk),
+        alarms_(std::in_place, comm, size, static_cast<int>(tags - 1)) {}
 
   ~MpiCarrier() override {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;  // too late to give anything back, and an error that would end the program
+    alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     MPI_Comm_free(&comm_);
@@ -108,6 +117,9 @@ class MpiCarrier final : public Carrier {
     }
     return true;
   }
+
+  void raise(const Alarm& alarm) noexcept override { alarms_->raise(alarm); }
+  bool hear(Alarm* alarm) noexcept override { return alarms_->hear(alarm); }
 
  private:
   Status start(Transfer transfer) noexcept {
@@ -206,6 +218,7 @@ class MpiCarrier final : public Carrier {
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::vector<MPI_Request> lost_;  // given up, and not ended
+  std::optional<MpiAlarms> alarms_;
 };
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "carrier/threads.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 namespace stretto::carrier {
 namespace {
@@ -38,7 +40,7 @@ bool take(std::deque<Half>& queue, std::uint64_t tag, Half* found) {
 }
 
 template <class T>
-bool drop(std::deque<T>& queue, std::uint64_t id) {
+bool drop(T& queue, std::uint64_t id) {
   for (auto it = queue.begin(); it != queue.end(); ++it) {
     if (it->id != id) continue;
     queue.erase(it);
@@ -51,21 +53,47 @@ bool drop(std::deque<T>& queue, std::uint64_t id) {
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::vector<Channel> from;  // by peer: messages to this rank
-  std::deque<Completion> done;
+  std::vector<Channel> from;     // by peer: messages to this rank
+  std::size_t open = 0;          // transfers of this rank that are not reported
+  std::vector<Completion> done;  // has room for all of them, so that an end never wants memory
 };
+
+// Every transfer begins with this; the end of one that was reported or withdrawn is --open.
+void make_room(Mailbox& box) {
+  std::lock_guard lock(box.mutex);
+  if (box.open == box.done.capacity()) box.done.reserve(2 * box.open + 16);
+  ++box.open;
+}
+
+void give_room_back(Mailbox& box) noexcept {
+  std::lock_guard lock(box.mutex);
+  --box.open;
+}
 
 }  // namespace
 
 class ThreadGroup {
  public:
-  explicit ThreadGroup(int ranks) : boxes_(static_cast<std::size_t>(ranks)) {
+  explicit ThreadGroup(int ranks) : boxes_(static_cast<std::size_t>(ranks)), alarms_(static_cast<std::size_t>(ranks)) {
     for (auto& box : boxes_) box.from.resize(boxes_.size());
   }
   int size() const noexcept { return static_cast<int>(boxes_.size()); }
   Mailbox& box(int rank) noexcept { return boxes_[static_cast<std::size_t>(rank)]; }
 
-  void complete(int rank, const Completion& completion) {
+  void raise(const Alarm& alarm) noexcept {
+    std::lock_guard lock(alarm_mutex_);
+    alarms_[raised_++] = alarm;  // each rank raises one
+  }
+
+  // The n-th that was raised.
+  bool hear(std::size_t n, Alarm* alarm) noexcept {
+    std::lock_guard lock(alarm_mutex_);
+    if (n >= raised_) return false;
+    *alarm = alarms_[n];
+    return true;
+  }
+
+  void complete(int rank, const Completion& completion) noexcept {
     Mailbox& mine = box(rank);
     {
       std::lock_guard lock(mine.mutex);
@@ -76,6 +104,9 @@ class ThreadGroup {
 
  private:
   std::vector<Mailbox> boxes_;
+  std::mutex alarm_mutex_;
+  std::vector<Alarm> alarms_;
+  std::size_t raised_ = 0;
 };
 
 namespace {
@@ -94,20 +125,11 @@ class ThreadCarrier final : public Carrier {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "send to rank {} of {}", peer, size());
     const Half send{tag, id, data, nullptr, bytes};
     Half receive;
-    try {
-      Mailbox& box = group_->box(peer);
-      {
-        std::lock_guard lock(box.mutex);
-        Channel& channel = box.from[static_cast<std::size_t>(rank_)];
-        if (!take(channel.receives, tag, &receive)) {
-          channel.sends.push_back(send);
-          return Status::ok;
-        }
-      }
-      finish(send, rank_, receive, peer);
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, "no memory to queue a message");
-    }
+    bool met = false;
+    if (const Status s = begin([&] { met = meet(send, peer, rank_, &Channel::receives, &Channel::sends, &receive); });
+        s != Status::ok)
+      return s;
+    if (met) finish(send, rank_, receive, peer);
     return Status::ok;
   }
 
@@ -115,20 +137,11 @@ class ThreadCarrier final : public Carrier {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "receive from rank {} of {}", peer, size());
     const Half receive{tag, id, nullptr, data, capacity};
     Half send;
-    try {
-      Mailbox& box = group_->box(rank_);
-      {
-        std::lock_guard lock(box.mutex);
-        Channel& channel = box.from[static_cast<std::size_t>(peer)];
-        if (!take(channel.sends, tag, &send)) {
-          channel.receives.push_back(receive);
-          return Status::ok;
-        }
-      }
-      finish(send, peer, receive, rank_);
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, "no memory to queue a message");
-    }
+    bool met = false;
+    if (const Status s = begin([&] { met = meet(receive, rank_, peer, &Channel::sends, &Channel::receives, &send); });
+        s != Status::ok)
+      return s;
+    if (met) finish(send, peer, receive, rank_);
     return Status::ok;
   }
 
@@ -138,15 +151,60 @@ class ThreadCarrier final : public Carrier {
     if (box.done.empty() && seconds > 0) {
       box.arrived.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !box.done.empty(); });
     }
-    *n = 0;
-    while (*n < done.size() && !box.done.empty()) {
-      done[(*n)++] = box.done.front();
-      box.done.pop_front();
-    }
+    *n = std::min(done.size(), box.done.size());
+    std::copy_n(box.done.begin(), *n, done.begin());
+    box.done.erase(box.done.begin(), box.done.begin() + static_cast<std::ptrdiff_t>(*n));
+    box.open -= *n;
     return Status::ok;
   }
 
   bool cancel(std::uint64_t id) noexcept override {
+    if (!withdraw(id)) return false;
+    give_room_back(group_->box(rank_));
+    return true;
+  }
+
+  void raise(const Alarm& alarm) noexcept override {
+    if (!std::exchange(raised_, true)) group_->raise(alarm);
+  }
+
+  bool hear(Alarm* alarm) noexcept override {
+    while (group_->hear(heard_, alarm)) {
+      ++heard_;
+      if (alarm->rank != rank_) return true;
+    }
+    return false;
+  }
+
+ private:
+  // Queues one side of a message; what that wants memory for is done before anything else is.
+  template <class Queue>
+  Status begin(const Queue& queue) noexcept {
+    Mailbox& mine = group_->box(rank_);
+    bool room = false;
+    try {
+      make_room(mine);
+      room = true;
+      queue();
+      return Status::ok;
+    } catch (const std::bad_alloc&) {
+      if (room) give_room_back(mine);
+      return fail(Status::out_of_memory, "no memory to queue a message");
+    }
+  }
+
+  // True: `half`, of a message to rank `to` from rank `from`, has found its other half; else it waits for that.
+  bool meet(const Half& half, int to, int from, std::deque<Half> Channel::*others, std::deque<Half> Channel::*own,
+            Half* other) {
+    Mailbox& box = group_->box(to);
+    std::lock_guard lock(box.mutex);
+    Channel& channel = box.from[static_cast<std::size_t>(from)];
+    if (take(channel.*others, half.tag, other)) return true;
+    (channel.*own).push_back(half);
+    return false;
+  }
+
+  bool withdraw(std::uint64_t id) noexcept {
     for (int r = 0; r < size(); ++r) {
       Mailbox& box = group_->box(r);
       std::lock_guard lock(box.mutex);
@@ -163,8 +221,7 @@ class ThreadCarrier final : public Carrier {
     return box.arrived.wait_for(lock, copy_limit, reported);
   }
 
- private:
-  void finish(const Half& send, int sender, const Half& receive, int receiver) {
+  void finish(const Half& send, int sender, const Half& receive, int receiver) noexcept {
     const bool fits = send.bytes <= receive.bytes;
     if (fits && send.bytes > 0) std::memcpy(receive.target, send.source, send.bytes);
     const Status status = fits ? Status::ok : Status::incompatible;
@@ -174,6 +231,8 @@ class ThreadCarrier final : public Carrier {
 
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
+  bool raised_ = false;
+  std::size_t heard_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "engine/run.hpp"
@@ -13,7 +14,9 @@ namespace {
 constexpr int turn = 2;
 
 // Longest single wait for a transfer, so that limits of all runs are looked at.
-constexpr double look_every = 0.25;
+constexpr double look_every = 0.05;
+
+constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -35,8 +38,14 @@ struct Engine::Impl {
   std::vector<Hold> lost;                  // memory of transfers that could not be withdrawn
   std::vector<std::unique_ptr<Run>> runs;  // by slot
   std::uint64_t sequence = 0;
-  Clock::time_point left = Clock::now();  // when the caller last went away
-  std::string broken;                     // why no further run may start; empty: nothing
+  Clock::time_point left = Clock::now();      // when the caller last went away
+  Clock::time_point listened = Clock::now();  // when alarms of other ranks were last looked for
+
+  // No run from this one on starts, or goes on. In memory of its own: it may be memory that is missing.
+  std::uint64_t end = none_ends;
+  Status end_status = Status::ok;
+  std::array<char, sizeof(carrier::Alarm::text)> why{};
+  bool heard = false;  // some other rank told all of it
 
   // A call into the engine. Limits are for waiting, not for long work that the caller does in between.
   class Visit {
@@ -56,28 +65,84 @@ struct Engine::Impl {
   };
 
   Status start(const Call& call, Run** started) noexcept;
+  Status begin(const Call& call, std::uint64_t mine, Run** started) noexcept;
+  Status refuse() noexcept;
+  void end_from(std::uint64_t from, Status status, const char* text) noexcept;
+  void tell(std::uint64_t from, Status status, const char* text) noexcept;
+  void listen() noexcept;
   bool turn_all() noexcept;
   std::size_t fetch(double seconds) noexcept;
   void look_at_limits() noexcept;
-  void give_up(Run& run, Status status, std::string text) noexcept;
+  void overdue(Run& run) noexcept;
   Status wait(Run& run, Report* report) noexcept;
+  Status finish(Run& run, Report* report) noexcept;
 };
 
 Status Engine::Impl::start(const Call& call, Run** started) noexcept {
-  if (!broken.empty()) return fail(Status::timeout, "this communicator is not usable any more: {}", broken);
+  // Refused runs count, too, so that ranks name the same one.
+  const std::uint64_t mine = sequence++;
+  if (mine >= end) return refuse();
+  if (const Status s = Run::check(call, carrier); s != Status::ok) return s;
+  const Status s = begin(call, mine, started);
+  if (s != Status::ok) {
+    // All others, who lack nothing, have begun it.
+    tell(mine, s, message());
+  }
+  return s;
+}
+
+Status Engine::Impl::begin(const Call& call, std::uint64_t mine, Run** started) noexcept {
   try {
     std::size_t slot = 0;
     while (slot < runs.size() && runs[slot]->active()) ++slot;
     if (slot == runs.size()) runs.push_back(std::make_unique<Run>());
-    // Refused runs count, too: the ranks that were not refused have counted theirs.
-    const std::uint64_t mine = sequence++;
-    if (const Status s = runs[slot]->begin(call, carrier, pool, static_cast<std::uint32_t>(slot), mine);
-        s != Status::ok)
-      return s;
-    *started = runs[slot].get();
-    return Status::ok;
+    Run& run = *runs[slot];
+    *started = &run;
+    const Status s = run.begin(call, carrier, pool, static_cast<std::uint32_t>(slot), mine);
+    if (s != Status::ok || !run.stranded()) return s;
+    run.give_up(run.status(), "", &lost);
+    return run.finish(nullptr);
   } catch (const std::bad_alloc&) {
     return fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
+  }
+}
+
+Status Engine::Impl::refuse() noexcept {
+  return fail(Status::timeout, "this communicator is not usable any more: {}", why.data());
+}
+
+// Ends what is in flight from `from` on, and lets nothing from there start.
+void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
+  if (end == none_ends) {
+    end_status = status;
+    std::strncpy(why.data(), text, why.size() - 1);
+  }
+  end = std::min(end, from);
+  for (auto& run : runs) {
+    if (run->active() && !run->ended() && run->sequence() >= from) run->give_up(status, text, &lost);
+  }
+}
+
+// The same, and all others learn it.
+void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
+  carrier::Alarm alarm;
+  alarm.rank = carrier.rank();
+  alarm.status = status;
+  alarm.from = from;
+  std::strncpy(alarm.text.data(), text, alarm.text.size() - 1);
+  end_from(from, status, alarm.text.data());
+  carrier.raise(alarm);
+}
+
+void Engine::Impl::listen() noexcept {
+  listened = Clock::now();
+  carrier::Alarm alarm;
+  while (carrier.hear(&alarm)) {
+    heard = true;
+    static_cast<void>(fail(alarm.status, "rank {} gave up: {}", alarm.rank, alarm.text.data()));
+    std::array<char, sizeof(alarm.text)> text{};
+    std::strncpy(text.data(), message(), text.size() - 1);
+    end_from(alarm.from, alarm.status, text.data());
   }
 }
 
@@ -86,10 +151,9 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
   std::array<carrier::Completion, 64> done;
   std::size_t n = 0;
   if (const Status s = carrier.wait_any(done, &n, seconds); s != Status::ok) {
-    const std::string cause = message();
-    for (auto& run : runs) {
-      if (run->active() && !run->ended()) give_up(*run, s, cause);
-    }
+    std::array<char, sizeof(carrier::Alarm::text)> cause{};
+    std::strncpy(cause.data(), message(), cause.size() - 1);
+    end_from(0, s, cause.data());
     return 0;
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -110,16 +174,25 @@ bool Engine::Impl::turn_all() noexcept {
   return some;
 }
 
-void Engine::Impl::give_up(Run& run, Status status, std::string text) noexcept {
-  if (broken.empty()) broken = text.empty() ? name(status) : text;
-  run.give_up(status, std::move(text), &lost);
+void Engine::Impl::overdue(Run& run) noexcept {
+  const std::uint64_t from = run.sequence();
+  try {
+    end_from(from, Status::timeout, run.diagnosis(run.timeout()).c_str());
+  } catch (const std::bad_alloc&) {
+    end_from(from, Status::timeout, "a peer is silent (no memory to say which)");
+  }
 }
 
 void Engine::Impl::look_at_limits() noexcept {
   const auto now = Clock::now();
+  const auto open = [](const Run& run) { return run.active() && !run.ended(); };
+  if (std::chrono::duration<double>(now - listened).count() >= look_every) listen();
   for (auto& run : runs) {
-    if (run->active() && !run->ended() && run->overdue(now))
-      give_up(*run, Status::timeout, run->diagnosis(run->timeout()));
+    if (open(*run) && run->stranded()) tell(run->sequence(), run->status(), run->text());
+    if (open(*run) && run->overdue(now)) {
+      listen();  // who knows more?
+      if (open(*run)) overdue(*run);
+    }
   }
 }
 
@@ -133,6 +206,11 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
     run.waited(seconds_since(begin));
     if (n == 0) look_at_limits();
   }
+  return finish(run, report);
+}
+
+Status Engine::Impl::finish(Run& run, Report* report) noexcept {
+  if (run.stranded() && run.sequence() < end) tell(run.sequence(), run.status(), run.text());
   return run.finish(report);
 }
 
@@ -165,6 +243,24 @@ Status Engine::progress() noexcept {
   return Status::ok;
 }
 
+void Engine::give_up(Status status, const char* why) noexcept {
+  impl_->listen();
+  const std::uint64_t from = std::min(impl_->end, impl_->sequence);
+  if (impl_->heard)
+    impl_->end_from(from, status, why);
+  else
+    impl_->tell(from, status, why);
+}
+
+bool Engine::broken() const noexcept { return impl_->end != none_ends; }
+
+std::uint64_t Engine::pass() noexcept { return impl_->sequence++; }
+
+Status Engine::usable(std::uint64_t number) noexcept {
+  if (seconds_since(impl_->listened) >= look_every) impl_->listen();
+  return number < impl_->end ? Status::ok : fail(impl_->end_status, "{}", impl_->why.data());
+}
+
 std::size_t Engine::pooled_bytes() const noexcept { return impl_->pool.idle_bytes(); }
 void Engine::trim() noexcept { impl_->pool.trim(); }
 
@@ -192,8 +288,8 @@ Status Request::test(bool* done, Report* report) noexcept {
     *done = false;
     return Status::ok;
   }
-  engine_ = nullptr;
-  return std::exchange(run_, nullptr)->finish(report);
+  Engine* engine = std::exchange(engine_, nullptr);
+  return engine->impl_->finish(*std::exchange(run_, nullptr), report);
 }
 
 Status Request::wait(Report* report) noexcept {

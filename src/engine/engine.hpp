@@ -8,6 +8,10 @@
 // owes it sends a mark that says so, and it takes in what others send. So each rank that depends on the failed one gets an
 // error that names it, nobody hangs, and the engine stays usable. When a peer is silent for `timeout` seconds the run ends
 // with Status::timeout and names who is missing at which step; after that the engine refuses further runs.
+//
+// A rank that cannot keep its side (it has no memory to begin a run that the others begin, or to pass a message to the carrier) raises an
+// alarm instead (carrier.hpp). Who waits in vain hears it within a moment: that run and later ones end with the failed rank's status,
+// its number and its message, and no further one starts. Earlier ones go on.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +77,9 @@ struct Report {
   double ratio() const noexcept { return bytes_sent ? double(raw_bytes) / double(bytes_sent) : 1.0; }
 };
 
+// How many messages one rank may send another in a run.
+std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
+
 class Engine;
 class Run;
 
@@ -108,7 +115,8 @@ class Engine {
 
   carrier::Carrier& carrier() noexcept;
 
-  // Checks the call on this rank (invalid_argument, invalid_bound, unsupported: nothing has moved), runs it to the end.
+  // Checks the call (invalid_argument, invalid_bound, unsupported: nothing has moved, nor has it on any other rank, since all give what
+  // fails here alike), runs it to the end.
   Status run(const Call& call, Report* report = nullptr) noexcept;
 
   // Checks the call and begins it. The request must not outlive the engine.
@@ -116,6 +124,19 @@ class Engine {
 
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
+
+  // This rank takes part in no further run; all others are told. Needs no memory.
+  void give_up(Status status, const char* why) noexcept;
+
+  // Whether no further run starts, as far as this rank has heard.
+  bool broken() const noexcept;
+
+  // The number of a run that takes place elsewhere: every rank asks for it at the same place among its runs.
+  std::uint64_t pass() noexcept;
+
+  // ok, or why run `number` does not end, nor any after it: a wait was given up, or another rank cannot go on, which is looked for now and
+  // then.
+  Status usable(std::uint64_t number) noexcept;
 
   // Bytes that the engine keeps for reuse; trim() gives idle ones back.
   std::size_t pooled_bytes() const noexcept;

@@ -146,6 +146,21 @@ std::uint32_t Plan::next_message(std::vector<std::uint32_t>& counts, std::int32_
   return k;
 }
 
+Plan::Pair Plan::busiest() const noexcept {
+  Pair pair;
+  const auto at = std::find(sent_.begin(), sent_.end(), most_messages);
+  pair.sends = at != sent_.end();
+  pair.peer = static_cast<std::int32_t>(pair.sends ? at - sent_.begin()
+                                                   : std::find(received_.begin(), received_.end(), most_messages) -
+                                                         received_.begin());
+  for (const Unit& unit : units) {
+    const bool sends = unit.task == Task::send;
+    if (unit.peer != pair.peer || sends != pair.sends) continue;
+    for (std::uint32_t i = 0; i < unit.cells; ++i) pair.elements += places[(sends ? unit.src : unit.dst) + i].count;
+  }
+  return pair;
+}
+
 Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   const schedule::Step& step = schedule.steps[index];
   Unit unit;

@@ -67,6 +67,14 @@ class Plan {
   // Whether what `unit` sends from this cell is what every rank ends with.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
+  // The peer that most messages go to, or come from, and the elements in them.
+  struct Pair {
+    std::int32_t peer = 0;
+    bool sends = false;
+    std::size_t elements = 0;
+  };
+  Pair busiest() const noexcept;
+
   // The cell that stands for cell i: itself, or the one in `out` that it is merged with.
   std::uint32_t cell(std::uint32_t i) const noexcept { return same_[i]; }
 

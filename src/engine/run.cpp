@@ -78,6 +78,7 @@ void Run::execute(std::uint32_t u) noexcept {
           live_[u].state = State::moving;
           return;
         }
+        strand(s, &unit);
         break;
       }
       [[fallthrough]];
@@ -88,6 +89,7 @@ void Run::execute(std::uint32_t u) noexcept {
   }
   if (s != Status::ok) failed(s, &unit);
   if (unit.task == Task::send) {
+    if (s != Status::ok) strand(s, &unit);
     if (s != Status::ok && live_[u].state != State::moving) {
       if (!live_[u].early) release(u);
       done(u);

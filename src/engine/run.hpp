@@ -46,11 +46,15 @@ constexpr std::uint32_t notice_bit = 0x80000000u;
 
 class Run {
  public:
-  // Checks the call, plans it, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
-  // their tags. Throws std::bad_alloc. On failure nothing has moved and the run is not active.
-  Status begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
-               std::uint64_t sequence);
+  // What is wrong with a call on every rank alike.
+  static Status check(const Call& call, const carrier::Carrier& carrier);
 
+  // Plans a call that is checked, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
+  // their tags. On failure nothing has moved and the run is not active.
+  Status begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
+               std::uint64_t sequence) noexcept;
+
+  std::uint64_t sequence() const noexcept { return sequence_; }
   bool active() const noexcept { return active_; }
   bool ended() const noexcept { return left_ == 0; }
 
@@ -66,8 +70,13 @@ class Run {
   // The caller was elsewhere for this long. Does not count against the limit where it is a good part of it: nobody looked.
   void pause(Clock::duration time) noexcept;
 
+  // Whether this rank cannot keep its side of the schedule, so that others wait for it in vain: a transfer did not begin.
+  bool stranded() const noexcept { return stranded_; }
+  Status status() const noexcept { return status_; }
+  const char* text() const noexcept { return text_.c_str(); }
+
   // Ends the run with `status`: withdraws its transfers; memory that the carrier may still touch goes to `lost`.
-  void give_up(Status status, std::string text, std::vector<Hold>* lost) noexcept;
+  void give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept;
 
   // Who is missing, and where.
   std::string diagnosis(double seconds) const;
@@ -103,7 +112,8 @@ class Run {
     std::vector<std::uint32_t> units;  // by number
   };
 
-  Status check(const Call& call, const carrier::Carrier& carrier) const;
+  Status prepare(const Call& call);
+  Status tagged() noexcept;
   Status bind_memory(const Call& call);
   Status separate_inputs(const Call& call);
   Status load(payload::Cell& cell, std::uint32_t index) noexcept;
@@ -134,6 +144,7 @@ class Run {
   void release(std::uint32_t unit) noexcept;
   void done(std::uint32_t unit) noexcept;
   void failed(Status status, const Unit* unit) noexcept;
+  void strand(Status status, const Unit* unit) noexcept;
   std::string where(const Unit& unit) const;
 
   bool active_ = false;
@@ -173,6 +184,7 @@ class Run {
   std::size_t left_ = 0;  // units not done
 
   Status status_ = Status::ok;
+  bool stranded_ = false;
   std::string text_;
   std::byte mark_{};  // sent in place of what a failed rank owes
   Clock::time_point begun_{};

@@ -34,7 +34,12 @@ bool clash(std::vector<Interval>& intervals) {
 
 }  // namespace
 
-Status Run::check(const Call& call, const carrier::Carrier& carrier) const {
+std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept {
+  const auto tag_bits = static_cast<unsigned>(std::bit_width(carrier.tags()) - 1);
+  return (std::uint32_t{1} << std::min(most_message_bits, tag_bits - least_sequence_bits)) - 1;
+}
+
+Status Run::check(const Call& call, const carrier::Carrier& carrier) {
   if (!call.schedule) return fail(Status::invalid_argument, "no schedule is given");
   const schedule::Schedule& s = *call.schedule;
   if (s.ranks != carrier.size() || s.rank != carrier.rank()) {
@@ -175,14 +180,20 @@ Status Run::bind_memory(const Call& call) {
   return Status::ok;
 }
 
-Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
-                  std::uint64_t sequence) {
-  begun_ = moved_ = Clock::now();
-  if (const Status s = check(call, carrier); s != Status::ok) return s;
-  carrier_ = &carrier;
-  pool_ = &pool;
-  slot_ = slot;
-  sequence_ = sequence;
+// Every message between two ranks has a tag of its own, and the last tag is not for messages.
+Status Run::tagged() noexcept {
+  const std::uint32_t most = most_messages(*carrier_);
+  message_bits_ = static_cast<unsigned>(std::bit_width(most));
+  if (plan_.most_messages <= most) return Status::ok;
+  const Plan::Pair pair = plan_.busiest();
+  const std::int32_t own = schedule_->rank;
+  return fail(Status::invalid_argument,
+              "rank {} sends rank {} {} bytes in {} messages, with segments of {} bytes; {} has tags for {} messages",
+              pair.sends ? own : pair.peer, pair.sends ? pair.peer : own, worker_.raw_bytes(pair.elements),
+              plan_.most_messages, options_.segment_bytes, carrier_->name(), most);
+}
+
+Status Run::prepare(const Call& call) {
   schedule_ = call.schedule;
   spec_ = call.payload;
   if (spec_.nodes == 1) spec_.kind = payload::Kind::raw;
@@ -198,33 +209,16 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_ && !mixes));
   const auto ranks = static_cast<std::uint32_t>(schedule_->ranks);
   contributions_ = !reduces_ ? 1 : call.contributions != 0 ? call.contributions : ranks;
-  status_ = Status::ok;
-  text_.clear();
-  wait_seconds_ = 0;
-  raw_bytes_ = bytes_sent_ = messages_ = 0;
   worker_.begin(spec_, reduces_, pool_, options_.parallel);
 
-  Status s = separate_inputs(call);
-  if (s == Status::ok) {
-    s = plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_,
-                   {worker_.compressed(), spec_.nodes > 0, spec_.raw_below / worker_.raw_bytes(1)});
-  }
-  if (s == Status::ok) {
-    const auto tag_bits = static_cast<unsigned>(std::bit_width(carrier.tags()) - 1);
-    message_bits_ = std::min(most_message_bits, tag_bits - least_sequence_bits);
-    if (plan_.most_messages > (std::uint32_t{1} << message_bits_)) {
-      s = fail(Status::invalid_argument, "segments of {} bytes make {} messages between two ranks; {} have tags for {}",
-               options_.segment_bytes, plan_.most_messages, carrier.name(), std::uint32_t{1} << message_bits_);
-    }
-  }
-  if (s == Status::ok) s = bind_memory(call);
-  if (s != Status::ok) {
-    cells_.clear();
-    scratch_ = {};
-    inputs_copy_ = {};
-    schedule_.reset();
+  if (const Status s = separate_inputs(call); s != Status::ok) return s;
+  if (const Status s =
+          plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_,
+                     {worker_.compressed(), spec_.nodes > 0, spec_.raw_below / worker_.raw_bytes(1)});
+      s != Status::ok)
     return s;
-  }
+  if (const Status s = tagged(); s != Status::ok) return s;
+  if (const Status s = bind_memory(call); s != Status::ok) return s;
 
   live_.assign(plan_.units.size(), Live{});
   ready_.clear();
@@ -235,6 +229,34 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   left_ = plan_.units.size();
   queue_receives();
   queue_sends();
+  return Status::ok;
+}
+
+Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
+                  std::uint64_t sequence) noexcept {
+  begun_ = moved_ = Clock::now();
+  carrier_ = &carrier;
+  pool_ = &pool;
+  slot_ = slot;
+  sequence_ = sequence;
+  status_ = Status::ok;
+  stranded_ = false;
+  text_.clear();
+  wait_seconds_ = 0;
+  raw_bytes_ = bytes_sent_ = messages_ = 0;
+  Status s = Status::ok;
+  try {
+    s = prepare(call);
+  } catch (const std::bad_alloc&) {
+    s = fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
+  }
+  if (s != Status::ok) {
+    cells_.clear();
+    scratch_ = {};
+    inputs_copy_ = {};
+    schedule_.reset();
+    return s;
+  }
   active_ = true;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) live_[u].waits_for = plan_.units[u].waits_for;
   for (std::int32_t peer = 0; peer < schedule_->ranks; ++peer) post_receives(peer);

@@ -28,6 +28,11 @@ void Run::failed(Status status, const Unit* unit) noexcept {
   }
 }
 
+void Run::strand(Status status, const Unit* unit) noexcept {
+  failed(status, unit);
+  stranded_ = true;
+}
+
 std::string Run::diagnosis(double seconds) const {
   constexpr std::size_t most_lines = 4;
   std::string text =
@@ -54,7 +59,7 @@ std::string Run::diagnosis(double seconds) const {
   return text;
 }
 
-void Run::give_up(Status status, std::string text, std::vector<Hold>* lost) noexcept {
+void Run::give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept {
   for (std::uint32_t u = 0; u < live_.size(); ++u) {
     Live& live = live_[u];
     if (live.state == State::posted || live.state == State::moving) {
@@ -72,9 +77,12 @@ void Run::give_up(Status status, std::string text, std::vector<Hold>* lost) noex
     live.state = State::done;
   }
   left_ = 0;
-  if (status_ == Status::ok) {
-    status_ = status;
-    text_ = std::move(text);
+  if (status_ != Status::ok) return;
+  status_ = status;
+  try {
+    text_ = text;
+  } catch (const std::bad_alloc&) {
+    text_.clear();
   }
 }
 

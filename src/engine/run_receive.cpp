@@ -76,7 +76,7 @@ void Run::post_receives(std::int32_t peer) noexcept {
       live.state = State::posted;
       continue;
     }
-    failed(s, &unit);
+    strand(s, &unit);
     complete(u, {id_of(u), 0, s});
   }
 }
@@ -101,7 +101,7 @@ bool Run::expect_long(std::uint32_t u) noexcept {
     live.state = State::posted;
     return true;
   }
-  failed(s, &unit);
+  strand(s, &unit);
   return false;
 }
 

@@ -49,23 +49,23 @@ TEST(Agreement, MergingIsIndependentOfOrder) {
   EXPECT_EQ(first.lo, -5);
   EXPECT_EQ(first.hi, 10);
   EXPECT_EQ(first.contributions, 15u);
-  EXPECT_EQ(verdict(first, all[0]), Status::invalid_bound);
+  EXPECT_EQ(verdict(first, all[0], ""), Status::invalid_bound);
   EXPECT_STREQ(message(), "rank 3: three");
-  EXPECT_EQ(verdict(first, all[3]), Status::invalid_bound);
+  EXPECT_EQ(verdict(first, all[3], "three"), Status::invalid_bound);
   EXPECT_STREQ(message(), "three");
 }
 
 TEST(Agreement, DifferencesNameTheLowestRankOfEachValue) {
   Signature m = of(4, 9, 0, 0);
   for (int r : {3, 0, 2, 1}) merge(of(r, r == 2 ? 9u : 7u, 0, 0), m);
-  EXPECT_EQ(verdict(m, of(0, 7, 0, 0)), Status::incompatible);
+  EXPECT_EQ(verdict(m, of(0, 7, 0, 0), ""), Status::incompatible);
   EXPECT_STREQ(message(), "count differs: 7 on rank 0, 9 on rank 2");
 }
 
 TEST(Agreement, NothingDiffersIsOk) {
   Signature m = of(0, 7, 0, 1);
   merge(of(1, 7, 5, 6), m);
-  EXPECT_EQ(verdict(m, of(1, 7, 5, 6)), Status::ok);
+  EXPECT_EQ(verdict(m, of(1, 7, 5, 6), ""), Status::ok);
 }
 
 TEST(Agreement, DoublesOrderAsNumbersAndComeBack) {
@@ -79,9 +79,18 @@ TEST(Agreement, DoublesOrderAsNumbersAndComeBack) {
   EXPECT_TRUE(std::isnan(from_ordered(ordered(NAN))));
 }
 
-TEST(Agreement, LongMessagesAreCutNotOverrun) {
-  Signature s = of(0, 1, 0, 0);
-  s.set_failure(Status::internal, std::string(1000, 'x').c_str(), 0);
-  EXPECT_EQ(verdict(s, s), Status::internal);
-  EXPECT_EQ(std::string(message()).size(), s.text.size() - 1);
+TEST(Agreement, AMessageThatIsTooLongIsWholeOnItsRankAndEndsInAnEllipsisOnOthers) {
+  const std::string whole(400, 'x');
+  for (const std::size_t length :
+       {std::size_t{1}, sizeof(Signature::text) - 1, sizeof(Signature::text), whole.size()}) {
+    const std::string said = whole.substr(0, length);
+    Signature failed = of(0, 1, 0, 0), other = of(1, 1, 0, 0);
+    failed.set_failure(Status::internal, said.c_str(), 0);
+    merge(failed, other);
+    EXPECT_EQ(verdict(other, failed, said.c_str()), Status::internal);
+    EXPECT_EQ(message(), said);
+    EXPECT_EQ(verdict(other, of(1, 1, 0, 0), ""), Status::internal);
+    const std::size_t room = sizeof(Signature::text) - 1;
+    EXPECT_EQ(message(), "rank 0: " + (length <= room ? said : whole.substr(0, room - 3) + "..."));
+  }
 }

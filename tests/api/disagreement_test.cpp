@@ -179,6 +179,21 @@ TEST(Disagreement, ArgumentsThatDoNotGoTogetherAreNamed) {
   all([](Given& g) { g.options.timeout = NAN; }, STRETTO_INVALID_ARGUMENT, "timeout");
 }
 
+TEST(Disagreement, ARankKeepsTheWholeMessageOfItsOwnError) {
+  on_ranks(3, [](stretto_comm comm, int rank, int) {
+    Given g;
+    if (rank == 1) g.options.schedule = "rings";
+    EXPECT_EQ(call(comm, g), STRETTO_UNSUPPORTED);
+    if (rank == 1) {
+      expect_contains(stretto_message(), "allreduce has no schedule 'rings'; it has ring, ");
+      EXPECT_GT(std::string(stretto_message()).size(), 120u) << stretto_message();
+    } else {
+      expect_contains(stretto_message(), "rank 1: allreduce has no schedule 'rings'");
+      EXPECT_EQ(std::string(stretto_message()).substr(std::string(stretto_message()).size() - 3), "...");
+    }
+  });
+}
+
 TEST(Disagreement, InPlaceWhereThereIsNoneIsRefused) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     std::vector<float> x(12, 1.0f), y(12);

@@ -37,6 +37,8 @@ class Listening final : public carrier::Carrier {
     return inner_->wait_any(done, n, seconds);
   }
   bool cancel(std::uint64_t id) noexcept override { return inner_->cancel(id); }
+  void raise(const carrier::Alarm& alarm) noexcept override { inner_->raise(alarm); }
+  bool hear(carrier::Alarm* alarm) noexcept override { return inner_->hear(alarm); }
 
  private:
   std::unique_ptr<carrier::Carrier> inner_;

@@ -1,0 +1,35 @@
+// Alarms between the ranks of a communicator: one message to each under a tag of their own, which no receive is posted for. Who wonders
+// looks whether one has come.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <vector>
+
+#include "carrier/carrier.hpp"
+
+namespace stretto::carrier {
+
+class MpiAlarms {
+ public:
+  // Sets aside what raise() needs. Throws std::bad_alloc. `comm` returns errors and outlives this.
+  MpiAlarms(MPI_Comm comm, int size, int tag);
+  ~MpiAlarms();
+  MpiAlarms(const MpiAlarms&) = delete;
+  MpiAlarms& operator=(const MpiAlarms&) = delete;
+
+  void raise(const Alarm& alarm) noexcept;
+  bool hear(Alarm* alarm) noexcept;
+
+ private:
+  bool sent() noexcept;
+
+  MPI_Comm comm_;
+  int tag_;
+  bool raised_ = false;
+  std::unique_ptr<Alarm> alarm_;
+  std::vector<MPI_Request> requests_;  // by rank
+};
+
+}  // namespace stretto::carrier

@@ -1,0 +1,103 @@
+// A rank that fails by itself where others have nothing wrong: all learn soon which and why, whatever they wait in, and the communicator
+// says so from then on.
+#include <atomic>
+#include <barrier>
+#include <string>
+
+#include "ranks.hpp"
+#include "scarce.hpp"
+
+using namespace api_test;
+using stretto::tests::Plenty;
+using stretto::tests::Scarce;
+
+namespace {
+
+constexpr int ranks = 3;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+stretto_options patient() {
+  stretto_options o = defaults();
+  o.timeout = 60;  // reached only where a rank was told nothing
+  return o;
+}
+
+// Rank 1 has no memory for its n-th allocation inside `call`. False: it made fewer.
+template <class Make>
+bool lacks_memory(long n, const Make& make) {
+  std::atomic<bool> struck{false};
+  std::barrier met(ranks);
+  on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
+    SCOPED_TRACE(testing::Message() << "allocation " << n << ", rank " << rank);
+    auto call = make(comm, rank);
+    ASSERT_STRETTO_OK(call());  // what is learned once is known
+    stretto_status s = STRETTO_OK;
+    if (rank == 1) {
+      const Scarce scarce(n);
+      s = call();
+      const Plenty plenty;
+      struck = scarce.struck();
+    } else {
+      s = call();
+    }
+    const std::string text = stretto_message();
+    EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_OUT_OF_MEMORY) << text;
+    EXPECT_TRUE(s == STRETTO_OK || contains(text, "memory")) << text;
+    EXPECT_TRUE(s == STRETTO_OK || rank == 1 || contains(text, "rank ")) << text;
+    met.arrive_and_wait();
+    EXPECT_TRUE(struck || s == STRETTO_OK) << text;
+    // A failure ends in an error everywhere, at once or in the next call. Some memory was not needed at any cost.
+    const stretto_status next = call();
+    const std::string later = stretto_message();
+    EXPECT_FALSE(contains(later, "nothing came")) << later;
+    EXPECT_TRUE(struck || next == STRETTO_OK) << later;
+  });
+  return struck;
+}
+
+template <class Make>
+void lacks_any_memory(const char* what, const Make& make) {
+  long n = 0;
+  while (n < 400 && !testing::Test::HasFailure() && lacks_memory(n, make)) ++n;
+  EXPECT_GT(n, 3) << what;
+  EXPECT_LT(n, 400) << what;
+}
+
+}  // namespace
+
+TEST(Alone, AnAllreduceWithoutMemoryOnOneRank) {
+  lacks_any_memory("allreduce", [](stretto_comm comm, int rank) {
+    return [=, x = wave(rank, 5000), y = std::vector<float>(5000)]() mutable {
+      stretto_options o = patient();
+      o.bound_kind = STRETTO_BOUND_RELATIVE;
+      o.bound = 1e-4;
+      o.payload = STRETTO_PAYLOAD_FUSED;
+      o.schedule = "ring";
+      return stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);
+    };
+  });
+}
+
+TEST(Alone, AGathervWithoutMemoryOnOneRank) {
+  lacks_any_memory("gatherv", [](stretto_comm comm, int rank) {
+    return [=, x = wave(rank, 30), y = std::vector<float>(60)]() mutable {
+      const stretto_options o = patient();
+      const std::size_t counts[] = {10, 20, 30};
+      return stretto_gatherv(x.data(), counts[rank], y.data(), counts, nullptr, STRETTO_F32, 0, comm, &o);
+    };
+  });
+}
+
+TEST(Alone, AStartedReduceWithoutMemoryOnOneRank) {
+  lacks_any_memory("ireduce", [](stretto_comm comm, int rank) {
+    return [=, x = wave(rank, 5000), y = std::vector<float>(5000)]() mutable {
+      const stretto_options o = patient();
+      stretto_request request = nullptr;
+      stretto_status s = stretto_ireduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, 0, comm, &o, &request);
+      if (s == STRETTO_OK) s = stretto_wait(request);
+      EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
+      return s;
+    };
+  });
+}
