@@ -328,14 +328,15 @@ std::vector<Case> all_cases(int ranks, std::size_t stride) {
           c.kind = kind;
           c.count = count;
           c.root = root;
-          // What does not multiply the number of cases takes turns.
+          // What does not multiply the number of cases is drawn, each by itself, so that no stride through the cases leaves any out.
           ++turn;
-          c.in_place = turn % 2 == 0;
-          c.type = turn % 3 == 0 ? Type::f64 : Type::f32;
-          c.op = schedule::reduces(algorithm.collective) ? ops[turn % 5] : Op::sum;
-          c.blocks = algorithm.uses_blocks ? static_cast<int>(turn % 4) : 0;
-          c.hosts = algorithm.uses_groups ? hosts[turn % 4] : 0;
-          c.segment_bytes = turn % 7 == 0 ? 0 : 4096 * (1 + turn % 3);
+          const auto drawn = [turn](std::uint64_t what, std::size_t of) { return mix(turn * 16 + what) % of; };
+          c.in_place = drawn(0, 2) == 0;
+          c.type = drawn(1, 3) == 0 ? Type::f64 : Type::f32;
+          c.op = schedule::reduces(algorithm.collective) ? ops[drawn(2, std::size(ops))] : Op::sum;
+          c.blocks = algorithm.uses_blocks ? static_cast<int>(drawn(3, 4)) : 0;
+          c.hosts = algorithm.uses_groups ? hosts[drawn(4, std::size(hosts))] : 0;
+          c.segment_bytes = drawn(5, 7) == 0 ? 0 : 4096 * (1 + drawn(6, 3));
           c.grain = kind == Kind::raw ? 1 : 1024;
           if (turn % stride == 0) cases.push_back(c);
         }

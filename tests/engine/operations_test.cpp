@@ -10,6 +10,7 @@
 #include "engine/binding.hpp"
 #include "payload/half.hpp"
 #include "ranks.hpp"
+#include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
@@ -231,14 +232,18 @@ Pair expected(Op op, Type t, int p, std::size_t i) {
   return {static_cast<double>(s), 0};
 }
 
-Status reduce(engine::Engine& engine, const char* algorithm, payload::Spec spec, const void* in, void* out,
-              std::size_t count) {
+Status reduce(engine::Engine& engine, const schedule::Algorithm& algorithm, payload::Spec spec, const void* in,
+              void* out, std::size_t count) {
   schedule::Request request;
   request.collective = schedule::Collective::allreduce;
   request.ranks = engine.carrier().size();
   request.rank = engine.carrier().rank();
+  std::vector<std::int32_t> host;
+  for (std::int32_t r = 0; r < request.ranks; ++r) host.push_back(r / 2);
+  const schedule::Groups groups = schedule::groups_of(host);
+  if (algorithm.uses_groups) request.groups = &groups;
   engine::Call call;
-  call.schedule = std::make_shared<schedule::Schedule>(schedule::find(request.collective, algorithm)->build(request));
+  call.schedule = std::make_shared<schedule::Schedule>(algorithm.build(request));
   call.payload = spec;
   call.options.segment_bytes = 256;
   engine::Arguments arguments;
@@ -259,7 +264,8 @@ TEST(RawOperations, MatchTheIntegersOnEveryTypeTheyAreDefinedOn) {
   EXPECT_EQ(pairs, 8u * 11 + 3 * 6 + 2 * 4 + 4 +
                        2 * 4);  // integers; sum, prod, difference of six; min, max of four; mean; loc
   for (const int p : {1, 2, 3, 5}) {
-    for (const char* algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
+    for (const auto& algorithm : schedule::algorithms()) {
+      if (algorithm.collective != schedule::Collective::allreduce) continue;
       on_ranks(p, [&](int rank, engine::Engine& engine) {
         for (const Op op : all_ops) {
           for (const Type t : all_types) {
@@ -274,7 +280,7 @@ TEST(RawOperations, MatchTheIntegersOnEveryTypeTheyAreDefinedOn) {
             spec.op = op;
             const Status status = reduce(engine, algorithm, spec, in.data(), out.data(), count);
             const std::string where =
-                fmt::format("{} of {}, {}, {} ranks", payload::name(op), payload::name(t), algorithm, p);
+                fmt::format("{} of {}, {}, {} ranks", payload::name(op), payload::name(t), algorithm.name, p);
             if (!payload::defined(op, t)) {
               EXPECT_EQ(status, Status::unsupported) << where;
               continue;
@@ -310,10 +316,10 @@ void compose(const void* left, void* right, std::size_t count, void* calls) {
 
 TEST(UserOperations, ThatDoNotCommuteMeetInRankOrderWhereTheScheduleKeepsIt) {
   constexpr std::size_t count = 77;
-  int kept = 0;
+  int kept = 0, scattered = 0;
   for (const auto& algorithm : schedule::algorithms()) {
-    if (algorithm.collective != schedule::Collective::allreduce && algorithm.collective != schedule::Collective::reduce)
-      continue;
+    if (!schedule::reduces(algorithm.collective)) continue;
+    const bool scatters = algorithm.collective == schedule::Collective::reduce_scatter;
     for (const int p : {1, 2, 3, 4, 5, 7, 8, 13}) {
       for (const int root : {0, p - 1}) {
         for (const bool in_place : {false, true}) {
@@ -322,6 +328,8 @@ TEST(UserOperations, ThatDoNotCommuteMeetInRankOrderWhereTheScheduleKeepsIt) {
               return static_cast<std::uint32_t>(r * 2654435761u + i * 40503u);
             };
             std::vector<std::uint32_t> in(2 * count), out(2 * count), want(2 * count);
+            std::vector<std::size_t> counts(static_cast<std::size_t>(p), count / static_cast<std::size_t>(p));
+            counts.back() += count % static_cast<std::size_t>(p);
             int calls = 0;
             for (std::size_t i = 0; i < 2 * count; ++i) want[i] = element(0, i);
             for (int r = 1; r < p; ++r) {
@@ -344,12 +352,13 @@ TEST(UserOperations, ThatDoNotCommuteMeetInRankOrderWhereTheScheduleKeepsIt) {
             call.payload.user = {compose, &calls, false};
             call.options.segment_bytes = 128;
             engine::Arguments arguments;
-            const bool result = algorithm.collective == schedule::Collective::allreduce || rank == root;
+            const bool result = algorithm.collective != schedule::Collective::reduce || rank == root;
             const bool here = in_place && result;
             if (here) out = in;
             arguments.in = here ? nullptr : in.data();
             arguments.out = out.data();
             arguments.count = count;
+            if (scatters) arguments.counts = counts;
             arguments.grain = 1;
             ASSERT_EQ(engine::bind(*call.schedule, Type::i32_i32, arguments, &call.blocks), Status::ok);
             const Status status = engine.run(call);
@@ -359,14 +368,23 @@ TEST(UserOperations, ThatDoNotCommuteMeetInRankOrderWhereTheScheduleKeepsIt) {
             }
             ASSERT_EQ(status, Status::ok) << message();
             if (!result) return;
+            if (scatters) {
+              const std::size_t own = counts[static_cast<std::size_t>(rank)],
+                                first = counts[0] * static_cast<std::size_t>(rank);
+              out.resize(2 * own);
+              want = {want.begin() + static_cast<std::ptrdiff_t>(2 * first),
+                      want.begin() + static_cast<std::ptrdiff_t>(2 * (first + own))};
+            }
             EXPECT_EQ(out, want) << algorithm.name << " on " << p << " ranks, root " << root;
           });
         }
       }
       kept += algorithm.keeps_order;
+      scattered += algorithm.keeps_order && scatters;
     }
   }
   EXPECT_GT(kept, 8);
+  EXPECT_GT(scattered, 0);
 }
 
 }  // namespace
