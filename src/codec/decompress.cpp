@@ -1,6 +1,7 @@
 // Streams to values.
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "codec/driver.hpp"
 #include "codec/values.hpp"
@@ -33,6 +34,26 @@ struct GroupDecoder {
     return decode_group(view, s.info, divisor, y) ? Status::ok : Status::overflow;
   }
 };
+
+// Names the first element of group g that its type cannot hold.
+template <class T>
+Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) noexcept {
+  GroupView view;
+  if constexpr (std::is_integral_v<T>) {
+    if (view_group(s, g, s.group(g), &view)) {
+      Codes q;
+      read_codes(view, q);
+      for (int i = 0; i < view.m; ++i) {
+        const std::int64_t v = divisor > 1 ? q[i] / static_cast<std::int64_t>(divisor) : q[i];
+        if (static_cast<T>(v) != v)
+          return fail(Status::overflow, "decompress: element {} of the stream is {}, and {} holds {} to {}",
+                      g * kGroup + static_cast<std::uint64_t>(i), v, name(s.info.type), std::numeric_limits<T>::min(),
+                      std::numeric_limits<T>::max());
+      }
+    }
+  }
+  return fail(Status::overflow, "decompress: the result does not fit its type at group {}", g);
+}
 
 // Values [first, first + n) into y; whole groups of the stored type go straight there.
 template <class T>
@@ -69,7 +90,9 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
   };
   run_parts(groups, parts, options.parallel, part);
   for (int i = 0; i < parts; ++i)
-    if (results[i].status != Status::ok) return report(results[i], "decompress", 0);
+    if (results[i].status != Status::ok)
+      return results[i].status == Status::overflow ? overflow_in<T>(s, results[i].group, divisor)
+                                                   : report(results[i], "decompress", 0);
   return Status::ok;
 }
 
