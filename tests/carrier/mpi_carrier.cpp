@@ -1,5 +1,7 @@
 // The MPI carrier, on as many ranks as it is launched on: lengths around the chunk, empty messages, what does not fit, withdrawal.
 // Prints what fails; exit status 1 if anything does.
+#include <sched.h>
+
 #include <cstdio>
 #include <vector>
 
@@ -93,6 +95,24 @@ void withdraw(Carrier& c) {
   expect(x == previous, "after a withdrawal a message is wrong");
 }
 
+// The last rank raises one, twice; every other hears it once.
+void alarms(Carrier& c) {
+  using stretto::carrier::Alarm;
+  const int last = c.size() - 1;
+  Alarm alarm{c.rank(), Status::out_of_memory, 7, {"why"}};
+  if (c.rank() == last) {
+    c.raise(alarm);
+    c.raise(alarm);
+  } else {
+    int tries = 0;
+    while (!c.hear(&alarm) && ++tries < 100000000) sched_yield();
+    expect(alarm.rank == last && alarm.status == Status::out_of_memory && alarm.from == 7, "an alarm is wrong");
+    expect(alarm.text[0] == 'w' && alarm.text[3] == 0, "the text of an alarm is wrong");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  expect(!c.hear(&alarm), "an alarm is heard again");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -104,6 +124,7 @@ int main(int argc, char** argv) {
     exact_fit(*c, chunk);
     if (c->size() > 1) too_long(*c);  // to itself, Open MPI 5 cuts a message off and does not say so
     withdraw(*c);
+    alarms(*c);
     expect(c->start_send(c->size(), 0, nullptr, 0, 0) == Status::invalid_argument, "a peer outside is not refused");
   }
   std::unique_ptr<Carrier> none;

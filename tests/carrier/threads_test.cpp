@@ -105,6 +105,31 @@ TEST(Threads, PeersOutsideTheGroupAreRefused) {
   EXPECT_EQ(a->start_recv(-1, 0, nullptr, 0, 1), Status::invalid_argument);
 }
 
+TEST(Threads, AnAlarmIsHeardOnceByEveryOtherRankAndRaisedOnce) {
+  constexpr int ranks = 3;
+  auto group = make_thread_group(ranks);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      auto c = make_thread_carrier(group, r);
+      Alarm alarm{r, Status::out_of_memory, 7, {"why"}};
+      if (r == 1) {
+        c->raise(alarm);
+        c->raise(alarm);
+        EXPECT_FALSE(c->hear(&alarm));
+        return;
+      }
+      while (!c->hear(&alarm)) std::this_thread::yield();
+      EXPECT_EQ(alarm.rank, 1);
+      EXPECT_EQ(alarm.status, Status::out_of_memory);
+      EXPECT_EQ(alarm.from, 7u);
+      EXPECT_STREQ(alarm.text.data(), "why");
+      EXPECT_FALSE(c->hear(&alarm));
+    });
+  }
+  for (auto& t : threads) t.join();
+}
+
 TEST(Threads, ManyMessagesCrossBetweenThreads) {
   constexpr int ranks = 5;
   constexpr unsigned many = 300;
