@@ -52,6 +52,10 @@ struct Decision {
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;
 };
 
+// Bytes of a vector that no stream makes faster: the program gets the MPI's sum, and none of what a promise about its rounding would cost (the
+// magnitude of all values, found and agreed on).
+constexpr std::int64_t longest_brief = 1024;
+
 // A rule goes before the communicator's own bound, and that before the one for all.
 void ask_rules(const Call& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
@@ -69,7 +73,9 @@ void ask_rules(const Call& call, const Settings& settings, Decision* d) {
     d->kind = Action::Kind::bounded;
     d->bound = own ? *own : *settings.bound;
   }
-  if (d->kind == Action::Kind::bounded && !d->shape.floating_sum) d->kind = Action::Kind::exact;
+  if (d->kind != Action::Kind::bounded) return;
+  const bool brief = d->shape.bytes <= longest_brief && d->payload == STRETTO_PAYLOAD_AUTO;
+  if (!d->shape.floating_sum || brief) d->kind = Action::Kind::exact;
 }
 
 // Memory of a GPU on some ranks only is legal, so they agree.
