@@ -5,11 +5,14 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/close.hpp"
 #include "node/arena/arena.hpp"
+#include "node/hierarchy_text.hpp"
 
 namespace stretto::api {
 namespace {
@@ -58,11 +61,46 @@ void progress(void* comm) noexcept {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, *static_cast<MPI_Comm*>(comm), &found, MPI_STATUS_IGNORE);
 }
 
-node::Options options_for(const topology::Topology& topology, const model::Profile& profile, MPI_Comm* comm) {
-  node::Options o;
+// What rank 0 was asked for, on all ranks. Collective.
+Status share_wish(MPI_Comm comm, std::string* wish) {
+  const char* given = std::getenv("STRETTO_HIERARCHY");
+  *wish = given != nullptr && *given != '\0' ? given : topology::all_levels;
+  int length = static_cast<int>(wish->size());
+  if (MPI_Bcast(&length, 1, MPI_INT, 0, comm) == MPI_SUCCESS) {
+    wish->resize(static_cast<std::size_t>(length));
+    if (MPI_Bcast(wish->data(), length, MPI_CHAR, 0, comm) == MPI_SUCCESS) return Status::ok;
+  }
+  return fail(Status::mpi_error, "MPI_Bcast failed while the ranks of a host met");
+}
+
+// The ranks' numbers in MPI_COMM_WORLD; negative: it is of another.
+std::vector<int> numbers_of(MPI_Comm comm, int ranks) {
+  std::vector<int> own(static_cast<std::size_t>(ranks)), all(own.size(), -1);
+  std::iota(own.begin(), own.end(), 0);
+  MPI_Group here = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  MPI_Comm_group(comm, &here);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_translate_ranks(here, ranks, own.data(), world, all.data());
+  MPI_Group_free(&here);
+  MPI_Group_free(&world);
+  return all;
+}
+
+// Collective; the same on every rank. invalid_argument: what is wished for cannot be.
+Status ask_hierarchies(MPI_Comm comm, const topology::Topology& topology, node::Hierarchies* hierarchies) {
+  std::string wish;
+  if (const Status s = share_wish(comm, &wish); s != Status::ok) return s;
   std::vector<topology::Place> places;
   for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
-  static_cast<void>(node::Hierarchy::from_places(places, "l3,numa,socket", &o.hierarchy));
+  const Status s = node::parse_hierarchies(wish, places, numbers_of(comm, topology.ranks()), hierarchies);
+  return s == Status::ok ? s : fail(s, "STRETTO_HIERARCHY: {}", message());
+}
+
+node::Options options_for(const topology::Topology& topology, const model::Profile& profile,
+                          node::Hierarchies hierarchies, MPI_Comm* comm) {
+  node::Options o;
+  o.hierarchy = std::move(hierarchies.usual);
+  o.hierarchies = std::move(hierarchies.of);
   if (const model::Switches* s = profile.switches_of(topology.ranks())) {
     o.eager = s->eager;
     o.eager_reduce = s->eager_reduce;
@@ -97,8 +135,8 @@ Status tried(const Work& work) noexcept {
 }
 
 // Collective. What one rank alone may fail at is agreed each time, so that all go on or none does.
-Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile, std::string* why,
-            std::unique_ptr<NodeNative>* close) {
+Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile,
+            node::Hierarchies hierarchies, std::string* why, std::unique_ptr<NodeNative>* close) {
   MpiExchange exchange(comm);
   Introduction me;
   std::vector<Introduction> all;
@@ -115,7 +153,7 @@ Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Prof
     *why = objection(all, topology);
     if (!why->empty()) return;
     hooked = std::make_shared<MPI_Comm>(comm);
-    options = options_for(topology, profile, hooked.get());
+    options = options_for(topology, profile, std::move(hierarchies), hooked.get());
   });
   if (s = node::agree(exchange, s); s != Status::ok || !why->empty()) return s;
   // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
@@ -128,12 +166,16 @@ Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Prof
 
 }  // namespace
 
-std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile,
-                                       std::string* why) noexcept {
-  std::unique_ptr<NodeNative> close;
-  if (meet(comm, topology, profile, why, &close) == Status::ok) return close;
-  static_cast<void>(tried([why] { *why = message(); }));
-  return nullptr;
+Status find_close(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile, std::string* why,
+                  std::unique_ptr<NodeNative>* close) noexcept {
+  node::Hierarchies hierarchies;
+  Status asked = Status::ok;
+  Status s = tried([&] { asked = ask_hierarchies(comm, topology, &hierarchies); });
+  MpiExchange exchange(comm);
+  if (s = node::agree(exchange, s != Status::ok ? s : asked); s != Status::ok) return s;
+  if (meet(comm, topology, profile, std::move(hierarchies), why, close) == Status::ok) return Status::ok;
+  close->reset();
+  return tried([why] { *why = message(); });
 }
 
 }  // namespace stretto::api

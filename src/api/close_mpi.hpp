@@ -7,15 +7,17 @@
 #include <string>
 
 #include "api/native.hpp"
+#include "base/status.hpp"
 #include "model/profile.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::api {
 
 // Collective over `comm`, whose errors are returned; all ranks get one, or none. Null where the ranks are not all on one host, where the
-// memory cannot be shared, or where STRETTO_NODE=0 on any rank; then *why says so. Waits let the MPI progress by `comm`, which
+// memory cannot be shared, or where STRETTO_NODE=0 on any rank; then *why says so. invalid_argument, on all ranks: STRETTO_HIERARCHY cannot be
+// read (rank 0's counts). Waits let the MPI progress by `comm`, which
 // outlives the result's collectives. `profile`, the same on all ranks, says where they change protocols.
-std::unique_ptr<NodeNative> find_close(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile,
-                                       std::string* why) noexcept;
+Status find_close(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile, std::string* why,
+                  std::unique_ptr<NodeNative>* close) noexcept;
 
 }  // namespace stretto::api

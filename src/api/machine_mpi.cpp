@@ -20,7 +20,7 @@ namespace {
 // One rank's entry: what tells its host from others, and where on it it is.
 struct Here {
   std::array<char, 64> host{};
-  std::int32_t socket = -1, cache = -1, core = -1, cores = 0;
+  std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
 };
 
@@ -57,6 +57,7 @@ Here look() {
       h.socket = place.socket;
       h.cache = place.cache;
       h.core = place.core;
+      h.numa = place.numa;
       h.cores = cores;
     }
     return h;
@@ -72,7 +73,7 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   for (const Here& h : all) {
     const std::string_view name(h.host.data(), h.host.size());
     const auto host = hosts.emplace(name, static_cast<std::int32_t>(hosts.size())).first->second;
-    places.push_back({host, h.socket, h.cache, h.core});
+    places.push_back({host, h.socket, h.cache, h.core, h.numa});
     if (h.cores > 0) cores = cores > 0 ? std::min(cores, h.cores) : h.cores;
   }
   *topology = topology::Topology(std::move(places), cores);

@@ -56,8 +56,9 @@ Status create(MPI_Comm duplicate, api::Natives* natives, std::unique_ptr<stretto
   std::shared_ptr<api::SharedChooser> chooser;
   // All ranks go on to meet in the node's memory, or none does.
   if (const Status s = agree(duplicate, meet(duplicate, &c, natives, &chooser)); s != Status::ok) return s;
-  natives->node =
-      api::find_close(duplicate, chooser->chooser.topology(), chooser->chooser.profile(), &natives->no_node);
+  const Status s = api::find_close(duplicate, chooser->chooser.topology(), chooser->chooser.profile(),
+                                   &natives->no_node, &natives->node);
+  if (s != Status::ok) return s;
   try {
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser));
     return Status::ok;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -81,12 +82,17 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
 bool make(MPI_Comm comm, Communicator* c) noexcept {
   if (c->comm) return true;
   if (!c->refused.empty()) return false;
-  if (stretto_comm_create(comm, &c->comm) == STRETTO_OK) {
+  const stretto_status made = stretto_comm_create(comm, &c->comm);
+  if (made == STRETTO_OK) {
     c->devices = on_any_rank(has_driver(), comm);
     return true;
   }
   try {
     c->refused = std::string("no communicator: ") + stretto_message();
+    // What the user asked for cannot be: of no communicator, so it is said once.
+    static std::atomic<bool> told{false};
+    if (made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
+      std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());
   } catch (...) {
     c->refused = "no memory";
   }

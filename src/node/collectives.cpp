@@ -41,6 +41,10 @@ Status Collectives::prepare(const Exchange& exchange, const Options& options) {
                   exchange.size());
     options_.hierarchy = Hierarchy(exchange.size());
   }
+  for (const auto& [kind, hierarchy] : options.hierarchies)
+    if (hierarchy.ranks() != exchange.size())
+      return fail(Status::invalid_argument, "a hierarchy of {} ranks for the {} of {}", hierarchy.ranks(), name(kind),
+                  exchange.size());
   one_level_ = Hierarchy(exchange.size());
   for (int r = 0; r < exchange.size(); ++r)
     if (r != exchange.rank()) others_.push_back(r);
@@ -106,7 +110,7 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
   if (count == 0 && call.kind != Kind::barrier) return finish_call(Status::ok);
   const std::size_t blocks = call.kind == Kind::reduce_scatter ? static_cast<std::size_t>(size()) : 1;
   const bool in_order = options_.reproducible || operation.rank_by_rank || !operation.commutes();
-  const bool one_level = in_order || options_.hierarchy.levels() == 1;
+  const bool one_level = in_order || hierarchy(call.kind).levels() == 1;
   const std::size_t bytes = count * blocks * payload::size_of(type);
   if (size() == 1 || (bytes <= eager_limit(call.kind) && size() <= kFlat))
     return finish_call(eager(call, in, out, count, type, operation));
@@ -119,7 +123,7 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
     Reduction r(
         *this,
         {kind, static_cast<const std::byte*>(in), static_cast<std::byte*>(out), count, type, operation, call.root},
-        one_level ? one_level_ : options_.hierarchy);
+        one_level ? one_level_ : hierarchy(call.kind));
     return finish_call(r.run());
   } catch (const std::bad_alloc&) {
     return group_->give_up_all(fail(Status::out_of_memory, "no memory for a reduction over {} ranks", size()));

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "node/combine.hpp"
@@ -32,6 +33,8 @@ struct Options {
   GroupOptions group;
   MemoryOptions memory;
   Hierarchy hierarchy;  // of as many ranks as the exchange has, or of one (the default): one level
+  std::vector<std::pair<Kind, Hierarchy>>
+      hierarchies;  // of single kinds of reduction, of broadcasts, and of barriers, instead of that one
   bool reproducible = false;
   // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). The same of reduce, where only
   // the root reads. Unset: 32 KiB shared out among the ranks, and at least 4 KiB; where ranks share cores 16 KiB, and 64 KiB of reduce, as who
@@ -84,6 +87,11 @@ class Collectives {
   const Memory& memory() const noexcept { return *memory_; }
   Group& group() noexcept { return *group_; }
   const Hierarchy& hierarchy() const noexcept { return options_.hierarchy; }
+  const Hierarchy& hierarchy(Kind kind) const noexcept {
+    for (const auto& [of, hierarchy] : options_.hierarchies)
+      if (of == kind) return hierarchy;
+    return options_.hierarchy;
+  }
   const Counters& counters() const noexcept { return counters_; }
   Stores stores() const noexcept { return stores_; }  // that this rank uses into its slots
   // Whether it makes a difference for moves of such blocks who copies private buffers.

@@ -42,11 +42,12 @@ Status Collectives::move(const Call& call, const Describe& describe) noexcept {
 
 // Down a tree: the root of the call leads every group that it is in.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
-  const bool one_level = (size() <= kFlat && bytes <= eager_limit(Kind::bcast)) || options_.hierarchy.levels() == 1;
+  const Hierarchy& asked = hierarchy(Kind::bcast);
+  const bool one_level = (size() <= kFlat && bytes <= eager_limit(Kind::bcast)) || asked.levels() == 1;
   if (one_level && small(bytes, 1)) return small_bcast(data, bytes, root);
   return move({Kind::bcast, 0, 0, root, bytes}, [&](Moves* m) {
     if (m == nullptr) return;
-    const Hierarchy& h = one_level ? one_level_ : options_.hierarchy;
+    const Hierarchy& h = one_level ? one_level_ : asked;
     if (root != offspring_root_ || h.levels() != offspring_levels_) {
       offspring_ = h.offspring(rank(), root);
       offspring_root_ = root;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace stretto::node {
 
@@ -18,14 +19,16 @@ Status Hierarchy::from_places(std::span<const topology::Place> places, const std
     const std::size_t end = std::min(levels.find(',', at), levels.size());
     const std::string level = levels.substr(at, end - at);
     at = end + 1;
-    const bool cache = level == "l3";
-    if (!cache && level != "numa" && level != "socket")
+    const bool cache = level == "l3", numa = level == "numa";
+    if (!cache && !numa && level != "socket")
       return fail(Status::invalid_argument, "'{}' is no level of a hierarchy: it takes l3, numa, socket", level);
     std::vector<int>& group = labels.emplace_back();
-    for (const topology::Place& p : places) group.push_back(cache ? p.cache : p.socket);
+    for (const topology::Place& p : places) group.push_back(cache ? p.cache : numa ? p.numa : p.socket);
     // A rank that may run anywhere belongs to no cache or socket: then there is no such level.
     if (std::find(group.begin(), group.end(), -1) != group.end()) labels.pop_back();
   }
+  const auto groups = [](const std::vector<int>& label) { return std::set<int>(label.begin(), label.end()).size(); };
+  std::stable_sort(labels.begin(), labels.end(), [&](const auto& a, const auto& b) { return groups(a) > groups(b); });
   return from_labels(labels, static_cast<int>(places.size()), hierarchy);
 }
 

@@ -19,8 +19,8 @@ class Hierarchy {
   Hierarchy() : Hierarchy(1) {}
   explicit Hierarchy(int ranks);  // one level: everybody
 
-  // One level for each label of `levels`, a list of l3, numa and socket separated by commas (numa is taken as the socket, which is
-  // what places know); a level that separates nobody is left out. invalid_argument names an unknown label.
+  // One level for each label of `levels`, a list of l3, numa and socket separated by commas, those of more groups further inside (a NUMA
+  // node may hold several caches, or a cache serve several nodes); a level that separates nobody is left out. invalid_argument names an unknown label.
   static Status from_places(std::span<const topology::Place> places, const std::string& levels, Hierarchy* hierarchy);
 
   // Explicit: labels[l][r] is the group of rank r at level l + 1. Levels that do not nest are refused.

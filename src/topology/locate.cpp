@@ -35,6 +35,12 @@ Place place_of(hwloc_topology_t machine, hwloc_const_cpuset_t bound) noexcept {
     if (hwloc_obj_type_is_dcache(o->type)) place.cache = number(o);
     if (o->type == HWLOC_OBJ_PACKAGE) place.socket = number(o);
   }
+  // NUMA nodes hang beside the tree of caches and sockets. Several may have the same cores (of fast and of large memory): they are one place.
+  for (hwloc_obj_t n = nullptr; (n = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, n)) != nullptr;)
+    if (hwloc_bitmap_isincluded(set.get(), n->cpuset) != 0) {
+      place.numa = number(n);
+      break;
+    }
   return place;
 }
 

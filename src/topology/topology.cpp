@@ -76,17 +76,18 @@ void Topology::add_level(std::int32_t Place::*number) {
 }
 
 Status Topology::take_levels(std::string_view labels) {
-  bool sockets = false, caches = false;
+  bool sockets = false, nodes = false, caches = false;
   for (std::size_t at = 0; at < labels.size();) {
     const std::size_t end = std::min(labels.find(',', at), labels.size());
     const std::string_view label = labels.substr(at, end - at);
     at = end + 1;
     if (label != "l3" && label != "numa" && label != "socket")
       return fail(Status::invalid_argument, "'{}' is no level of a hierarchy: it takes l3, numa, socket", label);
-    (label == "l3" ? caches : sockets) = true;
+    (label == "l3" ? caches : label == "numa" ? nodes : sockets) = true;
   }
   levels_ = {host_of_};
   if (sockets) add_level(&Place::socket);
+  if (nodes) add_level(&Place::numa);
   if (caches) add_level(&Place::cache);
   return Status::ok;
 }

@@ -24,13 +24,14 @@ constexpr std::size_t kDistances = 4;
 
 const char* name(Distance d) noexcept;  // "cache", "socket", "node", "network"
 
-// Of one rank. host is a number unique in the job; socket, cache and core are unique within the host. -1: not known (a process
-// that is not bound within a single cache, socket or core); two ranks of a host share what is -1 on either.
+// Of one rank. host is a number unique in the job; socket, cache, core and NUMA node are unique within the host. -1: not known (a process
+// that is not bound within a single one); two ranks of a host share what is -1 on either.
 struct Place {
   std::int32_t host = 0;
   std::int32_t socket = -1;
   std::int32_t cache = -1;
   std::int32_t core = -1;
+  std::int32_t numa = -1;
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -63,8 +64,7 @@ class Topology {
   const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
   bool nested() const noexcept { return levels_.size() > 1; }  // some host has levels inside
 
-  // Takes these levels alone, all_levels before: a list of l3, numa and socket separated by commas, in any order (numa is taken as the
-  // socket, which is what places know); empty: hosts alone. invalid_argument names an unknown label.
+  // Takes these levels alone, all_levels before: a list of l3, numa and socket separated by commas, in any order; empty: hosts alone. invalid_argument names an unknown label.
   Status take_levels(std::string_view labels);
 
  private:

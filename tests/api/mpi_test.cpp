@@ -173,6 +173,37 @@ TEST_F(Mpi, LevelsOfHierarchiesAreRankZerosAndAnUnknownOneIsNamedOnAllRanks) {
   unsetenv("STRETTO_LEVELS");
 }
 
+TEST_F(Mpi, AHierarchyIsRankZerosAndOneThatIsNoneIsNamedOnAllRanks) {
+  setenv("STRETTO_HIERARCHY", rank == 0 ? "0-1|one" : "flat", 1);
+  stretto_comm none = nullptr;
+  EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &none), STRETTO_INVALID_ARGUMENT);
+  EXPECT_STREQ(stretto_message(), "STRETTO_HIERARCHY: 'one' is neither a rank nor a range of ranks");
+  EXPECT_EQ(none, nullptr);
+  unsetenv("STRETTO_HIERARCHY");
+}
+
+TEST_F(Mpi, SumsInTheMemoryOfAHostFollowTheHierarchyThatIsGivenForThem) {
+  if (ranks != 3) return;
+  setenv("STRETTO_HIERARCHY", "0,2|1;reduce=flat", 1);
+  stretto_comm grouped = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &grouped));
+  unsetenv("STRETTO_HIERARCHY");
+  const float of[3] = {1, 16777216, -16777216};  // (x0 + x2) + x1 = 1, (x0 + x1) + x2 = 0
+  const std::vector<float> mine(9000, of[rank]);
+  std::vector<float> sum(mine.size());
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.schedule = "node";
+  const auto summed = [&](float x) { return sum == std::vector<float>(sum.size(), x); };
+  ASSERT_STRETTO_OK(stretto_allreduce(mine.data(), sum.data(), sum.size(), STRETTO_F32, STRETTO_SUM, grouped, &o));
+  EXPECT_FALSE(summed(0));
+  ASSERT_STRETTO_OK(stretto_reduce(mine.data(), sum.data(), sum.size(), STRETTO_F32, STRETTO_SUM, 0, grouped, &o));
+  EXPECT_TRUE(rank != 0 || summed(0));
+  o.reproducible = 1;
+  ASSERT_STRETTO_OK(stretto_allreduce(mine.data(), sum.data(), sum.size(), STRETTO_F32, STRETTO_SUM, grouped, &o));
+  EXPECT_TRUE(summed(0));
+  ASSERT_STRETTO_OK(stretto_comm_free(grouped));
+}
+
 TEST_F(Mpi, ARankThatFailsAloneFailsTheCreationOnAll) {
   stretto_comm none = nullptr;
   broadcasts_until_failure = rank == ranks - 1 ? 2 : 0;  // of the machine's profile: its length, then its text

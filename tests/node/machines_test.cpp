@@ -85,9 +85,11 @@ TEST(Machines, caches_of_single_cores_are_no_level) {
 
 TEST(Machines, three_caches_a_quarter_of_a_socket_nest) {
   const Hierarchy all = hierarchy_of(places_in("epyc_quarters"));
-  ASSERT_GE(all.levels(), 3);
+  ASSERT_EQ(all.levels(), 4);
   EXPECT_EQ(all.group(1, 0).size(), 8u);
-  EXPECT_EQ(all.group(all.levels() - 1, 0).size(), 96u);
+  EXPECT_EQ(all.group(2, 0).size(), 24u);
+  EXPECT_EQ(all.group(3, 0).size(), 96u);
+  EXPECT_EQ(all.children(3, 191).size(), 4u);
 }
 
 // Numbers of ranks that are no powers of two, in groups of unequal sizes.
@@ -95,7 +97,8 @@ TEST(Machines, collectives_keep_their_promise_on_each) {
   struct {
     const char* machine;
     int stride, run, levels;
-  } const cases[] = {{"two_rome", 24, 3, 3}, {"quad_xeon", 11, 1, 2}, {"altra", 15, 1, 2}, {"epyc_quarters", 36, 3, 3}};
+  } const cases[] = {{"two_rome", 24, 3, 3},      {"quad_xeon", 11, 1, 2},     {"altra", 15, 1, 2},
+                     {"epyc_quarters", 36, 3, 3}, {"epyc_quarters", 13, 1, 3}, {"epyc_quarters", 24, 2, 3}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.machine);
     const Hierarchy h = hierarchy_of(places_in(c.machine, c.stride, c.run));

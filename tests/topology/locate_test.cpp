@@ -40,39 +40,47 @@ class Synthetic {
   hwloc_topology_t machine_{};
 };
 
-// Threads 0-31: sockets of 16, caches of 8, cores of 2.
+// Threads 0-31: sockets of 16, caches of 8, cores of 2; one NUMA node.
 const char* const two_sockets = "pack:2 l3:2 core:4 pu:2";
 
 TEST(Locate, AProcessOnOneThreadOrCoreIsInItsCoreCacheAndSocket) {
   const Synthetic machine(two_sockets);
-  EXPECT_EQ(machine.bound_to({0}), (Place{0, 0, 0, 0}));
-  EXPECT_EQ(machine.bound_to({3}), (Place{0, 0, 0, 2}));
-  EXPECT_EQ(machine.bound_to({26, 27}), (Place{0, 16, 24, 26}));
+  EXPECT_EQ(machine.bound_to({0}), (Place{0, 0, 0, 0, 0}));
+  EXPECT_EQ(machine.bound_to({3}), (Place{0, 0, 0, 2, 0}));
+  EXPECT_EQ(machine.bound_to({26, 27}), (Place{0, 16, 24, 26, 0}));
 }
 
 TEST(Locate, AProcessOnSeveralCoresIsInWhatHoldsThemAll) {
   const Synthetic machine(two_sockets);
-  EXPECT_EQ(machine.bound_to({8, 10}), (Place{0, 0, 8, -1}));
-  EXPECT_EQ(machine.bound_to({16, 24}), (Place{0, 16, -1, -1}));
-  EXPECT_EQ(machine.bound_to({0, 31}), (Place{0, -1, -1, -1}));
-  EXPECT_EQ(machine.unbound(), (Place{0, -1, -1, -1}));
+  EXPECT_EQ(machine.bound_to({8, 10}), (Place{0, 0, 8, -1, 0}));
+  EXPECT_EQ(machine.bound_to({16, 24}), (Place{0, 16, -1, -1, 0}));
+  EXPECT_EQ(machine.bound_to({0, 31}), (Place{0, -1, -1, -1, 0}));
+  EXPECT_EQ(machine.unbound(), (Place{0, -1, -1, -1, 0}));
 }
 
 TEST(Locate, AProcessThatIsNotBoundIsInTheOnlySocketAndCache) {
-  EXPECT_EQ(Synthetic("pack:1 l3:1 core:8 pu:2").unbound(), (Place{0, 0, 0, -1}));
-  EXPECT_EQ(Synthetic("pack:1 l3:2 core:4 pu:1").unbound(), (Place{0, 0, -1, -1}));
-  EXPECT_EQ(Synthetic("pack:1 l3:1 core:1 pu:2").unbound(), (Place{0, 0, 0, 0}));
+  EXPECT_EQ(Synthetic("pack:1 l3:1 core:8 pu:2").unbound(), (Place{0, 0, 0, -1, 0}));
+  EXPECT_EQ(Synthetic("pack:1 l3:2 core:4 pu:1").unbound(), (Place{0, 0, -1, -1, 0}));
+  EXPECT_EQ(Synthetic("pack:1 l3:1 core:1 pu:2").unbound(), (Place{0, 0, 0, 0, 0}));
 }
 
 TEST(Locate, TheLastLevelOfCacheIsTheOutermostOfTheMachine) {
-  EXPECT_EQ(Synthetic("pack:2 l2:2 l1:2 core:1 pu:1").bound_to({3}), (Place{0, 0, 2, 3}));
-  EXPECT_EQ(Synthetic("pack:2 l3:1 l2:2 core:2 pu:1").bound_to({7}), (Place{0, 4, 4, 7}));
-  EXPECT_EQ(Synthetic("pack:2 core:2 pu:1").bound_to({3}), (Place{0, 2, -1, 3}));
+  EXPECT_EQ(Synthetic("pack:2 l2:2 l1:2 core:1 pu:1").bound_to({3}), (Place{0, 0, 2, 3, 0}));
+  EXPECT_EQ(Synthetic("pack:2 l3:1 l2:2 core:2 pu:1").bound_to({7}), (Place{0, 4, 4, 7, 0}));
+  EXPECT_EQ(Synthetic("pack:2 core:2 pu:1").bound_to({3}), (Place{0, 2, -1, 3, 0}));
+}
+
+TEST(Locate, NumaNodesAreInsideSocketsOrAroundThem) {
+  const Synthetic quarters("pack:2 numa:4 l3:3 core:2 pu:1");  // 6 threads a node
+  EXPECT_EQ(quarters.bound_to({7}), (Place{0, 0, 6, 7, 6}));
+  EXPECT_EQ(quarters.bound_to({6, 11}), (Place{0, 0, -1, -1, 6}));
+  EXPECT_EQ(quarters.bound_to({5, 6}), (Place{0, 0, -1, -1, -1}));
+  EXPECT_EQ(Synthetic("numa:2 pack:2 core:2 pu:1").bound_to({3}).numa, 0);
 }
 
 TEST(Locate, ThreadsThatTheMachineDoesNotHaveAreNowhere) {
   EXPECT_EQ(Synthetic(two_sockets).bound_to({40}), Place{});
-  EXPECT_EQ(Synthetic(two_sockets).bound_to({3, 40}), (Place{0, 0, 0, 2}));
+  EXPECT_EQ(Synthetic(two_sockets).bound_to({3, 40}), (Place{0, 0, 0, 2, 0}));
 }
 
 TEST(Locate, PlacesOfTwoProcessesGiveTheirDistance) {
@@ -87,8 +95,8 @@ TEST(Locate, PlacesOfTwoProcessesGiveTheirDistance) {
 TEST(Locate, AContainerThatSeesPartOfAHostNumbersItAsTheHostDoes) {
   Synthetic machine(two_sockets);
   machine.allow_only(20, 31);
-  EXPECT_EQ(machine.bound_to({21}), (Place{0, 16, 16, 20}));
-  EXPECT_EQ(machine.unbound(), (Place{0, 16, -1, -1}));
+  EXPECT_EQ(machine.bound_to({21}), (Place{0, 16, 16, 20, 0}));
+  EXPECT_EQ(machine.unbound(), (Place{0, 16, -1, -1, 0}));
   EXPECT_EQ(machine.cores(), 12);
 }
 
