@@ -132,7 +132,7 @@ TEST_F(KeptCalls, HaveNoCountsByRank) {
 TEST_F(KeptCalls, EndWithTheCommunicator) {
   const Call repeated = call(Operation::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
-  c.comm->give_up("the test ends it");
+  c.comm->give_up(stretto::Status::internal, "the test ends it");
   stretto_status s = STRETTO_OK;
   EXPECT_FALSE(kept.again(repeated, c, limit, &s));
 }
