@@ -47,8 +47,10 @@ typedef enum stretto_status {
   STRETTO_INCOMPATIBLE = 5,     /* ranks that called differently, or streams that do not combine */
   STRETTO_OVERFLOW = 6,         /* the exact result does not fit the widest code */
   STRETTO_UNSUPPORTED = 7,      /* a legal request that this operation or this build does not offer */
-  STRETTO_OUT_OF_MEMORY = 8, /* in a collective, of any rank; the communicator is unusable where it came after the agreement */
-  STRETTO_TIMEOUT = 9,    /* a wait reached its limit, here or on a rank that then told this one; the communicator is unusable from then on */
+  STRETTO_OUT_OF_MEMORY =
+      8, /* in a collective, of any rank; the communicator is unusable where it came after the agreement */
+  STRETTO_TIMEOUT =
+      9, /* a wait reached its limit, here or on a rank that then told this one; the communicator is unusable from then on */
   STRETTO_MPI_ERROR = 10, /* the MPI returned an error */
   STRETTO_INTERNAL = 11   /* a broken invariant of stretto itself; please report it */
 } stretto_status;

@@ -191,7 +191,8 @@ Status verdict(const Signature& merged, const Signature& own, const char* messag
   try {
     if (merged.status) {
       const auto s = static_cast<Status>(merged.status);
-      if (own.status == merged.status && own.text == merged.text) return fail(s, std::string_view(*message != 0 ? message : merged.text.data()));
+      if (own.status == merged.status && own.text == merged.text)
+        return fail(s, std::string_view(*message != 0 ? message : merged.text.data()));
       return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
     }
     return differences(merged);

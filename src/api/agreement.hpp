@@ -48,7 +48,7 @@ struct Signature {
   std::array<Span, fields> span{};
   std::uint32_t status = 0;  // of the lowest rank that failed; 0: none did
   std::uint32_t failed_rank = 0;
-  std::array<char, 112> text{};                         // its message, zero-terminated; where it was cut to fit, it ends in an ellipsis
+  std::array<char, 112> text{};  // its message, zero-terminated; where it was cut to fit, it ends in an ellipsis
   double lo = std::numeric_limits<double>::infinity();  // range of the finite values; lo > hi: there are none
   double hi = -std::numeric_limits<double>::infinity();
   std::uint64_t contributions = 0;
