@@ -62,10 +62,13 @@ class MpiCarrier final : public Carrier {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;  // too late to give anything back, and an error that would end the program
+    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !arrived();
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
-    MPI_Comm_free(&comm_);
+    // Messages that nobody took may be under way, or still come. An MPI need not bear that a communicator ends before them (MPICH 5 ends the
+    // program), so it is left to the MPI.
+    if (settled) MPI_Comm_free(&comm_);
   }
 
   const char* name() const noexcept override { return "mpi"; }
@@ -122,6 +125,12 @@ class MpiCarrier final : public Carrier {
   bool hear(Alarm* alarm) noexcept override { return alarms_->hear(alarm); }
 
  private:
+  bool arrived() const noexcept {
+    int found = 0;
+    const int code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || found != 0;
+  }
+
   Status start(Transfer transfer) noexcept {
     if (transfer.peer < 0 || transfer.peer >= size_) {
       return fail(Status::invalid_argument, "a message with rank {} of {}", transfer.peer, size_);

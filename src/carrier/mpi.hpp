@@ -19,7 +19,7 @@ struct MpiOptions {
 };
 
 // Duplicates `comm` (a collective call) and uses only the duplicate, with errors returned. Destroy the carrier
-// before MPI_Finalize: destruction frees the duplicate.
+// before MPI_Finalize: destruction frees the duplicate, unless messages that nobody took may be on their way in it.
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* carrier) noexcept;
 
 }  // namespace stretto::carrier

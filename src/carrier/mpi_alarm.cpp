@@ -59,6 +59,7 @@ bool MpiAlarms::hear(Alarm* alarm) noexcept {
   MPI_Get_count(&status, MPI_BYTE, &bytes);
   if (bytes != static_cast<int>(sizeof(Alarm))) return false;
   if (MPI_Recv(alarm, bytes, MPI_BYTE, status.MPI_SOURCE, tag_, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+  heard_ = true;
   alarm->rank = status.MPI_SOURCE;
   alarm->text.back() = 0;
   return true;

@@ -21,13 +21,14 @@ class MpiAlarms {
 
   void raise(const Alarm& alarm) noexcept;
   bool hear(Alarm* alarm) noexcept;
+  bool quiet() const noexcept { return !raised_ && !heard_; }  // none was raised nor heard
 
  private:
   bool sent() noexcept;
 
   MPI_Comm comm_;
   int tag_;
-  bool raised_ = false;
+  bool raised_ = false, heard_ = false;
   std::unique_ptr<Alarm> alarm_;
   std::vector<MPI_Request> requests_;  // by rank
 };
