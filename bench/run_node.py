@@ -19,8 +19,9 @@ def main():
     options, rest = parser.parse_known_args()
     program = os.path.join(os.environ["BUILD"], "bench", "bench_node")
     for ranks in (int(r) for r in options.ranks.split(",")):
-        largest = [] if ranks <= cores() else ["--largest", str(16 << 20), "--repeats", "9"]
-        result = subprocess.run([*launch(ranks), program, "--json", options.json, *largest, *rest], check=False)
+        usual = {} if ranks <= cores() else {"--largest": str(16 << 20), "--repeats": "9"}
+        limits = [word for name, value in usual.items() if not any(given.split("=")[0] == name for given in rest) for word in (name, value)]
+        result = subprocess.run([*launch(ranks), program, "--json", options.json, *limits, *rest], check=False)
         if result.returncode != 0:
             sys.exit(f"bench_node on {ranks} ranks ended with {result.returncode}")
 

@@ -2,34 +2,12 @@
 #include <cstring>
 #include <string>
 
+#include "../one_by_one.hpp"
 #include "ranks.hpp"
 
 using namespace api_test;
 
 namespace {
-
-// Of magnitudes so different that every other way to add them rounds to other bits.
-template <class T>
-std::vector<T> rough(int rank, std::size_t count) {
-  std::vector<T> v(count);
-  std::uint32_t state = 0x9e3779b9u * static_cast<std::uint32_t>(rank + 1);
-  for (T& x : v) {
-    state = state * 1664525u + 1013904223u;
-    x = static_cast<T>(std::ldexp(1.0 + (state >> 8) / 16777216.0, static_cast<int>(state % 23) - 11)) *
-        (state & 64 ? T{1} : T{-1});
-  }
-  return v;
-}
-
-template <class T>
-std::vector<T> one_by_one(int ranks, std::size_t count) {
-  std::vector<T> sum = rough<T>(0, count);
-  for (int r = 1; r < ranks; ++r) {
-    const std::vector<T> next = rough<T>(r, count);
-    for (std::size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(sum[i] + next[i]);
-  }
-  return sum;
-}
 
 template <class T>
 bool same(const std::vector<T>& a, const T* b) {

@@ -6,13 +6,12 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "../launched.hpp"
+#include "../one_by_one.hpp"
 
 namespace {
 
@@ -23,33 +22,10 @@ void ask_where() {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 }
 
-// Of magnitudes so different that other orders round to other bits.
-template <class T>
-std::vector<T> rough(int of, std::size_t count) {
-  std::vector<T> v(count);
-  std::uint32_t state = 0x9e3779b9u * static_cast<std::uint32_t>(of + 1);
-  for (T& x : v) {
-    state = state * 1664525u + 1013904223u;
-    x = static_cast<T>(std::ldexp(1.0 + (state >> 8) / 16777216.0, static_cast<int>(state % 23) - 11)) *
-        (state & 64 ? T{1} : T{-1});
-  }
-  return v;
-}
-
-template <class T>
-std::vector<T> one_by_one(std::size_t count) {
-  std::vector<T> sum = rough<T>(0, count);
-  for (int r = 1; r < ranks; ++r) {
-    const std::vector<T> next = rough<T>(r, count);
-    for (std::size_t i = 0; i < count; ++i) sum[i] += next[i];
-  }
-  return sum;
-}
-
 template <class T>
 void every_sum(MPI_Comm comm, MPI_Datatype type, std::size_t n) {
   const std::size_t all = n * static_cast<std::size_t>(ranks), own = n * static_cast<std::size_t>(rank);
-  const std::vector<T> mine = rough<T>(rank, all), sum = one_by_one<T>(all);
+  const std::vector<T> mine = rough<T>(rank, all), sum = one_by_one<T>(ranks, all);
   std::vector<T> got(all);
   const int count = static_cast<int>(n);
   const auto right = [&](const T* from, std::size_t at, std::size_t length) {
