@@ -29,4 +29,3 @@ std::vector<T> one_by_one(int ranks, std::size_t count) {
   }
   return sum;
 }
-

@@ -64,7 +64,7 @@ void progress(void* comm) noexcept {
 // What rank 0 was asked for, on all ranks. Collective.
 Status share_wish(MPI_Comm comm, std::string* wish) {
   const char* given = std::getenv("STRETTO_HIERARCHY");
-  *wish = given != nullptr && *given != '\0' ? given : topology::all_levels;
+  *wish = given != nullptr && *given != '\0' ? given : "";
   int length = static_cast<int>(wish->size());
   if (MPI_Bcast(&length, 1, MPI_INT, 0, comm) == MPI_SUCCESS) {
     wish->resize(static_cast<std::size_t>(length));
@@ -170,7 +170,8 @@ Status find_close(MPI_Comm comm, const topology::Topology& topology, const model
                   std::unique_ptr<NodeNative>* close) noexcept {
   node::Hierarchies hierarchies;
   Status asked = Status::ok;
-  Status s = tried([&] { asked = ask_hierarchies(comm, topology, &hierarchies); });
+  Status s = Status::ok;
+  if (topology.hosts() == 1) s = tried([&] { asked = ask_hierarchies(comm, topology, &hierarchies); });
   MpiExchange exchange(comm);
   if (s = node::agree(exchange, s != Status::ok ? s : asked); s != Status::ok) return s;
   if (meet(comm, topology, profile, std::move(hierarchies), why, close) == Status::ok) return Status::ok;

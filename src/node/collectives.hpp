@@ -108,7 +108,8 @@ class Collectives {
     fixed_stores_ = true;
   }
 
-  static constexpr int kFlat = 8;  // ranks that one rank reads in turn without minding
+  static constexpr int kFlat = 8;                  // ranks that one rank reads in turn without minding,
+  static constexpr std::size_t kFlatBytes = 4096;  // and bytes of a broadcast that so many read from its root
 
  private:
   friend class Reduction;

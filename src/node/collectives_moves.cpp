@@ -43,7 +43,7 @@ Status Collectives::move(const Call& call, const Describe& describe) noexcept {
 // Down a tree: the root of the call leads every group that it is in.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
   const Hierarchy& asked = hierarchy(Kind::bcast);
-  const bool one_level = (size() <= kFlat && bytes <= eager_limit(Kind::bcast)) || asked.levels() == 1;
+  const bool one_level = (size() <= kFlat && bytes <= kFlatBytes) || asked.levels() == 1;
   if (one_level && small(bytes, 1)) return small_bcast(data, bytes, root);
   return move({Kind::bcast, 0, 0, root, bytes}, [&](Moves* m) {
     if (m == nullptr) return;

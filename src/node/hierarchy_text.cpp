@@ -20,7 +20,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 bool read(std::string_view text, int* number) noexcept {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size() && *number >= 0;
+  return error == std::errc() && end == text.data() + text.size() && *number >= 0 && *number < 1 << 24;
 }
 
 // "0-3" or "5". A range that no machine has room for is none.
@@ -61,13 +61,13 @@ Status parse_levels(std::string_view text, std::span<const topology::Place> plac
   }
   const bool groups = !text.empty() && text.front() >= '0' && text.front() <= '9';
   if (!groups) {
-    const Status s =
-        text.empty() ? Status::invalid_argument : Hierarchy::from_places(places, std::string(text), hierarchy);
+    const Status s = text.empty() ? fail(Status::invalid_argument, "nothing is named")
+                                  : Hierarchy::from_places(places, std::string(text), hierarchy);
     return s == Status::ok ? s
                            : fail(s,
-                                  "'{}' is no hierarchy: flat, a list of l3, numa and socket, or groups of ranks "
+                                  "'{}' is no hierarchy ({}): flat, a list of l3, numa and socket, or groups of ranks "
                                   "(0-3|4-7)",
-                                  text);
+                                  text, message());
   }
   std::vector<std::vector<int>> labels;
   for (const std::string_view level : split(text, '/'))
@@ -82,7 +82,13 @@ Status parse_hierarchies(std::string_view text, std::span<const topology::Place>
                          Hierarchies* hierarchies) {
   constexpr std::array kinds = {Kind::barrier, Kind::bcast, Kind::reduce, Kind::allreduce, Kind::reduce_scatter};
   Hierarchies all;
-  if (const Status s = parse_levels("l3,numa,socket", places, numbers, &all.usual); s != Status::ok) return s;
+  // What a machine says of itself need not nest; then nobody asked for more than one level.
+  if (parse_levels(topology::all_levels, places, numbers, &all.usual) != Status::ok)
+    all.usual = Hierarchy(static_cast<int>(places.size()));
+  if (text.empty()) {
+    *hierarchies = std::move(all);
+    return Status::ok;
+  }
   for (const std::string_view part : split(text, ';')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) {

@@ -57,9 +57,21 @@ TEST(HierarchyText, groups_name_ranks_by_their_numbers) {
   EXPECT_EQ(group(h.usual, 1, 7), (std::vector{2, 3, 4, 5, 6, 7}));
 }
 
+// Of two kinds of hosts, say: a cache that serves two sockets.
+TEST(HierarchyText, a_machine_whose_levels_do_not_nest_has_one_unless_others_are_asked_for) {
+  const std::vector<Place> places{{0, 0, 0, 0}, {0, 0, 8, 8}, {0, 0, 0, 0}, {0, 8, 8, 8}};
+  const std::vector<int> numbers{0, 1, 2, 3};
+  Hierarchies h;
+  ASSERT_EQ(parse_hierarchies("", places, numbers, &h), Status::ok) << message();
+  EXPECT_EQ(h.usual.levels(), 1);
+  ASSERT_EQ(parse_hierarchies("bcast=0,1|2,3", places, numbers, &h), Status::ok) << message();
+  EXPECT_EQ(parse_hierarchies("l3,numa,socket", places, numbers, &h), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find("levels do not nest"), std::string::npos) << message();
+}
+
 TEST(HierarchyText, what_cannot_be_read_is_named) {
   const std::pair<const char*, const char*> cases[] = {{"l3,die", "'l3,die' is no hierarchy"},
-                                                       {"", "'' is no hierarchy"},
+                                                       {"2147483640-2147483647", "'2147483640-2147483647' is neither"},
                                                        {"flat;;", "'' is no hierarchy"},
                                                        {"0-3|x", "'x' is neither a rank nor a range"},
                                                        {"3-0|4", "'3-0' is neither a rank nor a range"},
