@@ -116,6 +116,11 @@ class Group final : private Watch {
   // Waits until all of `peers` said so.
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
+  // In this collective this rank was not let at what a peer exposed: told before done().
+  void tell_refused() noexcept { mine_->refused.store(calls_, std::memory_order_relaxed); }
+  // Whether a peer told so, as far as await_done() has seen it.
+  bool was_refused(int peer) const noexcept { return state(peer).refused.load(std::memory_order_relaxed) == calls_; }
+
   // This rank began something outside the group's collectives, in an order with them that is the same on every rank. A rank that waits for
   // one that began more than itself without coming gets `incompatible`.
   void began() noexcept { mine_->began.store(++began_, std::memory_order_release); }

@@ -65,6 +65,7 @@ struct Done {
 struct State {
   // What this rank will not read any more (Done); may lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
+  std::atomic<std::uint64_t> refused;  // the last collective in which it was not let at what a peer exposed
   alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
   std::atomic<std::uint64_t> returned;              // collectives left
   std::atomic<std::uint64_t> began;                 // by Group::began()

@@ -133,7 +133,7 @@ Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const no
     if (address >= base && address - base + bytes <= mine.bytes) return {address - base, Access::arena, 0};
   }
   if (usable(Access::xpmem)) return {address, Access::xpmem, 0};
-  if (kernel && usable(Access::kernel)) return {address, Access::kernel, 0};
+  if (kernel && usable(Access::kernel) && !stopped_kernel_) return {address, Access::kernel, 0};
   return {};
 }
 

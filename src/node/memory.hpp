@@ -61,11 +61,15 @@ class Memory {
   // What all peers can do with this range of this rank's memory. kernel: whether the caller wants copies by the kernel at all.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
+  // From now on no range of this rank's memory is left to copies by the kernel, which some peer is not let do any more.
+  void stop_kernel() noexcept { stopped_kernel_ = true; }
+
   // Where a mapped range of a peer is in this process; null when it cannot be reached (a stale exposure, or no room to attach), then read().
   // Valid until 64 + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
-  // Copies from a range of a peer that is copyable; or mapped but not to be reached, if the kernel can. Says why it cannot.
+  // Copies from a range of a peer that is copyable; or mapped but not to be reached, if the kernel can. unsupported: it cannot, or is not let
+  // any more.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
   // Whether this way is in use in the group, and why (not), for people.
@@ -94,6 +98,7 @@ class Memory {
   std::array<bool, 5> usable_{};
   std::array<std::string, 5> reason_{};
   std::unique_ptr<Xpmem> xpmem_;
+  bool stopped_kernel_ = false;
 };
 
 // Reads another process's memory through the kernel; also where the kernel copies in parts. Names the process on failure;

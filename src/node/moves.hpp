@@ -6,6 +6,9 @@
 
 namespace stretto::node {
 
+// What is left of a pull: its blocks come chunk by chunk, all is there, or this rank was not let at them.
+enum class Left : char { chunks, nothing, refused };
+
 struct Pull {
   int source = 0;
   std::size_t index = 0;   // of the block among those that the source exposes
@@ -20,10 +23,10 @@ struct Moves {
   std::size_t indices = 1;             // most blocks that any rank exposes; the same on every rank
   std::vector<int> readers;            // who pulls from this rank
   std::vector<Pull> pulls;
-  bool streams = false;        // a broadcast: Options::kernel_streams holds
-  bool passes_on = false;      // what it exposes is what it pulls
-  std::size_t bytes = 0;       // of a block
-  std::vector<char> complete;  // by pull: nothing is left to do
+  bool streams = false;    // a broadcast: Options::kernel_streams holds
+  bool passes_on = false;  // what it exposes is what it pulls
+  std::size_t bytes = 0;   // of a block
+  std::vector<Left> left;  // by pull
 
   // Nothing, with the room of all lists kept.
   void clear() noexcept {

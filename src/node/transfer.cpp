@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::size_t pipeline_step = 32 * 1024;
 
+// What a line tells beside the exposure.
+enum class Comes : std::uint8_t { at_once, in_chunks, later };
+
 }  // namespace
 
 Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
@@ -28,12 +31,12 @@ Transfer::Chunk Transfer::chunk(std::uint64_t k) const noexcept {
 
 Status Transfer::run() noexcept {
   Group& g = *c_.group_;
-  first_ = g.rounds(chunks_);
+  first_ = g.rounds(large_ ? 2 * chunks_ : chunks_);
   const std::size_t kernel = m_.streams ? c_.options_.kernel_streams : c_.options_.kernel;
   if (large_ && !m_.offsets.empty())
     exposure_ = c_.memory_->expose(m_.exposed, m_.span, (m_.bytes >= kernel) != c_.reversed_);
   try {
-    m_.complete.assign(m_.pulls.size(), 0);
+    m_.left.assign(m_.pulls.size(), Left::chunks);
   } catch (const std::bad_alloc&) {
     return g.give_up_all(fail(Status::out_of_memory, "no memory for {} transfers", m_.pulls.size()));
   }
@@ -43,6 +46,17 @@ Status Transfer::run() noexcept {
     const Answer a = answer(exposure_.access);
     ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
   }
+  if (const Status s = pass(); s != Status::ok) return s;
+  const bool direct = exposure_.access != Access::staged;
+  if (!direct && !refused_) return Status::ok;
+  // What peers read where it is stays until they have it.
+  if (const Status s = g.await_done(m_.readers, first_ + chunks_); s != Status::ok) return s;
+  std::erase_if(m_.readers, [&g](int r) { return !g.was_refused(r); });
+  return m_.readers.empty() && !refused_ ? Status::ok : second_pass();
+}
+
+Status Transfer::pass() noexcept {
+  Group& g = *c_.group_;
   for (std::uint64_t k = 0; k < chunks_; ++k) {
     if (m_.passes_on) {
       if (const Status s = pull(k); s != Status::ok) return s;
@@ -53,12 +67,24 @@ Status Transfer::run() noexcept {
     }
     g.done(first_ + k + 1);
   }
-  // What peers read where it is stays until they have it.
-  return exposure_.access != Access::staged ? g.await_done(m_.readers, first_ + chunks_) : Status::ok;
+  return Status::ok;
+}
+
+// Of this rank's blocks for the readers that were refused, and of those that it was refused itself.
+Status Transfer::second_pass() noexcept {
+  if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
+  for (Left& left : m_.left) {
+    if (left == Left::refused) ++c_.counters_.refused;
+    left = left == Left::refused ? Left::chunks : Left::nothing;
+  }
+  exposure_ = {};
+  refused_ = false;
+  first_ += chunks_;
+  return pass();
 }
 
 Status Transfer::expose(std::uint64_t k) noexcept {
-  if (m_.offsets.empty()) return Status::ok;
+  if (m_.readers.empty()) return Status::ok;
   const bool direct = exposure_.access != Access::staged;
   if (direct && !m_.passes_on && k > 0) return Status::ok;  // readers took everything at the first chunk
   Group& g = *c_.group_;
@@ -68,9 +94,10 @@ Status Transfer::expose(std::uint64_t k) noexcept {
   Line& line = g.line(first_ + k);
   if (large_) {
     std::memcpy(line.payload, &exposure_, sizeof exposure_);
-    line.payload[sizeof exposure_] = static_cast<std::byte>(m_.passes_on ? 1 : 0);
+    const Comes comes = refused_ && m_.passes_on ? Comes::later : m_.passes_on ? Comes::in_chunks : Comes::at_once;
+    line.payload[sizeof exposure_] = static_cast<std::byte>(comes);
   }
-  if (!direct) {
+  if (!direct && !(refused_ && m_.passes_on)) {
     const Chunk part = chunk(k);
     std::byte* room = inlined_ ? line.payload : g.slot(first_ + k);
     for (std::size_t i = 0; i < m_.offsets.size(); ++i)
@@ -82,23 +109,29 @@ Status Transfer::expose(std::uint64_t k) noexcept {
 
 Status Transfer::pull(std::uint64_t k) noexcept {
   for (std::size_t i = 0; i < m_.pulls.size(); ++i) {
-    if (m_.complete[i]) continue;
+    if (m_.left[i] != Left::chunks) continue;
     const Line* line = nullptr;
     if (const Status s = c_.group_->await(m_.pulls[i].source, first_ + k, &line); s != Status::ok) return s;
-    bool whole = false;
-    if (const Status s = pull_from(m_.pulls[i], *line, k, &whole); s != Status::ok) return c_.group_->give_up_all(s);
-    m_.complete[i] = whole ? 1 : 0;
+    Left& left = m_.left[i];
+    if (const Status s = pull_from(m_.pulls[i], *line, k, &left); s != Status::ok) return c_.group_->give_up_all(s);
+    if (left != Left::refused) continue;
+    refused_ = true;
+    c_.group_->tell_refused();
   }
   return Status::ok;
 }
 
-Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, bool* whole) noexcept {
+Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Left* left) noexcept {
   Chunk part = chunk(k);
   Exposure source;
-  bool in_parts = false;
+  Comes comes = Comes::in_chunks;
   if (large_) {
     std::memcpy(&source, line.payload, sizeof source);
-    in_parts = line.payload[sizeof source] != std::byte{0};
+    comes = static_cast<Comes>(line.payload[sizeof source]);
+  }
+  if (comes == Comes::later) {
+    *left = Left::refused;
+    return Status::ok;
   }
   const Answer a = answer(source.access);
   if (a == Answer::staged) {
@@ -106,13 +139,18 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, boo
     std::memcpy(p.to + part.at, room + p.index * part.bytes, part.bytes);
     return Status::ok;
   }
-  if (!in_parts) {
+  if (comes == Comes::at_once) {
     part = {0, m_.bytes};
-    *whole = true;
+    *left = Left::nothing;
   }
   const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
-  if (block == nullptr) return c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
-  std::memcpy(p.to + part.at, block + part.at, part.bytes);
+  if (block != nullptr) {
+    std::memcpy(p.to + part.at, block + part.at, part.bytes);
+    return Status::ok;
+  }
+  const Status s = c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
+  if (s != Status::unsupported) return s;
+  *left = Left::refused;
   return Status::ok;
 }
 

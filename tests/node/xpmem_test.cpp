@@ -105,18 +105,32 @@ TEST(Xpmem, what_cannot_be_attached_is_copied_by_the_kernel) {
   });
 }
 
-TEST(Xpmem, what_can_neither_be_attached_nor_copied_is_told_on_all_ranks) {
+TEST(Xpmem, moves_of_what_can_neither_be_attached_nor_copied_come_through_slots) {
   const NoRoom none;
-  for (const bool reduces : {false, true})
-    on_collectives(3, of_xpmem(false), [reduces](Collectives& c) {
-      std::vector<float> in(9000, 1), out(9000 * 3);
-      const Status s = reduces ? c.allreduce(in.data(), out.data(), in.size(), payload::Type::f32, {payload::Op::sum})
-                               : c.allgather(in.data(), out.data(), in.size() * sizeof(float));
-      EXPECT_EQ(s, Status::unsupported);
-      const std::string why = message();
-      EXPECT_NE(why.find("xpmem_attach of "), std::string::npos) << why;
-      EXPECT_NE(why.find("Cannot allocate memory"), std::string::npos) << why;
-    });
+  on_collectives(3, of_xpmem(false), [](Collectives& c) {
+    cases::Cases cases(c, {});
+    for (const std::size_t n : {1024, 9001}) {
+      cases.bcast(n, 1);
+      cases.gather(n, 2);
+      cases.scatter(n, 0);
+      cases.allgather(n, true);
+      cases.alltoall(n, false);
+    }
+    EXPECT_EQ(cases.failures(), 0);
+    EXPECT_GT(c.counters().refused, 0u);
+  });
+}
+
+TEST(Xpmem, a_reduction_of_what_can_neither_be_attached_nor_copied_is_told_on_all_ranks) {
+  const NoRoom none;
+  on_collectives(3, of_xpmem(false), [](Collectives& c) {
+    std::vector<float> in(9000, 1), out(9000);
+    EXPECT_EQ(c.allreduce(in.data(), out.data(), in.size(), payload::Type::f32, {payload::Op::sum}),
+              Status::unsupported);
+    const std::string why = message();
+    EXPECT_NE(why.find("xpmem_attach of "), std::string::npos) << why;
+    EXPECT_NE(why.find("Cannot allocate memory"), std::string::npos) << why;
+  });
 }
 
 }  // namespace
