@@ -231,6 +231,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     request.blocks = choice.blocks;
     request.radix = choice.radix;
     request.groups = &comm.choices.groups();
+    if (const Status s = schedule::check_ranks(request.collective, ranks); s != Status::ok) return s;
     e.schedule = comm.schedules.get(choice.schedule, request);
     if (!e.schedule) return fail(Status::internal, "schedule {} cannot be built", choice.schedule);
     if (Status s = engine::bind(*e.schedule, e.payload.type, engine_arguments(call, rank), &e.blocks); s != Status::ok)

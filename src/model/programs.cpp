@@ -163,6 +163,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
                      const topology::Topology& topology, const Folding& folding, Programs* programs) {
   if (request.ranks != topology.ranks())
     return fail(Status::invalid_argument, "{} ranks on a topology of {}", request.ranks, topology.ranks());
+  if (const Status s = schedule::check_ranks(algorithm.collective, request.ranks); s != Status::ok) return s;
   schedule::Groups groups;
   if (request.groups == nullptr) {
     groups = groups_of(topology);

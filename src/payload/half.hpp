@@ -23,14 +23,17 @@ inline BF16 narrow_bf16(float x) noexcept {
   return {static_cast<std::uint16_t>((b & 0x7FFFFFFFu) > 0x7F800000u ? quiet : rounded)};
 }
 
-// The exponent is moved by a multiplication, which also makes subnormals right.
+// No operand of an operation is subnormal as a float32: processors may be set to take those for 0.
 inline float widen(F16 x) noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7FFFu) << 13;
-  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f;
-  const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
+  const std::uint32_t normal = magnitude + (112u << 23);
+  // Subnormal: behind the exponent of 2^-14 the significand counts units of 2^-24, and that 2^-14 too much.
+  const float small = std::bit_cast<float>(magnitude + (113u << 23)) - 0x1p-14f;
   const std::uint32_t special = magnitude | 0x7F800000u;
-  return std::bit_cast<float>(sign | (magnitude >= 0x0F800000u ? special : finite));
+  std::uint32_t w = magnitude < 0x00800000u ? std::bit_cast<std::uint32_t>(small) : normal;
+  w = magnitude >= 0x0F800000u ? special : w;
+  return std::bit_cast<float>(sign | w);
 }
 
 inline F16 narrow_f16(float x) noexcept {

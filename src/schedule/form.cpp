@@ -143,11 +143,14 @@ Status check_levels(std::span<const Schedule> all) {
 Status check_in_place(std::span<const Schedule> all) {
   const Collective c = all.front().collective;
   if (c == Collective::alltoall || c == Collective::reduce_scatter) return Status::ok;
-  std::vector<std::int32_t> reader;  // a step that reads the block in `in`, but for the copy to out; or -1
+  std::vector<std::int32_t> reader;  // a step that reads the block in `in`, but for the copy to the same of out; or -1
+  std::vector<std::int32_t> writer;  // a step so far that writes the block in out, but for that copy; or -1
   for (const Schedule& s : all) {
     reader.assign(static_cast<std::size_t>(s.blocks), -1);
+    writer.assign(static_cast<std::size_t>(s.blocks), -1);
     const auto copies_in_to_out = [](const Step& step) {
-      return step.kind == Kind::copy && step.src.buffer == Buffer::in && step.dst.buffer == Buffer::out;
+      return step.kind == Kind::copy && step.src.buffer == Buffer::in && step.dst.buffer == Buffer::out &&
+             step.src.first == step.dst.first;
     };
     for (std::size_t i = 0; i < s.steps.size(); ++i) {
       const Range reads = read_by(s.steps[i]);
@@ -156,12 +159,19 @@ Status check_in_place(std::span<const Schedule> all) {
     }
     for (std::size_t i = 0; i < s.steps.size(); ++i) {
       const Range writes = written_by(s.steps[i]);
-      if (writes.buffer != Buffer::out || copies_in_to_out(s.steps[i])) continue;
+      if (writes.buffer != Buffer::out) continue;
+      const bool copies = copies_in_to_out(s.steps[i]);
       for (std::int32_t b = writes.first; b < writes.first + writes.count; ++b) {
-        const std::int32_t other = reader[static_cast<std::size_t>(b)];
-        if (other < 0) continue;
-        return fail(Status::internal, "{} writes block {} of out, which step {} reads in `in`: not possible in place",
-                    describe(all, {s.rank, static_cast<std::int32_t>(i)}), b, other);
+        const auto block = static_cast<std::size_t>(b);
+        if (copies && writer[block] >= 0)
+          return fail(Status::internal,
+                      "{} reads block {} of `in`, which step {} has written in out: not possible in place",
+                      describe(all, {s.rank, static_cast<std::int32_t>(i)}), b, writer[block]);
+        if (copies) continue;
+        if (reader[block] >= 0)
+          return fail(Status::internal, "{} writes block {} of out, which step {} reads in `in`: not possible in place",
+                      describe(all, {s.rank, static_cast<std::int32_t>(i)}), b, reader[block]);
+        writer[block] = static_cast<std::int32_t>(i);
       }
     }
   }

@@ -1,6 +1,9 @@
 #include "schedule/registry.hpp"
 
+#include <limits>
+
 #include "schedule/builders.hpp"
+#include "schedule/names.hpp"
 
 namespace stretto::schedule {
 
@@ -106,6 +109,16 @@ const std::vector<Algorithm>& algorithms() {
       {C::barrier, "leader", true, false, false, "2 l + h rounds, nothing sent", leader_barrier, true},
   };
   return all;
+}
+
+std::int32_t most_ranks(Collective collective) {
+  return collective == Collective::alltoall ? 46340 : std::numeric_limits<std::int32_t>::max();
+}
+
+Status check_ranks(Collective collective, std::int32_t ranks) {
+  if (ranks <= most_ranks(collective)) return Status::ok;
+  return fail(Status::unsupported, "schedules of {} serve up to {} ranks, not {}", name(collective),
+              most_ranks(collective), ranks);
 }
 
 bool passes_blocks_on(Collective collective, std::string_view name) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.hpp"
 #include "schedule/schedule.hpp"
 
 namespace stretto::schedule {
@@ -17,14 +18,18 @@ struct Algorithm {
   bool uses_radix = false;   // Request::radix chooses the arity
   std::string_view cost;     // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
 
-  // The schedule of request.rank. Never fails for ranks >= 1, 0 <= rank, root < ranks; `collective` of the request is
-  // ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice. (An alltoall numbers ranks^2 blocks in 32 bits.)
+  // The schedule of request.rank. Never fails for 1 <= ranks <= most_ranks(collective), 0 <= rank, root < ranks; `collective` of the
+  // request is ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice.
   Schedule (*build)(const Request& request) = nullptr;
 
   bool uses_groups = false;           // Request::groups shapes it
   bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
   bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
 };
+
+// Ranks that schedules can serve: an alltoall numbers ranks^2 blocks in 32 bits.
+std::int32_t most_ranks(Collective collective);
+Status check_ranks(Collective collective, std::int32_t ranks);
 
 // Whether the schedules for these groups (null: every rank alone) keep the order of contributions.
 bool keeps_order(const Algorithm& algorithm, const Groups* groups);

@@ -11,7 +11,7 @@
 // What the caller holds at the start and expects at the end is fixed by the collective (see Collective). Of `in` only
 // blocks that the caller holds are read; of `out` only blocks that the caller expects are touched, so that both can be the
 // caller's own memory; all else goes through tmp. in and out may be one memory (in place), block by block: a block of out is
-// written by anything but its copy from in only where that copy is the one reader of the block in `in`. (Not so alltoall and
+// written by anything but its copy from in only where that copy, listed before, is the one reader of the block in `in`. (Not so alltoall and
 // reduce_scatter: what they call in place puts blocks into the memory of others, so `in` must be moved away first.)
 //
 // Meaning of the list. Steps are in program order; a step depends on an earlier one exactly when one of them

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 namespace stretto::payload {
 namespace {
@@ -33,6 +36,21 @@ TEST(F16, EveryPatternWidensToItsValueAndComesBack) {
     ASSERT_EQ(narrow_f16(x).bits, b);
   }
 }
+
+#if defined(__SSE__)
+TEST(F16, SubnormalsWidenAndComeBackWhereTheProcessorTakesThoseOfFloat32ForZero) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // denormals are zero, flush to zero
+  unsigned wrong = 0;
+  for (unsigned b = 0; b < 65536; ++b) {
+    const F16 h{static_cast<std::uint16_t>(b)};
+    if (!is_special(h.bits))
+      wrong += static_cast<double>(widen(h)) != value_of(h.bits) || narrow_f16(widen(h)).bits != b;
+  }
+  _mm_setcsr(before);
+  EXPECT_EQ(wrong, 0u);
+}
+#endif
 
 TEST(F16, RoundsToTheNearestAndTiesToEven) {
   for (unsigned b = 0; b < 0x7BFF; ++b) {

@@ -95,6 +95,22 @@ TEST(Checker, RefusesToReadTheInputWhereAResultReplacesIt) {
   EXPECT_NE(std::string(message()).find("not possible in place"), std::string::npos) << message();
 }
 
+TEST(Checker, RefusesToCopyTheInputWhereAResultHasReplacedIt) {
+  EXPECT_EQ(Pair([](Program& p, int r, int peer) {
+              if (r == 0) {
+                p.replace(peer, Buffer::out, 0, 1, 0);
+                p.copy(Buffer::tmp, Buffer::out, 0, 1);
+              }
+              p.copy(Buffer::out, Buffer::in, 0, 1);
+              if (r == 0) p.combine_local(Buffer::out, Buffer::tmp, 0, 1, false, 0);
+              if (r == 1) p.send(peer, Buffer::out, 0, 1, 0);
+              if (r == 0) p.send(peer, Buffer::out, 0, 1, 1);
+              if (r == 1) p.replace(peer, Buffer::out, 0, 1, 1);
+            }).check(),
+            Status::internal);
+  EXPECT_NE(std::string(message()).find("not possible in place"), std::string::npos) << message();
+}
+
 TEST(Checker, RefusesABarrierThatLetsARankGoEarly) {
   // A round trip of signals by way of rank 0, but rank 2 is let go before rank 1 has been heard.
   const Request q{.ranks = 3};

@@ -76,5 +76,12 @@ TEST(Registry, BuildAllGivesEveryRankItsOwn) {
   for (int r = 0; r < 5; ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)].rank, r);
 }
 
+TEST(Registry, NumbersTheBlocksOfAnAlltoallIn32Bits) {
+  EXPECT_EQ(check_ranks(Collective::allreduce, 1 << 30), Status::ok);
+  EXPECT_EQ(check_ranks(Collective::alltoall, 46340), Status::ok);
+  EXPECT_EQ(check_ranks(Collective::alltoall, 46341), Status::unsupported);
+  EXPECT_STREQ(message(), "schedules of alltoall serve up to 46340 ranks, not 46341");
+}
+
 }  // namespace
 }  // namespace stretto::schedule
