@@ -10,9 +10,9 @@ void Operation::report() noexcept {
   stretto_report r = STRETTO_REPORT_INIT;
   const bool once =
       !reduces(call_.collective) && plan_.payload > STRETTO_PAYLOAD_RAW && plan_.payload != STRETTO_PAYLOAD_CPRP2P;
-  set_name(r.algorithm, plan_.native             ? plan_.native->name()
-                        : ran_.algorithm.empty() ? agreement_name
-                                                 : ran_.algorithm.c_str());
+  set_name(r.algorithm, plan_.native                  ? plan_.native->name()
+                        : ran_.algorithm.front() == 0 ? agreement_name
+                                                      : ran_.algorithm.data());
   set_name(r.payload, once ? "compress_once" : payload_name(plan_.payload));
   r.contributions = plan_.contributions;
   r.raw_bytes = ran_.raw_bytes;

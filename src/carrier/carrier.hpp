@@ -31,6 +31,9 @@ struct Alarm {
   std::array<char, 384> text{};  // why; zero-terminated
 };
 
+// A rank may have to say it of an earlier run, too; what it says then can cover all that is in flight.
+inline constexpr std::size_t most_alarms = 2;
+
 class Carrier {
  public:
   virtual ~Carrier() = default;
@@ -59,7 +62,7 @@ class Carrier {
   // caller's again. False: the carrier may still touch the memory, for as long as the carrier lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
 
-  // Tells every other rank, once: later calls do nothing. Needs no memory but what was set aside for it, and no rank's help.
+  // Tells every other rank, `most_alarms` times: later calls do nothing. Needs no memory but what was set aside for it, and no rank's help.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
   // True: another rank raised *alarm, which no earlier call gave. Asks the transport, so it is for ranks that wait in vain.

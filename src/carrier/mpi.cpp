@@ -7,7 +7,7 @@
 #include <chrono>
 #include <limits>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,18 +23,14 @@ using Clock = std::chrono::steady_clock;
 constexpr auto patience = std::chrono::milliseconds(10);
 constexpr unsigned nap_microseconds = 50;
 
-std::string describe(int code) {
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return "MPI error " + std::to_string(code);
-  return {text, static_cast<std::size_t>(length)};
-}
-
 Status translate(int code) noexcept {
   int error_class = MPI_ERR_OTHER;
   MPI_Error_class(code, &error_class);
   if (error_class == MPI_ERR_TRUNCATE) return Status::incompatible;
-  return fail(Status::mpi_error, "{}", describe(code));
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI error {}", code);
+  return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
 // A message in flight, of which one chunk at a time is.
@@ -140,6 +136,8 @@ class MpiCarrier final : public Carrier {
       transfers_.reserve(requests_.capacity());
       indices_.resize(requests_.capacity());
       statuses_.resize(requests_.capacity());
+      // What is given up finds its place without memory.
+      if (lost_.capacity() < lost_.size() + requests_.capacity()) lost_.reserve(lost_.size() + requests_.capacity());
     } catch (const std::bad_alloc&) {
       return fail(Status::out_of_memory, "no memory to list a message");
     }
@@ -226,7 +224,7 @@ class MpiCarrier final : public Carrier {
   std::vector<Transfer> transfers_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<MPI_Request> lost_;  // given up, and not ended
+  std::vector<MPI_Request> lost_;  // given up, and not ended; has room for all of requests_
   std::optional<MpiAlarms> alarms_;
 };
 

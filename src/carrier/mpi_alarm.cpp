@@ -19,17 +19,17 @@ constexpr std::chrono::milliseconds most_patience{200};
 MpiAlarms::MpiAlarms(MPI_Comm comm, int size, int tag)
     : comm_(comm),
       tag_(tag),
-      alarm_(std::make_unique<Alarm>()),
-      requests_(static_cast<std::size_t>(size), MPI_REQUEST_NULL) {}
+      alarms_(std::make_unique<std::array<Alarm, most_alarms>>()),
+      requests_(most_alarms * static_cast<std::size_t>(size), MPI_REQUEST_NULL) {}
 
 MpiAlarms::~MpiAlarms() {
   int over = 0;
   MPI_Finalized(&over);
-  if (!raised_ || over != 0 || sent()) return;
+  if (raised_ == 0 || over != 0 || sent()) return;
   for (MPI_Request& r : requests_) {
     if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
   }
-  static_cast<void>(alarm_.release());  // kept on purpose: the MPI may still read it
+  static_cast<void>(alarms_.release());  // kept on purpose: the MPI may still read it
 }
 
 bool MpiAlarms::sent() noexcept {
@@ -40,15 +40,18 @@ bool MpiAlarms::sent() noexcept {
 }
 
 void MpiAlarms::raise(const Alarm& alarm) noexcept {
-  if (raised_) return;
-  raised_ = true;
-  *alarm_ = alarm;
-  for (std::size_t peer = 0; peer < requests_.size(); ++peer) {
+  if (raised_ == most_alarms) return;
+  const std::size_t ranks = requests_.size() / most_alarms;
+  Alarm& own = (*alarms_)[raised_];
+  own = alarm;
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
     if (static_cast<int>(peer) == alarm.rank) continue;
-    const int code = MPI_Isend(alarm_.get(), static_cast<int>(sizeof(Alarm)), MPI_BYTE, static_cast<int>(peer), tag_,
-                               comm_, &requests_[peer]);
-    if (code != MPI_SUCCESS) requests_[peer] = MPI_REQUEST_NULL;  // it will find out by its timeout
+    MPI_Request& request = requests_[raised_ * ranks + peer];
+    const int code =
+        MPI_Isend(&own, static_cast<int>(sizeof(Alarm)), MPI_BYTE, static_cast<int>(peer), tag_, comm_, &request);
+    if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // it will find out by its timeout
   }
+  ++raised_;
   for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < most_patience;) sched_yield();
 }
 

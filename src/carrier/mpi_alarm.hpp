@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -21,16 +23,17 @@ class MpiAlarms {
 
   void raise(const Alarm& alarm) noexcept;
   bool hear(Alarm* alarm) noexcept;
-  bool quiet() const noexcept { return !raised_ && !heard_; }  // none was raised nor heard
+  bool quiet() const noexcept { return raised_ == 0 && !heard_; }  // none was raised nor heard
 
  private:
   bool sent() noexcept;
 
   MPI_Comm comm_;
   int tag_;
-  bool raised_ = false, heard_ = false;
-  std::unique_ptr<Alarm> alarm_;
-  std::vector<MPI_Request> requests_;  // by rank
+  std::size_t raised_ = 0;
+  bool heard_ = false;
+  std::unique_ptr<std::array<Alarm, most_alarms>> alarms_;
+  std::vector<MPI_Request> requests_;  // by alarm and rank
 };
 
 }  // namespace stretto::carrier

@@ -74,7 +74,7 @@ void give_room_back(Mailbox& box) noexcept {
 
 class ThreadGroup {
  public:
-  explicit ThreadGroup(int ranks) : boxes_(static_cast<std::size_t>(ranks)), alarms_(static_cast<std::size_t>(ranks)) {
+  explicit ThreadGroup(int ranks) : boxes_(static_cast<std::size_t>(ranks)), alarms_(most_alarms * boxes_.size()) {
     for (auto& box : boxes_) box.from.resize(boxes_.size());
   }
   int size() const noexcept { return static_cast<int>(boxes_.size()); }
@@ -82,7 +82,7 @@ class ThreadGroup {
 
   void raise(const Alarm& alarm) noexcept {
     std::lock_guard lock(alarm_mutex_);
-    alarms_[raised_++] = alarm;  // each rank raises one
+    alarms_[raised_++] = alarm;  // no rank raises more than there is room for
   }
 
   // The n-th that was raised.
@@ -165,7 +165,7 @@ class ThreadCarrier final : public Carrier {
   }
 
   void raise(const Alarm& alarm) noexcept override {
-    if (!std::exchange(raised_, true)) group_->raise(alarm);
+    if (raised_++ < most_alarms) group_->raise(alarm);
   }
 
   bool hear(Alarm* alarm) noexcept override {
@@ -231,8 +231,7 @@ class ThreadCarrier final : public Carrier {
 
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
-  bool raised_ = false;
-  std::size_t heard_ = 0;
+  std::size_t raised_ = 0, heard_ = 0;
 };
 
 }  // namespace

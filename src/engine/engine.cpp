@@ -45,7 +45,8 @@ struct Engine::Impl {
   std::uint64_t end = none_ends;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
-  bool heard = false;  // some other rank told all of it
+  std::uint64_t told = none_ends;  // the same, as far as all other ranks have been told, by whomever
+  bool raised = false;             // this rank told them
 
   // A call into the engine. Limits are for waiting, not for long work that the caller does in between.
   class Visit {
@@ -66,7 +67,6 @@ struct Engine::Impl {
 
   Status start(const Call& call, Run** started) noexcept;
   Status begin(const Call& call, std::uint64_t mine, Run** started) noexcept;
-  Status refuse() noexcept;
   void end_from(std::uint64_t from, Status status, const char* text) noexcept;
   void tell(std::uint64_t from, Status status, const char* text) noexcept;
   void listen() noexcept;
@@ -81,13 +81,10 @@ struct Engine::Impl {
 Status Engine::Impl::start(const Call& call, Run** started) noexcept {
   // Refused runs count, too, so that ranks name the same one.
   const std::uint64_t mine = sequence++;
-  if (mine >= end) return refuse();
+  if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
   if (const Status s = Run::check(call, carrier); s != Status::ok) return s;
   const Status s = begin(call, mine, started);
-  if (s != Status::ok) {
-    // All others, who lack nothing, have begun it.
-    tell(mine, s, message());
-  }
+  if (s != Status::ok) tell(mine, s, message());  // all others, who lack nothing, have begun it
   return s;
 }
 
@@ -107,10 +104,6 @@ Status Engine::Impl::begin(const Call& call, std::uint64_t mine, Run** started) 
   }
 }
 
-Status Engine::Impl::refuse() noexcept {
-  return fail(Status::timeout, "this communicator is not usable any more: {}", why.data());
-}
-
 // Ends what is in flight from `from` on, and lets nothing from there start.
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
   if (end == none_ends) {
@@ -123,14 +116,23 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
-// The same, and all others learn it.
+// The same, and all others learn it, where they do not know yet. A second time it ends all that is in flight here: so nothing is left that
+// could want to be told once more.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
+  static_assert(carrier::most_alarms == 2);
+  const bool news = from < told;
+  for (const auto& run : runs) {
+    if (news && raised && run->active() && !run->ended()) from = std::min(from, run->sequence());
+  }
   carrier::Alarm alarm;
   alarm.rank = carrier.rank();
   alarm.status = status;
   alarm.from = from;
-  std::strncpy(alarm.text.data(), text, alarm.text.size() - 1);
+  std::strncpy(alarm.text.data(), *text != 0 ? text : name(status), alarm.text.size() - 1);
   end_from(from, status, alarm.text.data());
+  if (!news) return;
+  told = from;
+  raised = true;
   carrier.raise(alarm);
 }
 
@@ -138,7 +140,7 @@ void Engine::Impl::listen() noexcept {
   listened = Clock::now();
   carrier::Alarm alarm;
   while (carrier.hear(&alarm)) {
-    heard = true;
+    told = std::min(told, alarm.from);
     static_cast<void>(fail(alarm.status, "rank {} gave up: {}", alarm.rank, alarm.text.data()));
     std::array<char, sizeof(alarm.text)> text{};
     std::strncpy(text.data(), message(), text.size() - 1);
@@ -153,7 +155,7 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
   if (const Status s = carrier.wait_any(done, &n, seconds); s != Status::ok) {
     std::array<char, sizeof(carrier::Alarm::text)> cause{};
     std::strncpy(cause.data(), message(), cause.size() - 1);
-    end_from(0, s, cause.data());
+    tell(0, s, cause.data());
     return 0;
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -210,7 +212,7 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
 }
 
 Status Engine::Impl::finish(Run& run, Report* report) noexcept {
-  if (run.stranded() && run.sequence() < end) tell(run.sequence(), run.status(), run.text());
+  if (run.stranded()) tell(run.sequence(), run.status(), run.text());
   return run.finish(report);
 }
 
@@ -243,13 +245,9 @@ Status Engine::progress() noexcept {
   return Status::ok;
 }
 
-void Engine::give_up(Status status, const char* why) noexcept {
+void Engine::give_up(Status status, const char* why, std::uint64_t from) noexcept {
   impl_->listen();
-  const std::uint64_t from = std::min(impl_->end, impl_->sequence);
-  if (impl_->heard)
-    impl_->end_from(from, status, why);
-  else
-    impl_->tell(from, status, why);
+  impl_->tell(std::min({from, impl_->end, impl_->sequence}), status, why);
 }
 
 bool Engine::broken() const noexcept { return impl_->end != none_ends; }

@@ -11,13 +11,14 @@
 //
 // A rank that cannot keep its side (it has no memory to begin a run that the others begin, or to pass a message to the carrier) raises an
 // alarm instead (carrier.hpp). Who waits in vain hears it within a moment: that run and later ones end with the failed rank's status,
-// its number and its message, and no further one starts. Earlier ones go on.
+// its number and its message, and no further one starts. Earlier ones go on, unless a rank fails in one of those, too: that is told as well,
+// and ends all that the rank has in flight.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/status.hpp"
@@ -61,7 +62,7 @@ struct Call {
 
 // What ran, filled in when a run has ended.
 struct Report {
-  std::string algorithm;
+  std::array<char, 64> algorithm{};  // its name; no memory is needed at the end of a run
   payload::Kind payload = payload::Kind::raw;
   std::uint64_t raw_bytes = 0;   // what this rank's messages would have been as raw values
   std::uint64_t bytes_sent = 0;  // what they were
@@ -125,8 +126,9 @@ class Engine {
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
 
-  // This rank takes part in no further run; all others are told. Needs no memory.
-  void give_up(Status status, const char* why) noexcept;
+  // This rank takes part in no run from number `from` on, at the latest in no further one; all others are told. Needs no memory.
+  static constexpr std::uint64_t next = ~std::uint64_t{0};
+  void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
   // Whether no further run starts, as far as this rank has heard.
   bool broken() const noexcept;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/run.hpp"
 
 namespace stretto::engine {
@@ -178,7 +180,9 @@ void Run::pause(Clock::duration time) noexcept {
 Status Run::finish(Report* report) noexcept {
   if (report != nullptr && status_ == Status::ok) {
     const payload::Seconds& spent = worker_.seconds();
-    report->algorithm = schedule_->algorithm;
+    const std::string& name = schedule_->algorithm;
+    report->algorithm = {};
+    std::copy_n(name.begin(), std::min(name.size(), report->algorithm.size() - 1), report->algorithm.begin());
     report->payload = spec_.kind;
     report->raw_bytes = raw_bytes_;
     report->bytes_sent = bytes_sent_;
@@ -198,7 +202,7 @@ Status Run::finish(Report* report) noexcept {
   inputs_copy_ = {};
   schedule_.reset();
   active_ = false;
-  return status_ == Status::ok ? Status::ok : fail(status_, text_);
+  return status_ == Status::ok ? Status::ok : fail(status_, std::string_view(text_.data()));
 }
 
 }  // namespace stretto::engine

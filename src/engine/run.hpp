@@ -1,9 +1,11 @@
 // One collective in flight on one rank: the state of each unit of its plan, and what to do next.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "carrier/carrier.hpp"
@@ -73,7 +75,7 @@ class Run {
   // Whether this rank cannot keep its side of the schedule, so that others wait for it in vain: a transfer did not begin.
   bool stranded() const noexcept { return stranded_; }
   Status status() const noexcept { return status_; }
-  const char* text() const noexcept { return text_.c_str(); }
+  const char* text() const noexcept { return text_.data(); }
 
   // Ends the run with `status`: withdraws its transfers; memory that the carrier may still touch goes to `lost`.
   void give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept;
@@ -144,6 +146,7 @@ class Run {
   void release(std::uint32_t unit) noexcept;
   void done(std::uint32_t unit) noexcept;
   void failed(Status status, const Unit* unit) noexcept;
+  void say(std::string_view text) noexcept;
   void strand(Status status, const Unit* unit) noexcept;
   std::string where(const Unit& unit) const;
 
@@ -185,8 +188,8 @@ class Run {
 
   Status status_ = Status::ok;
   bool stranded_ = false;
-  std::string text_;
-  std::byte mark_{};  // sent in place of what a failed rank owes
+  std::array<char, 512> text_{};  // as long as a message; in memory of its own, since it may be memory that is missing
+  std::byte mark_{};              // sent in place of what a failed rank owes
   Clock::time_point begun_{};
   Clock::time_point moved_{};  // last time anything happened
   double wait_seconds_ = 0;

@@ -241,7 +241,7 @@ Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& po
   sequence_ = sequence;
   status_ = Status::ok;
   stranded_ = false;
-  text_.clear();
+  say({});
   wait_seconds_ = 0;
   raw_bytes_ = bytes_sent_ = messages_ = 0;
   Status s = Status::ok;

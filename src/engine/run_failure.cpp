@@ -1,4 +1,6 @@
 // What a run says and does when it cannot go on.
+#include <algorithm>
+
 #include "engine/run.hpp"
 #include "schedule/names.hpp"
 
@@ -15,16 +17,22 @@ std::string Run::where(const Unit& unit) const {
   return text;
 }
 
+void Run::say(std::string_view text) noexcept {
+  const std::size_t n = std::min(text.size(), text_.size() - 1);
+  std::copy_n(text.begin(), n, text_.begin());
+  text_[n] = 0;
+}
+
 // The first failure is the one that is reported. From then on what this rank owes its peers is marks.
 void Run::failed(Status status, const Unit* unit) noexcept {
   if (status_ != Status::ok) return;
   mark_ = static_cast<std::byte>(status);  // nothing reads it before this
   status_ = status;
+  say(message());
+  if (unit == nullptr) return;
   try {
-    const std::string cause = message();
-    text_ = unit != nullptr ? where(*unit) + ": " + cause : cause;
-  } catch (const std::bad_alloc&) {
-    text_.clear();
+    say(where(*unit) + ": " + message());
+  } catch (const std::bad_alloc&) {  // then the cause alone
   }
 }
 
@@ -79,11 +87,7 @@ void Run::give_up(Status status, const char* text, std::vector<Hold>* lost) noex
   left_ = 0;
   if (status_ != Status::ok) return;
   status_ = status;
-  try {
-    text_ = text;
-  } catch (const std::bad_alloc&) {
-    text_.clear();
-  }
+  say(text);
 }
 
 }  // namespace stretto::engine

@@ -2,10 +2,12 @@
 // Prints what fails; exit status 1 if anything does.
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
 #include "carrier/mpi.hpp"
+#include "scarce.hpp"
 
 namespace {
 
@@ -95,19 +97,39 @@ void withdraw(Carrier& c) {
   expect(x == previous, "after a withdrawal a message is wrong");
 }
 
-// The last rank raises one, twice; every other hears it once.
+// A message that was given up before anybody took it: that needs no memory, and it arrives.
+void give_up(Carrier& c) {
+  const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
+  static std::vector<int> out(std::size_t{1} << 20), in(out.size());
+  std::fill(out.begin(), out.end(), c.rank());
+  expect(c.start_send(next, 5, out.data(), out.size() * sizeof(int), 1) == Status::ok, "start_send fails");
+  {
+    const stretto::tests::Scarce scarce(0);
+    expect(!c.cancel(1) || c.size() == 1, "a message that nobody takes has gone");
+    expect(!scarce.struck(), "giving a message up needs memory");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  expect(c.start_recv(previous, 5, in.data(), in.size() * sizeof(int), 0) == Status::ok, "start_recv fails");
+  ends(c, 1);
+  expect(in.front() == previous && in.back() == previous, "a message that was given up is wrong");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// The last rank raises two, and would raise more; every other hears these.
 void alarms(Carrier& c) {
   using stretto::carrier::Alarm;
   const int last = c.size() - 1;
   Alarm alarm{c.rank(), Status::out_of_memory, 7, {"why"}};
   if (c.rank() == last) {
     c.raise(alarm);
-    c.raise(alarm);
+    for (alarm.from = 3; alarm.from > 0; --alarm.from) c.raise(alarm);
   } else {
     int tries = 0;
     while (!c.hear(&alarm) && ++tries < 100000000) sched_yield();
     expect(alarm.rank == last && alarm.status == Status::out_of_memory && alarm.from == 7, "an alarm is wrong");
     expect(alarm.text[0] == 'w' && alarm.text[3] == 0, "the text of an alarm is wrong");
+    for (tries = 0; !c.hear(&alarm) && tries < 100000000; ++tries) sched_yield();
+    expect(alarm.from == 3, "a second alarm is wrong");
   }
   MPI_Barrier(MPI_COMM_WORLD);
   expect(!c.hear(&alarm), "an alarm is heard again");
@@ -126,6 +148,11 @@ int main(int argc, char** argv) {
     withdraw(*c);
     alarms(*c);
     expect(c->start_send(c->size(), 0, nullptr, 0, 0) == Status::invalid_argument, "a peer outside is not refused");
+  }
+  {
+    std::unique_ptr<Carrier> c;
+    expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) == Status::ok, "no carrier");
+    give_up(*c);
   }
   std::unique_ptr<Carrier> none;
   expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {0}, &none) == Status::invalid_argument,

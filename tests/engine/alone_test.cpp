@@ -3,13 +3,11 @@
 
 #include <atomic>
 #include <barrier>
-#include <cmath>
-#include <cstring>
 
-#include "engine/binding.hpp"
+#include "calls.hpp"
+#include "forwarding.hpp"
 #include "ranks.hpp"
 #include "scarce.hpp"
-#include "schedule/registry.hpp"
 
 namespace stretto::tests {
 namespace {
@@ -19,29 +17,10 @@ using schedule::Collective;
 
 constexpr double limit = 30;  // of waiting; reached only where a rank was told nothing
 
-struct Buffers {
-  std::vector<float> in, out;
-  explicit Buffers(std::size_t n) : in(n), out(n) {
-    for (std::size_t i = 0; i < n; ++i) in[i] = std::sin(static_cast<float>(i));
-  }
-};
-
-engine::Call call_of(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind, Buffers& b) {
-  schedule::Request request;
-  request.collective = collective;
-  request.ranks = engine.carrier().size();
-  request.rank = engine.carrier().rank();
-  engine::Call call;
-  call.schedule = std::make_shared<schedule::Schedule>(schedule::find(collective, algorithm)->build(request));
-  call.payload.kind = kind;
-  call.payload.eps = 1e-3;
-  call.options.segment_bytes = 4096;
+engine::Call patient_call(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind,
+                          const std::vector<float>& in, std::vector<float>& out) {
+  engine::Call call = call_of(engine, collective, algorithm, kind, in, out);
   call.options.timeout = limit;
-  engine::Arguments arguments;
-  arguments.in = b.in.data();
-  arguments.out = b.out.data();
-  arguments.count = b.in.size();
-  EXPECT_EQ(engine::bind(*call.schedule, payload::Type::f32, arguments, &call.blocks), Status::ok);
   return call;
 }
 
@@ -59,8 +38,9 @@ bool lacks_memory(const Way& way, int ranks, long n) {
   std::barrier met(ranks);
   on_ranks(ranks, [&](int rank, engine::Engine& engine) {
     SCOPED_TRACE(testing::Message() << way.algorithm << ", allocation " << n << ", rank " << rank);
-    Buffers b(3000);
-    const engine::Call call = call_of(engine, way.collective, way.algorithm, way.kind, b);
+    const auto in = numbers(3000);
+    std::vector<float> out(in.size());
+    const engine::Call call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
     engine::Request request;
     Status s = Status::ok;
     std::string text;
@@ -105,36 +85,6 @@ TEST(Alone, ARankWithoutMemoryToBeginIsToldToAllWhateverItWasFor) {
   }
 }
 
-// Passes everything on, but the n-th transfer of each engine; and says that there are few tags.
-class Refusing final : public carrier::Carrier {
- public:
-  Refusing(std::unique_ptr<carrier::Carrier> inner, long n, std::uint64_t tags)
-      : inner_(std::move(inner)), left_(n), tags_(tags) {}
-  const char* name() const noexcept override { return "refusing"; }
-  int rank() const noexcept override { return inner_->rank(); }
-  int size() const noexcept override { return inner_->size(); }
-  std::uint64_t tags() const noexcept override { return tags_; }
-  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
-                    std::uint64_t id) noexcept override {
-    return left_-- == 0 ? refuse() : inner_->start_send(peer, tag, data, bytes, id);
-  }
-  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
-    return left_-- == 0 ? refuse() : inner_->start_recv(peer, tag, data, capacity, id);
-  }
-  Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
-    return inner_->wait_any(done, n, seconds);
-  }
-  bool cancel(std::uint64_t id) noexcept override { return inner_->cancel(id); }
-  void raise(const carrier::Alarm& alarm) noexcept override { inner_->raise(alarm); }
-  bool hear(carrier::Alarm* alarm) noexcept override { return inner_->hear(alarm); }
-
- private:
-  static Status refuse() noexcept { return fail(Status::out_of_memory, "no memory to list a message"); }
-  std::unique_ptr<carrier::Carrier> inner_;
-  long left_;
-  std::uint64_t tags_;
-};
-
 TEST(Alone, ATransferThatDoesNotBeginIsToldToAll) {
   for (const Way& way : {Way{Collective::allreduce, "ring", Kind::raw}, Way{Collective::allreduce, "ring", Kind::fused},
                          Way{Collective::reduce, "binomial", Kind::homomorphic}}) {
@@ -143,8 +93,9 @@ TEST(Alone, ATransferThatDoesNotBeginIsToldToAll) {
           3,
           [&](int rank, engine::Engine& engine) {
             SCOPED_TRACE(testing::Message() << way.algorithm << ", transfer " << n << ", rank " << rank);
-            Buffers b(9000);
-            const engine::Call call = call_of(engine, way.collective, way.algorithm, way.kind, b);
+            const auto in = numbers(9000);
+            std::vector<float> out(in.size());
+            const engine::Call call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
             Status s = Status::ok;  // also of a rank that was through when another failed
             for (int runs = 0; s == Status::ok && runs < 20; ++runs) s = engine.run(call);
             EXPECT_NE(s, Status::ok);
@@ -152,8 +103,8 @@ TEST(Alone, ATransferThatDoesNotBeginIsToldToAll) {
             EXPECT_TRUE(rank == 1 || contains(message(), "gave up") || contains(message(), "had failed")) << message();
           },
           [n](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
-            const std::uint64_t tags = c->tags();
-            return std::make_unique<Refusing>(std::move(c), rank == 1 ? n : -1, tags);
+            return std::make_unique<Refusing>(std::move(c),
+                                              [left = rank == 1 ? n : -1]() mutable { return left-- == 0; });
           });
     }
   }
@@ -164,7 +115,8 @@ TEST(Alone, APairWithMoreMessagesThanTagsIsNamedOnEveryRank) {
   on_ranks(
       3,
       [&](int rank, engine::Engine& engine) {
-        Buffers b(2102);
+        const auto in = numbers(2102);
+        std::vector<float> out(in.size());
         schedule::Request request;
         request.collective = Collective::gather;
         request.ranks = 3;
@@ -175,8 +127,8 @@ TEST(Alone, APairWithMoreMessagesThanTagsIsNamedOnEveryRank) {
         call.options.segment_bytes = 4;
         call.options.timeout = limit;
         engine::Arguments arguments;
-        arguments.in = b.in.data();
-        arguments.out = b.out.data();
+        arguments.in = in.data();
+        arguments.out = out.data();
         arguments.counts = counts;
         ASSERT_EQ(engine::bind(*call.schedule, payload::Type::f32, arguments, &call.blocks), Status::ok);
         EXPECT_EQ(engine.run(call), Status::invalid_argument);
@@ -185,7 +137,8 @@ TEST(Alone, APairWithMoreMessagesThanTagsIsNamedOnEveryRank) {
         EXPECT_TRUE(contains(message(), "tags for 2047")) << message();
       },
       [](int, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
-        return std::make_unique<Refusing>(std::move(c), -1, std::uint64_t{1} << 15);
+        return std::make_unique<Refusing>(
+            std::move(c), [] { return false; }, std::uint64_t{1} << 15);
       });
 }
 

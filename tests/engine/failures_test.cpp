@@ -2,47 +2,38 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstring>
 
-#include "engine/binding.hpp"
+#include "calls.hpp"
+#include "forwarding.hpp"
 #include "ranks.hpp"
-#include "schedule/registry.hpp"
 
 namespace stretto::tests {
 namespace {
 
 using payload::Kind;
-using testing::Test;
 
 // Passes everything on, except what `spoil` does to the n-th message that this rank sends.
-class Faulty final : public carrier::Carrier {
+class Faulty final : public Forwarding {
  public:
   enum class Fault { none, flip, drop, shorten };
   Faulty(std::unique_ptr<carrier::Carrier> inner, Fault fault, int which)
-      : inner_(std::move(inner)), fault_(fault), which_(which) {}
+      : Forwarding(std::move(inner)), fault_(fault), which_(which) {}
 
-  const char* name() const noexcept override { return "faulty"; }
-  int rank() const noexcept override { return inner_->rank(); }
-  int size() const noexcept override { return inner_->size(); }
-  std::uint64_t tags() const noexcept override { return inner_->tags(); }
   Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     std::uint64_t id) noexcept override {
-    if (count_++ != which_) return inner_->start_send(peer, tag, data, bytes, id);
+    if (count_++ != which_) return Forwarding::start_send(peer, tag, data, bytes, id);
     const auto* from = static_cast<const std::byte*>(data);
     switch (fault_) {
       case Fault::none: break;
       case Fault::flip:
         copy_.assign(from, from + bytes);
         for (std::size_t i = 0; i < bytes; i += 7) copy_[i] ^= std::byte{0x5a};
-        return inner_->start_send(peer, tag, copy_.data(), bytes, id);
-      case Fault::shorten: return inner_->start_send(peer, tag, data, bytes - 4, id);
+        return Forwarding::start_send(peer, tag, copy_.data(), bytes, id);
+      case Fault::shorten: return Forwarding::start_send(peer, tag, data, bytes - 4, id);
       case Fault::drop: dropped_ = {id, bytes, Status::ok}; return Status::ok;
     }
-    return inner_->start_send(peer, tag, data, bytes, id);
-  }
-  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
-    return inner_->start_recv(peer, tag, data, capacity, id);
+    return Forwarding::start_send(peer, tag, data, bytes, id);
   }
   Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
     if (dropped_.bytes > 0) {
@@ -50,14 +41,10 @@ class Faulty final : public carrier::Carrier {
       *n = 1;
       return Status::ok;
     }
-    return inner_->wait_any(done, n, seconds);
+    return Forwarding::wait_any(done, n, seconds);
   }
-  bool cancel(std::uint64_t id) noexcept override { return inner_->cancel(id); }
-  void raise(const carrier::Alarm& alarm) noexcept override { inner_->raise(alarm); }
-  bool hear(carrier::Alarm* alarm) noexcept override { return inner_->hear(alarm); }
 
  private:
-  std::unique_ptr<carrier::Carrier> inner_;
   Fault fault_;
   int which_;
   int count_ = 0;
@@ -67,29 +54,9 @@ class Faulty final : public carrier::Carrier {
 
 engine::Call allreduce(engine::Engine& engine, const char* algorithm, Kind kind, std::vector<float>& in,
                        std::vector<float>& out) {
-  schedule::Request request;
-  request.collective = schedule::Collective::allreduce;
-  request.ranks = engine.carrier().size();
-  request.rank = engine.carrier().rank();
-  engine::Call call;
-  call.schedule = std::make_shared<schedule::Schedule>(schedule::find(request.collective, algorithm)->build(request));
-  call.payload.kind = kind;
-  call.payload.eps = 1e-3;
+  engine::Call call = call_of(engine, schedule::Collective::allreduce, algorithm, kind, in, out);
   call.payload.checksum = true;
-  call.options.segment_bytes = 4096;
-  call.options.timeout = 60;
-  engine::Arguments arguments;
-  arguments.in = in.data();
-  arguments.out = out.data();
-  arguments.count = in.size();
-  EXPECT_EQ(engine::bind(*call.schedule, payload::Type::f32, arguments, &call.blocks), Status::ok);
   return call;
-}
-
-std::vector<float> numbers(std::size_t n) {
-  std::vector<float> v(n);
-  for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(static_cast<float>(i));
-  return v;
 }
 
 TEST(Failures, ASpoiltStreamIsAnErrorOnEveryRankAndTheEngineGoesOn) {

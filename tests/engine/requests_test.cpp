@@ -6,9 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "engine/binding.hpp"
+#include "calls.hpp"
 #include "ranks.hpp"
-#include "schedule/registry.hpp"
 
 namespace stretto::tests {
 namespace {
@@ -16,25 +15,6 @@ namespace {
 using payload::Kind;
 using payload::Op;
 using schedule::Collective;
-
-engine::Call call_of(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind,
-                     const std::vector<float>& in, std::vector<float>& out) {
-  schedule::Request request;
-  request.collective = collective;
-  request.ranks = engine.carrier().size();
-  request.rank = engine.carrier().rank();
-  engine::Call call;
-  call.schedule = std::make_shared<schedule::Schedule>(schedule::find(collective, algorithm)->build(request));
-  call.payload.kind = kind;
-  call.payload.eps = 1e-3;
-  call.options.segment_bytes = 4096;
-  engine::Arguments arguments;
-  arguments.in = in.data();
-  arguments.out = out.data();
-  arguments.count = out.size();
-  EXPECT_EQ(engine::bind(*call.schedule, payload::Type::f32, arguments, &call.blocks), Status::ok);
-  return call;
-}
 
 TEST(Requests, CompleteInWhateverOrderRanksWaitForThem) {
   constexpr int many = 9;
@@ -116,7 +96,7 @@ TEST(Requests, ReportWhatRan) {
     EXPECT_EQ(raw.promised_error, 0);
     EXPECT_EQ(fused.raw_bytes, raw.raw_bytes);
     EXPECT_GT(fused.ratio(), 4);
-    EXPECT_EQ(fused.algorithm, "ring");
+    EXPECT_STREQ(fused.algorithm.data(), "ring");
     EXPECT_EQ(fused.payload, Kind::fused);
     EXPECT_EQ(fused.contributions, 4u);
     EXPECT_DOUBLE_EQ(fused.promised_error, 4e-3);

@@ -3,45 +3,30 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
-#include "engine/binding.hpp"
+#include "calls.hpp"
 #include "engine/run.hpp"
+#include "forwarding.hpp"
 #include "ranks.hpp"
-#include "schedule/registry.hpp"
 
 namespace stretto::tests {
 namespace {
 
 // Passes everything on, and writes down the tags of what is sent to each peer.
-class Listening final : public carrier::Carrier {
+class Listening final : public Forwarding {
  public:
   using Sent = std::map<int, std::vector<std::uint64_t>>;
-  Listening(std::unique_ptr<carrier::Carrier> inner, Sent* sent) : inner_(std::move(inner)), sent_(sent) {}
+  Listening(std::unique_ptr<carrier::Carrier> inner, Sent* sent) : Forwarding(std::move(inner)), sent_(sent) {}
 
-  const char* name() const noexcept override { return "listening"; }
-  int rank() const noexcept override { return inner_->rank(); }
-  int size() const noexcept override { return inner_->size(); }
-  std::uint64_t tags() const noexcept override { return inner_->tags(); }
   Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     std::uint64_t id) noexcept override {
     (*sent_)[peer].push_back(tag);
-    return inner_->start_send(peer, tag, data, bytes, id);
+    return Forwarding::start_send(peer, tag, data, bytes, id);
   }
-  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
-    return inner_->start_recv(peer, tag, data, capacity, id);
-  }
-  Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
-    return inner_->wait_any(done, n, seconds);
-  }
-  bool cancel(std::uint64_t id) noexcept override { return inner_->cancel(id); }
-  void raise(const carrier::Alarm& alarm) noexcept override { inner_->raise(alarm); }
-  bool hear(carrier::Alarm* alarm) noexcept override { return inner_->hear(alarm); }
 
  private:
-  std::unique_ptr<carrier::Carrier> inner_;
   Sent* sent_;
 };
 
@@ -64,24 +49,11 @@ void sum_or_spread(schedule::Collective collective, const char* algorithm, paylo
   std::vector<Listening::Sent> sent(static_cast<std::size_t>(ranks));
   on_ranks(
       ranks,
-      [&](int rank, engine::Engine& engine) {
-        std::vector<float> in(400000), out(in.size());
-        for (std::size_t i = 0; i < in.size(); ++i) in[i] = std::sin(static_cast<float>(i) * 0.01F);
-        schedule::Request request;
-        request.collective = collective;
-        request.ranks = ranks;
-        request.rank = rank;
-        engine::Call call;
-        call.schedule = std::make_shared<schedule::Schedule>(schedule::find(collective, algorithm)->build(request));
-        call.payload.kind = kind;
-        call.payload.eps = 1e-3;
+      [&](int, engine::Engine& engine) {
+        auto in = numbers(400000), out = in;
+        engine::Call call =
+            call_of(engine, collective, algorithm, kind, in, collective == schedule::Collective::broadcast ? in : out);
         call.options.segment_bytes = 1024;
-        call.options.timeout = 60;
-        engine::Arguments arguments;
-        arguments.in = in.data();
-        arguments.out = collective == schedule::Collective::broadcast ? in.data() : out.data();
-        arguments.count = in.size();
-        ASSERT_EQ(engine::bind(*call.schedule, payload::Type::f32, arguments, &call.blocks), Status::ok) << message();
         ASSERT_EQ(engine.run(call), Status::ok) << message();
       },
       [&](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
