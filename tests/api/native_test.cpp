@@ -8,50 +8,28 @@
 #include <string>
 
 #include "../launched.hpp"
-#include "ranks.hpp"
-#include "stretto/stretto_mpi.h"
+#include "launched_ranks.hpp"
 
 using namespace api_test;
 
 namespace {
 
-class NativeMpi : public testing::Test {
+class NativeMpi : public LaunchedRanks {
  protected:
-  void SetUp() override {
-    ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &comm));
-    rank = stretto_comm_rank(comm);
-    ranks = stretto_comm_size(comm);
-    native.schedule = "native";
-    native.report = &report;
-  }
-  void TearDown() override { ASSERT_STRETTO_OK(stretto_comm_free(comm)); }
-
   void expect_native() const {
     EXPECT_STREQ(report.algorithm, "native");
     EXPECT_STREQ(report.payload, "raw");
     EXPECT_EQ(report.promised_error, 0);
   }
 
-  template <class T>
-  T sum_at(std::size_t i) const {
-    T s = 0;
-    for (int r = 0; r < ranks; ++r) s += static_cast<T>(sample(r, i));
-    return s;
-  }
-
-  stretto_comm comm = nullptr;
-  stretto_report report = STRETTO_REPORT_INIT;
-  stretto_options native = STRETTO_OPTIONS_INIT;
-  int rank = 0, ranks = 1;
+  stretto_options native = by("native");
 };
 
 }  // namespace
 
 TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
-  setenv("STRETTO_PROFILE", "built-in", 1);  // not what somebody measured here
   stretto_comm own = nullptr;
-  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));
-  unsetenv("STRETTO_PROFILE");
+  create_unmeasured(&own);
   for (const int check : {1, 0}) {
     const std::size_t n = check ? 300000 : 200000;  // another shape, with a trial of its own
     const auto x = samples<float>(rank, n);
@@ -88,10 +66,8 @@ TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
 
 // Two floats may lie in such an integer: who adds them in another order gives other bits.
 TEST_F(NativeMpi, AUsersOperationIsNotTried) {
-  setenv("STRETTO_PROFILE", "built-in", 1);
   stretto_comm own = nullptr;
-  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));
-  unsetenv("STRETTO_PROFILE");
+  create_unmeasured(&own);
   const std::vector<std::uint64_t> x(200000, 1);
   std::vector<std::uint64_t> y(x.size());
   stretto_options o = STRETTO_OPTIONS_INIT;

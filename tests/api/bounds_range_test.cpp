@@ -1,0 +1,100 @@
+// Relative bounds are of the range of all ranks' values; bounds that nothing can keep are refused.
+#include <limits>
+#include <string>
+
+#include "bounds.hpp"
+
+using namespace api_test;
+
+TEST(Bounds, RelativeBoundIsAFractionOfTheRangeOverAllRanks) {
+  on_all_ranks([](stretto_comm comm, int rank, int ranks) {
+    // The values of rank r are in [r, r + 1]; an infinity, NaN and an empty input must not count.
+    std::vector<float> x(n), y(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(rank) + static_cast<float>(i % 1001) / 1000.0f;
+    if (rank == ranks - 1) {
+      x[7] = INFINITY;
+      x[8] = NAN;
+    }
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = bounded(1e-4, STRETTO_BOUND_RELATIVE);
+    o.payload = STRETTO_PAYLOAD_FUSED;  // streams, whatever would be chosen here
+    o.report = &report;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_MAX, comm, &o));
+    EXPECT_NEAR(report.eps, 1e-4 * ranks, 1e-9);
+    for (std::size_t i = 9; i < n; ++i)
+      ASSERT_LE(std::fabs(y[i] - (static_cast<float>(ranks - 1) + static_cast<float>(i % 1001) / 1000.0f)),
+                report.promised_error + half_ulp(y[i]));
+  });
+}
+
+TEST(Bounds, RelativeRangeIgnoresRanksWithoutFiniteValues) {
+  on_ranks(3, [](stretto_comm comm, int rank, int) {
+    std::vector<float> x(n, rank == 1 ? NAN : 0.0f), y(n);
+    if (rank != 1)
+      for (std::size_t i = 0; i < n; ++i) x[i] = 100.0f + static_cast<float>(i % 11) / 10.0f;
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
+    o.payload = STRETTO_PAYLOAD_FUSED;  // streams, whatever would be chosen here
+    o.report = &report;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_NEAR(report.eps, 1e-3, 1e-8);  // the range is 1, not 101
+    EXPECT_TRUE(std::isnan(y[0]));
+  });
+}
+
+TEST(Bounds, ARangeOfZeroIsExact) {
+  on_all_ranks([](stretto_comm comm, int, int ranks) {
+    const std::vector<float> x(n, 0.1f);
+    std::vector<float> y(n);
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = bounded(1e-2, STRETTO_BOUND_RELATIVE);
+    o.report = &report;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_MAX, comm, &o));
+    EXPECT_EQ(y, x) << ranks;
+    EXPECT_STREQ(report.payload, "raw");
+    EXPECT_EQ(report.promised_error, 0);
+  });
+}
+
+TEST(Bounds, NoFiniteValueOnAnyRankIsExact) {
+  on_all_ranks([](stretto_comm comm, int, int) {
+    const std::vector<float> x(n, INFINITY);
+    std::vector<float> y(n);
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = bounded(1e-2, STRETTO_BOUND_RELATIVE);
+    o.report = &report;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(y, x);
+    EXPECT_STREQ(report.payload, "raw");
+  });
+}
+
+TEST(Bounds, WhatNoGridCanHoldIsAnInvalidBoundOnEveryRank) {
+  for (double bound : {0.0, -1.0, double{NAN}, double{INFINITY}})
+    on_ranks(3, [bound](stretto_comm comm, int rank, int) {
+      std::vector<float> x(10, 1.0f), y(10);
+      const stretto_options o = bounded(bound);
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 10, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INVALID_BOUND);
+      EXPECT_NE(std::string(stretto_message()).find("bound"), std::string::npos) << stretto_message();
+      const stretto_options bad_on_one = bounded(rank == 1 ? bound : 1e-3);
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 10, STRETTO_F32, STRETTO_SUM, comm, &bad_on_one),
+                STRETTO_INVALID_BOUND);
+      if (rank != 1) {
+        EXPECT_NE(std::string(stretto_message()).find("rank 1"), std::string::npos) << stretto_message();
+      }
+    });
+}
+
+TEST(Bounds, OperationsThatCannotKeepABoundAreRefused) {
+  on_ranks(2, [](stretto_comm comm, int, int) {
+    std::vector<std::int32_t> x(10, 1), y(10);
+    const stretto_options o = bounded(1e-3);
+    for (stretto_op op :
+         {STRETTO_PROD, STRETTO_LAND, STRETTO_LOR, STRETTO_LXOR, STRETTO_BAND, STRETTO_BOR, STRETTO_BXOR}) {
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 10, STRETTO_I32, op, comm, &o), STRETTO_UNSUPPORTED);
+      EXPECT_NE(std::string(stretto_message()).find("cannot keep a bound"), std::string::npos) << stretto_message();
+    }
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 10, STRETTO_U32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+    EXPECT_EQ(std::string(stretto_message()), "type u32 cannot be compressed");
+  });
+}
