@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/close.hpp"
+#include "api/share_mpi.hpp"
 #include "node/arena/arena.hpp"
 #include "node/hierarchy_text.hpp"
 
@@ -61,18 +62,6 @@ void progress(void* comm) noexcept {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, *static_cast<MPI_Comm*>(comm), &found, MPI_STATUS_IGNORE);
 }
 
-// What rank 0 was asked for, on all ranks. Collective.
-Status share_wish(MPI_Comm comm, std::string* wish) {
-  const char* given = std::getenv("STRETTO_HIERARCHY");
-  *wish = given != nullptr && *given != '\0' ? given : "";
-  int length = static_cast<int>(wish->size());
-  if (MPI_Bcast(&length, 1, MPI_INT, 0, comm) == MPI_SUCCESS) {
-    wish->resize(static_cast<std::size_t>(length));
-    if (MPI_Bcast(wish->data(), length, MPI_CHAR, 0, comm) == MPI_SUCCESS) return Status::ok;
-  }
-  return fail(Status::mpi_error, "MPI_Bcast failed while the ranks of a host met");
-}
-
 // The ranks' numbers in MPI_COMM_WORLD; negative: it is of another.
 std::vector<int> numbers_of(MPI_Comm comm, int ranks) {
   std::vector<int> own(static_cast<std::size_t>(ranks)), all(own.size(), -1);
@@ -86,10 +75,11 @@ std::vector<int> numbers_of(MPI_Comm comm, int ranks) {
   return all;
 }
 
-// Collective; the same on every rank. invalid_argument: what is wished for cannot be.
+// As rank 0 was asked to. Collective. invalid_argument, on every rank: what is wished for cannot be.
 Status ask_hierarchies(MPI_Comm comm, const topology::Topology& topology, node::Hierarchies* hierarchies) {
+  const char* given = std::getenv("STRETTO_HIERARCHY");
   std::string wish;
-  if (const Status s = share_wish(comm, &wish); s != Status::ok) return s;
+  if (const Status s = share_text(comm, given != nullptr ? given : "", &wish); s != Status::ok) return s;
   std::vector<topology::Place> places;
   for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
   const Status s = node::parse_hierarchies(wish, places, numbers_of(comm, topology.ranks()), hierarchies);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/share_mpi.hpp"
 #include "carrier/mpi_unasked.hpp"
 #include "model/profile.hpp"
 #include "topology/topology.hpp"
@@ -81,18 +82,39 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// The text and the number on all ranks; where rank 0 has a failure to tell, that is the text.
-Status share(MPI_Comm comm, int rank, Status found, std::string* text, std::size_t* number) {
-  long long length[3] = {static_cast<long long>(text->size()), static_cast<int>(found),
-                         static_cast<long long>(*number)};
-  if (MPI_Bcast(length, 3, MPI_LONG_LONG, 0, comm) != MPI_SUCCESS)
+// The text and the number of rank 0 on all ranks; where it has a failure to tell, its message is the text.
+Status share(MPI_Comm comm, Status found, const std::string& given, std::string* text, std::size_t* number) noexcept {
+  std::array<long long, 2> words{static_cast<int>(found), static_cast<long long>(*number)};
+  if (MPI_Bcast(words.data(), 2, MPI_LONG_LONG, 0, comm) != MPI_SUCCESS)
     return fail(Status::mpi_error, "MPI_Bcast failed while a communicator was created");
-  if (rank != 0) text->resize(static_cast<std::size_t>(length[0]));
-  if (MPI_Bcast(text->data(), static_cast<int>(length[0]), MPI_CHAR, 0, comm) != MPI_SUCCESS)
-    return fail(Status::mpi_error, "MPI_Bcast failed while a communicator was created");
-  *number = static_cast<std::size_t>(length[2]);
-  const auto s = static_cast<Status>(length[1]);
-  return s == Status::ok ? s : fail(s, "{}", *text);
+  const Status shared = share_text(comm, found == Status::ok ? std::string_view(given) : message(), text);
+  *number = static_cast<std::size_t>(words[1]);
+  const auto s = static_cast<Status>(words[0]);
+  return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
+}
+
+Status profile_here(std::string* text) noexcept {
+  try {
+    model::Profile profile;
+    const Status s = model::find(host_name(), mpi_name(), &profile);
+    if (s == Status::ok) *text = model::to_json(profile);
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
+  }
+}
+
+Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
+  try {
+    *own = look();
+    const char* given = std::getenv("STRETTO_LEVELS");
+    const std::string_view levels = given != nullptr ? given : topology::all_levels;
+    std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
+    all->resize(static_cast<std::size_t>(ranks));
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
+  }
 }
 
 }  // namespace
@@ -102,24 +124,19 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    Here own = look();
-    const char* given = std::getenv("STRETTO_LEVELS");
-    const std::string_view levels = given != nullptr ? given : topology::all_levels;
-    std::copy_n(levels.begin(), std::min(levels.size(), own.levels.size() - 1), own.levels.begin());
-    std::vector<Here> all(static_cast<std::size_t>(ranks));
+    Here own;
+    std::vector<Here> all;
+    Status s = agree(comm, describe(ranks, &own, &all));
+    if (s != Status::ok) return s;
     constexpr int bytes = sizeof(Here);
     if (MPI_Allgather(&own, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm) != MPI_SUCCESS)
       return fail(Status::mpi_error, "MPI_Allgather failed while a communicator was created");
-    model::Profile profile;
-    std::string text;
-    Status s = Status::ok;
-    if (rank == 0) {
-      s = model::find(host_name(), mpi_name(), &profile);
-      text = s == Status::ok ? model::to_json(profile) : message();
-    }
+    std::string given, text;
+    if (rank == 0) s = profile_here(&given);
     std::size_t unasked = carrier::mpi_unasked();
-    s = share(comm, rank, s, &text, &unasked);
+    s = share(comm, s, given, &text, &unasked);
     // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
+    model::Profile profile;
     if (s == Status::ok) s = model::parse(text, &profile);
     topology::Topology topology;
     if (s == Status::ok) s = topology_of(all, &topology);

@@ -7,6 +7,7 @@
 #include "api/communicator.hpp"
 #include "api/machine_mpi.hpp"
 #include "api/native_mpi.hpp"
+#include "api/share_mpi.hpp"
 #include "api/types.hpp"
 #include "carrier/mpi.hpp"
 
@@ -24,16 +25,6 @@ Status usable(MPI_Comm parent) {
   if (parent == MPI_COMM_NULL) return fail(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
   if (MPI_Comm_test_inter(parent, &inter) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_test_inter failed");
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
-}
-
-// The highest status of all ranks: every rank fails when one does.
-Status agree(MPI_Comm duplicate, Status own) {
-  int mine = static_cast<int>(own), worst = mine;
-  if (MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, duplicate) != MPI_SUCCESS)
-    return fail(Status::mpi_error, "MPI_Allreduce failed while a communicator was created");
-  if (own != Status::ok || worst == 0) return own;
-  return fail(static_cast<Status>(worst), "another rank could not create its communicator ({})",
-              name(static_cast<Status>(worst)));
 }
 
 // natives->mpi owns the duplicate as soon as it is made.
@@ -55,7 +46,7 @@ Status create(MPI_Comm duplicate, api::Natives* natives, std::unique_ptr<stretto
   api::Carriers c;
   std::shared_ptr<api::SharedChooser> chooser;
   // All ranks go on to meet in the node's memory, or none does.
-  if (const Status s = agree(duplicate, meet(duplicate, &c, natives, &chooser)); s != Status::ok) return s;
+  if (const Status s = api::agree(duplicate, meet(duplicate, &c, natives, &chooser)); s != Status::ok) return s;
   const Status s = api::find_close(duplicate, chooser->chooser.topology(), chooser->chooser.profile(),
                                    &natives->no_node, &natives->node);
   if (s != Status::ok) return s;
@@ -79,7 +70,7 @@ extern "C" stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* com
   api::Natives natives;
   Status s = create(duplicate, &natives, &made);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
-  s = agree(duplicate, s);
+  s = api::agree(duplicate, s);
   const bool owned = natives.mpi != nullptr;  // which frees the duplicate
   if (s == Status::ok) {
     made->carriers.natives = std::move(natives);
