@@ -207,11 +207,13 @@ typedef struct stretto_options {
                               where payload is FUSED or HOMOMORPHIC):
                               STRETTO_UNSUPPORTED where there is none; copied */
   stretto_payload payload; /* AUTO: chosen */
-  size_t segment;          /* bytes of values that travel as one message, 0: chosen */
-  double timeout;          /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never. Each
+  size_t
+      segment; /* bytes of values that travel as one message, 0: chosen. A vector of more than 262,143 segments (fewer
+                              where an MPI has few tags) is STRETTO_INVALID_ARGUMENT on every rank before anything moves */
+  double timeout; /* seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never. Each
                               request before it that a blocking call waits for gets as long. Inside a
                               blocking collective of the MPI's own it has no effect */
-  int check;               /* 1: agree on the arguments first (see below); 0: trust them */
+  int check;      /* 1: agree on the arguments first (see below); 0: trust them */
   stretto_user_function user_function; /* for STRETTO_USER */
   void* user_context;                  /* borrowed until completion */
   int user_commutes;                   /* 1: contributions may be combined in any order; 0: in rank order */
@@ -253,11 +255,11 @@ typedef struct stretto_options {
 /* Reproducible. Without it, floating sums round in the order of whatever way was chosen. With reproducible = 1 exact reductions of floating
  * types, by any operation, and those by USER of any type, are ((x0 + x1) + x2) + ..., element by element, x_r being rank r's contribution (of
  * stretto_allreduce_multi: the sum of its own, in their order): the same bits for every number of hosts, hierarchy, binding, memory, length, segment
- * and profile, in every run, blocking or started. With a bound and PAYLOAD_AUTO all travels as codes
+ * and profile, in every run, blocking or started. With a bound and PAYLOAD_AUTO floating reductions travel as codes
  * (FUSED), whose sums have the same bits in any order, gain or not. It costs the ways that add otherwise: over several hosts such reductions run by
  * the schedules "chain" and "line", whose first piece takes p - 1 messages, never by the MPI's own collective. A schedule that adds
- * in another order, where values may travel raw, and PAYLOAD_RECOMPRESS, CPRP2P and MIXED give STRETTO_UNSUPPORTED. Integers, and what only moves without a
- * bound, run as always. */
+ * in another order, where values may travel raw, and PAYLOAD_RECOMPRESS, CPRP2P and MIXED give STRETTO_UNSUPPORTED. Integers, and what only
+ * moves, run as always (what moves within a bound may be rounded on its way, or not). */
 
 /* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 10 us or more of that
  * one, the blocking calls of a shape (collective, type, operation, root, and about the same bytes and ratio) take turns

@@ -29,7 +29,7 @@ struct Trying {
 };
 Trying trying(double own_seconds) noexcept { return own_seconds < brief ? Trying{3, 8} : Trying{1.5, 4}; }
 constexpr std::size_t most_contests = 1024;  // shapes of a communicator; further ones run as predicted
-constexpr std::size_t most_answers = 1024, most_once = 4096;
+constexpr std::size_t most_answers = 1024;
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
@@ -199,15 +199,15 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
                                 [](const model::Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
   if (own == all.end()) return found;
   // Of the node's, how it copies is tried as well: the faster way depends on where the ranks are placed and on what lies in their caches.
+  const Trying limits = trying(own->seconds);
   const auto enter = [&](const model::Candidate& c) {
     found.push_back(choice_of(c));
-    if (!a.asked.otherwise || !c.native || c.provider != model::Provider::node || c.payload != payload::Kind::raw)
-      return;
+    const bool of_node = c.native && c.provider == model::Provider::node && c.payload == payload::Kind::raw;
+    if (!a.asked.otherwise || !of_node || found.size() == limits.most) return;
     found.push_back(found.back());
     found.back().otherwise = true;
   };
   enter(*own);
-  const Trying limits = trying(own->seconds);
   for (const model::Candidate& c : all) {  // the cheapest first
     const bool other = !c.native || c.provider != own->provider || c.payload != own->payload;
     const bool close = other && c.seconds < limits.worst * own->seconds && found.size() < limits.most;
@@ -236,7 +236,7 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, Streaming strea
     Answer& a = answer(std::move(asked));
     if (!a.open || contests_.size() == most_contests) return a.choice;
     if (!ran_once_.contains(key)) {
-      if (begins) ran_first(key);
+      if (begins) ran_once_.insert(key);
       if (unasked) unasked->first = key;
       return a.choice;
     }
@@ -245,7 +245,6 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, Streaming strea
     *trial = key;
     if (!begins) return all.front();
     contest = contests_.emplace(key, Tried{all, Course(all.size(), all.front().seconds)}).first;
-    ran_once_.erase(key);
   }
   Tried& t = contest->second;
   const Choice& now = t.contestants[t.course.contest().turn()];
@@ -259,17 +258,8 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, Streaming strea
 }
 
 void Choices::ran(const Unasked& unasked) noexcept {
-  if (unasked.first != 0) ran_first(unasked.first);
+  if (unasked.first != 0) ran_once_.insert(unasked.first);
   if (unasked.course) unasked.course->ran();
-}
-
-void Choices::ran_first(Trial first) noexcept {
-  try {
-    if (ran_once_.size() >= most_once) ran_once_.clear();
-    ran_once_.insert(first);
-  } catch (...) {
-    ran_once_.clear();  // without memory nothing is tried
-  }
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served native) {

@@ -10,12 +10,12 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "api/collective.hpp"
 #include "api/course.hpp"
 #include "api/native.hpp"
+#include "api/once.hpp"
 #include "base/status.hpp"
 #include "model/choose.hpp"
 #include "payload/payload.hpp"
@@ -124,13 +124,12 @@ class Choices {
   };
   Asked put(const Call& call, std::size_t bytes, Streaming streams, double ratio, Served native) const;
   Answer& answer(Asked&& asked);
-  void ran_first(Trial first) noexcept;
   const std::vector<Choice>& contestants(Answer& a) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
   std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; then all are forgotten
-  std::unordered_set<Trial> ran_once_;                 // the same with most_once; alike on all ranks
+  RanOnce ran_once_;                                   // alike on all ranks
   std::unordered_map<Trial, Tried> contests_;          // never more than most_contests; none is dropped or moved
 };
 

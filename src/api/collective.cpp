@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "api/types.hpp"
+
 namespace stretto::api {
 
 const char* collective_name(Collective c) noexcept {
@@ -77,11 +79,16 @@ Status read_options(const stretto_options* given, Settings* settings) {
     return fail(Status::unsupported, "options of {} bytes set fields that this library ({} bytes) does not know",
                 given->size, sizeof o);
   o.size = sizeof o;
-  if (o.reproducible && o.bound_kind != STRETTO_BOUND_NONE && o.payload == STRETTO_PAYLOAD_AUTO)
-    o.payload = STRETTO_PAYLOAD_FUSED;  // what is chosen otherwise may travel raw here and not there
   if (o.schedule) settings->schedule = o.schedule;
   o.schedule = nullptr;  // the copy is the one to use
   return Status::ok;
+}
+
+void settle_payload(Call* call) noexcept {
+  stretto_options& o = call->settings.options;
+  if (o.reproducible && o.bound_kind != STRETTO_BOUND_NONE && o.payload == STRETTO_PAYLOAD_AUTO &&
+      reduces(call->collective) && is_floating(call->type))
+    o.payload = STRETTO_PAYLOAD_FUSED;
 }
 
 }  // namespace stretto::api

@@ -76,6 +76,7 @@ inline double timeout_of(const stretto_options& o) noexcept { return o.timeout =
 
 // What follows from a call alone, the same on every rank, before they have exchanged anything.
 struct Prospect {
+  bool known = true;           // false: there was no memory to find out
   bool exchange = true;        // something must be agreed on
   bool range = false;          // the range of the values is wanted for a bound
   bool sample = false;         // how well the values compress is wanted for the choice
@@ -136,5 +137,9 @@ bool needs_order(const Call& call) noexcept;
 
 // Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
 Status read_options(const stretto_options* given, Settings* settings);
+
+// A floating reduction within a bound that is to have the same bits everywhere is of codes: what is chosen otherwise may travel raw here and
+// not there.
+void settle_payload(Call* call) noexcept;
 
 }  // namespace stretto::api

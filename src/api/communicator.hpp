@@ -5,8 +5,9 @@
 // rank, however the ranks test and wait.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "api/choice.hpp"
@@ -40,8 +41,9 @@ struct stretto_comm_s {
   void progress() noexcept;
 
   // Further collectives give Status::timeout: messages of one that was given up may still be under way. All other ranks are told, and end
-  // what they wait for in vain with `status`. Leaves `why` as the message of this thread.
-  void give_up(stretto::Status status, const char* why) noexcept;
+  // what they wait for in vain with `status`; of native collectives in flight, those from `number` among the runs of `data` on, and
+  // all where this is not the first time. Leaves `why` as the message of this thread.
+  void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   stretto::api::Carriers carriers;
   stretto::engine::Engine agreement, data;
@@ -52,6 +54,6 @@ struct stretto_comm_s {
   int rank = 0, size = 1;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   bool broken = false;
-  int requests = 0;  // not yet freed
-  std::string broken_by;
+  int requests = 0;                   // not yet freed
+  std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
 };

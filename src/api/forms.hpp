@@ -54,6 +54,7 @@ Status put_together(stretto_comm comm, const stretto_options* options, const Bui
   try {
     Status s = read_options(options, &call->settings);
     if (s == Status::ok) s = build(*call, comm->rank, comm->size);
+    settle_payload(call);
     if (s == Status::ok)
       s = check_arguments(*call, {comm->rank, comm->size, &comm->carriers.natives, &comm->choices.groups()});
     if (s == Status::ok) {
@@ -65,6 +66,7 @@ Status put_together(stretto_comm comm, const stretto_options* options, const Bui
     }
     return s;
   } catch (...) {
+    call->prospect.known = false;
     return fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
   }
 }

@@ -30,10 +30,16 @@ void Operation::start(Call&& call, Status own) noexcept {
   begun_ = Clock::now();
   call_ = std::move(call);
   if (comm_.broken) {
-    finish(fail(Status::timeout, "the communicator is unusable since a wait was given up: {}", comm_.broken_by));
+    finish(fail(Status::timeout, "the communicator is unusable: {}", comm_.broken_by.data()));
     return;
   }
   const bool exchanges = call_.prospect.exchange;
+  // Where memory is missing here, the others go on as ever, and nothing tells them but this.
+  const bool lost = !call_.prospect.known || (!exchanges && own == Status::out_of_memory);
+  if (lost && comm_.size > 1) {
+    stop(own != Status::ok ? own : fail(Status::out_of_memory, "no memory to choose how a collective runs"));
+    return;
+  }
   if (!exchanges && own != Status::ok) {
     finish(own);
     return;
@@ -84,7 +90,7 @@ void Operation::meet() noexcept {
 
 void Operation::end_agreement() noexcept {
   agree_seconds_ = seconds();
-  Status s = verdict(merged_, own_, message_.c_str());
+  Status s = verdict(merged_, own_, message_.data());
   if (s == Status::ok && counts_by_pair(call_.collective)) {
     call_.largest = merged_.largest;
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
@@ -113,7 +119,7 @@ void Operation::advance(bool may_start_data) noexcept {
   poll();
   if (phase_ != Phase::agreed || !may_start_data) return;
   if (comm_.broken) {
-    finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by));
+    finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
     return;
   }
   const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
@@ -165,7 +171,7 @@ void Operation::poll() noexcept {
     if (done) pending_.reset();
   } else if ((phase_ == Phase::draining || phase_ == Phase::meeting) && comm_.broken) {
     done = true;
-    s = fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by);
+    s = fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data());
   } else if (phase_ == Phase::meeting && comm_.live.front() == this) {
     meet();
     return;
@@ -184,7 +190,7 @@ void Operation::ended(Status s) noexcept {
     // know is uncertain.
     const bool uncertain = s == Status::timeout || phase_ != Phase::running || plan_.native || comm_.data.broken();
     keep_message();
-    if (uncertain) comm_.give_up(s, message());
+    if (uncertain) comm_.give_up(s, message(), number_);
     if (uncertain || !plan_.trial) {
       finish(s);
       return;
@@ -206,7 +212,7 @@ void Operation::ended(Status s) noexcept {
 }
 
 void Operation::finish_outcome() noexcept {
-  finish(outcome_ == Status::ok ? outcome_ : fail(outcome_, std::string_view(message_)));
+  finish(outcome_ == Status::ok ? outcome_ : fail(outcome_, std::string_view(message_.data())));
 }
 
 void Operation::step() noexcept {
@@ -235,13 +241,7 @@ void Operation::stop(Status s) noexcept {
   finish(s);
 }
 
-void Operation::keep_message() noexcept {
-  try {
-    message_ = message();
-  } catch (...) {
-    message_.clear();
-  }
-}
+void Operation::keep_message() noexcept { std::strncpy(message_.data(), message(), message_.size() - 1); }
 
 void Operation::finish(Status s) noexcept {
   status_ = s;
@@ -256,7 +256,7 @@ void Operation::finish(Status s) noexcept {
 
 Status Operation::status() const noexcept {
   if (status_ == Status::ok) return status_;
-  return fail(status_, message_.empty() ? std::string_view("no memory for the message") : std::string_view(message_));
+  return fail(status_, std::string_view(message_.data()));
 }
 
 }  // namespace stretto::api
@@ -273,19 +273,14 @@ void stretto_comm_s::progress() noexcept {
   }
 }
 
-void stretto_comm_s::give_up(stretto::Status status, const char* why) noexcept {
-  if (broken) return;
-  broken = true;
-  std::array<char, 512> text{};  // `why` may be this thread's message, and there may be no memory
+void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {
+  std::array<char, 512> text{};  // `why` may be this thread's message
   std::strncpy(text.data(), why, text.size() - 1);
-  why = text.data();
-  agreement.give_up(status, why);
-  data.give_up(status, why);
-  static_cast<void>(stretto::fail(status, std::string_view(why)));
+  if (!broken) broken_by = text;
+  for (const stretto::api::Operation* o : live) number = broken ? std::min(number, o->number()) : number;
+  broken = true;
+  agreement.give_up(status, text.data());
+  data.give_up(status, text.data(), number);
+  static_cast<void>(stretto::fail(status, std::string_view(text.data())));
   if (carriers.natives.node) carriers.natives.node->give_up(status);
-  try {
-    broken_by = why;
-  } catch (...) {
-    broken_by.clear();
-  }
 }

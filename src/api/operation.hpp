@@ -2,10 +2,10 @@
 // the blocking form (on the caller's stack) and the nonblocking one (inside a request).
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "api/agreement.hpp"
@@ -37,6 +37,9 @@ class Operation {
   bool data_started() const noexcept {
     return phase_ == Phase::running || phase_ == Phase::settling || phase_ == Phase::done;
   }
+
+  // Of a native collective in flight, among the runs of the communicator's data; else Engine::next.
+  std::uint64_t number() const noexcept { return pending_ ? number_ : engine::Engine::next; }
 
   // Status of the collective once done; renews the message on this thread.
   Status status() const noexcept;
@@ -75,8 +78,8 @@ class Operation {
   Plan plan_;
   std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request request_;
-  std::unique_ptr<Native::Pending> pending_;  // a native collective on its way
-  std::uint64_t number_ = 0;                  // of that, among the runs of comm_.data
+  std::unique_ptr<Native::Pending> pending_;     // a native collective on its way
+  std::uint64_t number_ = engine::Engine::next;  // of that, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
@@ -84,7 +87,7 @@ class Operation {
   double took_ = 0;              // until the data were there, where an exchange followed
   Clock::time_point turn_{};     // when the data began to move
   Status status_ = Status::ok;
-  std::string message_;
+  std::array<char, 512> message_{};  // that of this rank's own failure, as long as a message is
 };
 
 }  // namespace stretto::api

@@ -7,6 +7,7 @@
 #include "api/arguments.hpp"
 #include "api/payloads.hpp"
 #include "api/types.hpp"
+#include "codec/format.hpp"
 #include "engine/binding.hpp"
 #include "schedule/registry.hpp"
 
@@ -97,6 +98,19 @@ std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind ki
   return bytes / unasked < most_segments / rows ? unasked : choice.segment;
 }
 
+Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
+                   std::size_t* segment) noexcept {
+  const std::size_t most = messages / most_passes;
+  const std::size_t piece = std::max(*segment - *segment % grain, grain);
+  if (*segment == 0 || bytes / piece < most) return Status::ok;
+  const std::size_t least = (bytes / most / grain + 1) * grain;
+  if (call.settings.options.segment > 0)
+    return fail(Status::invalid_argument, "segments of {} bytes of {}: too many to be numbered; at least {} bytes each",
+                call.settings.options.segment, bytes, least);
+  *segment = least;
+  return Status::ok;
+}
+
 Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
   const stretto_options& o = call.settings.options;
   const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
@@ -141,7 +155,7 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
     p.only_alike = checks && !p.exchange;
     p.exchange = p.exchange || checks || meets;
   } catch (...) {
-    p.exchange = true;
+    p.known = false;
   }
   return p;
 }
@@ -222,6 +236,11 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     e.payload.raw_below = plan->raw_below;
     e.options.segment_bytes =
         segment_for(call, choice, terms.kind, bytes, static_cast<std::size_t>(comm.size), comm.choices.unasked());
+    const std::size_t grain = (terms.kind == payload::Kind::raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
+    if (const Status s =
+            fit_segment(call, bytes, grain, engine::most_messages(*comm.carriers.data), &e.options.segment_bytes);
+        s != Status::ok)
+      return s;
     e.options.timeout = timeout_of(o);
     schedule::Request request;
     request.collective = schedule_collective(call.collective);

@@ -33,9 +33,17 @@ struct Plan {
 std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
                         std::size_t ranks, std::size_t unasked) noexcept;
 
+// No pair of ranks may want more messages than `messages`, whatever the schedule: where the caller's segments of a vector of `bytes` are too short,
+// in whole `grain`s, every rank finds invalid_argument before anything has begun; chosen ones grow.
+Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
+                   std::size_t* segment) noexcept;
+
+// No schedule sends a rank what it has more than so many times over.
+inline constexpr std::size_t most_passes = 4;
+
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept;
 
-// Looks ahead. Where the arguments are not fit for that, only at what needs no choice.
+// Looks ahead. Where the arguments are not fit for that, only at what needs no choice; not `known` without memory.
 Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept;
 
 // Whether the ranks first tell each other near by, in one word each, whether there is anything to exchange: every blocking call with

@@ -18,8 +18,9 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
   auto* r = new (std::nothrow) stretto_request_s(*comm);
   if (!r) {
-    comm->give_up(Status::out_of_memory, "no memory for a request");
-    return to_c(Status::out_of_memory);
+    const Status s = fail(Status::out_of_memory, "no memory for a request");
+    comm->give_up(s, message());
+    return to_c(s);
   }
   Call call;
   call.nonblocking = true;

@@ -101,3 +101,51 @@ TEST(Alone, AStartedReduceWithoutMemoryOnOneRank) {
     };
   });
 }
+
+// What the others wait in is no exchange that this rank could tell them in.
+TEST(Alone, AnAllreduceWithoutAnAgreementOrMemoryOnOneRank) {
+  lacks_any_memory("allreduce, check = 0", [](stretto_comm comm, int rank) {
+    return [=, x = wave(rank, 5000), y = std::vector<float>(5000)]() mutable {
+      stretto_options o = patient();
+      o.check = 0;
+      o.schedule = "recursive_doubling";
+      return stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);
+    };
+  });
+}
+
+TEST(Alone, AnAllgathervWithoutAnAgreementOrMemoryOnOneRank) {
+  lacks_any_memory("allgatherv, check = 0", [](stretto_comm comm, int rank) {
+    return [=, x = wave(rank, 30), y = std::vector<float>(60)]() mutable {
+      stretto_options o = patient();
+      o.check = 0;
+      const std::size_t counts[] = {10, 20, 30}, displs[] = {0, 10, 30};
+      return stretto_allgatherv(x.data(), y.data(), counts, displs, STRETTO_F32, comm, &o);
+    };
+  });
+}
+
+TEST(Alone, EachRequestThatThereIsNoMemoryForSaysSo) {
+  on_ranks(2, [](stretto_comm comm, int rank, int) {
+    std::vector<float> x(10, 1), y(10);
+    const stretto_options o = patient();
+    stretto_request request = nullptr;
+    const auto start = [&] {
+      return stretto_iallreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o, &request);
+    };
+    for (int calls = 0; rank == 1 && calls < 2; ++calls) {
+      EXPECT_EQ(stretto_test(nullptr, nullptr), STRETTO_INVALID_ARGUMENT);  // the message of another failure
+      const Scarce scarce(0);
+      EXPECT_EQ(start(), STRETTO_OUT_OF_MEMORY);
+      EXPECT_STREQ(stretto_message(), "no memory for a request");
+      EXPECT_EQ(request, nullptr);
+    }
+    if (rank == 1) return;
+    EXPECT_EQ(start(), STRETTO_OK);
+    EXPECT_EQ(stretto_wait(request), STRETTO_OUT_OF_MEMORY);
+    EXPECT_STREQ(stretto_message(), "rank 1 gave up: no memory for a request");
+    EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_TIMEOUT);
+    EXPECT_STREQ(stretto_message(), "the communicator is unusable: rank 1 gave up: no memory for a request");
+  });
+}

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "api/once.hpp"
+
 using stretto::api::Course;
+using stretto::api::RanOnce;
 
 namespace {
 
@@ -83,4 +86,18 @@ TEST(Course, CallsDuringALookDoNotCount) {
   for (int k = 0; k < 1000; ++k) course.ran();
   EXPECT_EQ(course.looks(), 0u);
   EXPECT_FALSE(course.contest().settled());
+}
+
+TEST(RanOnce, KnowsWhatRanUntilItIsFullAndForgetsAllThen) {
+  RanOnce once;
+  const auto nth = [](std::size_t i) { return i * 0x9E3779B97F4A7C15u | 1; };
+  for (std::size_t i = 0; i < RanOnce::most; ++i) {
+    EXPECT_FALSE(once.contains(nth(i)));
+    once.insert(nth(i));
+    once.insert(nth(i));
+  }
+  for (std::size_t i = 0; i < RanOnce::most; ++i) EXPECT_TRUE(once.contains(nth(i)));
+  once.insert(nth(RanOnce::most));
+  EXPECT_TRUE(once.contains(nth(RanOnce::most)));
+  for (std::size_t i = 0; i < RanOnce::most; ++i) EXPECT_FALSE(once.contains(nth(i)));
 }

@@ -55,6 +55,31 @@ TEST(Options, AShorterReportIsFilledAsFarAsItGoes) {
   EXPECT_EQ(sum_alone(&o), STRETTO_INVALID_ARGUMENT);
 }
 
+// Found alike on every rank, before anything moves: the next call is as ever.
+TEST(Options, SegmentsThatAreTooShortToBeNumberedAreRefusedOnEveryRankAndTheNextCallIsWhole) {
+  on_ranks(3, [](stretto_comm comm, int rank, int) {
+    const std::size_t n = 300000;
+    const auto x = samples<float>(rank, n);
+    std::vector<float> y(n);
+    for (const int check : {1, 0}) {
+      for (const char* schedule : {"ring", "recursive_doubling"}) {
+        stretto_options o = defaults();
+        o.timeout = 20;
+        o.check = check;
+        o.schedule = schedule;
+        o.segment = 4;
+        EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o),
+                  STRETTO_INVALID_ARGUMENT);
+        EXPECT_STREQ(stretto_message(),
+                     "segments of 4 bytes of 1200000: too many to be numbered; at least 8 bytes each");
+        o.segment = 8192;
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        EXPECT_EQ(y[7], static_cast<float>(sample(0, 7) + sample(1, 7) + sample(2, 7)));
+      }
+    }
+  });
+}
+
 TEST(Options, NamesOfStatusesAndVersion) {
   EXPECT_STREQ(stretto_status_name(STRETTO_INVALID_BOUND), "invalid_bound");
   EXPECT_STREQ(stretto_status_name(static_cast<stretto_status>(99)), "unknown");

@@ -91,6 +91,32 @@ TEST(Reproducible, SumsWithinABoundAreOfCodesWhateverTheyGain) {
   });
 }
 
+// Integers have one sum, and what only moves has none.
+TEST(Reproducible, WithinABoundOnlyFloatingReductionsAreOfCodesWhateverTheyGain) {
+  on_ranks(3, [](stretto_comm comm, int rank, int) {
+    const auto run = [&](int reproducible_too, auto&& call) {
+      stretto_report report = STRETTO_REPORT_INIT;
+      stretto_options o = bounded(1e-3);
+      o.reproducible = reproducible_too;
+      o.report = &report;
+      EXPECT_EQ(call(&o), STRETTO_OK) << stretto_message();
+      return std::string(report.payload);
+    };
+    std::vector<std::int32_t> i(5, rank), j(5);
+    std::vector<float> x(5, 1), y(15);
+    const auto sum = [&](const stretto_options* o) {
+      return stretto_allreduce(i.data(), j.data(), 5, STRETTO_I32, STRETTO_SUM, comm, o);
+    };
+    const auto gather = [&](const stretto_options* o) {
+      return stretto_allgather(x.data(), y.data(), 5, STRETTO_F32, comm, o);
+    };
+    const auto bcast = [&](const stretto_options* o) { return stretto_bcast(x.data(), 5, STRETTO_F32, 1, comm, o); };
+    EXPECT_EQ(run(1, sum), run(0, sum));
+    EXPECT_EQ(run(1, gather), "raw");
+    EXPECT_EQ(run(1, bcast), "raw");
+  });
+}
+
 TEST(Reproducible, WhatCannotBeSoIsRefusedAndNamed) {
   on_ranks(3, [](stretto_comm comm, int, int) {
     const std::vector<float> x(10, 1);
