@@ -7,6 +7,7 @@
 #endif
 
 #include "codec/portable/planes-inl.h"
+#include "codec/portable/words-inl.h"
 #include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,22 +78,96 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   return w;
 }
 
-// Residuals of a group to add to those of another of the same order: none, or those, signed, that stand in planes.
+// Blocks on their way to a sum or to planes: parts of them as long as the vectors that planes become there.
+#if STRETTO_PORTABLE_WORDS
+using Part = Words16;
+#else
+using Part = Tag<std::int16_t>;
+#endif
+inline constexpr std::size_t kPartLanes = STRETTO_PORTABLE_WORDS ? kBlock : kLanes16;
+
+// put(i, v) for each part of a block of w planes at p: up to 15, or 16 if signed. Up to 32 bytes behind them are read.
+template <bool kSigned, class Put>
+HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& put) {
+#if STRETTO_PORTABLE_WORDS
+  put(0, ReadWords(p, w, kSigned ? kSignBits : kNoSignBits));
+#else
+  ReadBlock<kSigned>(p, w, put);
+#endif
+}
+
+// Residuals of g, or what 0 less these is, in a row.
+template <bool kSigned>
+HWY_INLINE void ReadRow(const PackedGroup& g, bool negate, std::int16_t* e) {
+  const Part d;
+  const std::uint8_t* p = g.planes;
+  const auto invert = hn::Set(d, static_cast<std::int16_t>(negate ? -1 : 0));
+  for (int b = 0; b < kBlocks; ++b, e += kBlock) {
+    ReadSummand<kSigned>(p, g.width[b], [&](int i, hn::Vec<Part> v) HWY_ATTR {
+      hn::Store(hn::Sub(hn::Xor(v, invert), invert), d, e + kPartLanes * static_cast<std::size_t>(i));
+    });
+    p += 4 * g.width[b];
+  }
+}
+HWY_INLINE void ReadRow(const PackedGroup& g, bool negate, std::int16_t* e) {
+  g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, negate, e) : ReadRow<true>(g, negate, e);
+}
+
+// The difference of this order that ends at each of the codes at q.
+template <int kOrder>
+HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
+  const Part d;
+  auto v = hn::Load(d, q);
+  if constexpr (kOrder > 0) {
+    const auto before = hn::LoadU(d, q - 1);
+    v = hn::Sub(v, before);
+    if constexpr (kOrder == 2) v = hn::Sub(v, hn::Sub(before, hn::LoadU(d, q - 2)));
+  }
+  return v;
+}
+
+// Residuals of a group to add to those of another of the same order: none, or those that stand in planes.
 struct NoSummand {
-  static constexpr bool kSome = false;
+  static constexpr bool kSome = false, kSigned = true;
 };
+template <bool kAreSigned>
 struct PlanesSummand {
-  static constexpr bool kSome = true;
+  static constexpr bool kSome = true, kSigned = kAreSigned;
   const std::uint8_t* p;
   const std::uint8_t* width;
 };
 
+// A block of codes to the planes of its differences of this order, to which the summand's residuals are added; its width.
+template <int kOrder, bool kSigned, class Summand>
+HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b, std::uint8_t* at) {
+#if STRETTO_PORTABLE_WORDS
+  auto v = Differences<kOrder>(q);
+  if constexpr (Summand::kSome)
+    v = hn::Add(v, ReadWords(summand.p, summand.width[b], Summand::kSigned ? kSignBits : kNoSignBits));
+  return WriteWords<kSigned>(v, at);
+#else
+  const Part d;
+  alignas(32) std::int16_t more[kBlock];
+  if constexpr (Summand::kSome)
+    ReadBlock<Summand::kSigned>(summand.p, summand.width[b], [&](int i, V16 v) HWY_ATTR {
+      hn::Store(v, d, more + kLanes16 * static_cast<std::size_t>(i));
+    });
+  const auto get = [&](int part) HWY_ATTR {
+    const std::size_t i = kLanes16 * static_cast<std::size_t>(part);
+    const auto v = Differences<kOrder>(q + i);
+    if constexpr (Summand::kSome) return hn::Add(v, hn::Load(d, more + i));
+    return v;
+  };
+  return WriteBlock<kSigned>(get, at);
+#endif
+}
+
 // A row of codes (and two before the first, from which its differences begin) to the planes of its differences of this order, to which the
-// summand's residuals are added, and to the width of each block. Where the planes end. `ahead` is read soon, after this group.
+// summand's residuals are added, and to the width of each block. Where the planes end; up to 64 bytes more are written. `ahead` is read soon,
+// after this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {
-  const Tag<std::int16_t> d;
   const auto* next = static_cast<const std::uint8_t*>(ahead);  // null: nothing
   for (int b = 0; b < kBlocks; ++b, q += kBlock) {
     // A block's time is long enough for two lines of memory; all lines at once would have to wait for one another.
@@ -100,24 +175,8 @@ HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, con
       hwy::Prefetch(next + 128 * b);
       hwy::Prefetch(next + 128 * b + 64);
     }
-    alignas(32) std::int16_t more[kBlock];
-    if constexpr (Summand::kSome) {
-      ReadBlock<true>(summand.p, summand.width[b],
-                      [&](int i, V16 v) HWY_ATTR { hn::Store(v, d, more + kLanes16 * static_cast<std::size_t>(i)); });
-      summand.p += 4 * summand.width[b];
-    }
-    const auto get = [&](int part) HWY_ATTR {
-      const std::size_t i = kLanes16 * static_cast<std::size_t>(part);
-      auto v = hn::Load(d, q + i);
-      if constexpr (kOrder > 0) {
-        const auto before = hn::LoadU(d, q + i - 1);
-        v = hn::Sub(v, before);
-        if constexpr (kOrder == 2) v = hn::Sub(v, hn::Sub(before, hn::LoadU(d, q + i - 2)));
-      }
-      if constexpr (Summand::kSome) v = hn::Add(v, hn::Load(d, more + i));
-      return v;
-    };
-    const int w = WriteBlock<kSigned>(get, at);
+    const int w = EncodeBlock<kOrder, kSigned>(q, summand, b, at);
+    if constexpr (Summand::kSome) summand.p += 4 * summand.width[b];
     width[b] = static_cast<std::uint8_t>(w);
     at += 4 * w;
   }

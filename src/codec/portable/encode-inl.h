@@ -47,7 +47,11 @@ template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
   alignas(8) std::uint8_t width[kBlocks];
-  if (order == 2)
+  constexpr bool kUnsignedSummand = Summand::kSome && !Summand::kSigned;  // only where no differences are taken
+  if constexpr (kUnsignedSummand)
+    at = p != Predictor::none_unsigned ? EncodeRow<0, true>(q, summand, ahead, width, at)
+                                       : EncodeRow<0, false>(q, summand, ahead, width, at);
+  else if (order == 2)
     at = EncodeRow<2, true>(q, summand, ahead, width, at);
   else if (order == 1)
     at = EncodeRow<1, true>(q, summand, ahead, width, at);
@@ -83,11 +87,11 @@ std::size_t CompressAs(Predictor p, Codes1024& codes, const void* ahead, std::ui
 // q += the residuals of a, in 16 bits.
 template <bool kSigned>
 HWY_INLINE void AddResiduals(const PackedGroup& a, std::int16_t* q) {
-  const Tag<std::int16_t> d;
+  const Part d;
   const std::uint8_t* p = a.planes;
   for (int b = 0; b < kBlocks; ++b, q += kBlock) {
-    ReadBlock<kSigned>(p, a.width[b], [&](int i, V16 v) HWY_ATTR {
-      std::int16_t* to = q + kLanes16 * static_cast<std::size_t>(i);
+    ReadSummand<kSigned>(p, a.width[b], [&](int i, hn::Vec<Part> v) HWY_ATTR {
+      std::int16_t* to = q + kPartLanes * static_cast<std::size_t>(i);
       hn::Store(hn::Add(hn::Load(d, to), v), d, to);
     });
     p += 4 * a.width[b];
@@ -122,20 +126,25 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {
-  const Tag<std::int16_t> d;
   const Start start = StartOf(own, result, q);
   std::uint8_t* const at =
       between(out + write_head(result, wrapping_sum(a.base, start.base), wrapping_sum(a.slope, start.slope), out));
   if (!at) return kDeclined;
   const int order = order_of(result), joins = order_of(a.predictor);
+#if STRETTO_PORTABLE_WORDS
+  if (order == 0) {
+    return a.predictor == Predictor::none_unsigned
+               ? FinishRow(result, 0, q, PlanesSummand<false>{a.planes, a.width}, ahead, at, out)
+               : FinishRow(result, 0, q, PlanesSummand<true>{a.planes, a.width}, ahead, at, out);
+  }
+#endif
   if (joins == 0) AddResiduals(a, q);
   Precede(q, start);
   if (joins == 0) return FinishRow(result, order, q, NoSummand(), ahead, at, out);
-  if (joins == order) return FinishRow(result, order, q, PlanesSummand{a.planes, a.width}, ahead, at, out);
+  if (joins == order) return FinishRow(result, order, q, PlanesSummand<true>{a.planes, a.width}, ahead, at, out);
   Row<std::int16_t> first;
   std::int16_t* const f = first.at();
-  for (std::size_t i = 0; i < kGroup; i += kLanes16)
-    hn::Store(hn::Sub(hn::Load(d, q + i), hn::LoadU(d, q + i - 1)), d, f + i);
+  for (std::size_t i = 0; i < kGroup; i += kPartLanes) hn::Store(Differences<1>(q + i), Part(), f + i);
   AddResiduals(a, f);
   f[-1] = static_cast<std::int16_t>(start.slope);
   return FinishRow(result, 1, f, NoSummand(), ahead, at, out);

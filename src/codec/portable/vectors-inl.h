@@ -18,6 +18,14 @@
 #define STRETTO_PORTABLE_TARGET 0
 #endif
 
+// Where vectors have 64 bytes a block's words fill one (words-inl.h).
+#undef STRETTO_PORTABLE_WORDS
+#if STRETTO_PORTABLE_TARGET && !HWY_HAVE_SCALABLE && HWY_MAX_BYTES >= 64 && !defined(STRETTO_PORTABLE_NARROW)
+#define STRETTO_PORTABLE_WORDS 1
+#else
+#define STRETTO_PORTABLE_WORDS 0
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
