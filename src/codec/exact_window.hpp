@@ -80,6 +80,10 @@ class Window {
   }
 
   bool usable() const noexcept { return usable_; }
+  // The width is factor * 2^shift, from the window's first bit on, which is that of this word of exact sums.
+  std::uint64_t factor() const noexcept { return factor_; }
+  unsigned shift() const noexcept { return shift_; }
+  int first_word() const noexcept { return first_word_; }
   // Whether every code times the width takes 126 bits at most.
   bool codes_are_short() const noexcept {
     return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
@@ -189,7 +193,7 @@ class Window {
     return true;
   }
 
-  std::uint64_t factor_ = 0;  // width = factor * 2^shift, from the window's first bit on
+  std::uint64_t factor_ = 0;
   unsigned shift_ = 0;
   int first_word_ = 0;
   bool usable_ = false;

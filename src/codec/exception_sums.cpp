@@ -87,19 +87,16 @@ struct Pair {
 };
 
 // The sums where each operand has one short value for all its exceptions, as fills are: most of what fields with missing data in other places
-// take. `both` is the sum of the two. *alike: all sums have the same bytes. Null: as for write_exception_sums().
+// take. `both` is the sum of the two. Null: as for write_exception_sums().
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
                                  bool negate_b, const std::uint8_t* both, std::size_t both_bytes, std::uint8_t* p,
-                                 std::uint8_t* end, bool* alike) noexcept {
+                                 std::uint8_t* end) noexcept {
   constexpr std::size_t kMost = 40;  // bytes written at once, no fewer than a sum takes
   const Window<T> window = pair.window;
   const Short missing_in_a = pair.a.short_exception(), missing_in_b = pair.b.short_exception();
   const std::uint32_t flags_a = pair.a.exception().flags, flags_b = pair.b.exception().flags;
   const std::uint32_t sign = negate_b ? ~0u : 0;
-  std::uint8_t* const first = p;
-  std::size_t first_bytes = 0;
-  *alike = true;
   for (int block = 0; block < kBlocks; ++block) {
     const std::uint32_t in_a = a.group.lanes[block], in_b = b.group.lanes[block];
     if (static_cast<std::size_t>(end - p) < (static_cast<std::size_t>(std::popcount(in_a | in_b)) + 1) * kMost)
@@ -116,19 +113,41 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
       } else {
         n = window.write_short(missing_in_b, flags_b, a.codes[i], p);
       }
-      if (first_bytes == 0) first_bytes = n;
-      *alike = *alike && n == first_bytes && std::memcmp(first, p, n) == 0;
       p += n;
     }
   }
   return p;
 }
 
+// The same by a kernel; where that may not be, the above.
+template <class T>
+std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair, const ExceptionSummand& a,
+                                    const ExceptionSummand& b, bool negate_b, const std::uint8_t* both,
+                                    std::size_t both_bytes, std::uint8_t* p, std::uint8_t* end) noexcept {
+  const Window<T>& window = pair.window;
+  if (!kernel || window.factor() > std::uint64_t{kNarrowLimit} || window.shift() == 0 || window.shift() > 63)
+    return write_uniform_sums(pair, a, b, negate_b, both, both_bytes, p, end);
+  const auto missing = [](const Operand<T>& o) {
+    const Number& n = o.exception();
+    return UniformSums::Missing{n.limb[0], n.limb[1], n.flags};
+  };
+  return kernel({missing(pair.a), missing(pair.b), a.group.lanes, b.group.lanes, a.codes, b.codes, negate_b,
+                 static_cast<std::int32_t>(window.factor()), window.shift(), window.first_word()},
+                p, end);
+}
+
+// Bytes of the first of the exact sums in [p, end) if each is like the one before it; else 0.
+std::size_t bytes_of_all(const std::uint8_t* p, const std::uint8_t* end) noexcept {
+  const std::size_t first = 4 + 4 * (load<std::uint32_t>(p) & 0xff);
+  return std::memcmp(p, p + first, static_cast<std::size_t>(end - p) - first) == 0 ? first : 0;
+}
+
 }  // namespace
 
 template <class T>
 std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSummand& b, bool negate_b,
-                                   const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end) noexcept {
+                                   const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end,
+                                   WriteUniformSums kernel) noexcept {
   if (end <= p) return nullptr;
   std::uint8_t* const kind = p;
   const auto room = static_cast<std::size_t>(end - p);
@@ -150,40 +169,35 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
   // Where both are missing, and each has one value for all its places, so has the sum.
   std::uint8_t both[ExactSum<T>::kMaxBytes] = {};
   const std::size_t both_bytes = both_uniform ? pair.write(0, true, true, both) : 0;
-  std::size_t first_bytes = 0;
-  bool alike = true;  // all places so far have the first one's value
   const auto one_short = [](const Operand<T>& o, const GroupView& g) {
     return !g.exceptions || (g.uniform && o.is_short());
   };
   if (pair.codes_are_short && one_short(pair.a, a.group) && one_short(pair.b, b.group)) {
-    p = write_uniform_sums(pair, a, b, negate_b, both, both_bytes, p, end, &alike);
-    if (p == nullptr || !alike) return p;
-    const auto head = load<std::uint32_t>(values);
-    *kind |= kUniformBit;
-    return values + 4 + 4 * (head & 0xff);
-  }
-  for (int block = 0; block < kBlocks; ++block) {
-    for (std::uint32_t left = lanes[block]; left; left &= left - 1) {
-      if (!has_room()) return nullptr;
-      const int place = std::countr_zero(left);
-      const bool in_a = pair.a.has(block, place), in_b = pair.b.has(block, place);
-      const bool known = both_uniform && in_a && in_b;
-      if (known) std::memcpy(p, both, sizeof both);
-      const std::size_t n = known ? both_bytes : pair.write(kBlock * block + place, in_a, in_b, p);
-      if (in_a) pair.a.next();
-      if (in_b) pair.b.next();
-      if (first_bytes == 0) first_bytes = n;
-      alike = alike && n == first_bytes && std::memcmp(values, p, n) == 0;
-      p += n;
+    p = write_uniform_sums_by(kernel, pair, a, b, negate_b, both, both_bytes, p, end);
+    if (!p) return nullptr;
+  } else {
+    for (int block = 0; block < kBlocks; ++block) {
+      for (std::uint32_t left = lanes[block]; left; left &= left - 1) {
+        if (!has_room()) return nullptr;
+        const int place = std::countr_zero(left);
+        const bool in_a = pair.a.has(block, place), in_b = pair.b.has(block, place);
+        const bool known = both_uniform && in_a && in_b;
+        if (known) std::memcpy(p, both, sizeof both);
+        const std::size_t n = known ? both_bytes : pair.write(kBlock * block + place, in_a, in_b, p);
+        if (in_a) pair.a.next();
+        if (in_b) pair.b.next();
+        p += n;
+      }
     }
   }
-  if (!alike) return p;
+  const std::size_t uniform = bytes_of_all(values, p);
+  if (uniform == 0) return p;
   *kind |= kUniformBit;
-  return values + first_bytes;
+  return values + uniform;
 }
 template std::uint8_t* write_exception_sums<float>(const ExceptionSummand&, const ExceptionSummand&, bool, const Lanes,
-                                                   double, std::uint8_t*, std::uint8_t*) noexcept;
+                                                   double, std::uint8_t*, std::uint8_t*, WriteUniformSums) noexcept;
 template std::uint8_t* write_exception_sums<double>(const ExceptionSummand&, const ExceptionSummand&, bool, const Lanes,
-                                                    double, std::uint8_t*, std::uint8_t*) noexcept;
+                                                    double, std::uint8_t*, std::uint8_t*, WriteUniformSums) noexcept;
 
 }  // namespace stretto::codec

@@ -123,6 +123,30 @@ TEST_P(EveryGap, GivesTheBytesOfTheReferenceInEveryOperation) {
     }
 }
 
+// A sum's exact numbers stand at any bit of any word, as the grid's width has it, and carries and borrows run through all their words.
+TEST(GapsOfOneFill, SumsWithOneFillEachAreExactOnGridsOfEveryWidth) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float fills[][2] = {{nan, nan},      {1e20f, 1e20f}, {-9999.0f, -9999.0f},
+                                {1e-3f, -1e-3f}, {1e20f, nan},   {3e4f, -3e4f}};
+  for (int exponent = -120; exponent <= 90; exponent += 3) {
+    const double eps = std::ldexp(1.1, exponent);
+    const auto& pair = fills[static_cast<std::size_t>(exponent + 120) / 3 % std::size(fills)];
+    std::vector<float> x(kGroup), y(kGroup);
+    Random r(static_cast<std::uint64_t>(exponent + 1000));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = r.below(3) == 0 ? pair[0] : static_cast<float>(eps * 500 * r.symmetric());
+      y[i] = r.below(5) == 0 ? pair[1] : static_cast<float>(eps * (i % 7 == 0 ? 0 : 900) * r.symmetric());
+    }
+    const std::string what = "bound 1.1 * 2^" + std::to_string(exponent);
+    const Stream a = compress_raw(Type::f32, x.data(), kGroup, eps, with(Isa::reference));
+    const Stream b = compress_raw(Type::f32, y.data(), kGroup, eps, with(Isa::reference));
+    for (const Combine op : {Combine::add, Combine::subtract})
+      expect_same(what, [&](const Options& options) { return combined(op, a, b, options); });
+    expect_same(what, [&](const Options& options) { return with_values(a, y.data(), kGroup, options); });
+    if (HasFailure()) return;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, EveryGap, testing::ValuesIn(kKinds), [](const auto& info) {
   return std::string(info.param.name) + (info.param.eps < 1e-5 ? "Fine" : "Coarse");
 });

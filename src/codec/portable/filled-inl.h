@@ -8,8 +8,9 @@
 #endif
 
 #include "codec/exception_sums.hpp"
+#include "codec/portable/encode-inl.h"
 #include "codec/portable/plane_sums-inl.h"
-#include "codec/portable/residuals-inl.h"
+#include "codec/portable/uniform_sums-inl.h"
 #include "codec/portable/write_exceptions.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,11 +39,84 @@ inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, Fill
   return true;
 }
 
+// Codes of the group in 16 bits; false (and nonsense in q) unless it is certain that they are right.
+inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
+  if (!MayBeSmall(g)) return false;
+  const auto within = [](Extremes<std::int16_t> x) { return x.least >= -kLimit16 && x.most <= kLimit16; };
+  ReadRow(g, false, q);
+  if (g.predictor == Predictor::second && !within(SumUp(q, static_cast<std::int16_t>(g.slope)))) return false;
+  return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
+}
+
+// qa + qb or qa - qb, with the codes of their neighbours where they do not count; the extremes of these. Not certain beyond kMost16.
+inline constexpr int kMost16 = 32766;
+inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::int16_t* qb, bool negate_b,
+                                            const Lanes lanes, std::int16_t* q) {
+  const Tag<std::int16_t> d;
+  for (std::size_t i = 0; i < kGroup; i += kLanes16) {
+    const auto u = hn::Load(d, qa + i), v = hn::Load(d, qb + i);
+    hn::Store(negate_b ? hn::SaturatedSub(u, v) : hn::SaturatedAdd(u, v), d, q + i);
+  }
+  q[-1] = 0;
+  for (int b = 0; b < kBlocks; ++b)
+    if (lanes[b] != 0) FillBlock(lanes[b], q + kBlock * b);
+  FillFront(lanes, q);
+  auto least = hn::Zero(d), most = least;
+  for (std::size_t i = 0; i < kGroup; i += kLanes16) {
+    const auto v = hn::Load(d, q + i);
+    least = hn::Min(least, v);
+    most = hn::Max(most, v);
+  }
+  return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
+}
+
+// What a sum of two groups begins with.
+struct SumHead {
+  Predictor predictor = Predictor::none_unsigned;
+  Start start;
+  SumHead(const PackedGroup& a, const PackedGroup& b, bool negate_b) noexcept
+      : predictor(std::max(a.predictor, b.predictor)),
+        start{negate_b ? wrapping_difference(a.base, b.base) : wrapping_sum(a.base, b.base),
+              negate_b ? wrapping_difference(a.slope, b.slope) : wrapping_sum(a.slope, b.slope)} {
+    if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
+  }
+  // Whether all residuals of codes q between these extremes, zero among them, fit 16 bits.
+  bool fits16(const std::int16_t* q, Extremes<std::int16_t> x) const noexcept {
+    const int order = order_of(predictor), span = x.most - x.least;
+    if (x.least < -kMost16 || x.most > kMost16 || span * order > kMost16) return false;
+    const auto fits = [](std::int64_t v) { return v >= -kMost16 && v <= kMost16; };
+    const std::int64_t first = std::int64_t{q[0]} - start.base - start.slope;
+    return order == 0 || (fits(first) && (order == 1 || fits(std::int64_t{q[1]} - 2 * q[0] + start.base)));
+  }
+};
+
 // Places missing in one group are not missing in the other: all codes are read, added, and given their neighbours' where they do not count.
-template <class T>
-std::size_t AddUnlike(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b, double width,
-                      std::uint8_t* out, std::uint8_t* end) {
+// write(qa, qb, at) writes the exceptions, of whose codes some are needed. This in words of 16 bits; declined where these might not do.
+template <class Write>
+std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
+                           std::uint8_t* out, const Write& write) {
+  const SumHead head(a.codes, b.codes, negate_b);
+  Row<std::int16_t> small[3];
+  std::int16_t *qa = small[0].at(), *qb = small[1].at(), *q = small[2].at();
+  if (!ReadSmallCodes(a.codes, qa) || !ReadSmallCodes(b.codes, qb) ||
+      !head.fits16(q, AddSmallCodes(qa, qb, negate_b, lanes, q)))
+    return kDeclined;
+  Row<std::int32_t> large[2];
+  Widen(qa, large[0].at());
+  Widen(qb, large[1].at());
+  std::uint8_t* const planes =
+      write(large[0].at(), large[1].at(), out + write_head(head.predictor, head.start.base, head.start.slope, out));
+  if (!planes) return kDeclined;
+  Precede(q, head.start);
+  return FinishRow(head.predictor, order_of(head.predictor), q, NoSummand(), nullptr, planes, out);
+}
+
+// The same modulo 2^32.
+template <class Write>
+std::size_t AddUnlikeLarge(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
+                           std::uint8_t* out, const Write& write) {
   const Tag<std::int32_t> d;
+  const SumHead head(a.codes, b.codes, negate_b);
   Row<std::int32_t> rows[3];
   std::int32_t *qa = rows[0].at(), *qb = rows[1].at(), *q = rows[2].at();
   ReadCodes(a.codes, qa);
@@ -51,25 +125,16 @@ std::size_t AddUnlike(const FilledGroup& a, const FilledGroup& b, const Lanes la
     const auto u = hn::Load(d, qa + i), v = hn::Load(d, qb + i);
     hn::Store(negate_b ? hn::Sub(u, v) : hn::Add(u, v), d, q + i);
   }
-  Predictor p = a.codes.predictor > b.codes.predictor ? a.codes.predictor : b.codes.predictor;
-  if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
   fill_exceptions(lanes, q);
-  if (p == Predictor::none_unsigned) {
+  if (head.predictor == Predictor::none_unsigned) {
     auto least = hn::Zero(d);
     for (std::size_t i = 0; i < kGroup; i += kLanes<std::int32_t>) least = hn::Min(least, hn::Load(d, q + i));
     if (!hn::AllTrue(d, hn::Eq(least, hn::Zero(d)))) return kDeclined;
   }
-  const auto plus = [negate_b](std::int32_t x, std::int32_t y) {
-    const auto u = static_cast<std::uint32_t>(x), v = static_cast<std::uint32_t>(y);
-    return static_cast<std::int32_t>(negate_b ? u - v : u + v);
-  };
-  const std::int32_t base = plus(a.codes.base, b.codes.base), slope = plus(a.codes.slope, b.codes.slope);
   Row<std::int32_t> residuals;
-  const std::int32_t* e = ResidualsFrom(order_of(p), q, residuals.at(), base, slope);
-  return WriteGroup(p, base, slope, e, out, [&](std::uint8_t* at) {
-    store(out, load<std::uint32_t>(out) | kExceptionsBit);
-    return write_exception_sums<T>({a.view, qa}, {b.view, qb}, negate_b, lanes, width, at, end);
-  });
+  const std::int32_t* e = ResidualsFrom(order_of(head.predictor), q, residuals.at(), head.start.base, head.start.slope);
+  return WriteGroup(head.predictor, head.start.base, head.start.slope, e, out,
+                    [&](std::uint8_t* at) { return write(qa, qb, at); });
 }
 
 template <class T>
@@ -94,10 +159,16 @@ HWY_NOINLINE std::size_t AddFilled(const std::uint8_t* a, std::size_t a_words, c
   } else if (alike) {
     words = AddPacked(ga.codes, gb.codes, negate_b, out, [&](std::uint8_t* p) {
       store(out, load<std::uint32_t>(out) | kExceptionsBit);
-      return write_exception_sums<T>({ga.view, nullptr}, {gb.view, nullptr}, negate_b, lanes, width, p, end);
+      return write_exception_sums<T>({ga.view, nullptr}, {gb.view, nullptr}, negate_b, lanes, width, p, end,
+                                     &WriteSums);
     });
   } else {
-    words = AddUnlike<T>(ga, gb, lanes, negate_b, width, out, end);
+    const auto write = [&](const std::int32_t* qa, const std::int32_t* qb, std::uint8_t* at) {
+      store(out, load<std::uint32_t>(out) | kExceptionsBit);
+      return write_exception_sums<T>({ga.view, qa}, {gb.view, qb}, negate_b, lanes, width, at, end, &WriteSums);
+    };
+    words = AddUnlikeSmall(ga, gb, lanes, negate_b, out, write);
+    if (words == kDeclined) words = AddUnlikeLarge(ga, gb, lanes, negate_b, out, write);
   }
   if (words != kDeclined) tally->exceptions += static_cast<std::uint64_t>(places);
   return words;

@@ -89,7 +89,8 @@ HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words
   vx.values_bytes = sizeof(T);
   return AddRow(ga, own, result, codes.small.at(), x + kGroup, out, [&](std::uint8_t* p) {
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
-    return write_exception_sums<T>({va, nullptr}, {vx, nullptr}, false, lanes, width, p, EndOfExceptions(out, room));
+    return write_exception_sums<T>({va, nullptr}, {vx, nullptr}, false, lanes, width, p, EndOfExceptions(out, room),
+                                   &WriteSums);
   });
 }
 
