@@ -67,29 +67,17 @@ std::size_t add_encode(const NarrowGroup& a, const std::int16_t* q, std::int32_t
   Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)),
                                               _mm512_set1_epi16(static_cast<short>(slope))};
   Summand from = summand(a);
-  const Needs need = needs(a.widths);
   WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
   WidthWriter to{_mm256_setzero_si256()};
   __m512i lost = _mm512_setzero_si512();
-  std::uint64_t written = 0;
-  const auto block = [&](__m512i f, int j) __attribute__((always_inline)) {
-    const unsigned w =
-        write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(residuals, _mm512_load_si512(q), f, &lost), p);
-    written |= std::uint64_t{w} << (8 * j);
-    p += 4 * w;
-    q += 32;
-  };
   for (int first = 0; first < kBlocks; first += 8) {
-    std::uint64_t n = next8(lengths);
-    written = 0;
-    if ((need.beyond_bytes >> first & 0xff) == 0) {
-      for (int j = 0; j < 8; j += 2, n >>= 16) {
-        const __m512i f = transpose(spread_bytes(from, n & 0xff, n >> 8 & 0xff));  // unsigned ones have at most 7 bits
-        block(_mm512_cvtepi8_epi16(_mm512_castsi512_si256(f)), j);
-        block(_mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(f, 1)), j + 1);
-      }
-    } else {
-      for (int j = 0; j < 8; ++j, n >>= 8) block(next_words(from, n & 0xff), j);
+    std::uint64_t n = next8(lengths), written = 0;
+    for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
+      const __m512i f = next_words(from, n & 0xff);
+      const unsigned w =
+          write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(residuals, _mm512_load_si512(q), f, &lost), p);
+      written |= std::uint64_t{w} << (8 * j);
+      p += 4 * w;
     }
     push8(to, written);
   }
