@@ -19,11 +19,11 @@ def examine(mpirun=None, hosts=None, ranks=None):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
         raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
-    for line in done.stdout.splitlines():
-        if line.startswith("{"):
-            report = json.loads(line)
-            report["advice"] = advice(report)
-            return report
+    reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if reports:
+        measuring.check_ranks(ranks, [len(report["ranks"]) for report in reports])
+        reports[0]["advice"] = advice(reports[0])
+        return reports[0]
     raise Failure(measuring.complaint(argv, done.returncode, done.stderr.splitlines(), "examination"), status=1)
 
 

@@ -14,16 +14,27 @@ from stretto.errors import Failure
 SAID = 12  # lines of an unknown failure that are repeated
 
 
+def check_ranks(wanted, jobs):
+    """That one job came of the launch, with the ranks that were asked for (None: the launcher's own options say). `jobs`: the ranks of each."""
+    if len(jobs) > 1:
+        raise Failure(f"{len(jobs)} jobs of {jobs[0]} rank{'s' * (jobs[0] > 1)} each came of the launch instead of one: the launcher is of another MPI than "
+                      "the program", status=1)
+    if wanted and jobs and jobs[0] != wanted:
+        raise Failure(f"{wanted} ranks were started, and {jobs[0]} came: the launcher is of another MPI than the program, or gives fewer", status=1)
+
+
 class Measurement:
     """What a run of stretto-measure reported."""
 
     def __init__(self):
         self.machine, self.regimes, self.rows, self.seconds = {}, {}, {}, None
+        self.jobs = []  # the ranks of each that reported: one, where the launch was right
 
     def take(self, event):
         kind = event.get("event")
         if kind == "machine":
             self.machine = event
+            self.jobs.append(event["ranks"])
         elif kind == "regime":
             self.regimes[event["when"]] = event
         elif kind == "row":
@@ -54,7 +65,7 @@ def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     return words + [programs.program(program, flavour)] + parts
 
 
-def run(argv, console):
+def run(argv, console, ranks=None):
     """The measurement of a command; a bar a part on a terminal, a line a part elsewhere."""
     measurement, said = Measurement(), []
     try:
@@ -82,6 +93,7 @@ def run(argv, console):
     listener.join(timeout=5)
     if status != 0 or measurement.seconds is None:
         raise Failure(complaint(argv, status, said), status=2 if status == 2 else 1)
+    check_ranks(ranks, measurement.jobs)
     return measurement
 
 

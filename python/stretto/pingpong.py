@@ -57,7 +57,7 @@ def analyse(rows):
 
 def measure(console, mpirun=None, hosts=None, ranks=None, largest=64 << 20, quick=False):
     parts = ["pingpong", "--largest", str(largest), *(["--quick"] if quick else [])]
-    return measuring.run(measuring.command(mpirun, hosts, ranks, parts), console)
+    return measuring.run(measuring.command(mpirun, hosts, ranks, parts), console, ranks)
 
 
 def table_rows(series):

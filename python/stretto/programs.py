@@ -1,8 +1,9 @@
 """Where the C++ programs and the MPI launcher are.
 
 Programs (stretto-measure, ...) and libraries to preload are looked for in, in this order: the directories of STRETTO_LIBEXEC;
-libexec/stretto (lib, lib64) of the prefix that this package is installed in; the builds of the checkout that this package belongs to;
-the PATH (LD_LIBRARY_PATH). A checkout may have been built with several MPIs; the build of the launcher's MPI comes first.
+libexec/stretto and bin (lib, lib64) of the prefix that this package is installed in; the builds of the checkout that this package belongs to;
+the PATH (LD_LIBRARY_PATH). A checkout may have been built with several MPIs: what belongs to another MPI than the launcher is never
+taken, and the launcher is that of the program's MPI where that can be told (a script's cannot).
 """
 
 import os
@@ -17,31 +18,62 @@ from stretto.errors import Failure
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
+MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-model": "apps/model",
                "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
 
 
 def builds(flavour=None):
-    """Release builds of the checkout, that of `flavour` first, then the newest."""
+    """Release builds of the checkout, the newest first, but none of another MPI than `flavour`."""
     found = [path for path in (CHECKOUT / "build").glob("release*") if (path / "CMakeCache.txt").is_file()]
-    return sorted(found, key=lambda path: (path.name != f"release-{flavour}", -path.stat().st_mtime))
+    others = {f"release-{other}" for other in MPIS if flavour in MPIS and other != flavour}
+    return sorted((path for path in found if path.name not in others), key=lambda path: -path.stat().st_mtime)
 
 
 def given():
     return [pathlib.Path(directory) for directory in os.environ.get("STRETTO_LIBEXEC", "").split(os.pathsep) if directory]
 
 
+def linked(path):
+    """What an executable or a library is linked to, by the loader; empty where it is none, as a script is."""
+    try:
+        done = subprocess.run(["ldd", str(path)], capture_output=True, text=True, errors="replace", timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def mpi_of(path):
+    """openmpi or mpich (whose binary interface is also that of its kin), by the libmpi that a file is linked to; None where that does not tell."""
+    text = linked(path)
+    if re.search(r"\blibmpi\.so\.(20|40)\b", text):
+        return "openmpi"
+    return "mpich" if re.search(r"\blib(mpi|mpich)\.so\.12\b", text) else None
+
+
+def fitting(path, flavour):
+    return flavour not in MPIS or mpi_of(path) in (None, flavour)
+
+
+def missing(what, name, places, flavour):
+    if flavour in MPIS and builds():
+        return Failure(f"no build for this launcher: {what} {name} is not there for {MPIS[flavour]}: make build MPI={flavour}\n"
+                       f"Looked in {', '.join(map(str, places))}.")
+    return Failure(f"the {what} {name} is not there; looked in {', '.join(map(str, places))}{' and on the PATH' * (what == 'program')}.\n"
+                   "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
+
+
 def program(name, flavour=None):
     """The path of one of our programs."""
-    places = [*given(), pathlib.Path(sys.prefix) / "libexec" / "stretto", *(build / DIRECTORIES[name] for build in builds(flavour))]
+    prefix = pathlib.Path(sys.prefix)
+    places = [*given(), prefix / "libexec" / "stretto", prefix / "bin", *(build / DIRECTORIES[name] for build in builds(flavour))]
     for place in places:
-        if os.access(place / name, os.X_OK) and (place / name).is_file():
+        if os.access(place / name, os.X_OK) and (place / name).is_file() and fitting(place / name, flavour):
             return str(place / name)
     found = shutil.which(name)
-    if found:
+    if found and fitting(found, flavour):
         return found
-    raise Failure(f"the program {name} is not there; looked in {', '.join(map(str, places))} and on the PATH.\n"
-                  "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
+    raise missing("program", name, places, flavour)
 
 
 def library(name, flavour=None):
@@ -50,37 +82,41 @@ def library(name, flavour=None):
               *(build / DIRECTORIES[name] for build in builds(flavour)),
               *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
     for place in places:
-        if (place / name).is_file():
+        if (place / name).is_file() and fitting(place / name, flavour):
             return str((place / name).resolve())
-    raise Failure(f"the library {name} is not there; looked in {', '.join(map(str, places))}.\n"
-                  "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
+    raise missing("library", name, places, flavour)
 
 
-def configured_launcher():
-    """The launcher that the newest build of the checkout was configured with."""
-    for build in builds():
+def configured_launchers(mpi=None):
+    """The launchers that the builds of the checkout were configured with, the newest build's first."""
+    for build in builds(mpi):
         cache = (build / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
         found = re.search(r"^MPIEXEC_EXECUTABLE:\w+=(.+)$", cache, re.MULTILINE)
         if found and os.access(found[1], os.X_OK):
-            return found[1]
-    return None
+            yield found[1]
 
 
-def launcher(given=None):
-    """The launching command as a list: what the user gave (words of a shell), or mpirun where it is found."""
-    if given:
+def launcher(given=None, mpi=None):
+    """The launching command as a list: what the user gave (words of a shell), or one that is found, of the MPI `mpi` where that is known.
+
+    A launcher of another MPI would start so many jobs of one rank each.
+    """
+    if given is not None:
         words = shlex.split(given)
         if not words:
             raise Failure("--mpirun is empty; give a command, as in --mpirun 'mpirun -n 4'")
         if shutil.which(words[0]) is None:
             raise Failure(f"no MPI launcher: {words[0]!r} is no program that can be run")
+        if mpi and flavour(words) not in (mpi, "other"):
+            raise Failure(f"the program's MPI is {MPIS[mpi]}, and {words[0]} is a launcher of {MPIS[flavour(words)]}; name that MPI's own by --mpirun")
         return words
-    for name in LAUNCHERS:
-        if shutil.which(name):
+    found = [*filter(shutil.which, LAUNCHERS), *configured_launchers(mpi)]
+    for name in found:
+        if mpi is None or flavour([name]) in (mpi, "other"):
             return [name]
-    found = configured_launcher()
     if found:
-        return [found]
+        raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI: {', '.join(found)} {'is' if len(found) == 1 else 'are'} another's. "
+                      "Give the command, as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
     raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is on the PATH. Load your MPI's module, or give the command, "
                   "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
 

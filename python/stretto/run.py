@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 
 from stretto import programs
 from stretto.errors import Failure
@@ -16,7 +17,7 @@ def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=F
         found = BOUND.fullmatch(bound)
         if not found or not float(found[2]) > 0:
             raise Failure(f"--bound {bound!r} is no bound; it takes rel:1e-4 (of the range of the values) or abs:0.001")
-    if rules is not None and not os.access(rules, os.R_OK):
+    if rules is not None and not (os.path.isfile(rules) and os.access(rules, os.R_OK)):
         raise Failure(f"--rules {rules}: there is no such file, or it may not be read")
     preload = [programs.library("libstretto_mpi.so", flavour)]
     if arena:
@@ -31,13 +32,26 @@ def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=F
     return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}
 
 
+def check_report(file):
+    """That the JSON can be written: rank 0 does so at the end of the program, on this host where no others are named."""
+    directory = os.path.dirname(os.path.abspath(file))
+    if os.path.isdir(file) or not os.access(file if os.path.exists(file) else directory, os.W_OK):
+        raise Failure(f"--report-to {file}: no file can be written there")
+
+
+def launcher(mpirun, arguments):
+    """The launching command: of the program's own MPI, where the program is one that tells."""
+    path = shutil.which(arguments[0])
+    return programs.launcher(mpirun, programs.mpi_of(path) if path else None)
+
+
 def command(mpirun, ranks, hosts, arguments, environment):
     """The command line that starts the program, and the environment that it is started in.
 
     The launchers of Open MPI and MPICH hand settings to the ranks and are not preloaded themselves; other launchers (srun) hand
     on their own environment.
     """
-    words = programs.launcher(mpirun)
+    words = launcher(mpirun, arguments)
     flavour = programs.flavour(words)
     own = dict(os.environ)
     words += programs.placed(flavour, mpirun, hosts, ranks)
@@ -53,7 +67,9 @@ def command(mpirun, ranks, hosts, arguments, environment):
 
 def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     """Becomes the launcher; or, with `show`, hands the command line to it instead."""
-    flavour = programs.flavour(programs.launcher(mpirun))
+    if wanted.get("report") not in (None, "1") and not hosts:
+        check_report(wanted["report"])
+    flavour = programs.flavour(launcher(mpirun, arguments))
     environment = settings(flavour, **wanted)
     argv, own = command(mpirun, ranks, hosts, arguments, environment)
     if show:

@@ -14,7 +14,7 @@ PARTS = ["links", "codec", "local", "engine", "native", "node", "switches", "dev
 
 def measure(console, mpirun=None, hosts=None, ranks=None, quick=False):
     argv = measuring.command(mpirun, hosts, ranks, [*PARTS, *(["--quick"] if quick else [])])
-    return measuring.run(argv, console)
+    return measuring.run(argv, console, ranks)
 
 
 def keep(console, measurement, output=None, fresh=False):

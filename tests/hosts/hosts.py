@@ -19,6 +19,7 @@ Where the machine does not permit namespaces: a line that says why, and status 7
 import argparse
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -34,6 +35,7 @@ TMPDIR = "/run/tmp"  # a host's own
 # bucket refills while the other side talks), much less costs throughput.
 BURST = 131072
 QUEUE = "4mb"
+RATE = re.compile(r"(?!0+(\.0*)?[a-z])[0-9]+(\.[0-9]+)?(bit|[kmgt]i?bit|bps|[kmgt]i?bps)", re.IGNORECASE)
 
 
 class NotPermitted(Exception):
@@ -53,6 +55,8 @@ class Hosts:
     def __init__(self, count, rate=None, slots=1, mtu=1500, burst=BURST):
         if count < 1 or count > 200 or slots < 1:
             raise ValueError(f"{count} hosts of {slots} slots: it takes 1 to 200 hosts of at least one slot")
+        if rate is not None and not RATE.fullmatch(rate):
+            raise ValueError(f"rate {rate!r} is none that tc knows: a number and kbit, mbit or gbit, as in 1gbit")
         self.count, self.rate, self.slots, self.mtu, self.burst = count, rate, slots, mtu, burst
         self.names = [f"node{i}" for i in range(count)]
         self._world = None  # the process that holds the pipe's other end

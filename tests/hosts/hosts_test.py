@@ -101,6 +101,19 @@ class OneWorld(unittest.TestCase):
             self.hosts.launch(MPIRUN, 7, [WHERE])
 
 
+class Arguments(unittest.TestCase):
+    def test_a_rate_that_is_none_is_an_error_and_no_skip(self):
+        for rate in ("fast", "", "1", "0gbit", "gbit", "1gbit fast"):
+            with self.assertRaisesRegex(ValueError, "is none that tc knows"):
+                Hosts(2, rate=rate)
+        for rate in ("1gbit", "2.5Gbit", "0.5mbit", "100kbit", None):
+            Hosts(2, rate=rate)
+        running = harness("--rate", "fast", "--", WHERE)
+        text, _ = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 2, text)
+        self.assertIn("rate 'fast' is none that tc knows", text)
+
+
 class SideBySide(unittest.TestCase):
     def test_two_worlds_run_at_the_same_time_without_knowing_of_each_other(self):
         def ranks_and_hosts():

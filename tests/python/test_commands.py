@@ -4,9 +4,11 @@ import json
 import subprocess
 import sys
 
+import pytest
 import synthetic
 
 from stretto import programs
+from stretto.errors import Failure
 
 
 def measured_by(stretto, text):
@@ -66,6 +68,13 @@ def test_a_failing_ranks_message_is_what_is_told(stretto):
     assert "noise" not in said
 
 
+def test_fewer_ranks_than_were_started_are_told(stretto):
+    (stretto.home / "events").write_text(synthetic.lines(), encoding="utf-8")
+    launcher = measured_by(stretto, f'cat "{stretto.home}/events"\n')
+    assert "5 ranks were started, and 4 came" in stretto.refused("tune", "--mpirun", launcher, "-n", "5", "-o", "p.json", status=1)
+    assert not (stretto.home / "p.json").exists()
+
+
 def test_a_run_that_ends_without_its_end_has_failed(stretto):
     launcher = measured_by(stretto, "echo 'node7: link down' >&2\n")
     said = stretto.refused("bench", "pingpong", "--mpirun", launcher, status=1)
@@ -93,7 +102,7 @@ def test_where_there_is_no_launcher_at_all_it_is_told(stretto, monkeypatch):
     assert "no MPI launcher: none of mpirun" in stretto.refused("bench", "pingpong")
 
 
-def test_the_build_of_the_launchers_mpi_comes_first(stretto, monkeypatch):
+def test_the_build_of_the_launchers_mpi_is_taken_and_no_other(stretto, monkeypatch):
     monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
     monkeypatch.delenv("STRETTO_LIBEXEC", raising=False)
     for build in ("release-openmpi", "release-mpich"):
@@ -101,6 +110,18 @@ def test_the_build_of_the_launchers_mpi_comes_first(stretto, monkeypatch):
         (stretto.home / "build" / build / "CMakeCache.txt").write_text("", encoding="utf-8")
     for mpi in ("mpich", "openmpi"):
         assert f"build/release-{mpi}/" in programs.program("stretto-measure", mpi)
+    (stretto.home / "build/release-mpich/CMakeCache.txt").unlink()
+    stretto.set("PATH", stretto.home)
+    with pytest.raises(Failure, match="make build MPI=mpich"):
+        programs.program("stretto-measure", "mpich")
+
+
+def test_programs_lie_in_the_prefix_of_the_package_too(stretto, monkeypatch):
+    monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
+    monkeypatch.delenv("STRETTO_LIBEXEC", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(stretto.home))
+    path = stretto.executable("bin/stretto-model", "")
+    assert programs.program("stretto-model") == str(path)
 
 
 def test_the_module_runs_as_a_program():

@@ -133,3 +133,11 @@ def test_a_rank_that_fails_is_named(stretto):
     launcher = examined_by(stretto, 'echo "stretto-doctor: rank 1 on node7: no memory" >&2\nexit 1\n')
     said = stretto.refused("doctor", "--mpirun", launcher, status=1)
     assert "the examination failed (status 1): rank 1 on node7: no memory" in said
+
+
+def test_fewer_ranks_than_were_started_and_jobs_beside_one_another_are_told(stretto):
+    (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
+    launcher = examined_by(stretto, f'cat "{stretto.home}/report"\n')
+    assert "5 ranks were started, and 2 came" in stretto.refused("doctor", "--mpirun", launcher, "-n", "5", status=1)
+    launcher = examined_by(stretto, f'cat "{stretto.home}/report" "{stretto.home}/report"\n')
+    assert "2 jobs of 2 ranks each came of the launch" in stretto.refused("doctor", "--mpirun", launcher, status=1)

@@ -103,3 +103,74 @@ def test_without_the_library_it_is_said_where_it_was_looked_for(stretto, librari
 
 def test_without_a_program_the_usage_is_shown(stretto, libraries):
     assert "PROGRAM" in stretto.refused("run")
+
+
+OPENMPI_APP, MPICH_APP = "\tlibmpi.so.40 => /opt/lib/libmpi.so.40 (0x7f)\n", "\tlibmpi.so.12 => not found\n"
+
+
+def built(stretto, *flavours):
+    """A checkout with builds for these MPIs, the last the newest, and a launcher of each MPI beside it."""
+    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
+    for name in ("STRETTO_LIBEXEC", "LD_PRELOAD", "LD_LIBRARY_PATH"):
+        stretto.monkeypatch.delenv(name, raising=False)
+    stretto.set("PATH", "/usr/bin:/bin")
+    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
+    for age, name in enumerate(flavours):
+        build = stretto.home / "build" / f"release-{name}"
+        launcher = stretto.executable(f"{name}/mpirun", {"openmpi": OPENMPI, "mpich": MPICH}[name])
+        library = stretto.executable(f"build/release-{name}/src/mpi/libstretto_mpi.so", "")
+        (build / "CMakeCache.txt").write_text(f"MPIEXEC_EXECUTABLE:UNINITIALIZED={launcher}\n", encoding="utf-8")
+        os.utime(build, (age, age))
+        assert library.is_file()
+
+
+def of_mpi(stretto, text):
+    """A program whose loader says this."""
+    app = stretto.executable("app", "")
+    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: text if str(path) == str(app) else "")
+    return app
+
+
+@pytest.mark.parametrize("text, mpi", [(OPENMPI_APP, "openmpi"), (MPICH_APP, "mpich")])
+def test_launcher_and_library_are_those_of_the_programs_mpi_whatever_was_built_last(stretto, text, mpi):
+    for order in (("openmpi", "mpich"), ("mpich", "openmpi")):
+        built(stretto, *order)
+        line = stretto.succeeds("run", "--print", "-n", "2", of_mpi(stretto, text))
+        assert line.startswith(f"{stretto.home}/{mpi}/mpirun ")
+        assert f"build/release-{mpi}/src/mpi/libstretto_mpi.so" in line
+
+
+def test_a_script_that_tells_no_mpi_takes_the_newest_build(stretto):
+    built(stretto, "openmpi", "mpich")
+    assert f"{stretto.home}/mpich/mpirun" in stretto.succeeds("run", "--print", of_mpi(stretto, "\tnot a dynamic executable\n"))
+
+
+def test_without_a_build_for_the_launchers_mpi_it_is_said_how_to_make_one(stretto):
+    built(stretto, "mpich")
+    said = stretto.refused("run", "--print", "--mpirun", stretto.executable("o/mpirun", OPENMPI), of_mpi(stretto, OPENMPI_APP))
+    assert "no build for this launcher" in said and "make build MPI=openmpi" in said
+
+
+def test_a_launcher_of_another_mpi_than_the_programs_is_refused(stretto):
+    built(stretto, "mpich")
+    app = of_mpi(stretto, OPENMPI_APP)
+    said = stretto.refused("run", "--print", "--mpirun", stretto.home / "mpich/mpirun", app)
+    assert "the program's MPI is Open MPI" in said and "a launcher of MPICH" in said
+    stretto.set("PATH", f"{stretto.home}/mpich:/usr/bin:/bin")
+    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("mpirun",))
+    assert "no launcher of Open MPI, which is the program's MPI: mpirun is another's" in stretto.refused("run", "--print", app)
+
+
+def test_a_library_of_another_mpi_is_passed_by_wherever_it_lies(stretto, libraries):
+    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: MPICH_APP if "libstretto" in str(path) else "")
+    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
+    said = stretto.refused("run", "--print", "--mpirun", stretto.executable("mpirun", OPENMPI), "./app")
+    assert "the library libstretto_mpi.so is not there" in said
+
+
+def test_files_that_cannot_be_read_or_written_are_told_before_anything_starts(stretto, libraries):
+    launcher = stretto.executable("mpirun", OPENMPI)
+    assert "--rules /tmp: there is no such file" in stretto.refused("run", "--mpirun", launcher, "--rules", "/tmp", "./app")
+    assert "--report-to /no/x: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/no/x", "./app")
+    assert "--report-to /tmp: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/tmp", "./app")
+    assert "--mpirun is empty" in stretto.refused("run", "--mpirun", "", "./app")
