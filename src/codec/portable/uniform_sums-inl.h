@@ -20,36 +20,32 @@ inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a
 
 // Four words of which those in a set (bit i: word i) are not 0, as they stand in the stream: from the first such word to the last.
 struct Trims {
-  alignas(16) std::uint8_t place[16][16] = {};  // which bytes of the words stand there
-  std::uint8_t bytes[16] = {};                  // of the number with its head
-  std::uint32_t head[16] = {};
-  constexpr Trims() noexcept {
+  std::uint32_t head[16];
+  std::uint8_t from[16], bytes[16];  // of the words; of all
+  explicit Trims(int first_word) noexcept {
+    head[0] = from[0] = 0;
     bytes[0] = 4;
     for (unsigned set = 1; set < 16; ++set) {
       const int first = std::countr_zero(set), count = std::bit_width(set) - first;
-      head[set] = static_cast<std::uint32_t>(count | first << 8);
+      head[set] = static_cast<std::uint32_t>(count | (first + first_word) << 8);
+      from[set] = static_cast<std::uint8_t>(4 * first);
       bytes[set] = static_cast<std::uint8_t>(4 + 4 * count);
-      for (int i = 0; i < 4 * count; ++i) place[set][i] = static_cast<std::uint8_t>(4 * first + i);
     }
   }
 };
-inline constexpr Trims kTrims;
 
 // Sums at some places: their magnitudes and what belongs to their heads besides. Place j stands at number j / 2 of those of even or odd place.
 struct SumsOfPlaces {
-  alignas(32) std::uint8_t words[2][kBytes] = {};
+  alignas(32) std::uint8_t words[2][2 * kBytes] = {};  // up to 12 bytes behind a number are copied with it
   alignas(32) std::uint64_t head[kPlaces] = {};
   std::uint8_t used[2][8] = {};  // four bits a number: which of its words are not 0
 
-  // Of the heads, which say where the words stand, each is for a set of words that are not 0.
-  HWY_INLINE std::uint8_t* write(int j, const std::uint32_t* heads, std::uint8_t* p) const {
+  HWY_INLINE std::uint8_t* write(int j, const Trims& trims, std::uint8_t* p) const {
     const hn::FixedTag<std::uint8_t, 16> d;
     const unsigned set = used[j % 2][0] >> (j / 2 * 4) & 15;
-    store(p, heads[set] | static_cast<std::uint32_t>(head[j]));
-    // A load that begins elsewhere than the number would have to wait for what was stored just before.
-    hn::StoreU(hn::TableLookupBytes(hn::Load(d, words[j % 2] + 16 * (j / 2)), hn::Load(d, kTrims.place[set])), d,
-               p + 4);
-    return p + kTrims.bytes[set];
+    store(p, trims.head[set] | static_cast<std::uint32_t>(head[j]));
+    hn::StoreU(hn::LoadU(d, words[j % 2] + 16 * (j / 2) + trims.from[set]), d, p + 4);
+    return p + trims.bytes[set];
   }
 };
 
@@ -106,8 +102,7 @@ HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std:
 // As WriteUniformSums (exception_sums.hpp) says.
 inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8_t* end) noexcept {
   constexpr std::size_t kMost = 24;  // a number has up to 20 bytes
-  std::uint32_t heads[16] = {};
-  for (int set = 1; set < 16; ++set) heads[set] = kTrims.head[set] + (static_cast<std::uint32_t>(s.first_word) << 8);
+  const Trims trims(s.first_word);
   const MissingSums missing(s);
   SumsOfPlaces sums;
   for (int b = 0; b < kBlocks; ++b) {
@@ -121,10 +116,10 @@ inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8
       SumPlaces(s, missing, kBlock * static_cast<std::size_t>(b) + static_cast<std::size_t>(i), in_a >> i, in_b >> i,
                 &sums);
       if (left == kAll) {
-        for (int j = 0; j < kPlaces; ++j) p = sums.write(j, heads, p);
+        for (int j = 0; j < kPlaces; ++j) p = sums.write(j, trims, p);
         continue;
       }
-      for (; left; left &= left - 1) p = sums.write(std::countr_zero(left), heads, p);
+      for (; left; left &= left - 1) p = sums.write(std::countr_zero(left), trims, p);
     }
   }
   return p;
