@@ -131,7 +131,8 @@ model::Question question_of(const Arguments& a) {
   if (a.payload != "auto") {
     payload::Kind kind{};
     if (!payload::find(a.payload.c_str(), &kind)) {
-      throw Problem(fmt::format("payload '{}' is none of auto, raw, cprp2p, doc, homomorphic, fused", a.payload));
+      throw Problem(
+          fmt::format("payload '{}' is none of auto, raw, cprp2p, recompress (or doc), homomorphic, fused", a.payload));
     }
     if (kind != payload::Kind::raw && !q.compress)
       throw Problem(fmt::format("payload {} needs a bound: --bound rel:X or abs:X", a.payload));

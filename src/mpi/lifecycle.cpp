@@ -6,6 +6,7 @@
 
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
+#include "mpi/own_mpi.hpp"
 #include "mpi/runtime.hpp"
 #include "stretto/stretto.h"
 
@@ -64,10 +65,12 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
 
 using namespace stretto::mpi;
 
-STRETTO_WRAPPER int MPI_Init(int* argc, char*** argv) { return initialised(PMPI_Init(argc, argv)); }
+STRETTO_WRAPPER int MPI_Init(int* argc, char*** argv) {
+  return is_own_mpi() ? initialised(PMPI_Init(argc, argv)) : MPI_ERR_OTHER;
+}
 
 STRETTO_WRAPPER int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return initialised(PMPI_Init_thread(argc, argv, required, provided));
+  return is_own_mpi() ? initialised(PMPI_Init_thread(argc, argv, required, provided)) : MPI_ERR_OTHER;
 }
 
 STRETTO_WRAPPER int MPI_Finalize() {

@@ -1,6 +1,8 @@
 #include "mpi/report.hpp"
 
 #include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -91,6 +93,14 @@ std::string to_json(const std::vector<Row>& rows, int ranks) {
   return all.dump(2) + "\n";
 }
 
+bool can_be_written(const std::string& file) {
+  struct stat found {};
+  if (stat(file.c_str(), &found) == 0) return !S_ISDIR(found.st_mode) && access(file.c_str(), W_OK) == 0;
+  const std::size_t slash = file.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  return access(directory.c_str(), W_OK | X_OK) == 0;
+}
+
 Status report(const std::map<Way, Tally>& own, const std::string& file) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -107,7 +117,9 @@ Status report(const std::map<Way, Tally>& own, const std::string& file) {
   std::ofstream out(file);
   out << to_json(rows, ranks);
   out.close();
-  return out ? Status::ok : fail(Status::invalid_argument, "'{}' cannot be written", file);
+  if (out) return Status::ok;
+  std::fputs(table(rows, ranks).c_str(), stderr);
+  return fail(Status::invalid_argument, "'{}' cannot be written; it is on standard error instead", file);
 }
 
 }  // namespace stretto::mpi

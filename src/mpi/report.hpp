@@ -10,8 +10,12 @@
 
 namespace stretto::mpi {
 
-// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to `file`. Collective over MPI_COMM_WORLD.
+// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to `file`; the table too where that
+// cannot be written. Collective over MPI_COMM_WORLD.
 Status report(const std::map<Way, Tally>& own, const std::string& file);
+
+// By what is there now; nothing is made.
+bool can_be_written(const std::string& file);
 
 // Of all ranks: sums, but for `seconds` and `promised_error` (the largest) and `saved` (the mean).
 struct Row {

@@ -33,13 +33,16 @@ Status parse_range(std::string_view text, Rule* rule) {
   const std::string_view from = text.substr(0, dots), to = text.substr(dots + 2);
   Status s = from.empty() ? Status::ok : parse_bytes(from, &rule->from);
   if (s == Status::ok && !to.empty()) s = parse_bytes(to, &rule->to);
+  if (s == Status::ok && rule->from > rule->to)
+    return fail(Status::invalid_argument, "'{}' holds no size: the first is above the second", text);
   return s;
 }
 
 Status parse_payload(std::string_view text, stretto_payload* payload) {
-  constexpr std::array<std::pair<std::string_view, stretto_payload>, 6> all = {
+  constexpr std::array<std::pair<std::string_view, stretto_payload>, 7> all = {
       {{"raw", STRETTO_PAYLOAD_RAW},
        {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
+       {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // as predictions name it
        {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
        {"fused", STRETTO_PAYLOAD_FUSED},
        {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
@@ -52,46 +55,72 @@ Status parse_payload(std::string_view text, stretto_payload* payload) {
   return fail(Status::invalid_argument, "'{}' is no payload", text);
 }
 
+Status parse_pattern(std::string_view text, std::string_view key, std::string* pattern) {
+  *pattern = text.substr(key.size());
+  if (!pattern->empty()) return Status::ok;
+  return fail(Status::invalid_argument, "'{}' names nothing; for all, leave it out", text);
+}
+
+// Words of a line that decide how a call runs, of which there is one at most.
+Status decide(Action::Kind kind, const std::string& word, Action* action, std::string* decided) {
+  if (!decided->empty()) return fail(Status::invalid_argument, "'{}' and '{}' contradict each other", *decided, word);
+  *decided = word;
+  action->kind = kind;
+  return kind == Action::Kind::bounded ? parse_bound(word, &action->bound) : Status::ok;
+}
+
 // Conditions and what to do, in any order.
-Status parse_word(const std::string& word, Rule* rule, bool* acts) {
+Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* decided) {
   Action& action = rule->action;
   const std::string_view text = word;
-  if (text.starts_with(site_key)) {
-    rule->site = text.substr(site_key.size());
-    return Status::ok;
-  }
-  if (text.starts_with(comm_key)) {
-    rule->comm = text.substr(comm_key.size());
-    return Status::ok;
-  }
+  if (text.starts_with(site_key)) return parse_pattern(text, site_key, &rule->site);
+  if (text.starts_with(comm_key)) return parse_pattern(text, comm_key, &rule->comm);
   if (text.find("..") != std::string_view::npos) return parse_range(text, rule);
   *acts = true;
-  if (text == "off") {
-    action.kind = Action::Kind::off;
-  } else if (text == "native") {
-    action.kind = Action::Kind::native;
-  } else if (text == "exact") {
-    action.kind = Action::Kind::exact;
-  } else if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
+  if (text == "off") return decide(Action::Kind::off, word, &action, decided);
+  if (text == "native") return decide(Action::Kind::native, word, &action, decided);
+  if (text == "exact") return decide(Action::Kind::exact, word, &action, decided);
+  if (text.starts_with("rel:") || text.starts_with("abs:"))
+    return decide(Action::Kind::bounded, word, &action, decided);
+  if (text.starts_with(payload_key)) return parse_payload(text.substr(payload_key.size()), &action.payload);
+  if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
     action.schedule = text.substr(schedule_key.size());
-  } else if (text.starts_with(payload_key)) {
-    return parse_payload(text.substr(payload_key.size()), &action.payload);
-  } else if (text.starts_with("rel:") || text.starts_with("abs:")) {
-    action.kind = Action::Kind::bounded;
-    return parse_bound(text, &action.bound);
-  } else {
-    return fail(Status::invalid_argument,
-                "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
+    return Status::ok;
   }
+  return fail(Status::invalid_argument,
+              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
+}
+
+bool sums(Operation operation) noexcept {
+  return operation == Operation::allreduce || operation == Operation::reduce ||
+         operation == Operation::reduce_scatter || operation == Operation::reduce_scatter_block;
+}
+
+// What cannot be meant: it would be without effect.
+Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
+             const IsSchedule& is_schedule) {
+  const Action& a = rule.action;
+  const bool streams = a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_RAW;
+  const bool leaves = a.kind == Action::Kind::off || a.kind == Action::Kind::native;
+  if (!acts) return fail(Status::invalid_argument, "'{}' with nothing to do", words.front());
+  if (leaves && (!a.schedule.empty() || streams))
+    return fail(Status::invalid_argument, "'{}' leaves the call to the MPI: no schedule or payload holds there",
+                decided);
+  if (a.kind == Action::Kind::exact && streams)
+    return fail(Status::invalid_argument, "'exact' and a payload of streams contradict each other");
+  if (rule.operation && !sums(*rule.operation) && (a.kind == Action::Kind::bounded || streams))
+    return fail(Status::invalid_argument, "bounds and their payloads are of sums, and '{}' is none", words.front());
+  if (!a.schedule.empty() && is_schedule && !is_schedule(a.schedule))
+    return fail(Status::invalid_argument, "'{}' is no schedule", a.schedule);
   return Status::ok;
 }
 
-Status parse_rule(const std::vector<std::string>& words, Rule* rule) {
+Status parse_rule(const std::vector<std::string>& words, const IsSchedule& is_schedule, Rule* rule) {
   bool acts = false;
+  std::string decided;
   Status s = parse_operation(words.front(), &rule->operation);
-  for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts);
-  if (s == Status::ok && !acts) s = fail(Status::invalid_argument, "'{}' with nothing to do", words.front());
-  return s;
+  for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts, &decided);
+  return s == Status::ok ? check(*rule, words, decided, acts, is_schedule) : s;
 }
 
 bool fits(const std::string& pattern, const std::string& name) noexcept {
@@ -140,7 +169,7 @@ Status parse_bound(std::string_view text, Bound* bound) {
   return Status::ok;
 }
 
-Status Rules::parse(std::string_view text) {
+Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
   *this = Rules();
   std::istringstream lines{std::string(text)};
   std::string line;
@@ -150,7 +179,7 @@ Status Rules::parse(std::string_view text) {
     for (std::string word; in >> word;) words.push_back(word);
     if (words.empty()) continue;
     Rule rule;
-    if (const Status s = parse_rule(words, &rule); s != Status::ok) {
+    if (const Status s = parse_rule(words, is_schedule, &rule); s != Status::ok) {
       const std::string why = message();
       *this = Rules();
       return fail(s, "line {}: {}", number, why);

@@ -49,9 +49,13 @@ struct Rule {
   Action action;
 };
 
+// Whether there is a schedule of this name, for some collective.
+using IsSchedule = std::function<bool(const std::string& name)>;
+
 class Rules {
  public:
-  Status parse(std::string_view text);  // replaces what is there; on failure it is empty
+  // Replaces what is there; on failure it is empty. Without `is_schedule` any name is taken for a schedule.
+  Status parse(std::string_view text, const IsSchedule& is_schedule = nullptr);
 
   // Of the first line that fits, or null. `site` and `comm` are asked for their names when a line needs them.
   const Action* find(Operation operation, std::int64_t bytes, const std::function<std::string()>& site,

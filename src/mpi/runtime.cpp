@@ -1,13 +1,17 @@
 #include "mpi/runtime.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
+#include "api/choice.hpp"
 #include "mpi/alike.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/report.hpp"
+#include "mpi/variables.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -31,14 +35,29 @@ void activate(Runtime* r) noexcept {
 Runtime* whole() noexcept {
   static Runtime* const made = []() noexcept -> Runtime* {
     try {
-      auto* fresh = new Runtime{read_settings([](const char* name) { return std::getenv(name); }), {}, false};
-      for (const std::string& c : fresh->settings.complaints) tell_once(c + "; the program goes on without it");
+      const auto is_schedule = [](const std::string& name) { return api::schedule_index(name.c_str()) >= 0; };
+      const auto environment = [](const char* name) { return std::getenv(name); };
+      auto* fresh = new Runtime{read_settings(environment, is_schedule), {}, false};
+      for (const std::string& c : fresh->settings.complaints) tell_once(c);
+      for (char** v = environ; v && *v; ++v)
+        if (const std::string slip = slip_in(std::string_view(*v).substr(0, std::string_view(*v).find('=')));
+            !slip.empty())
+          tell_once(slip);
       return fresh;
     } catch (...) {
       return nullptr;
     }
   }();
   return made;
+}
+
+// Told at the beginning, since the report comes at the end of what may be a long run.
+void expect_report(const std::string& file) noexcept {
+  try {
+    if (!file.empty() && !can_be_written(file))
+      tell_once("STRETTO_REPORT: '" + file + "' cannot be written as it is now");
+  } catch (...) {  // it is told at the end
+  }
 }
 
 }  // namespace
@@ -56,9 +75,14 @@ void open_up() noexcept {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
   Runtime* r = whole();
+  if (!r) tell_once("no memory for what it keeps; the program goes on without it");
   static const Settings none;  // like no rank's that has any
   Alike alike = compare(r ? r->settings : none);
   runtime();
+  if (!alike.yes)
+    expect_report(alike.report_file);
+  else if (r && r->settings.on)
+    expect_report(r->settings.report_file);
   if (alike.yes || !r) return;
   r->apart = true;
   r->settings = Settings();

@@ -11,14 +11,19 @@ namespace {
 
 template <class... Args>
 void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
-  s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...));
+  s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
 // Returns the text that the rules were made from; files of one text are alike, whatever their names.
-std::string read_rules(const char* file, Settings& s) {
+std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings& s) {
   std::ifstream in(file);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in && s.rules.parse(text) == Status::ok) return text;
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  } catch (const std::ios_base::failure&) {  // a directory opens, and cannot be read
+    in.setstate(std::ios_base::failbit);
+  }
+  if (in && s.rules.parse(text, is_schedule) == Status::ok) return text;
   if (!in)
     complain(s, "STRETTO_RULES: '{}' cannot be read", file);
   else
@@ -30,7 +35,7 @@ std::string shown(const Decisive& d) { return d.given.empty() ? "not set" : fmt:
 
 }  // namespace
 
-Settings read_settings(const Environment& environment) {
+Settings read_settings(const Environment& environment, const IsSchedule& is_schedule) {
   Settings s;
   const auto given = [&](const char* name) {
     const char* value = environment(name);
@@ -53,12 +58,14 @@ Settings read_settings(const Environment& environment) {
   decides("STRETTO_BOUND",
           s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
   const std::string_view file = given("STRETTO_RULES");
-  decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), s));
+  decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), is_schedule, s));
   const std::string_view reproducible = given("STRETTO_REPRODUCIBLE");
   s.reproducible = reproducible == "1";
   if (!reproducible.empty() && reproducible != "0" && reproducible != "1")
     complain(s, "STRETTO_REPRODUCIBLE: '{}' is neither 0 nor 1", reproducible);
   decides("STRETTO_REPRODUCIBLE", s.reproducible ? "1" : "0");
+  if (const std::string_view node = given("STRETTO_NODE"); !node.empty() && node != "0" && node != "1")
+    complain(s, "STRETTO_NODE: '{}' is neither 0 nor 1", node);
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1") s.report_file = report;

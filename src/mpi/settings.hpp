@@ -34,7 +34,7 @@ struct Settings {
 
 using Environment = std::function<const char*(const char* name)>;
 
-Settings read_settings(const Environment& environment);
+Settings read_settings(const Environment& environment, const IsSchedule& is_schedule = nullptr);
 
 // What ranks were set to, by rank: names each variable that differs, with the lowest rank where it is not as on rank 0. Empty: nothing differs.
 std::string difference(const std::vector<std::vector<Decisive>>& ranks);

@@ -22,6 +22,7 @@ const char* name(Kind k) noexcept {
 }
 
 bool find(const char* text, Kind* kind) noexcept {
+  if (std::string_view(text) == "recompress") text = name(Kind::doc);  // as the C interface calls it
   for (const Kind k : kinds) {
     if (std::string_view(text) != name(k)) continue;
     *kind = k;

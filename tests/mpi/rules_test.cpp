@@ -83,18 +83,41 @@ TEST(Rules, WithoutNamesAskForNone) {
 }
 
 TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
-  const std::pair<const char*, const char*> cases[] = {{"\nallreduc off", "line 2: 'allreduc'"},
-                                                       {"allreduce", "nothing to do"},
-                                                       {"allreduce 1M..", "nothing to do"},
-                                                       {"allreduce 1Q.. off", "'1Q'"},
-                                                       {"allreduce of", "'of' is none of"},
-                                                       {"allreduce rel:0", "'rel:0' is no bound"},
-                                                       {"allreduce payload:zip off", "'zip' is no payload"},
-                                                       {"allreduce schedule: off", "'schedule:'"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"\nallreduc off", "line 2: 'allreduc'"},
+      {"allreduce", "nothing to do"},
+      {"allreduce 1M..", "nothing to do"},
+      {"allreduce 1Q.. off", "'1Q'"},
+      {"allreduce of", "'of' is none of"},
+      {"allreduce rel:0", "'rel:0' is no bound"},
+      {"allreduce payload:zip off", "'zip' is no payload"},
+      {"allreduce schedule: off", "'schedule:'"},
+      {"allreduce 64K..1K off", "'64K..1K' holds no size"},
+      {"allreduce rel:1e-4 exact", "'rel:1e-4' and 'exact' contradict"},
+      {"allreduce rel:1e-4 native", "'rel:1e-4' and 'native' contradict"},
+      {"* off schedule:ring", "'off' leaves the call to the MPI"},
+      {"allreduce exact payload:fused", "'exact' and a payload"},
+      {"bcast rel:1e-4", "'bcast' is none"},
+      {"bcast payload:fused", "'bcast' is none"},
+      {"allreduce comm= exact", "'comm=' names nothing"},
+      {"\nallreduce site= exact", "line 2: 'site=' names nothing"}};
   for (const auto& [text, told] : cases) {
     Rules rules = parsed("* off");
     EXPECT_EQ(rules.parse(text) == Status::ok, false) << text;
     EXPECT_NE(std::string_view(message()).find(told), std::string_view::npos) << message();
     EXPECT_TRUE(rules.empty()) << text;
   }
+}
+
+TEST(Rules, WithASchedulesNameThatIsNoneAreRefused) {
+  const auto is_schedule = [](const std::string& name) { return name == "ring"; };
+  Rules rules;
+  EXPECT_EQ(rules.parse("* schedule:ring", is_schedule), Status::ok) << message();
+  EXPECT_EQ(rules.parse("* schedule:rong", is_schedule), Status::invalid_argument);
+  EXPECT_EQ(std::string_view(message()), "line 1: 'rong' is no schedule");
+}
+
+TEST(Rules, NamePayloadsAsTheInterfaceAndAsPredictionsDo) {
+  for (const char* text : {"* payload:recompress", "* payload:doc"})
+    EXPECT_EQ(find(parsed(text), Operation::allreduce, 8)->payload, STRETTO_PAYLOAD_RECOMPRESS) << text;
 }

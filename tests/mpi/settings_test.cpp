@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 
 #include "mpi/site.hpp"
+#include "mpi/variables.hpp"
 
 using namespace stretto::mpi;
 
@@ -50,11 +52,19 @@ TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
                                {"STRETTO_BOUND", "1e-4"},
                                {"STRETTO_RULES", "/no/such/rules"},
                                {"STRETTO_REPRODUCIBLE", "yes"},
+                               {"STRETTO_NODE", "maybe"},
                                {"STRETTO_TIMEOUT", "soon"}});
-  ASSERT_EQ(s.complaints.size(), 5u);
-  const char* told[] = {"STRETTO: 'off'", "STRETTO_BOUND: '1e-4'", "STRETTO_RULES: '/no/such/rules'",
-                        "STRETTO_REPRODUCIBLE: 'yes'", "STRETTO_TIMEOUT: 'soon'"};
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(s.complaints[i].find(told[i]), 0u) << s.complaints[i];
+  ASSERT_EQ(s.complaints.size(), 6u);
+  const char* told[] = {"STRETTO: 'off'",
+                        "STRETTO_BOUND: '1e-4'",
+                        "STRETTO_RULES: '/no/such/rules'",
+                        "STRETTO_REPRODUCIBLE: 'yes'",
+                        "STRETTO_NODE: 'maybe'",
+                        "STRETTO_TIMEOUT: 'soon'"};
+  for (std::size_t i = 0; i < s.complaints.size(); ++i) {
+    EXPECT_TRUE(s.complaints[i].starts_with(told[i])) << s.complaints[i];
+    EXPECT_TRUE(s.complaints[i].ends_with("; it counts as not set")) << s.complaints[i];
+  }
   EXPECT_TRUE(s.on);
   EXPECT_FALSE(s.bound);
   EXPECT_LT(s.timeout, 0);
@@ -76,6 +86,39 @@ TEST(Settings, ThatDifferAreNamedWithTheLowestRankWhereTheyDo) {
 TEST(Settings, ThatCannotBeReadAreAlikeWhereverTheyAreLeftOut) {
   const Settings none = settings({}), bad = settings({{"STRETTO_BOUND", "much"}, {"STRETTO_RULES", "/no/such/rules"}});
   EXPECT_EQ(difference({none.decisive, bad.decisive}), "");
+}
+
+TEST(Settings, RulesInADirectoryAreToldLikeAFileThatIsNotThere) {
+  const Settings s = settings({{"STRETTO_RULES", "/"}});
+  ASSERT_EQ(s.complaints.size(), 1u);
+  EXPECT_TRUE(s.complaints[0].starts_with("STRETTO_RULES: '/' cannot be read")) << s.complaints[0];
+}
+
+TEST(Settings, RulesThatCannotBeMeantAreNamedWithFileAndLine) {
+  const std::string file = testing::TempDir() + "settings_test.rules";
+  std::ofstream(file) << "* off\nallreduce schedule:rong\n";
+  const Settings s = read_settings(
+      [&](const char* name) { return std::string_view(name) == "STRETTO_RULES" ? file.c_str() : nullptr; },
+      [](const std::string&) { return false; });
+  ASSERT_EQ(s.complaints.size(), 1u);
+  EXPECT_EQ(s.complaints[0], "STRETTO_RULES: '" + file + "', line 2: 'rong' is no schedule; it counts as not set");
+}
+
+TEST(Variables, WhoseNameIsASlipAwayFromOneOfOursAreNamedWithIt) {
+  for (const auto& [name, meant] :
+       std::map<std::string_view, std::string>{{"STRETTO_BONUD", "STRETTO_BOUND"},
+                                               {"STRETTO_RULE", "STRETTO_RULES"},
+                                               {"STRETTO_REPORTS", "STRETTO_REPORT"},
+                                               {"STRETTO_REPRODUCABEL", "STRETTO_REPRODUCIBLE"}}) {
+    EXPECT_NE(slip_in(name).find("is " + meant + " meant"), std::string::npos) << name << slip_in(name);
+    EXPECT_EQ(slip_in(name).find(name), 0u) << slip_in(name);
+  }
+}
+
+TEST(Variables, OfOursOrOfOthersAreNotTold) {
+  for (const char* name :
+       {"STRETTO", "STRETTO_BOUND", "STRETTO_ARENA_MIN", "STRETTO_HOME", "STRETTO_ROOT", "STRETT_BOUND", "PATH"})
+    EXPECT_EQ(slip_in(name), "") << name;
 }
 
 TEST(Sites, AreNamedByObjectAndFunction) {

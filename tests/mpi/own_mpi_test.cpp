@@ -1,0 +1,62 @@
+#include "mpi/own_mpi.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstring>
+#include <string>
+
+namespace {
+
+std::string version;  // of the MPI that answers
+
+}  // namespace
+
+// In place of the MPI's own.
+extern "C" int PMPI_Get_library_version(char* text, int* length) {
+  std::strcpy(text, version.c_str());
+  *length = static_cast<int>(version.size());
+  return MPI_SUCCESS;
+}
+
+using stretto::mpi::is_own_mpi;
+
+namespace {
+
+std::string said_of(const char* text, bool own) {
+  version = text;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(is_own_mpi(), own) << text;
+  return testing::internal::GetCapturedStderr();
+}
+
+#ifdef OPEN_MPI
+constexpr const char* own[] = {"Open MPI v4.1.4, package: ...", "Open MPI v5.0.11", "an MPI that nobody knows"};
+constexpr const char* others[] = {"MPICH Version:      5.0.2\nMPICH Release date: ...",
+                                  "Intel(R) MPI Library 2021.11 for Linux", "MVAPICH2 Version : 2.3.7"};
+#else
+constexpr const char* own[] = {"MPICH Version:      5.0.2\nMPICH Release date: ...",
+                               "Intel(R) MPI Library 2021.11 for Linux", "an MPI that nobody knows"};
+constexpr const char* others[] = {"Open MPI v5.0.11, package: ..."};
+#endif
+
+}  // namespace
+
+TEST(OwnMpi, AndOnesThatAreNotKnownAreTakenInSilence) {
+  for (const char* text : own) EXPECT_EQ(said_of(text, true), "");
+}
+
+TEST(OwnMpi, OneOfAnotherBinaryInterfaceIsRefusedByItsName) {
+  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) unsetenv(rank);
+  for (const char* text : others) {
+    const std::string said = said_of(text, false);
+    const std::string name = std::string(text).substr(0, std::string(text).find_first_of("\n,"));
+    EXPECT_NE(said.find("and the program's MPI is " + name + ";"), std::string::npos) << said;
+  }
+}
+
+TEST(OwnMpi, OneRankSpeaksForAll) {
+  setenv("PMI_RANK", "2", 1);
+  EXPECT_EQ(said_of(others[0], false), "");
+  unsetenv("PMI_RANK");
+}
