@@ -49,7 +49,7 @@ int run(int argc, char** argv, int rank) {
     if (broken.empty()) {
       fmt::print("All promises hold; every rank holds the same bytes; sums in code space have one hash.\n");
     }
-    fmt::print("{}{}", overflow_note(result.setting, result.rows), note(result.setting));
+    fmt::print("{}{}", notes(result.setting, result.rows), note(result.setting));
     code = broken.empty() ? 0 : 1;
     try {
       fmt::print("{}", write_outputs(options, images, result));

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 #include <png.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "picture/canvas.hpp"
 #include "picture/colour.hpp"
@@ -74,6 +76,21 @@ TEST(Font, PrintableCharactersAreDifferentAndOthersAreQuestionMarks) {
   EXPECT_EQ(glyph('\n'), glyph('?'));
   EXPECT_EQ(glyph(static_cast<char>(0xe9)), glyph('?'));
   EXPECT_EQ(Canvas::text_width("ab", 2), 22);
+}
+
+TEST(Font, TailsHangBelowTheLineAndBodiesStandOnIt) {
+  const auto rows = [](const char* text) {
+    Canvas c(10, 20);
+    c.text(2, 2, text, ink, 1);
+    std::pair<int, int> ends{20, -1};
+    for (int y = 0; y < 20; ++y)
+      for (int x = 0; x < 10; ++x)
+        if (same(c.at(x, y), ink)) ends = {std::min(ends.first, y), y};
+    return ends;
+  };
+  const auto [top, line] = rows("o");
+  for (const char* tailed : {"g", "p", "q", "y"}) EXPECT_EQ(rows(tailed), std::pair(top, line + 2)) << tailed;
+  for (const char* plain : {"a", "e", "n", "s", "u", "x"}) EXPECT_EQ(rows(plain), std::pair(top, line)) << plain;
 }
 
 TEST(Colour, ScalesAreClippedAndPassThroughTheirMiddle) {

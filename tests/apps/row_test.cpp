@@ -61,6 +61,21 @@ TEST(Row, RanksThatDisagreeAreNamedWhateverThePayload) {
   EXPECT_EQ(violations(rows).size(), 1U);
 }
 
+TEST(Row, ValuesThatAreNotFiniteAndABoundAboveNearlyAllValuesAreNoted) {
+  Setting s;
+  s.count = 2;
+  s.values = 100;
+  s.eps = 5;
+  EXPECT_EQ(notes(s, good()), "");
+  s.not_finite = 3;
+  s.usual = 12;
+  EXPECT_NE(notes(s, good()).find("At 3 of 100 values"), std::string::npos);
+  EXPECT_EQ(notes(s, good()).find("The bound is larger"), std::string::npos);
+  s.usual = 9;
+  EXPECT_NE(notes(s, good()).find("The bound is larger than nearly all values: a stack may be off by 1.000e+01"),
+            std::string::npos);
+}
+
 TEST(Row, TableHasALineARowAndTimesAgainstTheFirst) {
   const std::string t = text_table(good());
   EXPECT_EQ(std::count(t.begin(), t.end(), '\n'), 2 + 3);

@@ -64,6 +64,20 @@ int hosts_of(MPI_Comm comm) {
   return first;
 }
 
+// What the reference, where it is, says of the values.
+void describe(const Reference& reference, Setting* s) {
+  if (reference.sum.empty()) return;
+  std::vector<double> known;
+  for (std::size_t i = 0; i < reference.sum.size(); ++i) {
+    if (reference.finite[i] != 0) known.push_back(std::abs(reference.sum[i]));
+  }
+  s->not_finite = reference.sum.size() - known.size();
+  if (known.empty()) return;
+  const auto at = known.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(known.size() - 1));
+  std::nth_element(known.begin(), at, known.end());
+  s->usual = *at;
+}
+
 // The reference of all ranks, on rank 0.
 Reference reference_of_all(MPI_Comm comm, const Images& im) {
   int rank = 0;
@@ -215,6 +229,7 @@ Result stack_all(MPI_Comm comm, const Options& o, const Images& im, const Budget
   s.repeats = o.repeats;
 
   out.reference = reference_of_all(comm, im);
+  describe(out.reference, &s);
   std::vector<std::byte> result(im.values * stretto_type_size(im.type));
   out.rows.push_back(with_mpi(comm, o, im, out.reference, result));
   const Communicator narrow(comm);

@@ -50,7 +50,7 @@ void Canvas::text(int x, int y, std::string_view s, Colour c, int scale) {
     for (int row = 0; row < glyph_height; ++row) {
       for (int column = 0; column < glyph_width; ++column) {
         const bool dot = (g[static_cast<std::size_t>(row)] >> (glyph_width - 1 - column) & 1U) != 0;
-        if (dot) fill(x + column * scale, y + row * scale, scale, scale, c);
+        if (dot) fill(x + column * scale, y + (row + descent(letter)) * scale, scale, scale, c);
       }
     }
     x += (glyph_width + 1) * scale;

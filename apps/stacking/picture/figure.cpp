@@ -87,7 +87,8 @@ void draw_bar(Canvas& c, const Panel& p, int shown_h, int x0, int y0) {
     const int up = std::clamp(y - Canvas::text_height() / 2, y0, y0 + shown_h - Canvas::text_height());
     c.text(x0 + bar_width + tick + 6, up, s);
   }
-  c.text(x0, y0 + shown_h + tick + 5, p.unit, faint);
+  c.text(x0, y0 + shown_h + tick + 26, p.unit,
+         faint);  // below the last number of the image's axis, which may reach here
 }
 
 }  // namespace

@@ -15,4 +15,7 @@ using Glyph = std::array<std::uint8_t, glyph_height>;
 // The glyph of a character; that of '?' for one outside ' '..'~'.
 const Glyph& glyph(char c) noexcept;
 
+// Dots by which a character's glyph stands lower than those on the line.
+int descent(char c) noexcept;
+
 }  // namespace stretto::stacking

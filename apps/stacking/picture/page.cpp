@@ -90,7 +90,7 @@ std::string html_page(const Setting& s, const std::vector<Row>& rows, const std:
   if (bad.empty()) {
     out += "<p>All promises hold, every rank holds the same bytes, and all sums in code space have one hash.</p>\n";
   }
-  if (const std::string note = overflow_note(s, rows); !note.empty()) out += "<p>" + note + "</p>\n";
+  if (const std::string note = notes(s, rows); !note.empty()) out += "<p>" + note + "</p>\n";
   for (const std::string& b : bad) out += fmt::format("<p class=\"bad\">{}</p>\n", escape(b));
   return out + "</body></html>\n";
 }

@@ -70,14 +70,27 @@ std::string html_table(const std::vector<Row>& rows) {
   return out + "</table>\n";
 }
 
-std::string overflow_note(const Setting& s, const std::vector<Row>& rows) {
+std::string notes(const Setting& s, const std::vector<Row>& rows) {
+  std::string out;
+  if (s.not_finite > 0)
+    out +=
+        fmt::format("At {} of {} values an image is not finite (NaN, infinite): these are in no range and no error.\n",
+                    s.not_finite, s.values);
+  const double bound = static_cast<double>(s.count) * s.eps;
+  if (s.usual >= 0 && bound > s.usual)
+    out += fmt::format(
+        "The bound is larger than nearly all values: a stack may be off by {:.3e}, and 99 % of it are of magnitude "
+        "{:.3e} "
+        "or less. Few very large values make such a range ({:.3e}); abs:X is a bound that does not depend on it.\n",
+        bound, s.usual, s.range);
   std::uint64_t most = 0;
   for (const Row& r : rows) most = std::max(most, r.overflowed);
-  if (most == 0) return {};
-  return fmt::format(
-      "In {} of {} values the images are finite but their sum, or a sum on the way, is more than {} holds: "
-      "it is infinite, and not in the errors.\n",
-      most, s.values, s.type);
+  if (most > 0)
+    out += fmt::format(
+        "In {} of {} values the images are finite but their sum, or a sum on the way, is more than {} holds: "
+        "it is infinite, and not in the errors.\n",
+        most, s.values, s.type);
+  return out;
 }
 
 std::vector<std::string> violations(const std::vector<Row>& rows) {
