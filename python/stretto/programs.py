@@ -117,6 +117,8 @@ def launcher(given=None, mpi=None):
     if found:
         raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI: {', '.join(found)} {'is' if len(found) == 1 else 'are'} another's. "
                       "Give the command, as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
+    if mpi and builds():
+        raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI, is on the PATH, and nothing was built for it: make build MPI={mpi}")
     raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is on the PATH. Load your MPI's module, or give the command, "
                   "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
 

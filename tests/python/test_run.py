@@ -151,6 +151,11 @@ def test_without_a_build_for_the_launchers_mpi_it_is_said_how_to_make_one(strett
     assert "no build for this launcher" in said and "make build MPI=openmpi" in said
 
 
+def test_without_launcher_and_build_for_the_programs_mpi_it_is_said_how_to_make_them(stretto):
+    built(stretto, "openmpi")
+    assert "nothing was built for it: make build MPI=mpich" in stretto.refused("run", "--print", of_mpi(stretto, MPICH_APP))
+
+
 def test_a_launcher_of_another_mpi_than_the_programs_is_refused(stretto):
     built(stretto, "mpich")
     app = of_mpi(stretto, OPENMPI_APP)
