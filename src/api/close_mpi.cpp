@@ -6,6 +6,7 @@
 #include <exception>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -75,17 +76,6 @@ std::vector<int> numbers_of(MPI_Comm comm, int ranks) {
   return all;
 }
 
-// As rank 0 was asked to. Collective. invalid_argument, on every rank: what is wished for cannot be.
-Status ask_hierarchies(MPI_Comm comm, const topology::Topology& topology, node::Hierarchies* hierarchies) {
-  const char* given = std::getenv("STRETTO_HIERARCHY");
-  std::string wish;
-  if (const Status s = share_text(comm, given != nullptr ? given : "", &wish); s != Status::ok) return s;
-  std::vector<topology::Place> places;
-  for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
-  const Status s = node::parse_hierarchies(wish, places, numbers_of(comm, topology.ranks()), hierarchies);
-  return s == Status::ok ? s : fail(s, "STRETTO_HIERARCHY: {}", message());
-}
-
 node::Options options_for(const topology::Topology& topology, const model::Profile& profile,
                           node::Hierarchies hierarchies, MPI_Comm* comm) {
   node::Options o;
@@ -124,9 +114,26 @@ Status tried(const Work& work) noexcept {
   }
 }
 
+// As rank 0 was asked to. Collective. invalid_argument, on every rank: what is wished for cannot be.
+Status ask_hierarchies(MPI_Comm comm, const topology::Topology& topology,
+                       std::optional<node::Hierarchies>* hierarchies) noexcept {
+  const char* given = std::getenv("STRETTO_HIERARCHY");
+  std::string wish;
+  if (const Status s = share_text(comm, given != nullptr ? given : "", &wish); s != Status::ok) return s;
+  Status found = Status::ok;
+  const Status s = tried([&] {
+    std::vector<topology::Place> places;
+    for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
+    found = node::parse_hierarchies(wish, places, numbers_of(comm, topology.ranks()), &hierarchies->emplace());
+    if (found != Status::ok) found = fail(found, "STRETTO_HIERARCHY: {}", message());
+  });
+  return s != Status::ok ? s : found;
+}
+
 // Collective. What one rank alone may fail at is agreed each time, so that all go on or none does.
 Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile,
-            node::Hierarchies hierarchies, std::string* why, std::unique_ptr<NodeNative>* close) {
+            std::optional<node::Hierarchies> hierarchies, std::string* why,
+            std::unique_ptr<NodeNative>* close) noexcept {
   MpiExchange exchange(comm);
   Introduction me;
   std::vector<Introduction> all;
@@ -138,18 +145,18 @@ Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Prof
   if (s = exchange.allgather(&me, sizeof me, all.data()); s != Status::ok) return s;
 
   std::shared_ptr<MPI_Comm> hooked;
-  node::Options options;
+  std::optional<node::Options> options;
   s = tried([&] {
     *why = objection(all, topology);
     if (!why->empty()) return;
     hooked = std::make_shared<MPI_Comm>(comm);
-    options = options_for(topology, profile, std::move(hierarchies), hooked.get());
+    options = options_for(topology, profile, std::move(*hierarchies), hooked.get());
   });
   if (s = node::agree(exchange, s); s != Status::ok || !why->empty()) return s;
   // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
   if (void* made = node::arena::allocate(1, node::kLine)) node::arena::release(made);
   std::unique_ptr<node::Collectives> made;
-  s = node::Collectives::create(exchange, options, &made);
+  s = node::Collectives::create(exchange, *options, &made);
   if (s == Status::ok) s = tried([&] { *close = make_close(std::move(made), std::move(hooked)); });
   return node::agree(exchange, s);
 }
@@ -158,12 +165,10 @@ Status meet(MPI_Comm comm, const topology::Topology& topology, const model::Prof
 
 Status find_close(MPI_Comm comm, const topology::Topology& topology, const model::Profile& profile, std::string* why,
                   std::unique_ptr<NodeNative>* close) noexcept {
-  node::Hierarchies hierarchies;
-  Status asked = Status::ok;
-  Status s = Status::ok;
-  if (topology.hosts() == 1) s = tried([&] { asked = ask_hierarchies(comm, topology, &hierarchies); });
+  std::optional<node::Hierarchies> hierarchies;  // where all are on one host
+  Status s = topology.hosts() == 1 ? ask_hierarchies(comm, topology, &hierarchies) : Status::ok;
   MpiExchange exchange(comm);
-  if (s = node::agree(exchange, s != Status::ok ? s : asked); s != Status::ok) return s;
+  if (s = node::agree(exchange, s); s != Status::ok) return s;
   if (meet(comm, topology, profile, std::move(hierarchies), why, close) == Status::ok) return Status::ok;
   close->reset();
   return tried([why] { *why = message(); });

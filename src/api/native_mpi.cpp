@@ -78,8 +78,9 @@ class MpiNative final : public Native {
   struct MpiPending final : Pending {
     explicit MpiPending(const MpiNative& n) noexcept : native(n) {}
     ~MpiPending() override {
-      // MPI cannot withdraw a collective: what it may still touch of ours stays.
-      if (request != MPI_REQUEST_NULL) new (std::nothrow) Prepared(std::move(prepared));
+      // MPI cannot withdraw a collective: what it may still touch of ours stays, in what is never destroyed.
+      alignas(Prepared) std::byte forever[sizeof(Prepared)];
+      if (request != MPI_REQUEST_NULL) new (forever) Prepared(std::move(prepared));
     }
     MpiPending(const MpiPending&) = delete;
     MpiPending& operator=(const MpiPending&) = delete;

@@ -112,4 +112,35 @@ TEST(Alone, AStartedAllreduceOfTheMpi) {
   });
 }
 
+// All ranks get a communicator, or none does; and none is left in what another has gone from.
+TEST(Alone, ACreationIsOneOfAllRanks) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  bool more = true;
+  std::size_t failed = 0;
+  for (long n = 0; more && n < 100000; n += 1 + n / 8) {
+    SCOPED_TRACE(testing::Message() << "allocation " << n);
+    stretto_comm comm = nullptr;
+    stretto_status s = STRETTO_OK;
+    bool struck = false;
+    if (rank == ranks - 1) {
+      const Scarce scarce(n);
+      s = stretto_comm_create(MPI_COMM_WORLD, &comm);
+      const Plenty plenty;
+      struck = scarce.struck();
+    } else {
+      s = stretto_comm_create(MPI_COMM_WORLD, &comm);
+    }
+    EXPECT_EQ(s == STRETTO_OK, !anywhere(s != STRETTO_OK)) << stretto_message();
+    EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_OUT_OF_MEMORY) << stretto_message();
+    EXPECT_EQ(comm != nullptr, s == STRETTO_OK);
+    failed += s != STRETTO_OK;
+    EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
+    more = anywhere(struck);
+  }
+  EXPECT_FALSE(more);
+  EXPECT_GT(failed, 10u);
+}
+
 int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv); }
