@@ -41,8 +41,8 @@ struct stretto_comm_s {
   void progress() noexcept;
 
   // Further collectives give Status::timeout: messages of one that was given up may still be under way. All other ranks are told, and end
-  // what they wait for in vain with `status`; of native collectives in flight, those from `number` among the runs of `data` on, and
-  // all where this is not the first time. Leaves `why` as the message of this thread.
+  // what they wait for in vain with `status`, from the run `number` of `data` on, at the latest from the next one. Leaves `why` as the
+  // message of this thread.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   stretto::api::Carriers carriers;

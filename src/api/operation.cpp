@@ -129,8 +129,10 @@ void Operation::advance(bool may_start_data) noexcept {
     if (const Status s = begin_counting(); s != Status::ok) stop(s);
   } else if (const Status s = begin_data(); s != Status::ok) {
     // Any other fault is found on every rank alike.
-    if (s == Status::out_of_memory) comm_.give_up(s, message());
-    ended(s);
+    if (s == Status::out_of_memory)
+      stop(s);
+    else
+      ended(s);
   }
 }
 
@@ -277,7 +279,6 @@ void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint6
   std::array<char, 512> text{};  // `why` may be this thread's message
   std::strncpy(text.data(), why, text.size() - 1);
   if (!broken) broken_by = text;
-  for (const stretto::api::Operation* o : live) number = broken ? std::min(number, o->number()) : number;
   broken = true;
   agreement.give_up(status, text.data());
   data.give_up(status, text.data(), number);

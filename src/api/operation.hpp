@@ -38,9 +38,6 @@ class Operation {
     return phase_ == Phase::running || phase_ == Phase::settling || phase_ == Phase::done;
   }
 
-  // Of a native collective in flight, among the runs of the communicator's data; else Engine::next.
-  std::uint64_t number() const noexcept { return pending_ ? number_ : engine::Engine::next; }
-
   // Status of the collective once done; renews the message on this thread.
   Status status() const noexcept;
 

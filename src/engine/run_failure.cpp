@@ -77,7 +77,8 @@ void Run::give_up(Status status, const char* text, std::vector<Hold>* lost) noex
         try {
           lost->push_back(live.hold);
         } catch (const std::bad_alloc&) {
-          new (std::nothrow) Hold(live.hold);  // kept on purpose: the carrier may still write there
+          alignas(Hold) std::byte forever[sizeof(Hold)];
+          new (forever) Hold(live.hold);  // never destroyed: the carrier may still write there
         }
       }
     }
