@@ -76,6 +76,18 @@ std::vector<int> numbers_of(MPI_Comm comm, int ranks) {
   return all;
 }
 
+// Ranks of the program on this host beside those of a communicator: as the launcher tells, else all that there are.
+int others_here(int ranks) {
+  int world = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &world);
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const char* told = std::getenv(name);
+    const int here = told != nullptr ? std::atoi(told) : 0;
+    if (here > 0) world = std::min(world, here);
+  }
+  return std::max(0, world - ranks);
+}
+
 node::Options options_for(const topology::Topology& topology, const model::Profile& profile,
                           node::Hierarchies hierarchies, MPI_Comm* comm) {
   node::Options o;
@@ -88,6 +100,7 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
   }
   const auto least = 4 * node::kLine * static_cast<std::size_t>(topology.ranks());
   o.group.slot = std::max(o.group.slot, least);
+  o.group.others = others_here(topology.ranks());
   o.group.patience.progress = progress;
   o.group.patience.context = comm;
   return o;

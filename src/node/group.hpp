@@ -27,7 +27,8 @@ class Watched;
 struct GroupOptions {
   std::size_t slot = 128 * 1024;  // bytes of a slot; every rank has kSlots. The same on every rank
   int cores = 0;                  // of this node for these ranks; 0: as many as their processes may use
-  Patience patience{0};           // spins 0: chosen from ranks and cores
+  int others = 0;                 // ranks beside these that may want the same cores; the same on every rank or not
+  Patience patience{0};           // spins 0: that and between_yields are chosen from ranks and cores
   Passing passing = Passing::proc_then_socket;
 };
 

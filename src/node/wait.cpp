@@ -22,10 +22,17 @@ double now() noexcept {
 
 std::uint32_t spins_for(int ranks, int cores) noexcept { return ranks > cores ? 8 : 2000; }
 
+double between_yields_for(bool cores_are_shared) noexcept { return cores_are_shared ? 0 : 0.01; }
+
 Status Respite::take() noexcept {
-  sched_yield();
   const double t = now();
-  if (began_ < 0) began_ = looked_ = progressed_ = t;
+  if (began_ < 0) began_ = looked_ = progressed_ = yielded_ = t;
+  if (t - yielded_ >= patience_.between_yields) {
+    sched_yield();
+    yielded_ = t;
+  } else {
+    pause();
+  }
   if (patience_.progress != nullptr && t - progressed_ >= between_progress) {
     patience_.progress(patience_.context);
     progressed_ = t;
