@@ -39,10 +39,10 @@ def check_report(file):
         raise Failure(f"--report-to {file}: no file can be written there")
 
 
-def launcher(mpirun, arguments):
-    """The launching command: of the program's own MPI, where the program is one that tells."""
+def mpi_of(arguments):
+    """The MPI of the program, where it is one that tells."""
     path = shutil.which(arguments[0])
-    return programs.launcher(mpirun, programs.mpi_of(path) if path else None)
+    return programs.mpi_of(path) if path else None
 
 
 def command(mpirun, ranks, hosts, arguments, environment):
@@ -51,7 +51,7 @@ def command(mpirun, ranks, hosts, arguments, environment):
     The launchers of Open MPI and MPICH hand settings to the ranks and are not preloaded themselves; other launchers (srun) hand
     on their own environment.
     """
-    words = launcher(mpirun, arguments)
+    words = programs.launcher(mpirun, mpi_of(arguments))
     flavour = programs.flavour(words)
     own = dict(os.environ)
     words += programs.placed(flavour, mpirun, hosts, ranks)
@@ -69,8 +69,9 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     """Becomes the launcher; or, with `show`, hands the command line to it instead."""
     if wanted.get("report") not in (None, "1") and not hosts:
         check_report(wanted["report"])
-    flavour = programs.flavour(launcher(mpirun, arguments))
-    environment = settings(flavour, **wanted)
+    mpi = mpi_of(arguments)
+    flavour = programs.flavour(programs.launcher(mpirun, mpi))
+    environment = settings(mpi or flavour, **wanted)
     argv, own = command(mpirun, ranks, hosts, arguments, environment)
     if show:
         inherited = [f"{name}={value}" for name, value in environment.items()] if flavour == "other" else []

@@ -140,6 +140,12 @@ def test_launcher_and_library_are_those_of_the_programs_mpi_whatever_was_built_l
         assert f"build/release-{mpi}/src/mpi/libstretto_mpi.so" in line
 
 
+def test_under_a_launcher_that_is_of_no_mpi_the_library_is_the_programs(stretto):
+    built(stretto, "openmpi", "mpich")
+    line = stretto.succeeds("run", "--print", "--mpirun", stretto.executable("srun", ""), of_mpi(stretto, OPENMPI_APP))
+    assert "build/release-openmpi/src/mpi/libstretto_mpi.so" in line
+
+
 def test_a_script_that_tells_no_mpi_takes_the_newest_build(stretto):
     built(stretto, "openmpi", "mpich")
     assert f"{stretto.home}/mpich/mpirun" in stretto.succeeds("run", "--print", of_mpi(stretto, "\tnot a dynamic executable\n"))
