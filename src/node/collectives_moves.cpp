@@ -71,9 +71,15 @@ Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noex
   return move({Kind::allgather, 0, 0, 0, bytes}, [&](Moves* m) {
     auto* blocks = static_cast<std::byte*>(out);
     std::byte* own = blocks + static_cast<std::size_t>(rank()) * bytes;
-    if (in != nullptr) move_own(own, in, bytes);
-    if (m == nullptr) return;
+    if (m == nullptr) {
+      if (in != nullptr) move_own(own, in, bytes);
+      return;
+    }
     m->exposed = own;
+    if (in != nullptr && in != own) {
+      m->exposed = m->own = static_cast<const std::byte*>(in);
+      m->own_to = own;
+    }
     m->offsets.assign(1, 0);
     m->span = bytes;
     m->readers = others_;
@@ -125,7 +131,10 @@ Status Collectives::scatter(const void* in, void* out, std::size_t bytes, int ro
 Status Collectives::alltoall(const void* in, void* out, std::size_t bytes) noexcept {
   if (small(bytes, others_.size())) return small_alltoall(in, out, bytes);
   return move({Kind::alltoall, 0, 0, 0, bytes}, [&](Moves* m) {
-    if (in == nullptr && m == nullptr) return;  // one rank, in place: all is where it belongs
+    if (m == nullptr) {
+      if (in != nullptr) move_own(out, in, bytes);
+      return;
+    }
     auto* to = static_cast<std::byte*>(out);
     const std::size_t all = bytes * static_cast<std::size_t>(size());
     const auto* from = static_cast<const std::byte*>(in);
@@ -135,9 +144,9 @@ Status Collectives::alltoall(const void* in, void* out, std::size_t bytes) noexc
       std::memcpy(kept, out, all);
       from = kept;
     } else {
-      move_own(to + static_cast<std::size_t>(rank()) * bytes, from + static_cast<std::size_t>(rank()) * bytes, bytes);
+      m->own = from + static_cast<std::size_t>(rank()) * bytes;
+      m->own_to = to + static_cast<std::size_t>(rank()) * bytes;
     }
-    if (m == nullptr) return;
     m->exposed = from;
     m->span = all;
     m->indices = static_cast<std::size_t>(size() - 1);

@@ -23,10 +23,12 @@ struct Moves {
   std::size_t indices = 1;             // most blocks that any rank exposes; the same on every rank
   std::vector<int> readers;            // who pulls from this rank
   std::vector<Pull> pulls;
-  bool streams = false;    // a broadcast: Options::kernel_streams holds
-  bool passes_on = false;  // what it exposes is what it pulls
-  std::size_t bytes = 0;   // of a block
-  std::vector<Left> left;  // by pull
+  bool streams = false;            // a broadcast: Options::kernel_streams holds
+  bool passes_on = false;          // what it exposes is what it pulls
+  std::size_t bytes = 0;           // of a block
+  std::vector<Left> left;          // by pull
+  const std::byte* own = nullptr;  // this rank's own block goes from here
+  std::byte* own_to = nullptr;     // to there; null: it is where it belongs
 
   // Nothing, with the room of all lists kept.
   void clear() noexcept {
@@ -38,6 +40,8 @@ struct Moves {
     pulls.clear();
     streams = passes_on = false;
     bytes = 0;
+    own = nullptr;
+    own_to = nullptr;
   }
 };
 

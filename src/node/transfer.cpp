@@ -63,6 +63,9 @@ Status Transfer::pass() noexcept {
       if (const Status s = expose(k); s != Status::ok) return s;
     } else {
       if (const Status s = expose(k); s != Status::ok) return s;
+      // Peers can begin by now, and who has not come yet may come meanwhile.
+      if (m_.own_to != nullptr) std::memmove(m_.own_to, m_.own, m_.bytes);
+      m_.own_to = nullptr;
       if (const Status s = pull(k); s != Status::ok) return s;
     }
     g.done(first_ + k + 1);
