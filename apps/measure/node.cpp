@@ -80,10 +80,10 @@ void switches(const Job& job) {
   Node staged = with([](node::Options& o) { o.kernel = never; });
   Node copied = with([](node::Options& o) { o.kernel = 0; });
   const auto ranks = static_cast<std::size_t>(job.ranks.size);
-  std::vector<Switch> all{
-      {"eager", Collective::allreduce, &eager, &pipelined, 2 * kib, 128 * kib},
-      {"eager_reduce", Collective::reduce, &eager, &pipelined, 2 * kib, 128 * kib},
-  };
+  std::vector<Switch> all;
+  if (job.ranks.size <= node::Collectives::kFlat)  // on more both are one and the same
+    all = {{"eager", Collective::allreduce, &eager, &pipelined, 2 * kib, 128 * kib},
+           {"eager_reduce", Collective::reduce, &eager, &pipelined, 2 * kib, 128 * kib}};
   if (copied.kernel_may_copy())
     all.push_back({"kernel", Collective::allgather, &staged, &copied, 16 * kib * ranks,
                    std::min(16 * kib * kib, 1024 * kib * ranks), ranks});

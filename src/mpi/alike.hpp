@@ -10,12 +10,13 @@ namespace stretto::mpi {
 struct Alike {
   bool yes = true;
   // Where not, the same on every rank:
-  std::string difference;   // what differs, and where
+  std::string difference;   // what differs, and where; empty where there was no memory to tell it
   bool report = false;      // some rank wants one
   std::string report_file;  // the lowest such rank's
 };
 
-// Collective over MPI_COMM_WORLD: one allreduce of two words, and what differs is asked for only where anything does.
+// Collective over MPI_COMM_WORLD: one allreduce of two words, and what differs is asked for only where anything does. A rank without memory takes
+// part, too.
 Alike compare(const Settings& own) noexcept;
 
 }  // namespace stretto::mpi

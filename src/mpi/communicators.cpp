@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "mpi/bequest.hpp"
 #include "mpi/device.hpp"
 #include "mpi/kept.hpp"
 
@@ -45,6 +46,7 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &c->rank);
   PMPI_Comm_size(comm, &c->size);
   c->inter = inter != 0;
+  c->bound = bequeathed(comm);
   return c;
 }
 
@@ -105,22 +107,26 @@ bool on_any_rank(bool here, MPI_Comm comm) noexcept {
   return any != 0;
 }
 
-std::string take_info(MPI_Comm comm, MPI_Info info) {
-  if (comm == MPI_COMM_NULL || info == MPI_INFO_NULL) return {};
+std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint) {
+  if (info == MPI_INFO_NULL) return std::nullopt;
   char text[MPI_MAX_INFO_VAL + 1] = "";
   int given = 0;
-  if (PMPI_Info_get(info, bound_key, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return {};
-  Communicator* c = find_communicator(comm);
-  if (!c) return {};
+  if (PMPI_Info_get(info, bound_key, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return std::nullopt;
+  if (std::string_view(text) == "none") return std::optional<Bound>();
   Bound bound;
-  const bool none = std::string_view(text) == "none";
-  if (!none && parse_bound(text, &bound) != Status::ok) return std::string(bound_key) + ": " + message();
+  if (parse_bound(text, &bound) == Status::ok) return std::optional(bound);
+  *complaint = std::string(bound_key) + ": " + message();
+  return std::nullopt;
+}
+
+std::string take_info(MPI_Comm comm, MPI_Info info) {
+  if (comm == MPI_COMM_NULL) return {};
+  std::string complaint;
+  const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
+  Communicator* c = given ? find_communicator(comm) : nullptr;
+  if (!c) return complaint;
   c->kept.reset();  // they went exact
-  if (none) {
-    c->bound.reset();
-    return {};
-  }
-  c->bound = bound;
+  c->bound = *given;
   return {};
 }
 

@@ -43,6 +43,9 @@ bool make(MPI_Comm comm, Communicator* c) noexcept;
 // Whether it holds on one rank at least. Collective over `comm`, by the MPI.
 bool on_any_rank(bool here, MPI_Comm comm) noexcept;
 
+// Whether an info has a bound, and which: none for "none". *complaint says why it cannot be read, which counts as not there.
+std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint);
+
 // The communicator was given this info: its bound, if it is there, counts from now on. A complaint where it cannot be read, else empty.
 std::string take_info(MPI_Comm comm, MPI_Info info);
 

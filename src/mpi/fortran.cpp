@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <vector>
 
 #include "mpi/lifecycle.hpp"
+#include "mpi/persistent.hpp"
 #include "mpi/runtime.hpp"
 
 namespace stretto::mpi::fortran {
@@ -56,10 +58,39 @@ void comm_set_info(const char* name, SetInfo& next, MPI_Fint* comm, MPI_Fint* in
   deliver(informed(code, PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info)), ierror);
 }
 
-void comm_dup_with_info(const char* name, DupWithInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* made,
-                        MPI_Fint* ierror) noexcept {
-  const int code = go_on(name, next, comm, info, made);
-  deliver(informed(code, PMPI_Comm_f2c(*made), PMPI_Info_f2c(*info)), ierror);
+void alloc_mem(const char* name, AllocMem& next, MPI_Aint* size, MPI_Fint* info, void* base,
+               MPI_Fint* ierror) noexcept {
+  const bool lent = lend(*size, PMPI_Info_f2c(*info), base);
+  deliver(lent ? MPI_SUCCESS : go_on(name, next, size, info, base), ierror);
+}
+
+void alloc_mem_cptr(const char* name, AllocMem& next, MPI_Aint* size, MPI_Fint* info, void* base,
+                    MPI_Fint* ierror) noexcept {
+  alloc_mem(name, next, size, info, base, ierror);
+}
+
+void free_mem(const char* name, FreeMem& next, void* base, MPI_Fint* ierror) noexcept {
+  deliver(take_back(base) ? MPI_SUCCESS : go_on(name, next, base), ierror);
+}
+
+void start(const char* name, Start& next, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  const MPI_Request started = PMPI_Request_f2c(*request);
+  deliver(mpi::start({&started, 1}, [&] { return go_on(name, next, request); }), ierror);
+}
+
+void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) noexcept {
+  std::vector<MPI_Request> started;
+  try {
+    for (MPI_Fint i = 0; i < *count && counts_starts(); ++i) started.push_back(PMPI_Request_f2c(requests[i]));
+  } catch (...) {  // they are not counted
+    started.clear();
+  }
+  deliver(mpi::start(started, [&] { return go_on(name, next, count, requests); }), ierror);
+}
+
+void request_free(const char* name, RequestFree& next, MPI_Fint* request, MPI_Fint* ierror) noexcept {
+  released(PMPI_Request_f2c(*request));
+  deliver(go_on(name, next, request), ierror);
 }
 
 }  // namespace stretto::mpi::fortran

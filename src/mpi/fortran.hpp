@@ -28,6 +28,16 @@ int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments
   return code;
 }
 
+// The same of a procedure with one text among its arguments, whose length comes last.
+template <class... Parameters, class... Arguments>
+int go_on_with(std::size_t length, const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
+  if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
+  if (!next) return MPI_ERR_INTERN;
+  MPI_Fint code = MPI_SUCCESS;
+  next(arguments..., &code, length);
+  return code;
+}
+
 inline void deliver(int code, MPI_Fint* ierror) noexcept {
   if (ierror) *ierror = code;
 }
@@ -37,12 +47,21 @@ using Init = void (*)(MPI_Fint*);
 using InitThread = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using Finalize = void (*)(MPI_Fint*);
 using SetInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
-using DupWithInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using AllocMem = void (*)(MPI_Aint*, MPI_Fint*, void*, MPI_Fint*);
+using FreeMem = void (*)(void*, MPI_Fint*);
+using Start = void (*)(MPI_Fint*, MPI_Fint*);
+using Startall = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using RequestFree = void (*)(MPI_Fint*, MPI_Fint*);
 void init(const char* name, Init& next, MPI_Fint* ierror) noexcept;
 void init_thread(const char* name, InitThread& next, MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) noexcept;
 void finalize(const char* name, Finalize& next, MPI_Fint* ierror) noexcept;
 void comm_set_info(const char* name, SetInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* ierror) noexcept;
-void comm_dup_with_info(const char* name, DupWithInfo& next, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* made,
-                        MPI_Fint* ierror) noexcept;
+void alloc_mem(const char* name, AllocMem& next, MPI_Aint* size, MPI_Fint* info, void* base, MPI_Fint* ierror) noexcept;
+void alloc_mem_cptr(const char* name, AllocMem& next, MPI_Aint* size, MPI_Fint* info, void* base,
+                    MPI_Fint* ierror) noexcept;
+void free_mem(const char* name, FreeMem& next, void* base, MPI_Fint* ierror) noexcept;
+void start(const char* name, Start& next, MPI_Fint* request, MPI_Fint* ierror) noexcept;
+void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) noexcept;
+void request_free(const char* name, RequestFree& next, MPI_Fint* request, MPI_Fint* ierror) noexcept;
 
 }  // namespace stretto::mpi::fortran

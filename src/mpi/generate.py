@@ -6,8 +6,8 @@ usage: generate.py TABLE OUT_DIRECTORY                        the first of these
 
 OUT_DIRECTORY/mpi/operations.hpp   the operations by name
 OUT_DIRECTORY/mpi/pmpi_names.h     turns the MPI calls of the sources that it is put before into calls of PMPI_...
-OUT_DIRECTORY/wrappers_c.cpp       MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, MPI_Allreduce_c, ...
-OUT_DIRECTORY/wrappers_fortran.cpp mpi_allreduce_ and its other names
+OUT_DIRECTORY/wrappers_c.cpp       MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, MPI_Allreduce_c, ...; MPI_Comm_dup_with_info, ...
+OUT_DIRECTORY/wrappers_fortran.cpp mpi_allreduce_ and its other names, ...
 """
 
 import itertools
@@ -53,6 +53,33 @@ TYPES = {
     "info": "MPI_Info",
     "request": "MPI_Request*",
 }
+
+# Functions that make a communicator by an info, those with a request some time later: what they take.
+MAKERS = {
+    "comm_create_from_group": "MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* made",
+    "comm_dup_with_info": "MPI_Comm comm, MPI_Info info, MPI_Comm* made",
+    "comm_idup_with_info": "MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request",
+    "comm_split_type": "MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made",
+    "dist_graph_create": "MPI_Comm comm, int n, const int* from, const int* degrees, const int* to, const int* weights, "
+    "MPI_Info info, int reorder, MPI_Comm* made",
+    "dist_graph_create_adjacent": "MPI_Comm comm, int in, const int* from, const int* in_weights, int out, const int* to, "
+    "const int* out_weights, MPI_Info info, int reorder, MPI_Comm* made",
+}
+# Other procedures of Fortran that concern the library (src/mpi/fortran.cpp): what they take but for ierror, and whether MPICH's module mpi_f08
+# goes past the C function.
+OTHERS = {
+    "init": ([], True),
+    "init_thread": (["required", "provided"], True),
+    "finalize": ([], True),
+    "comm_set_info": (["comm", "info"], True),
+    "alloc_mem": (["size", "info", "base"], True),
+    "alloc_mem_cptr": (["size", "info", "base"], False),
+    "free_mem": (["base"], False),
+    "start": (["request"], True),
+    "startall": (["count", "requests"], True),
+    "request_free": (["request"], True),
+}
+OTHER_TYPES = {"base": "void*", "size": "MPI_Aint*"}
 
 
 @dataclass(frozen=True)
@@ -127,7 +154,27 @@ def c_wrapper(function):
     yield f"  Call call(Operation::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
     yield from fill(function, lambda role: role)
     yield f"  const auto native = [&] {{ return P{function.name}({', '.join(function.arguments)}); }};"
-    yield "  return perform(call, native);\n}\n"
+    if function.form != "persistent":
+        yield "  return perform(call, native);\n}\n"
+        return
+    yield "  const int code = perform(call, native);"
+    yield "  if (code == MPI_SUCCESS) prepared(call, *request);"
+    yield "  return code;\n}\n"
+
+
+def names_in(parameters):
+    return re.findall(r"(\w+)(?:,|$)", parameters)
+
+
+def c_maker(name, parameters):
+    function, arguments = "MPI_" + name.capitalize(), names_in(parameters)
+    yield f"STRETTO_WRAPPER int {function}({parameters}) {{"
+    if "request" in arguments:
+        yield "  const Bequest bequest(comm, info);"
+        yield f"  return P{function}({', '.join(arguments)});\n}}\n"
+        return
+    yield f"  const int code = P{function}({', '.join(arguments)});"
+    yield "  return informed(code, code == MPI_SUCCESS ? *made : MPI_COMM_NULL, info);\n}\n"
 
 
 def fortran_value(function, role):
@@ -159,55 +206,80 @@ def fortran_wrapper(function):
     yield f"  Call call(Operation::{function.operation}, Form::{function.form}, site);"
     yield from fill(function, lambda role: fortran_value(function, role))
     yield f"  const auto native = [&] {{ return fortran::go_on(name, next, {passed}); }};"
-    yield "  fortran::deliver(perform(call, native), ierror);\n}"
-    def entry(name):
-        yield f"STRETTO_WRAPPER void {name}({parameters}) {{"
+    yield "  const int code = perform(call, native);"
+    if function.form == "persistent":
+        yield "  if (code == MPI_SUCCESS) prepared(call, PMPI_Request_f2c(*request));"
+    yield "  fortran::deliver(code, ierror);\n}"
+    goes_past = not BUFFERS & set(function.arguments)
+    yield from entries(function.name, goes_past, entry(body, parameters, f"__builtin_return_address(0), {passed}, ierror"))
+
+
+def entry(body, parameters, passed):
+    """What calls the body, by each name; it keeps the procedure of that name in the libraries after."""
+
+    def lines(symbol):
+        yield f"STRETTO_WRAPPER void {symbol}({parameters}) {{"
         yield f"  static void (*next)({parameters}) = nullptr;"
-        yield f'  {body}("{name}", next, __builtin_return_address(0), {passed}, ierror);\n}}'
+        yield f'  {body}("{symbol}", next, {passed});\n}}'
 
-    yield from entries(function.name, not BUFFERS & set(function.arguments), entry)
+    return lines
 
 
-def entries(c_name, goes_past, entry):
+def entries(c_name, goes_past, lines):
     """Under every name; but where `goes_past` says that MPICH's module mpi_f08 does not come by the C function, its name is always there."""
     f08 = F08_NAME.format(c_name.lower())
-    yield from entry(f08) if goes_past else ()
+    yield from lines(f08) if goes_past else ()
     yield "#ifdef STRETTO_WRAPS_FORTRAN"
-    yield from () if goes_past else entry(f08)
+    yield from () if goes_past else lines(f08)
     for pattern in FORTRAN_NAMES:
-        yield from entry(pattern.format(c_name.lower()))
-    yield from entry(c_name.upper())
+        yield from lines(pattern.format(c_name.lower()))
+    yield from lines(c_name.upper())
     yield "#endif"
 
 
-def fortran_other(name, arguments):
-    """Procedures that are no collectives: their bodies are in fortran.cpp."""
-    parameters = ", ".join(f"MPI_Fint* {a}" for a in [*arguments, "ierror"])
+def fortran_maker(name, c_parameters):  # the length of a text comes last, and not by reference
+    arguments = names_in(c_parameters)
+    length = ["length"] if "tag" in arguments else []
+    parameters = ", ".join(f"{'const char*' if a == 'tag' else 'MPI_Fint*'} {a}" for a in [*arguments, "ierror"])
+    parameters += ", std::size_t length" if length else ""
+    passed = ", ".join(arguments)
+    body = "fortran_" + name
+    yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), {parameters}) {{"
+    if "request" in arguments:
+        yield "  const Bequest bequest(PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info));"
+        yield f"  fortran::deliver(fortran::go_on(name, next, {passed}), ierror);\n}}"
+    else:
+        yield f"  const int code = fortran::{'go_on_with(length, ' if length else 'go_on('}name, next, {passed});"
+        yield "  const MPI_Comm comm_made = code == MPI_SUCCESS ? PMPI_Comm_f2c(*made) : MPI_COMM_NULL;"
+        yield "  fortran::deliver(informed(code, comm_made, PMPI_Info_f2c(*info)), ierror);\n}"
 
-    def entry(symbol):
-        passed = ", ".join([f'"{symbol}"', "next", *arguments, "ierror"])
-        yield f"STRETTO_WRAPPER void {symbol}({parameters}) {{"
-        yield f"  static void (*next)({parameters}) = nullptr;"
-        yield f"  fortran::{name}({passed});\n}}"
+    yield from entries("MPI_" + name, True, entry(body, parameters, ", ".join([*arguments, "ierror", *length])))
 
-    yield from entries("MPI_" + name, True, entry)
+
+def fortran_other(name, arguments, goes_past):
+    parameters = ", ".join(f"{OTHER_TYPES.get(a, 'MPI_Fint*')} {a}" for a in [*arguments, "ierror"])
+    yield from entries("MPI_" + name, goes_past, entry("fortran::" + name, parameters, ", ".join([*arguments, "ierror"])))
+
+
+def opening(first):
+    yield HEAD
+    yield from (f'#include "mpi/{header}.hpp"' for header in (first, "lifecycle", "perform", "persistent"))
+    yield "\nusing namespace stretto::mpi;\n"
 
 
 def wrappers(table, compiler):
     names = declared(compiler)
     functions = [f for f in functions_of(table) if f.name in names]
-    opening = HEAD + '\n#include "mpi/call.hpp"\n#include "mpi/perform.hpp"\n\nusing namespace stretto::mpi;\n'
+    makers = [(name, arguments) for name, arguments in MAKERS.items() if "MPI_" + name.capitalize() in names]
     yield "mpi/pmpi_names.h", pmpi_names(names)
-    yield "wrappers_c.cpp", itertools.chain([opening], *map(c_wrapper, functions))
+    c_lines = [*map(c_wrapper, functions), *(c_maker(*m) for m in makers)]
+    yield "wrappers_c.cpp", itertools.chain(opening("call"), *c_lines)
     yield (
         "wrappers_fortran.cpp",
         itertools.chain(
-            [opening.replace("call.hpp", "fortran.hpp")],
-            fortran_other("init", []),
-            fortran_other("init_thread", ["required", "provided"]),
-            fortran_other("finalize", []),
-            fortran_other("comm_set_info", ["comm", "info"]),
-            fortran_other("comm_dup_with_info", ["comm", "info", "made"]),
+            opening("fortran"),
+            *(fortran_other(name, *other) for name, other in OTHERS.items()),
+            *(fortran_maker(*m) for m in makers),
             *(fortran_wrapper(f) for f in functions if not f.large),
         ),
     )

@@ -2,8 +2,11 @@
 #include "mpi/lifecycle.hpp"
 
 #include <mutex>
+#include <optional>
 #include <set>
+#include <string>
 
+#include "mpi/bequest.hpp"
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/own_mpi.hpp"
@@ -61,6 +64,35 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
   return code;
 }
 
+Bequest::Bequest(MPI_Comm parent, MPI_Info info) noexcept {
+  if (parent == MPI_COMM_NULL || !serves()) return;
+  try {
+    std::string complaint;
+    const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
+    if (!complaint.empty()) tell_once(complaint + "; the communicator goes on without it");
+    if (!given || !*given) return;
+    find_communicator(parent);  // takes what the parent itself was given so
+    if (bequeath(parent, **given)) parent_ = parent;
+  } catch (...) {
+    tell_once("no memory to read an info key");
+  }
+}
+
+Bequest::~Bequest() {
+  if (parent_ != MPI_COMM_NULL) end_bequest(parent_);
+}
+
+bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {
+  try {
+    return bytes >= least_lent && info == MPI_INFO_NULL && at && serves() &&
+           lent().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
+  } catch (...) {  // no memory to remember it: the MPI may have some
+    return false;
+  }
+}
+
+bool take_back(void* at) noexcept { return lent().give_back(at); }
+
 }  // namespace stretto::mpi
 
 using namespace stretto::mpi;
@@ -82,19 +114,8 @@ STRETTO_WRAPPER int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   return informed(PMPI_Comm_set_info(comm, info), comm, info);
 }
 
-STRETTO_WRAPPER int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
-  const int code = PMPI_Comm_dup_with_info(comm, info, made);
-  return informed(code, code == MPI_SUCCESS ? *made : MPI_COMM_NULL, info);
-}
-
 STRETTO_WRAPPER int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
-  try {
-    if (size >= least_lent && info == MPI_INFO_NULL && baseptr && serves() &&
-        lent().take(static_cast<std::size_t>(size), static_cast<void**>(baseptr)))
-      return MPI_SUCCESS;
-  } catch (...) {  // no memory to remember it: the MPI may have some
-  }
-  return PMPI_Alloc_mem(size, info, baseptr);
+  return lend(size, info, baseptr) ? MPI_SUCCESS : PMPI_Alloc_mem(size, info, baseptr);
 }
 
-STRETTO_WRAPPER int MPI_Free_mem(void* base) { return lent().give_back(base) ? MPI_SUCCESS : PMPI_Free_mem(base); }
+STRETTO_WRAPPER int MPI_Free_mem(void* base) { return take_back(base) ? MPI_SUCCESS : PMPI_Free_mem(base); }

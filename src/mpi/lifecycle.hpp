@@ -11,4 +11,22 @@ int initialised(int code) noexcept;
 // `comm` was given this info by a function that returned `code`, which is passed on.
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
+// While a duplicate of `parent` is begun, which is given this info and is there some time later.
+class Bequest {
+ public:
+  Bequest(MPI_Comm parent, MPI_Info info) noexcept;
+  ~Bequest();
+  Bequest(const Bequest&) = delete;
+  Bequest& operator=(const Bequest&) = delete;
+
+ private:
+  MPI_Comm parent_ = MPI_COMM_NULL;  // null: there is nothing to hand on
+};
+
+// MPI_Alloc_mem: true: *at (a void*) is memory that peers see. False: the MPI's is to serve.
+bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept;
+
+// MPI_Free_mem: false: it is the MPI's.
+bool take_back(void* at) noexcept;
+
 }  // namespace stretto::mpi

@@ -97,7 +97,7 @@ Decision decide(const Call& call, const Runtime& runtime) {
   }
   Communicator& c = *d.communicator;
   d.why = shape_of(call, c, &d.shape);
-  if (runtime.apart) d.why = "ranks that are set differently";
+  if (runtime.apart) d.why = apart_reason;
   if (d.why) return d;
   ask_rules(call, settings, &d);
   if (d.kind == Action::Kind::off) {
@@ -172,7 +172,7 @@ class Account {
  private:
   void note(const Way& way, const Decision& d, Tally t, bool own) {
     t.calls = 1;
-    t.bytes = static_cast<double>(d.shape.bytes);
+    t.bytes = call_.form == Form::persistent ? 0 : static_cast<double>(d.shape.bytes);  // its starts move them
     t.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
     statistics_->add(way, t, own);
   }

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "mpi/texts.hpp"
@@ -30,24 +33,56 @@ json to_json(const Way& w, const Tally& t) {
           {"saved_seconds", t.saved}};
 }
 
-Row from_json(const json& j) {
+// Between ranks plain text, a line a row: a json that is destroyed may want memory, which a rank may not have.
+constexpr char between = '\t';
+
+std::string word(std::string_view text) {
+  std::string plain(text);
+  std::replace_if(
+      plain.begin(), plain.end(), [](char c) { return c == between || c == '\n'; }, ' ');
+  return plain;
+}
+
+std::string to_text(const Statistics& own) {
+  std::string all;
+  for (const auto& [w, t] : own.all())
+    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}\n", between, word(w.operation),
+                       word(w.path), word(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes, t.sent_bytes,
+                       t.promised_error, t.saved);
+  return all;
+}
+
+Row from_text(std::string_view line) {
+  const auto next = [&line] {
+    const std::string_view field = line.substr(0, line.find(between));
+    line.remove_prefix(std::min(line.size(), field.size() + 1));
+    return field;
+  };
+  const auto number = [&next](auto* to) {
+    const std::string_view field = next();
+    std::from_chars(field.data(), field.data() + field.size(), *to);
+  };
   Row r;
-  r.way = {j.at("operation"), j.at("path"), j.at("why")};
-  r.tally = {j.at("calls"),      j.at("bytes"),          j.at("seconds"),      j.at("raw_bytes"),
-             j.at("sent_bytes"), j.at("promised_error"), j.at("saved_seconds")};
+  for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
+  Tally& t = r.tally;
+  number(&t.calls);
+  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved}) number(x);
   return r;
 }
 
+// A rank that had no memory for its text has none.
 std::vector<Row> merge(const std::vector<std::string>& texts) {
   std::map<Way, Tally> all;
-  for (const std::string& text : texts)
-    for (const json& j : json::parse(text)) {
-      const Row r = from_json(j);
+  for (const std::string& text : texts) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const Row r = from_text(line);
       Tally& t = all[r.way];
       const double slowest = std::max(t.seconds, r.tally.seconds);
       t.add(r.tally);
       t.seconds = slowest;
     }
+  }
   std::vector<Row> rows;
   for (auto& [way, tally] : all) {
     tally.saved /= static_cast<double>(texts.size());
@@ -90,7 +125,7 @@ std::string table(const std::vector<Row>& rows, int ranks) {
 std::string to_json(const std::vector<Row>& rows, int ranks) {
   json all = {{"ranks", ranks}, {"calls", json::array()}};
   for (const Row& r : rows) all["calls"].push_back(to_json(r.way, r.tally));
-  return all.dump(2) + "\n";
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 bool can_be_written(const std::string& file) {
@@ -101,14 +136,18 @@ bool can_be_written(const std::string& file) {
   return access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-Status report(const std::map<Way, Tally>& own, const std::string& file) {
+Status report(const Statistics& own, const std::string& file) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  json mine = json::array();
-  for (const auto& [way, tally] : own) mine.push_back(to_json(way, tally));
+  std::string mine;
+  try {
+    mine = to_text(own);
+  } catch (...) {  // rank 0 goes on without
+    mine.clear();
+  }
   std::vector<std::string> all;
-  if (const Status s = gather_texts(mine.dump(), &all); s != Status::ok || rank != 0) return s;
+  if (const Status s = gather_texts(mine, &all); s != Status::ok || rank != 0) return s;
   const std::vector<Row> rows = merge(all);
   if (file.empty()) {
     std::fputs(table(rows, ranks).c_str(), stderr);

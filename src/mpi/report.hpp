@@ -1,7 +1,6 @@
 // The report at the end of a program.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,9 @@
 namespace stretto::mpi {
 
 // Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to `file`; the table too where that
-// cannot be written. Collective over MPI_COMM_WORLD.
-Status report(const std::map<Way, Tally>& own, const std::string& file);
+// cannot be written. Collective over MPI_COMM_WORLD. Where another rank than 0 has no memory for its part, it is left out. Throws std::bad_alloc
+// when all messages have come.
+Status report(const Statistics& own, const std::string& file);
 
 // By what is there now; nothing is made.
 bool can_be_written(const std::string& file);

@@ -90,6 +90,7 @@ void open_up() noexcept {
   r->settings.report_file = std::move(alike.report_file);
   activate(alike.report ? r : nullptr);
   try {
+    if (alike.difference.empty()) alike.difference = "ranks are set differently";
     tell_once(alike.difference + "; all ranks go on without stretto");
   } catch (...) {
     tell_once("ranks are set differently; all go on without stretto");
@@ -109,7 +110,7 @@ void close_down() noexcept {
   Runtime* r = runtime();
   if (!r || !r->settings.report) return;
   try {
-    if (const Status s = report(r->statistics.all(), r->settings.report_file); s != Status::ok)
+    if (const Status s = report(r->statistics, r->settings.report_file); s != Status::ok)
       tell_once(std::string("STRETTO_REPORT: ") + message());
   } catch (...) {
     tell_once("STRETTO_REPORT: no memory");

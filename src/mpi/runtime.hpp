@@ -10,6 +10,8 @@
 
 namespace stretto::mpi {
 
+inline constexpr const char* apart_reason = "ranks that are set differently";
+
 struct Runtime {
   Settings settings;
   Statistics statistics;

@@ -31,7 +31,7 @@ std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings
   return {};
 }
 
-std::string shown(const Decisive& d) { return d.given.empty() ? "not set" : fmt::format("'{}'", d.given); }
+std::string shown(std::string_view given) { return given.empty() ? "not set" : fmt::format("'{}'", given); }
 
 }  // namespace
 
@@ -81,23 +81,10 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   return s;
 }
 
-std::string difference(const std::vector<std::vector<Decisive>>& ranks) {
-  std::string all;
-  for (std::size_t r = 0; r < ranks.size(); ++r)
-    if (ranks[r].empty() != ranks[0].empty())
-      return fmt::format("rank {} had no memory for its settings", ranks[0].empty() ? 0 : r);
-  for (std::size_t i = 0; i < ranks.front().size(); ++i) {
-    const Decisive& first = ranks.front()[i];
-    for (std::size_t r = 1; r < ranks.size(); ++r) {
-      const Decisive& other = ranks[r][i];
-      if (other.meaning == first.meaning) continue;
-      const bool within = other.given == first.given;  // a file that is not the same one everywhere
-      all += fmt::format("{}{} is {}{} on rank {} and {} on rank 0", all.empty() ? "" : "; ", first.variable,
-                         shown(other), within ? ", of other content," : "", r, shown(first));
-      break;
-    }
-  }
-  return all;
+void add_difference(const Difference& d, std::string* all) {
+  const bool within = d.there == d.first;  // a file that is not the same one everywhere
+  *all += fmt::format("{}{} is {}{} on rank {} and {} on rank 0", all->empty() ? "" : "; ", d.variable, shown(d.there),
+                      within ? ", of other content," : "", d.rank, shown(d.first));
 }
 
 }  // namespace stretto::mpi

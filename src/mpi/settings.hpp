@@ -36,7 +36,13 @@ using Environment = std::function<const char*(const char* name)>;
 
 Settings read_settings(const Environment& environment, const IsSchedule& is_schedule = nullptr);
 
-// What ranks were set to, by rank: names each variable that differs, with the lowest rank where it is not as on rank 0. Empty: nothing differs.
-std::string difference(const std::vector<std::vector<Decisive>>& ranks);
+// A variable that means something else on `rank` than on rank 0, and what it was set to there and here; empty: not set.
+struct Difference {
+  std::string_view variable, there, first;
+  int rank;
+};
+
+// Adds it to those that *all tells of.
+void add_difference(const Difference& d, std::string* all);
 
 }  // namespace stretto::mpi

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 #include "node/arena/arena.hpp"
@@ -129,7 +130,10 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
 // The range at `at` of a peer's arena; null where it has none such.
 std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept {
   const std::uint64_t end = at + bytes;
-  if (end > peer.arena_bytes || end < at) return nullptr;
+  if (end > peer.arena_bytes || end < at) {
+    errno = ERANGE;  // which Memory::read() tells
+    return nullptr;
+  }
   if (end > peer.opened) {
     // From its beginning: other memories of this process may have made more of it accessible already.
     const std::size_t until = std::min(peer.arena_bytes, (end + open_step - 1) / open_step * open_step);

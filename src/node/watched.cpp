@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -19,6 +20,15 @@ Descriptor open_process(pid_t pid) noexcept {
 #else
   static_cast<void>(pid);
   return {};
+#endif
+}
+
+bool is_pidfd(int descriptor) noexcept {
+#ifdef SYS_pidfd_send_signal
+  return syscall(SYS_pidfd_send_signal, descriptor, 0, nullptr, 0) == 0 || errno != EBADF;
+#else
+  static_cast<void>(descriptor);
+  return false;
 #endif
 }
 
@@ -38,9 +48,10 @@ Watched::~Watched() {
   if (!still_ours()) process_.leave();
 }
 
+// Before Linux 6.9 all pidfds are one inode, and so are anonymous files of other kinds: at least it must be a pidfd.
 bool Watched::still_ours() const noexcept {
   arena::Identity found;
-  return arena::identify(process_.get(), &found) && found == which_;
+  return arena::identify(process_.get(), &found) && found == which_ && is_pidfd(process_.get());
 }
 
 bool Watched::has_ended() const noexcept {

@@ -1,6 +1,6 @@
 """Ranks that were set differently say so and go on, all of them, by the MPI alone: no wait, no crash, the program's own output.
 
-usage: alike_test.py LAUNCH MPIRUN LIBRARY PROGRAM
+usage: alike_test.py LAUNCH MPIRUN LIBRARY PROGRAM PROGRAM_WITHOUT_MEMORY
 """
 
 import json
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:5]
+LAUNCH, MPIRUN, LIBRARY, PROGRAM, WITHOUT_MEMORY = sys.argv[1:6]
 RANKS = 3
 SCRATCH = pathlib.Path(tempfile.mkdtemp())
 ON_ONE_RANK = (
@@ -23,7 +23,7 @@ def run(on_one="A=1", on_others="", rank=2, library=LIBRARY):
     """The variable `on_one` on one rank, `on_others` on the others."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
     command = [LAUNCH, MPIRUN, str(RANKS), "sh", "-c", ON_ONE_RANK, "sh", str(rank), on_one, on_others, library, PROGRAM]
-    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, errors="replace", timeout=60)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done
 
@@ -83,12 +83,39 @@ def other_words_for_the_same_are_no_difference():
         assert told(run(one, others)) == [], (one, others)
 
 
+def what_is_no_text_is_told_as_it_can_be():
+    one, other = SCRATCH / "bytes", SCRATCH / "others"
+    one.write_bytes(b"allreduce native # \xff\n")
+    other.write_bytes(b"allreduce native # \xfe\n")
+    assert told(run(f"STRETTO_RULES={one}", f"STRETTO_RULES={other}")) == [
+        f"stretto: STRETTO_RULES is '{one}' on rank 2 and '{other}' on rank 0; all ranks go on without stretto"
+    ]
+    done = run(b"STRETTO_RULES=\xff", f"STRETTO_RULES={one}")
+    assert len(told(done)) == 1 and "on rank 2 and" in told(done)[0], done.stderr
+
+
+def a_rank_without_memory_keeps_nobody_waiting():
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
+    seen = set()
+    for at_end, requests in ((0, (0, 1, 2, 4, 8, 12)), (1, (0, 3, 9))):
+        for rank in (0, 2):
+            for first in requests:
+                settings = [f"WITHOUT={rank}", f"FROM={first}", f"AT_END={at_end}", "STRETTO_REPORT=1", f"LD_PRELOAD={LIBRARY}"]
+                command = [LAUNCH, MPIRUN, str(RANKS), "env", *settings, WITHOUT_MEMORY]
+                done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+                assert done.returncode == 0 and done.stdout.count(f"sum {RANKS}\n") == RANKS, (command, done.stdout, done.stderr)
+                seen.update(told(done))
+    assert "stretto: rank 2 had no memory for its settings; all ranks go on without stretto" in seen, seen
+
+
 if __name__ == "__main__":
     for test in (
         each_setting_that_differs_is_named_and_the_program_goes_on,
         values_that_differ_are_both_named,
         a_report_on_one_rank_is_of_all_and_says_so,
         other_words_for_the_same_are_no_difference,
+        what_is_no_text_is_told_as_it_can_be,
+        a_rank_without_memory_keeps_nobody_waiting,
     ):
         test()
         print("ok", test.__name__)

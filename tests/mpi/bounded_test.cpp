@@ -27,8 +27,9 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
   return most;
 }
 
+// `rounding`: of a value of the sum, by each rank.
 template <class T>
-void within(MPI_Datatype type, MPI_Comm comm, double limit) {
+void within(MPI_Datatype type, MPI_Comm comm, double limit, double rounding = 1e-6) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
@@ -36,7 +37,7 @@ void within(MPI_Datatype type, MPI_Comm comm, double limit) {
   std::vector<T> ours(n), theirs(n);
   ASSERT_EQ(MPI_Allreduce(x.data(), ours.data(), n, type, MPI_SUM, comm), MPI_SUCCESS);
   PMPI_Allreduce(x.data(), theirs.data(), n, type, MPI_SUM, comm);
-  const double rounding = ranks * 1e-6;
+  rounding *= ranks;
   EXPECT_LE(difference(ours, theirs), limit + rounding);
   if (ranks > 1) {
     EXPECT_GT(difference(ours, theirs), rounding);  // streams did travel
@@ -91,6 +92,55 @@ TEST(Bounded, AnInfoKeyGoesBeforeTheEnvironment) {
   MPI_Comm_free(&comm);
   MPI_Info_free(&info);
 }
+
+TEST(Bounded, AnInfoKeyCountsHoweverTheCommunicatorIsMade) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "stretto_bound", "abs:1e-9");
+  std::vector<MPI_Comm> made(1, MPI_COMM_NULL);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, info, &made[0]);
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+  made.resize(4, MPI_COMM_NULL);
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Comm_create_from_group(all, "org.stretto.test", info, MPI_ERRORS_ARE_FATAL, &made[1]);
+  MPI_Group_free(&all);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &made[2], &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_idup_with_info(made[2], info, &made[3], &request);  // of one that has it by the same way
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+#endif
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    SCOPED_TRACE(i);
+    within<double>(MPI_DOUBLE, made[i], 1e-9, 1e-12);
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(made[i], &copy);
+    within<double>(MPI_DOUBLE, copy, bound);  // that of the environment
+    MPI_Comm_free(&copy);
+  }
+  for (MPI_Comm& comm : made) MPI_Comm_free(&comm);
+  within<double>(MPI_DOUBLE, MPI_COMM_WORLD, bound);
+  MPI_Info_free(&info);
+}
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+// An MPI may give the handle of a communicator that was never used to the next one.
+TEST(Bounded, ACommunicatorHasNothingOfOneThatBoreItsHandle) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "stretto_bound", "abs:1e-9");
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  within<double>(MPI_DOUBLE, comm, bound);
+  MPI_Comm_free(&comm);
+  MPI_Info_free(&info);
+}
+#endif
 
 // Without a bound in the environment.
 TEST(Later, ABoundHoldsForCallsThatWentExactBefore) {

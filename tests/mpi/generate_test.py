@@ -11,6 +11,7 @@ LIBRARY, *COMPILER = sys.argv[1:]
 
 POINT_TO_POINT = {"Isend", "Ibsend", "Issend", "Irsend", "Irecv", "Iprobe", "Improbe", "Imrecv", "Isendrecv", "Isendrecv_replace"}
 NOT_OF_DATA = {"Comm_idup", "Comm_idup_with_info"}
+BETWEEN_GROUPS = {"Comm_accept", "Comm_connect", "Comm_spawn", "Comm_spawn_multiple", "Intercomm_create_from_groups"}
 PERSISTENT_POINT_TO_POINT = {"Send", "Bsend", "Ssend", "Rsend", "Recv", "Psend", "Precv"}
 
 
@@ -36,6 +37,11 @@ def collectives(functions):
     return {n for n in found | {n + "_c" for n in found} if n in functions}
 
 
+def makes_by_info(name, arguments):
+    """Intracommunicators."""
+    return name not in BETWEEN_GROUPS and "MPI_Info info" in arguments and re.search(r"MPI_Comm ?\* ?\w+", arguments)
+
+
 def symbols(kind):
     done = subprocess.run(["nm", "-D", LIBRARY], capture_output=True, text=True, check=True)
     return {line.split()[-1] for line in done.stdout.splitlines() if f" {kind} " in line}
@@ -50,4 +56,6 @@ if __name__ == "__main__":
     assert not called, f"called by their public names: {sorted(called)}"
     shown = {name for name in symbols("T") if not name.lower().startswith("mpi_")}
     assert not shown, f"shown without need: {sorted(shown)}"
+    makers = {"MPI_" + name for name, arguments in declared().items() if makes_by_info(name, arguments)}
+    assert len(makers) >= 4 and makers <= symbols("T"), f"not wrapped: {sorted(makers - symbols('T'))}"
     print(f"{len(wanted)} collectives are wrapped")

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -104,6 +105,60 @@ TEST(PassedOn, MemoryOfTheMpiIsUsedAndGivenBack) {
       EXPECT_EQ(MPI_Free_mem(y), MPI_SUCCESS);
     }
 }
+
+#ifndef MPI_ABI  // which knows no Fortran
+namespace {
+
+// Whether it lies in memory that peers see.
+bool in_arena(const void* at) {
+  std::ifstream maps("/proc/self/maps");
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t from = 0, to = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx", &from, &to) == 2 && from <= address && address < to)
+      return line.find("stretto-arena") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+// By the names of Fortran's procedures that the library has, where an MPI's own go past C's; called as compilers do.
+TEST(PassedOn, MemoryOfFortransProceduresIsThatOfC) {
+  using Alloc = void (*)(MPI_Aint*, MPI_Fint*, void*, MPI_Fint*);
+  using Free = void (*)(void*, MPI_Fint*);
+  void* of_c = nullptr;
+  MPI_Aint bytes = 1 << 20;
+  ASSERT_EQ(MPI_Alloc_mem(bytes, MPI_INFO_NULL, &of_c), MPI_SUCCESS);
+  const bool peers_see_it = in_arena(of_c);
+  MPI_Free_mem(of_c);
+  int found = 0;
+  for (const char* name : {"mpi_alloc_mem_", "mpi_alloc_mem", "mpi_alloc_mem__", "MPI_ALLOC_MEM", "mpi_alloc_mem_cptr_",
+                           "mpi_alloc_mem_f08_"}) {
+    const auto alloc = reinterpret_cast<Alloc>(dlsym(RTLD_DEFAULT, name));
+    Dl_info place{};
+    if (!alloc || !dladdr(reinterpret_cast<void*>(alloc), &place)) continue;
+    if (std::string(place.dli_fname).find("libstretto_mpi") == std::string::npos) continue;
+    ++found;
+    MPI_Fint none = MPI_Info_c2f(MPI_INFO_NULL), error = -1;
+    void* at = nullptr;
+    alloc(&bytes, &none, &at, &error);
+    ASSERT_EQ(error, MPI_SUCCESS) << name;
+    EXPECT_EQ(in_arena(at), peers_see_it) << name;
+    error = -1;
+    if (const auto free = reinterpret_cast<Free>(dlsym(RTLD_DEFAULT, "mpi_free_mem_")))
+      free(at, &error);
+    else
+      error = MPI_Free_mem(at);  // as MPICH's does
+    EXPECT_EQ(error, MPI_SUCCESS) << name;
+  }
+#ifdef OPEN_MPI
+  EXPECT_EQ(found, 6);
+#else
+  EXPECT_EQ(found, 1);  // the others call C's
+#endif
+}
+#endif
 
 TEST(PassedOn, CommunicatorsComeAndGo) {
   const Comm& world = communicators().front();

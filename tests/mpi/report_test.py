@@ -1,6 +1,6 @@
 """The report and the switches of the profiling library, on the program calls.c.
 
-usage: report_test.py LAUNCH MPIRUN LIBRARY PROGRAM
+usage: report_test.py LAUNCH MPIRUN LIBRARY PROGRAM PROGRAM_WITH_STARTS
 """
 
 import collections
@@ -11,17 +11,17 @@ import subprocess
 import sys
 import tempfile
 
-LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:5]
+LAUNCH, MPIRUN, LIBRARY, PROGRAM, STARTS = sys.argv[1:6]
 RANKS = 3
 SCRATCH = pathlib.Path(tempfile.mkdtemp())
 
 
-def run(preload=True, **environment):
+def run(preload=True, program=PROGRAM, **environment):
     settings = [f"{name}={value}" for name, value in environment.items()]
     if preload:
         settings.append(f"LD_PRELOAD={LIBRARY}")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
-    command = [LAUNCH, MPIRUN, str(RANKS), "env", *settings, PROGRAM]
+    command = [LAUNCH, MPIRUN, str(RANKS), "env", *settings, program]
     done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done
@@ -122,6 +122,18 @@ def a_report_whose_file_cannot_be_written_is_told_at_once_and_printed():
     assert "it is on standard error instead" in said, said
 
 
+def starts_of_persistent_collectives_are_counted():
+    if subprocess.run([STARTS], capture_output=True).returncode == 77:
+        print("skipped: this MPI has no persistent collectives")
+        return
+    of_operation, of_way, data = report(program=STARTS)
+    one = {operation: calls // RANKS for operation, calls in of_operation.items()}
+    assert one == {"allreduce_init": 1, "barrier_init": 1, "allreduce_start": 8, "barrier_start": 3}, of_operation
+    assert {(path, why) for _, path, why in of_way} == {("MPI", "persistent")}, of_way
+    sums = [row for row in data["calls"] if row["operation"].startswith("allreduce")]
+    assert sum(row["bytes"] for row in sums) == RANKS * 8 * 8000 and all(row["seconds"] > 0 for row in sums), sums
+
+
 if __name__ == "__main__":
     for test in (
         everything_is_counted,
@@ -134,6 +146,7 @@ if __name__ == "__main__":
         a_schedule_of_another_collective_falls_through,
         what_would_be_without_effect_is_told_at_the_beginning,
         a_report_whose_file_cannot_be_written_is_told_at_once_and_printed,
+        starts_of_persistent_collectives_are_counted,
     ):
         test()
         print("ok", test.__name__)

@@ -70,22 +70,27 @@ TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
   EXPECT_LT(s.timeout, 0);
 }
 
-TEST(Settings, ThatDifferAreNamedWithTheLowestRankWhereTheyDo) {
-  const Settings none = settings({}), bound = settings({{"STRETTO_BOUND", "abs:2"}}),
-                 more = settings({{"STRETTO_BOUND", "abs:2.0"}, {"STRETTO", "0"}});
-  EXPECT_EQ(difference({none.decisive, none.decisive}), "");
-  EXPECT_EQ(difference({bound.decisive, none.decisive, none.decisive}),
-            "STRETTO_BOUND is not set on rank 1 and 'abs:2' on rank 0");
-  EXPECT_EQ(difference({bound.decisive, bound.decisive, more.decisive}),
-            "STRETTO is '0' on rank 2 and not set on rank 0");
-  EXPECT_EQ(
-      difference({none.decisive, more.decisive, bound.decisive}),
-      "STRETTO is '0' on rank 1 and not set on rank 0; STRETTO_BOUND is 'abs:2.0' on rank 1 and not set on rank 0");
+TEST(Settings, ThatDifferAreNamedWithTheRankWhereTheyDo) {
+  std::string all;
+  add_difference({"STRETTO", "0", "", 2}, &all);
+  EXPECT_EQ(all, "STRETTO is '0' on rank 2 and not set on rank 0");
+  add_difference({"STRETTO_RULES", "/r", "/r", 1}, &all);
+  EXPECT_EQ(all,
+            "STRETTO is '0' on rank 2 and not set on rank 0; STRETTO_RULES is '/r', of other content, on rank 1 and "
+            "'/r' on rank 0");
 }
 
-TEST(Settings, ThatCannotBeReadAreAlikeWhereverTheyAreLeftOut) {
+TEST(Settings, ThatMeanTheSameAreAlike) {
+  const auto meanings = [](const Settings& s) {
+    std::vector<std::string> all;
+    for (const Decisive& d : s.decisive) all.push_back(d.variable + "=" + d.meaning);
+    return all;
+  };
   const Settings none = settings({}), bad = settings({{"STRETTO_BOUND", "much"}, {"STRETTO_RULES", "/no/such/rules"}});
-  EXPECT_EQ(difference({none.decisive, bad.decisive}), "");
+  EXPECT_EQ(meanings(none), meanings(bad));
+  const Settings bound = settings({{"STRETTO_BOUND", "abs:2"}}), same = settings({{"STRETTO_BOUND", "abs:2.0"}});
+  EXPECT_EQ(meanings(bound), meanings(same));
+  EXPECT_NE(meanings(bound), meanings(none));
 }
 
 TEST(Settings, RulesInADirectoryAreToldLikeAFileThatIsNotThere) {

@@ -1,6 +1,7 @@
 ! A program that knows nothing of stretto, in Fortran's three ways to MPI: mpif.h, the module mpi (-DMODULE) and the module mpi_f08 (-DF08).
 ! It checks what it gets, in place and apart, with and without ierror where that may be left out, and makes a known number of calls.
 program calls
+  use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
 #ifdef F08
   use mpi_f08
 #endif
@@ -22,12 +23,19 @@ program calls
   real :: z(n)
   integer :: rank, ranks, ierr, again, i
   integer, allocatable :: got(:)
+  integer(kind=MPI_ADDRESS_KIND) :: bytes
+  type(c_ptr) :: address
+  double precision, pointer :: given(:)
 
   call MPI_Init(ierr)
   comm = MPI_COMM_WORLD
   call MPI_Comm_rank(comm, rank, ierr)
   call MPI_Comm_size(comm, ranks, ierr)
   allocate (got(ranks))
+  bytes = 20*8*n  ! as much as stretto's memory is given for
+  call MPI_Alloc_mem(bytes, MPI_INFO_NULL, address, ierr)
+  call check(ierr == MPI_SUCCESS, 'alloc_mem: ierror')
+  call c_f_pointer(address, given, [20*n])
   do again = 1, 10
     x = [(dble(rank + mod(i, 13)), i=1, n)]
     call MPI_Allreduce(x, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
@@ -35,6 +43,9 @@ program calls
     call check(all_equal(y), 'allreduce')
     call MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
     call check(all_equal(x), 'allreduce in place')
+    given(1:n) = [(dble(rank + mod(i, 13)), i=1, n)]
+    call MPI_Allreduce(given, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+    call check(all_equal(y), 'allreduce of memory of MPI_Alloc_mem')
     z = real(rank)
     call MPI_Bcast(z, n, MPI_REAL, ranks - 1, comm, ierr)
     call check(maxval(abs(z - (ranks - 1))) == 0, 'bcast')
@@ -52,6 +63,8 @@ program calls
     call MPI_Ibarrier(comm, request, ierr)
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
   end do
+  call MPI_Free_mem(given, ierr)
+  call check(ierr == MPI_SUCCESS, 'free_mem: ierror')
   if (rank == 0) print '(a,i0)', 'ok ', ranks
   call MPI_Finalize(ierr)
 
