@@ -65,6 +65,12 @@ class Errors(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
+    def test_a_payload_goes_by_the_name_that_rules_have_for_it_too(self):
+        question = ("predict", "allreduce", "--schedule", "ring", "-n", 8, "--bytes", "1M", "--bound", "rel:1e-4", "--ratio", 8)
+        seconds = [result(*question, "--payload", name)["seconds"] for name in ("recompress", "doc", "raw")]
+        self.assertEqual(seconds[0], seconds[1])
+        self.assertNotEqual(seconds[0], seconds[2])
+
     def test_explain_sorts_its_candidates_and_finds_crossovers(self):
         r = result("explain", "allreduce", "-n", 128, "--per-node", 4, "--bytes", "1G", "--bound", "rel:1e-4", "--ratio", 8,
                    "--machine", "a100-hdr")
