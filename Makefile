@@ -16,7 +16,7 @@ demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture,
 test: ## set up, build, and run all tests: release, asan and ubsan with fuzzing, tsan, and the other MPI
 	@scripts/test
 
-test-exhaustive: ## every one of the 2^32 float32 patterns, for seven bounds (hours)
+test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hours)
 	@scripts/exhaustive
 
 test-conformance: ## the profiling library on 1 to 9 ranks, every way that it can be made to go (minutes)

@@ -50,8 +50,10 @@ Grid<float> make_grid<float>(double eps, double width) noexcept {
   g.eps_e = largest_float_at_most(eps * (1 - 0x1p-16));
   // The grid may have been chosen by somebody else: judge the hair that there is. 22 significant bits are part of the proof.
   const double h = 1 - width / eps / 2;
+  // Nor may the product be rounded to infinity; the error of the quotient is far below half a unit in the last place of the largest number.
+  const double finite = static_cast<double>(std::numeric_limits<float>::max()) / width;
   if (h > 0x1p-14 && eps < 0x1p126 && round_down(width, 22) == width)
-    g.safe_code32 = std::floor(std::min(0x1p21 - 1, (std::min(h, 0.25) - 0x1p-14) * 0x1p22));
+    g.safe_code32 = std::floor(std::min({0x1p21 - 1, (std::min(h, 0.25) - 0x1p-14) * 0x1p22, finite}));
   g.safe_code = std::min(8191.0, g.safe_code32);
   return g;
 }

@@ -1,4 +1,4 @@
-// Every float32 pattern, for seven bounds: each decodes within the bound in exact arithmetic, or bit for bit.
+// Every float32 pattern, for ten bounds: each decodes within the bound in exact arithmetic, or bit for bit.
 //
 //   exhaustive [--stride N] [--threads N] [--isa best|reference|portable|avx512]
 //
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kBatch = 64 * 1024;
 constexpr std::uint64_t kPatterns = std::uint64_t{1} << 32;
-constexpr double kBounds[] = {1e-30, 1e-6, 1e-3, 0.1, 1, 1e6, 3e38};
+constexpr double kBounds[] = {1e-30, 1e-6, 1e-3, 0.1, 1, 1e6, 1e34, 3.3e36, 5e37, 3e38};
 
 // A bijection of the 32-bit numbers: each step can be undone.
 std::uint32_t scramble(std::uint32_t u) {

@@ -97,6 +97,11 @@ std::vector<Input<T>> make_inputs() {
   add("huge", 1e30, [&](std::size_t) { return largest * static_cast<T>(r.symmetric()); });
   add("huge, coarse bound", static_cast<double>(largest) / 16,
       [&](std::size_t) { return largest * static_cast<T>(r.symmetric()); });
+  // Grid points beyond the largest number are no codes of values just below it.
+  for (const double part : {3e-5, 1e-2, 0.15})
+    add("just below the largest", part * static_cast<double>(largest), [&](std::size_t i) {
+      return (i % 2 ? -1 : 1) * largest * static_cast<T>(1 - 1e-4 * static_cast<double>(i % 200));
+    });
   add("largest and smallest", 1e-3, [&](std::size_t i) {
     return i % 3 == 0 ? largest : i % 3 == 1 ? -largest : least;
   });

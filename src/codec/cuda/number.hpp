@@ -32,8 +32,10 @@ STRETTO_DEVICE void make_grid(double eps, double width, Grid<float>* g) {
   const double hair = 1 - width / eps / 2;
   const bool short_width = (bits_of(width) & 0x7fffffff) == 0;  // at most 22 significant bits
   g->safe = -1;
+  const double finite = static_cast<double>(3.402823466e+38f) / width;  // beyond it products may be infinite
   if (hair > 0x1p-14 && eps < 0x1p126 && short_width)
-    g->safe = static_cast<float>(integer_below(smaller(0x1p21 - 1, (smaller(hair, 0.25) - 0x1p-14) * 0x1p22)));
+    g->safe = static_cast<float>(
+        integer_below(smaller(finite, smaller(0x1p21 - 1, (smaller(hair, 0.25) - 0x1p-14) * 0x1p22))));
 }
 STRETTO_DEVICE void make_grid(double eps, double width, Grid<double>* g) {
   g->width = g->w = width;
