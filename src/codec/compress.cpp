@@ -21,9 +21,9 @@ std::size_t last_group_room(Type t, const Layout& layout) noexcept {
 }
 
 template <class T>
-Grid<T> grid_for(double eps, double width) noexcept {
+Grid<T> grid_for(Type t, double eps, double width) noexcept {
   if constexpr (std::is_floating_point_v<T>)
-    return make_grid<T>(eps, width);
+    return make_grid<T>(t, eps, width);
   else
     return {};
 }
@@ -40,8 +40,8 @@ template <class T>
 struct GroupEncoder {
   Grid<T> grid;
   const Kernels& kernels;
-  GroupEncoder(double eps, double width, const Kernels& chosen) noexcept
-      : grid(grid_for<T>(eps, width)), kernels(kernels_for(grid, chosen)) {}
+  GroupEncoder(const Info& info, const Kernels& chosen) noexcept
+      : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
 
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
     if constexpr (std::is_floating_point_v<T>) {
@@ -81,7 +81,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(),
                 count);
-  const GroupEncoder<T> encoder(info.eps, info.width, kernels);
+  const GroupEncoder<T> encoder(info, kernels);
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
     const FloatEnvironment environment;
@@ -122,7 +122,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   StreamWriter writer(out, a.info.count);
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
-  const GroupEncoder<T> encoder(a.info.eps, a.info.width, kernels);
+  const GroupEncoder<T> encoder(a.info, kernels);
   const Type t = a.info.type;
   // Whether groups widen depends on the code bound of all of x, known only at the end; narrow is right almost always, and if
   // it was not, a second pass puts it right.

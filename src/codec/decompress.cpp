@@ -61,7 +61,7 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
                     const Options& options, std::uint32_t divisor) noexcept {
   if (n == 0) return Status::ok;
   GroupDecoder<T> decoder{s, kernels, {}, divisor, n * sizeof(T) >= kStreamingBytes};
-  if constexpr (std::is_floating_point_v<T>) decoder.grid = make_grid<T>(s.info.eps, s.info.width);
+  if constexpr (std::is_floating_point_v<T>) decoder.grid = make_grid<T>(s.info.type, s.info.eps, s.info.width);
   const std::uint64_t end = first + n, first_group = first / kGroup, groups = (end - 1) / kGroup + 1 - first_group;
   const bool direct = stored_type(s.info.type) == s.info.type;
   PartResult results[kMaxParts];

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "codec/format.hpp"
+#include "codec/half.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -39,8 +40,9 @@ double grid_width(Type t, double eps, double magnitude) noexcept {
 }
 
 template <>
-Grid<float> make_grid<float>(double eps, double width) noexcept {
+Grid<float> make_grid<float>(Type t, double eps, double width) noexcept {
   Grid<float> g;
+  g.largest = t == Type::f16 ? kLargestToF16 : t == Type::bf16 ? kLargestToBf16 : std::numeric_limits<float>::max();
   g.eps = eps;
   g.width = width;
   g.w = static_cast<float>(width);
@@ -50,17 +52,19 @@ Grid<float> make_grid<float>(double eps, double width) noexcept {
   g.eps_e = largest_float_at_most(eps * (1 - 0x1p-16));
   // The grid may have been chosen by somebody else: judge the hair that there is. 22 significant bits are part of the proof.
   const double h = 1 - width / eps / 2;
-  // Nor may the product be rounded to infinity; the error of the quotient is far below half a unit in the last place of the largest number.
-  const double finite = static_cast<double>(std::numeric_limits<float>::max()) / width;
+  // The error of this quotient is far below half a unit in the last place of the product.
+  g.finite_code = std::floor(static_cast<double>(g.largest) / width);
   if (h > 0x1p-14 && eps < 0x1p126 && round_down(width, 22) == width)
-    g.safe_code32 = std::floor(std::min({0x1p21 - 1, (std::min(h, 0.25) - 0x1p-14) * 0x1p22, finite}));
+    g.safe_code32 = std::floor(std::min({0x1p21 - 1, (std::min(h, 0.25) - 0x1p-14) * 0x1p22, g.finite_code}));
   g.safe_code = std::min(8191.0, g.safe_code32);
   return g;
 }
 
 template <>
-Grid<double> make_grid<double>(double eps, double width) noexcept {
+Grid<double> make_grid<double>(Type, double eps, double width) noexcept {
   Grid<double> g;
+  g.largest = std::numeric_limits<double>::max();
+  g.finite_code = std::floor(g.largest / width);
   g.eps = eps;
   g.width = g.w = width;
   g.r = g.R = 1 / width;

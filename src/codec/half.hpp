@@ -6,6 +6,9 @@
 
 namespace stretto::codec {
 
+// The largest float32 that become finite halves.
+inline constexpr float kLargestToF16 = 0x1.ffdffep15f, kLargestToBf16 = 0x1.fefffep127f;
+
 inline float widen_bf16(std::uint16_t b) noexcept { return std::bit_cast<float>(std::uint32_t{b} << 16); }
 
 inline std::uint16_t round_bf16(float x) noexcept {

@@ -23,9 +23,11 @@ inline double residue(double x, std::int64_t q, const Grid<double>& g) noexcept 
   return std::fma(-static_cast<double>(q), g.width, x);
 }
 
+// Whether q is a code of x: x is within the bound of both q*w and its decoded value, and that is finite in the caller's type.
 template <class T>
 bool good(T x, std::int64_t q, const Grid<T>& g) noexcept {
-  return std::fabs(residue(x, q, g)) <= g.eps_e && std::fabs(x - dequantise(q, g)) <= g.eps_y;
+  const T y = dequantise(q, g);
+  return std::fabs(residue(x, q, g)) <= g.eps_e && std::fabs(x - y) <= g.eps_y && std::fabs(y) <= g.largest;
 }
 
 // The integer nearest to x / width as the format computes it; false where there is none.

@@ -32,7 +32,7 @@ class Halves : public testing::TestWithParam<Type> {};
 TEST_P(Halves, EveryOneIsWithinEpsAndHalfAnUlpOrBitForBit) {
   const Type t = GetParam();
   const auto x = every_half();
-  for (const double eps : {1e-9, 1e-3, 1.0, 1e4})
+  for (const double eps : {1e-9, 1e-3, 1.0, 120.0, 1e3, 1e4, 1.1e36, 1e37})
     for (const Isa isa : isas()) {
       const Stream s = compress_raw(t, x.data(), x.size(), eps, with(isa));
       ASSERT_EQ(validate(s), Status::ok) << message();
@@ -41,11 +41,34 @@ TEST_P(Halves, EveryOneIsWithinEpsAndHalfAnUlpOrBitForBit) {
       for (std::size_t i = 0; i < x.size(); ++i) {
         if (x[i] == y[i]) continue;
         const double a = value(t, x[i]), b = value(t, y[i]);
+        ASSERT_TRUE(std::isfinite(a) && std::isfinite(b)) << "pattern " << i << " became " << y[i] << ", eps " << eps;
         const double half_ulp = std::ldexp(1, (b == 0 ? -1000 : std::ilogb(b)) - (t == Type::f16 ? 11 : 8));
         const double least = t == Type::f16 ? 0x1p-25 : 0x1p-134;  // half of the least denormal
         ASSERT_LE(std::fabs(a - b), eps + std::max(half_ulp, least)) << "pattern " << i << ", eps " << eps;
       }
     }
+}
+
+// Grid points between the largest half and the number from which on halves are infinite decode to the former, those beyond to the latter.
+TEST_P(Halves, TheLargestStayFiniteAndHaveTheReferencesBytes) {
+  const Type t = GetParam();
+  const std::uint16_t largest = t == Type::f16 ? 0x7bff : 0x7f7f;
+  std::vector<std::uint16_t> x(3000), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<std::uint16_t>((i % 3 ? 0x8000 : 0) | (largest - i % 7));
+  Random r(9);
+  for (int k = 0; k < 300; ++k) {
+    const double eps = value(t, largest) * std::ldexp(1 + r.uniform(), -static_cast<int>(r.below(26)) - 1);
+    SCOPED_TRACE("eps " + std::to_string(eps));
+    const Stream s = compress_raw(t, x.data(), x.size(), eps, with(Isa::reference));
+    const Stream twice = with_values(s, x.data(), x.size(), with(Isa::reference));
+    for (const Isa isa : isas()) {
+      ASSERT_EQ(compress_raw(t, x.data(), x.size(), eps, with(isa)), s) << name(isa);
+      ASSERT_EQ(with_values(s, x.data(), x.size(), with(isa)), twice) << name(isa);
+      ASSERT_EQ(decompress(s, y.data(), y.size(), with(isa)), Status::ok) << message();
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_TRUE(std::isfinite(value(t, y[i]))) << name(isa) << " " << i;
+    }
+  }
 }
 
 TEST_P(Halves, SmallBoundsKeepEveryBitButTheSignOfZero) {

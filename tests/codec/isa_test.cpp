@@ -273,7 +273,7 @@ TYPED_TEST(EveryIsa, AgreesOnValuesAnywhere) {
 
 TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
   using T = TypeParam;
-  const Grid<T> grid = make_grid<T>(1e-3, grid_width(type_of<T>(), 1e-3, 0));
+  const Grid<T> grid = make_grid<T>(type_of<T>(), 1e-3, grid_width(type_of<T>(), 1e-3, 0));
   for (const Isa isa : isas()) {
     const Kernels* kernels = find_kernels(isa);
     if (!float_kernels<T>(*kernels).decompress) continue;

@@ -265,7 +265,7 @@ TEST_P(PortableKernels, JudgeDamagedFloat64AsTheReference) { expect_same_on_dama
 
 TEST_P(PortableKernels, ReadHandMadeGroupsAsTheReference) {
   std::mt19937_64 random(13);
-  const Grid<float> grid = make_grid<float>(1e-3, grid_width(Type::f32, 1e-3, 0));
+  const Grid<float> grid = make_grid<float>(Type::f32, 1e-3, grid_width(Type::f32, 1e-3, 0));
   const auto& kernels = portable_kernels()->f32;
   int taken = 0;
   for (int trial = 0; trial < 4000; ++trial) {
@@ -310,7 +310,7 @@ TEST_P(PortableKernels, FindTheRangeOfTheReference) {
 TEST_P(PortableKernels, DeclineNoPlainGroup) {
   const auto check = [](const auto& all, double eps) {
     using T = typename std::decay_t<decltype(all[0].x)>::value_type;
-    const Grid<T> grid = make_grid<T>(eps, grid_width(kType<T>, eps, 0));
+    const Grid<T> grid = make_grid<T>(kType<T>, eps, grid_width(kType<T>, eps, 0));
     const auto& kernels = float_kernels<T>(*portable_kernels());
     for (const std::size_t which : {0u, 1u, 3u, 4u, 5u, 7u, 10u, 13u}) {
       const auto& f = all[which];
@@ -334,7 +334,7 @@ TEST_P(PortableKernels, DeclineNoPlainGroup) {
 TEST_P(PortableKernels, DeclineNoMissingData) {
   const auto check = [](const auto& all) {
     using T = typename std::decay_t<decltype(all[0].x)>::value_type;
-    const Grid<T> grid = make_grid<T>(1e-3, grid_width(kType<T>, 1e-3, 0));
+    const Grid<T> grid = make_grid<T>(kType<T>, 1e-3, grid_width(kType<T>, 1e-3, 0));
     for (const auto& f : all) {
       if (f.name != "fills" && f.name != "not numbers") continue;
       const auto& kernels = float_kernels<T>(*portable_kernels());

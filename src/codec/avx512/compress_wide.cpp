@@ -1,5 +1,6 @@
 // Groups with codes beyond 16 bits, or with values that are no codes (AVX-512): every code is checked as the format says, and
 // exceptions are filled and listed. Codes beyond 32 bits are left to the scalar code.
+#include <algorithm>
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -26,7 +27,7 @@ STRETTO_INLINE __mmask16 not_good(__m512 x, __m512 n, __m512 e, const Grid<float
          _mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(g.eps_y), _CMP_NLE_UQ);
 }
 
-// Products below 2^21, and values that are certainly no codes (`hopeless`).
+// Products below 2^21 whose codes decode to finite numbers, and values that are certainly no codes (`hopeless`).
 STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<float>& g) noexcept {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f), w = _mm512_set1_ps(g.w);
   __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, _mm512_set1_ps(g.r), magic), magic);
@@ -51,10 +52,11 @@ struct Checked8 {
 };
 STRETTO_INLINE __mmask8 not_good(__m256 x, __m512d x64, __m512d n, const Grid<float>& g) noexcept {
   const __m512d product = _mm512_mul_pd(n, _mm512_set1_pd(g.width));
-  const __m256 e = _mm512_cvtpd_ps(_mm512_sub_pd(x64, product)), d = _mm256_sub_ps(x, _mm512_cvtpd_ps(product));
+  const __m256 e = _mm512_cvtpd_ps(_mm512_sub_pd(x64, product)), y = _mm512_cvtpd_ps(product), d = _mm256_sub_ps(x, y);
   const __m256 sign = _mm256_set1_ps(-0.0f);
   return _mm256_cmp_ps_mask(_mm256_andnot_ps(sign, e), _mm256_set1_ps(g.eps_e), _CMP_NLE_UQ) |
-         _mm256_cmp_ps_mask(_mm256_andnot_ps(sign, d), _mm256_set1_ps(g.eps_y), _CMP_NLE_UQ);
+         _mm256_cmp_ps_mask(_mm256_andnot_ps(sign, d), _mm256_set1_ps(g.eps_y), _CMP_NLE_UQ) |
+         _mm256_cmp_ps_mask(_mm256_andnot_ps(sign, y), _mm256_set1_ps(g.largest), _CMP_NLE_UQ);
 }
 STRETTO_INLINE Checked8 check_double(__m256 x, const Grid<float>& g) noexcept {
   const __m512d x64 = _mm512_cvtps_pd(x), zero = _mm512_setzero_pd(), one = _mm512_set1_pd(1);
@@ -82,7 +84,8 @@ STRETTO_INLINE Checked8 check_double(__m256 x, const Grid<float>& g) noexcept {
 STRETTO_INLINE Checked check16(const float* p, const Grid<float>& g) noexcept {
   const __m512 x = _mm512_loadu_ps(p);
   const __m512 size = _mm512_abs_ps(_mm512_mul_ps(x, _mm512_set1_ps(g.r)));
-  const __mmask16 small = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p21f - 2), _CMP_LT_OQ);
+  const __mmask16 small = _mm512_cmp_ps_mask(
+      size, _mm512_set1_ps(static_cast<float>(std::min(0x1p21 - 2, g.finite_code))), _CMP_LT_OQ);
   const __mmask16 hopeless = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p33f), _CMP_NLT_UQ);
   if (static_cast<__mmask16>(small | hopeless) == 0xffff) return check_single(x, hopeless, g);
   const Checked8 a = check_double(_mm512_castps512_ps256(x), g), b = check_double(_mm512_extractf32x8_ps(x, 1), g);

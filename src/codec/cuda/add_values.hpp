@@ -25,7 +25,7 @@ struct AddValues {
     if (o != Outcome::ok) return o;
     if (ha_.contributions == ~0u) return Outcome::overflow;
     wide = ha_.bound > kNarrowLimit;
-    make_grid(ha_.eps, ha_.width, &grid_);
+    make_grid(ha_.type, ha_.eps, ha_.width, &grid_);
     return o;
   }
   // Whether all must be done again with wide groups.

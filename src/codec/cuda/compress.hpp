@@ -66,7 +66,7 @@ struct Compress {
   using State = Plan<W>;
 
   STRETTO_DEVICE Outcome open() {
-    make_grid(header.eps, header.width, &grid_);
+    make_grid(x.type, header.eps, header.width, &grid_);
     return Outcome::ok;
   }
   STRETTO_DEVICE GroupValues<T> values(u64 g) const {

@@ -128,7 +128,7 @@ struct Quantise {
   C* q;
 
   STRETTO_DEVICE Outcome open() {
-    make_grid(eps, width, &grid_);
+    make_grid(x.type, eps, width, &grid_);
     return Outcome::ok;
   }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {

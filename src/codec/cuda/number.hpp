@@ -10,7 +10,8 @@ namespace stretto::codec::cuda {
 template <class T>
 struct Grid {
   T w, r, eps_y, eps_e;
-  T safe;  // codes up to this are good without looking
+  T largest;  // beyond it a number is infinite in the caller's type
+  T safe;     // codes up to this are good without looking
   double width, R;
 };
 
@@ -22,7 +23,8 @@ STRETTO_DEVICE float largest_float_at_most(double v) {
   return static_cast<double>(f) > v ? float_towards_zero_of(f) : f;
 }
 
-STRETTO_DEVICE void make_grid(double eps, double width, Grid<float>* g) {
+STRETTO_DEVICE void make_grid(Type t, double eps, double width, Grid<float>* g) {
+  g->largest = t == Type::f16 ? 0x1.ffdffep15f : t == Type::bf16 ? 0x1.fefffep127f : 0x1.fffffep127f;
   g->width = width;
   g->w = static_cast<float>(width);
   g->R = 1 / width;
@@ -32,12 +34,13 @@ STRETTO_DEVICE void make_grid(double eps, double width, Grid<float>* g) {
   const double hair = 1 - width / eps / 2;
   const bool short_width = (bits_of(width) & 0x7fffffff) == 0;  // at most 22 significant bits
   g->safe = -1;
-  const double finite = static_cast<double>(3.402823466e+38f) / width;  // beyond it products may be infinite
+  const double finite = static_cast<double>(g->largest) / width;
   if (hair > 0x1p-14 && eps < 0x1p126 && short_width)
     g->safe = static_cast<float>(
         integer_below(smaller(finite, smaller(0x1p21 - 1, (smaller(hair, 0.25) - 0x1p-14) * 0x1p22))));
 }
-STRETTO_DEVICE void make_grid(double eps, double width, Grid<double>* g) {
+STRETTO_DEVICE void make_grid(Type, double eps, double width, Grid<double>* g) {
+  g->largest = 0x1.fffffffffffffp1023;
   g->width = g->w = width;
   g->r = g->R = 1 / width;
   g->eps_y = double_of(bits_of(eps) - 1);
@@ -50,8 +53,9 @@ STRETTO_DEVICE void make_grid(double eps, double width, Grid<double>* g) {
 
 STRETTO_DEVICE bool good(float x, i64 q, const Grid<float>& g) {
   const double at = static_cast<double>(q) * g.width;  // exact
-  return absolute(static_cast<float>(static_cast<double>(x) - at)) <= g.eps_e &&
-         absolute(x - static_cast<float>(at)) <= g.eps_y;
+  const float y = static_cast<float>(at);
+  return absolute(static_cast<float>(static_cast<double>(x) - at)) <= g.eps_e && absolute(x - y) <= g.eps_y &&
+         absolute(y) <= g.largest;
 }
 STRETTO_DEVICE bool good(double x, i64 q, const Grid<double>& g) {
   return absolute(fused(-static_cast<double>(q), g.width, x)) <= g.eps_e &&

@@ -6,6 +6,7 @@
 #define STRETTO_PORTABLE_VALUES_INL_H_
 #endif
 
+#include <algorithm>
 #include <limits>
 
 #include "codec/grid.hpp"
@@ -107,8 +108,9 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
 template <class T>
 HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
   constexpr bool kSingle = sizeof(T) == 4;
-  // Products below the first are rounded in this arithmetic; from the second on there is no code.
-  constexpr T kDirect = kSingle ? T(0x1p21 - 2) : T(0x1p51), kHopeless = kSingle ? T(0x1p33) : T(0x1p51);
+  // Products below the first are rounded in this arithmetic, and their codes decode to finite numbers; from the second on there is no code.
+  const T direct_below = static_cast<T>(std::min(kSingle ? 0x1p21 - 2 : 0x1p51, grid.finite_code));
+  constexpr T kHopeless = kSingle ? T(0x1p33) : T(0x1p51);
   const Tag<T> d;
   const hn::Rebind<std::int32_t, Tag<T>> di;
   const auto magic = hn::Set(d, kSingle ? T(0x1.8p23) : T(0x1.8p52)), r = hn::Set(d, grid.r), w = hn::Set(d, grid.w);
@@ -117,7 +119,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
   std::uint32_t missing = 0;  // of the block so far
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
     const auto v = hn::LoadU(d, x + i), size = hn::Abs(hn::Mul(v, r));
-    const auto direct = hn::Lt(size, hn::Set(d, kDirect)), hopeful = hn::Lt(size, hn::Set(d, kHopeless));
+    const auto direct = hn::Lt(size, hn::Set(d, direct_below)), hopeful = hn::Lt(size, hn::Set(d, kHopeless));
     const auto n = hn::IfThenElseZero(direct, hn::Sub(hn::MulAdd(v, r, magic), magic));
     const auto e = hn::Abs(hn::NegMulAdd(n, w, v)), error = hn::Abs(hn::Sub(v, hn::Mul(n, w)));
     const auto good = hn::And(direct, hn::And(hn::Le(e, eps_e), hn::Le(error, eps_y)));

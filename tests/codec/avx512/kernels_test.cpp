@@ -47,7 +47,7 @@ template <class T>
 void expect_no_fewer_taken() {
   const Kernels *const fast = find_kernels(Isa::avx512), *const portable = find_kernels(Isa::portable);
   if (!fast || !portable) GTEST_SKIP() << "not both of AVX-512 and the portable kernels here";
-  const Grid<T> grid = make_grid<T>(1e-3, grid_width(type_of<T>(), 1e-3, 0));
+  const Grid<T> grid = make_grid<T>(type_of<T>(), 1e-3, grid_width(type_of<T>(), 1e-3, 0));
   std::vector<std::vector<T>> values;
   for (const double size : {1.0, 1e5})
     for (const bool alike : {true, false})

@@ -47,6 +47,25 @@ TEST(CudaTypes, HalvesGiveTheReferencesBytesAndValues) {
       }
 }
 
+TEST(CudaTypes, TheLargestHalvesGiveTheReferencesBytes) {
+  Random r(3);
+  for (const Type t : {Type::f16, Type::bf16}) {
+    const std::uint16_t largest = t == Type::f16 ? 0x7bff : 0x7f7f;
+    const auto most = static_cast<double>(t == Type::f16 ? widen_f16(largest) : widen_bf16(largest));
+    std::vector<std::uint16_t> x(1500);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<std::uint16_t>((i % 3 ? 0x8000 : 0) | (largest - i % 7));
+    for (int k = 0; k < 60; ++k) {
+      const double eps = most * std::ldexp(1 + r.uniform(), -static_cast<int>(r.below(26)) - 1);
+      const Stream s = compress_raw(t, x.data(), x.size(), eps, with(Isa::reference));
+      const Emulated e = emulated_compress<float>(t, x.data(), x.size(), eps);
+      ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s) << name(t) << ", eps " << eps;
+      const Emulated f = emulated_add_values<float>(s, x.data(), x.size(), false);
+      ASSERT_TRUE(f.outcome == Outcome::ok && f.stream == with_values(s, x.data(), x.size(), with(Isa::reference)));
+    }
+  }
+}
+
 // Sums of powers of two reach every width of planes, 0 to 64, with each predictor.
 template <class T>
 void every_width() {
