@@ -90,7 +90,8 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
 // in may be longer than the stream.
 Status inspect(Bytes in, Info* info) noexcept;
 
-// Check everything a decoder relies on: header, index, every group, checksum. O(length).
+// Check everything that the format says of a stream: header, index, every group, that no code exceeds the code bound, checksum.
+// Takes as long as the scalar code takes to read all codes.
 Status validate(Bytes in) noexcept;
 
 // Decode all values to y (count elements of the stream's type). `divisor` > 1 decodes the mean: value / divisor.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "codec/driver.hpp"
+#include "codec/group_places.hpp"
 
 namespace stretto::codec {
 
@@ -149,16 +150,23 @@ Status validate(Bytes in) noexcept {
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   const std::uint8_t* at = s.base + s.layout.body;
-  std::uint64_t exceptions = 0;
+  Tally tally;
   for (std::uint64_t g = 0; g < s.layout.groups; ++g) {
     GroupView view;
     if (!view_group(s, g, at, &view))
       return fail(Status::corrupt_stream, "validate: group {} of the stream is malformed", g);
-    exceptions += static_cast<std::uint64_t>(view.exception_count);
+    if (s.words(g) > 0) {
+      Codes q;
+      read_codes(view, q);
+      count(q, view.m, view.lanes, &tally);
+    }
+    if (tally.bound > s.info.code_bound)
+      return fail(Status::corrupt_stream, "validate: a code of magnitude {} in group {}, the header says at most {}", tally.bound,
+                  g, s.info.code_bound);
     at += 4 * std::size_t{s.words(g)};
   }
-  if (exceptions != s.info.exceptions)
-    return fail(Status::corrupt_stream, "validate: {} exceptions, the header says {}", exceptions, s.info.exceptions);
+  if (tally.exceptions != s.info.exceptions)
+    return fail(Status::corrupt_stream, "validate: {} exceptions, the header says {}", tally.exceptions, s.info.exceptions);
   return Status::ok;
 }
 

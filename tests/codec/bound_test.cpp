@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/driver.hpp"
+#include "codec/group_places.hpp"
 #include "exactly.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
@@ -61,9 +63,32 @@ TYPED_TEST(Bound, HoldsForRandomBoundsAndScales) {
   }
 }
 
-TYPED_TEST(Bound, IsStoredAndNoValueExceedsTheCodeBound) {
+// The largest magnitude of a code that is not an exception's.
+std::uint64_t largest_code(const Stream& s) {
+  StreamView view;
+  EXPECT_EQ(open_stream(s, &view, true), Status::ok) << message();
+  Tally tally;
+  for (std::uint64_t g = 0; g < view.layout.groups; ++g) {
+    GroupView group;
+    EXPECT_TRUE(view_group(view, g, view.group(g), &group));
+    Codes q;
+    read_codes(group, q);
+    count(q, group.m, group.lanes, &tally);
+  }
+  return tally.bound;
+}
+
+TYPED_TEST(Bound, IsStoredAndNoCodeExceedsTheCodeBound) {
   for (const auto& in : inputs<TypeParam>()) {
-    const Info info = info_of(compressed(in.x, in.eps));
+    Stream s = compressed(in.x, in.eps);
+    const Info info = info_of(s);
+    const std::uint64_t largest = largest_code(s);
+    EXPECT_EQ(largest, info.code_bound) << in.name;
+    if (largest > 0) {
+      store(reinterpret_cast<std::uint8_t*>(s.data()) + 40, largest - 1);
+      EXPECT_EQ(validate(s), Status::corrupt_stream) << in.name;
+      EXPECT_NE(std::string(message()).find(std::to_string(largest)), std::string::npos) << message();
+    }
     EXPECT_EQ(info.eps, in.eps);
     EXPECT_LE(info.width, std::max(2 * in.eps, 0x1p-126));
     EXPECT_EQ(info.count, in.x.size());

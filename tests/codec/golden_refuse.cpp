@@ -67,6 +67,8 @@ void add_refused(Golden* g) {
   no["checksum_without_flag"] = changed(plain, 36, u32{1});
   no["checksum_wrong"] = changed(plain, 6, u8{1});
   no["code_bound_above_2_63"] = changed(plain, 40, (u64{1} << 63) + 1);
+  accept["handmade_code_at_the_bound"] = changed(plain, 40, u64{5});
+  no["code_beyond_the_bound"] = changed(plain, 40, u64{4});
   no["length_beyond_the_end"] = changed(plain, 48, u64{plain.size() + 4});
   no["length_short"] = changed(plain, 48, u64{plain.size() - 4});
   no["length_below_the_index"] = changed(plain, 48, u64{72});

@@ -247,6 +247,8 @@ def decode(data, divisor=1):
         here = y[1024 * g:1024 * (g + 1)]
         codes, places, values = read_group(group, len(here), number, divisor > 1)
         exceptions -= int(places.sum())
+        own = codes[~places].tolist()
+        need(not own or max(max(own), -min(own)) <= bound, "a code beyond the code bound")
         here[:] = values_of(codes, places, values, number, width, bound, divisor)
     need(exceptions == 0, "the header miscounts the exceptions")
     return halves(y, kind) if kind in (5, 6) else y
