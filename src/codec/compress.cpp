@@ -212,7 +212,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
 template <class T>
 void scalar_range(const T* x, std::size_t n, double* lo, double* hi) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
-    const auto v = static_cast<double>(x[i]);
+    const auto v = static_cast<double>(element(x, i));
     if (!std::isfinite(v)) continue;
     *lo = std::min(*lo, v);
     *hi = std::max(*hi, v);

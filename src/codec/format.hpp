@@ -48,6 +48,16 @@ void store(std::uint8_t* p, T v) noexcept {
   std::memcpy(p, &v, sizeof v);
 }
 
+// Element i of the caller's values, which may begin at any address.
+template <class T, class Index>
+T element(const T* x, Index i) noexcept {
+  return load<T>(reinterpret_cast<const std::uint8_t*>(x) + static_cast<std::size_t>(i) * sizeof(T));
+}
+template <class T, class Index>
+void set_element(T* y, Index i, T v) noexcept {
+  store(reinterpret_cast<std::uint8_t*>(y) + static_cast<std::size_t>(i) * sizeof(T), v);
+}
+
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 

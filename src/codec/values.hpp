@@ -27,7 +27,10 @@ const T* group_values(Type t, const void* x, std::uint64_t first, int m, T* buff
   if constexpr (sizeof(T) == 4) {
     if (t == Type::f16 || t == Type::bf16) {
       const auto* h = static_cast<const std::uint16_t*>(x) + first;
-      for (int i = 0; i < m; ++i) buffer[i] = static_cast<T>(t == Type::f16 ? widen_f16(h[i]) : widen_bf16(h[i]));
+      for (int i = 0; i < m; ++i) {
+        const std::uint16_t bits = element(h, i);
+        buffer[i] = static_cast<T>(t == Type::f16 ? widen_f16(bits) : widen_bf16(bits));
+      }
       return buffer;
     }
   }
@@ -41,11 +44,11 @@ void put_values(Type t, const T* v, void* y, std::uint64_t first, std::size_t n)
     if (t == Type::f16 || t == Type::bf16) {
       auto* h = static_cast<std::uint16_t*>(y) + first;
       for (std::size_t i = 0; i < n; ++i)
-        h[i] = t == Type::f16 ? round_f16(static_cast<float>(v[i])) : round_bf16(static_cast<float>(v[i]));
+        set_element(h, i, t == Type::f16 ? round_f16(static_cast<float>(v[i])) : round_bf16(static_cast<float>(v[i])));
       return;
     }
   }
-  std::memcpy(static_cast<T*>(y) + first, v, n * sizeof(T));
+  std::memcpy(static_cast<std::uint8_t*>(y) + first * sizeof(T), v, n * sizeof(T));
 }
 
 }  // namespace stretto::codec

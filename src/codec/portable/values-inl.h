@@ -137,7 +137,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
     } else {  // seldom: beyond this arithmetic, or another code than the nearest one
       for (std::size_t j = 0; j < kLanes<T>; ++j) {
         std::int64_t code = 0;
-        const bool is_code = codec::quantise(x[i + j], grid, &code);
+        const bool is_code = codec::quantise(element(x, i + j), grid, &code);
         if (is_code && (code > std::int64_t{kNarrowLimit} || code < -std::int64_t{kNarrowLimit})) return false;
         q[i + j] = is_code ? static_cast<std::int32_t>(code) : 0;
         bad |= static_cast<std::uint32_t>(!is_code) << j;
@@ -231,9 +231,10 @@ HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
   *lo = hn::GetLane(hn::MinOfLanes(d, least));
   *hi = hn::GetLane(hn::MaxOfLanes(d, most));
   for (; i < n; ++i) {
-    if (!(x[i] < kInfinity && x[i] > -kInfinity)) continue;
-    if (x[i] < *lo) *lo = x[i];
-    if (x[i] > *hi) *hi = x[i];
+    const T v = element(x, i);
+    if (!(v < kInfinity && v > -kInfinity)) continue;
+    if (v < *lo) *lo = v;
+    if (v > *hi) *hi = v;
   }
 }
 
