@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "codec/exceptions.hpp"
 #include "codec/group_places.hpp"
@@ -112,6 +113,19 @@ struct Kept {  // exceptions that won, in order of place
   }
 };
 
+// Whether the exact sum a stands at comes before b's: by the finite parts, of the same ones by the flags.
+template <class T>
+bool sum_precedes(const ExceptionReader<T>& a, const ExceptionReader<T>& b, bool maximum) noexcept {
+  if (a.size() == b.size() && std::memcmp(a.bytes(), b.bytes(), a.size()) == 0) return true;
+  ExactSum<T> sum_a, sum_b, difference;
+  a.add_to(sum_a, false);
+  b.add_to(sum_b, false);
+  a.add_to(difference, false);
+  b.add_to(difference, true);
+  if (difference.sign() != 0) return (difference.sign() > 0) == maximum;
+  return sum_a.flags() <= sum_b.flags();
+}
+
 template <class T>
 std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, const ResultSpec& spec, std::uint8_t* out,
                       std::size_t room, Tally* tally) noexcept {
@@ -126,17 +140,25 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     kept.bytes[kept.n] = static_cast<std::uint16_t>(s.reader.size());
     kept.is_sum[kept.n++] = s.g.sums;
   };
+  // What the exception would decode to as an exact sum, if the result has such.
+  const auto exception = [&](const Selection<T>& s) {
+    const T v = s.reader.value();
+    if (!kept.sums || s.g.sums) return v;
+    return std::isnan(v) ? std::numeric_limits<T>::quiet_NaN() : v + T{0};
+  };
   for (int i = 0; i < a.m; ++i) {
     const bool ea = a.exception(i), eb = b.exception(i);
     if (!ea && !eb) {
       q[i] = maximum ? std::max(sa.q[i], sb.q[i]) : std::min(sa.q[i], sb.q[i]);
       continue;
     }
-    const T va = ea ? sa.reader.value() : code_value<T>(sa.q[i], spec.width);
-    const T vb = eb ? sb.reader.value() : code_value<T>(sb.q[i], spec.width);
+    const T va = ea ? exception(sa) : code_value<T>(sa.q[i], spec.width);
+    const T vb = eb ? exception(sb) : code_value<T>(sb.q[i], spec.width);
+    using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     bool first = false;  // a wins
-    if (std::isnan(va) && std::isnan(vb)) {
-      using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    if (ea && eb && kept.sums && std::bit_cast<U>(va) == std::bit_cast<U>(vb)) {
+      first = sum_precedes(sa.reader, sb.reader, maximum);
+    } else if (std::isnan(va) && std::isnan(vb)) {
       first = std::bit_cast<U>(va) <= std::bit_cast<U>(vb);
     } else if (std::isnan(va) || std::isnan(vb)) {
       first = std::isnan(va);

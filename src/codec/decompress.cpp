@@ -55,12 +55,19 @@ Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) 
   return fail(Status::overflow, "decompress: the result does not fit its type at group {}", g);
 }
 
+// The kernels for means multiply first. Where the product of a width and a narrow code may be infinite, means are the reference's.
+template <class T>
+const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexcept {
+  return sizeof(T) == 8 && info.width >= 0x1p992 ? *find_kernels(Isa::reference) : chosen;
+}
+
 // Values [first, first + n) into y; whole groups of the stored type go straight there.
 template <class T>
 Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, void* y, const Kernels& kernels,
                     const Options& options, std::uint32_t divisor) noexcept {
   if (n == 0) return Status::ok;
-  GroupDecoder<T> decoder{s, kernels, {}, divisor, n * sizeof(T) >= kStreamingBytes};
+  GroupDecoder<T> decoder{
+      s, divisor > 1 ? kernels_for_means<T>(s.info, kernels) : kernels, {}, divisor, n * sizeof(T) >= kStreamingBytes};
   if constexpr (std::is_floating_point_v<T>) decoder.grid = make_grid<T>(s.info.type, s.info.eps, s.info.width);
   const std::uint64_t end = first + n, first_group = first / kGroup, groups = (end - 1) / kGroup + 1 - first_group;
   const bool direct = stored_type(s.info.type) == s.info.type;
@@ -107,8 +114,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
-    return fail(Status::invalid_argument, "decompress: values {} to {} of a stream of {}", first, first + n,
-                s.info.count);
+    return fail(Status::invalid_argument, "decompress: {} values from {} on of a stream of {}", n, first, s.info.count);
   const FloatEnvironment environment;  // for the grid, too
   return with_stored_type(s.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;

@@ -93,6 +93,12 @@ bool ExactSum<T>::magnitude(std::uint32_t* words) const noexcept {
 }
 
 template <class T>
+int ExactSum<T>::sign() const noexcept {
+  if (word_[kWords] >> 31) return -1;
+  return std::any_of(word_, word_ + kWords + 1, [](std::uint32_t w) { return w != 0; });
+}
+
+template <class T>
 void ExactSum<T>::multiply(std::int32_t k) noexcept {
   std::uint32_t words[kWords + 1];
   const bool negative = magnitude(words) != (k < 0);
@@ -151,7 +157,7 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
 // The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range).
 // A result below the normal range of T is exact: the unit is T's smallest denormal.
 template <class T>
-double ExactSum<T>::rounded(int bits) const noexcept {
+double ExactSum<T>::rounded(int bits, int down) const noexcept {
   std::uint32_t words[kWords + 1];
   const bool negative = magnitude(words);
   int last = kWords;
@@ -170,7 +176,7 @@ double ExactSum<T>::rounded(int bits) const noexcept {
     for (int i = 0; i < half / 32 && !sticky; ++i) sticky = words[i] != 0;
     if (sticky || (m & 1)) ++m;
   }
-  const double v = std::ldexp(static_cast<double>(m), low - kScale);
+  const double v = std::ldexp(static_cast<double>(m), low - kScale - down);
   return negative ? -v : v;
 }
 
@@ -185,9 +191,10 @@ T ExactSum<T>::value() const noexcept {
 }
 
 template <class T>
-double ExactSum<T>::value_float64() const noexcept {
-  if (flags_) return static_cast<double>(value());
-  return rounded(53);
+T ExactSum<T>::mean(std::uint32_t divisor) const noexcept {
+  const double v = flags_ ? static_cast<double>(value()) : rounded(53);
+  if (flags_ || !std::isinf(v)) return static_cast<T>(v / divisor);
+  return static_cast<T>(std::ldexp(rounded(53, 128) / divisor, 128));
 }
 
 template class ExactSum<float>;

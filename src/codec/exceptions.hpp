@@ -35,15 +35,10 @@ class ExceptionReader {
     return sum.value();
   }
   T mean(std::uint32_t divisor) const noexcept {
-    double v = 0;
-    if (g_.sums) {
-      ExactSum<T> sum;
-      sum.read_add(at_, size_);
-      v = sum.value_float64();
-    } else {
-      v = static_cast<double>(load<T>(at_));
-    }
-    return static_cast<T>(v / divisor);
+    if (!g_.sums) return static_cast<T>(static_cast<double>(load<T>(at_)) / divisor);
+    ExactSum<T> sum;
+    sum.read_add(at_, size_);
+    return sum.mean(divisor);
   }
 
  private:

@@ -13,7 +13,8 @@ namespace {
 // Exceptions of a freshly compressed group: the input itself.
 template <class T>
 std::size_t write_input(void* self, int i, std::uint8_t* out, std::size_t room) noexcept {
-  return put_bytes(static_cast<const T*>(self) + i, sizeof(T), out, room);
+  return put_bytes(static_cast<const std::uint8_t*>(self) + static_cast<std::size_t>(i) * sizeof(T), sizeof(T), out,
+                   room);
 }
 
 template <class T>
@@ -31,7 +32,7 @@ std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t 
   GroupSpec spec{};
   spec.m = m;
   for (int i = 0; i < m; ++i) {
-    q[i] = x[i];
+    q[i] = element(x, i);
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
   spec.predictor = choose_predictor(q, m, spec.wide);
@@ -50,7 +51,7 @@ std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t*
   GroupSpec spec{};
   spec.m = m;
   for (int i = 0; i < m; ++i) {
-    if (!quantise(x[i], grid, &q[i])) {
+    if (!quantise(element(x, i), grid, &q[i])) {
       lanes[i / kBlock] |= 1u << (i % kBlock);
       q[i] = 0;
     }
@@ -86,7 +87,7 @@ void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept
   ExceptionReader<T> reader(g);
   if (g.uniform) {
     const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
-    const auto put = [&](int i) { std::memcpy(y + i, &v, sizeof v); };
+    const auto put = [&](int i) { set_element(y, i, v); };
     for (int b = 0; b < kBlocks; ++b) {
       if (g.lanes[b] == ~0u)
         for (int i = kBlock * b; i < kBlock * (b + 1); ++i) put(i);
@@ -97,7 +98,7 @@ void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept
   }
   for_each_exception(g.lanes, [&](int i) {
     const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
-    std::memcpy(y + i, &v, sizeof v);  // bit for bit
+    set_element(y, i, v);  // bit for bit
     reader.next();
   });
 }
@@ -111,14 +112,18 @@ bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T
   if constexpr (std::is_integral_v<T>) {
     for (int i = 0; i < g.m; ++i) {
       const std::int64_t v = divisor > 1 ? q[i] / static_cast<std::int64_t>(divisor) : q[i];
-      y[i] = static_cast<T>(v);
-      if (y[i] != v) return false;
+      set_element(y, i, static_cast<T>(v));
+      if (static_cast<T>(v) != v) return false;
     }
   } else {
     const bool single = sizeof(T) == 4 && divisor == 1 && info.code_bound <= kSingleLimit;
     for (int i = 0; i < g.m; ++i) {
-      const double v = code_value_float64(q[i], info.width);
-      y[i] = single ? static_cast<T>(q[i]) * static_cast<T>(info.width) : static_cast<T>(divisor > 1 ? v / divisor : v);
+      if (single)
+        set_element(y, i, static_cast<T>(q[i]) * static_cast<T>(info.width));
+      else
+        set_element(y, i,
+                    divisor > 1 ? static_cast<T>(code_mean_float64(q[i], info.width, divisor))
+                                : code_value<T>(q[i], info.width));
     }
     if (g.exceptions) decode_exceptions(g, divisor, y);
   }

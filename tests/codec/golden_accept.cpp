@@ -78,6 +78,8 @@ void add_floats(const std::string& suffix, std::map<std::string, Stream>* out) {
   all["difference" + suffix] = combined(Combine::subtract, base, fills, kReference);
   all["minimum" + suffix] = combined(Combine::min, base, mixed, kReference);
   all["maximum" + suffix] = combined(Combine::max, holes, lanes, kReference);
+  all["minimum_of_sums" + suffix] =
+      combined(Combine::min, add(fills, base), add(fills, scaled(base, -1, kReference)), kReference);
   all["slice" + suffix] = sliced(mixed, 30, 60, kReference);
   all["joined" + suffix] = joined(base, mixed, kReference);
   all["average" + suffix + ".mean4"] = all["sum_narrow" + suffix];
@@ -88,9 +90,10 @@ void add_floats(const std::string& suffix, std::map<std::string, Stream>* out) {
 
   if (sizeof(T) == 4) return;
   // The rest does not depend on the type.
-  for (const char* name : {"zeros", "signed", "tail_of_three", "widths_masked_nibbles", "widths_masked_bytes",
-                           "widths_in_bytes", "exceptions_long_run", "constant", "maximum", "minimum", "joined",
-                           "checksum", "difference", "slice", "sum_of_exceptions", "exceptions_runs"})
+  for (const char* name :
+       {"zeros", "signed", "tail_of_three", "widths_masked_nibbles", "widths_masked_bytes", "widths_in_bytes",
+        "exceptions_long_run", "constant", "maximum", "minimum", "minimum_of_sums", "joined", "checksum", "difference",
+        "slice", "sum_of_exceptions", "exceptions_runs"})
     all.erase(name + suffix);
 }
 
@@ -141,6 +144,12 @@ void add_accepted(std::map<std::string, Stream>* all) {
   for (int i = 0; i < 8; ++i) sum = combined(Combine::add, sum, sum, kReference);
   (*all)["codes_beyond_53_bits_float64"] =
       combined(Combine::add, sum, compressed(std::vector<double>{0.2, 0.4, 0.6}, 0.1, kReference), kReference);
+  // Means of sums beyond the largest number: of codes, and of values that no code holds.
+  const auto twice = [](const Stream& a) { return combined(Combine::add, a, a, kReference); };
+  std::vector<double> large(100, 1.5e308);
+  (*all)["average_of_large_codes_float64.mean2"] = twice(compressed(large, 1e300, kReference));
+  for (std::size_t i = 0; i < large.size(); i += 3) large[i] = -1e300;
+  (*all)["average_of_large_sums_float64.mean2"] = twice(compressed(large, 1e291, kReference));
   (*all)["zeros_of_two_chunks_float32"] = compressed(std::vector<float>(70000), 0.5, kReference);
   (*all)["worked_example_float32"] =
       compressed(std::vector<float>(std::begin(kExample), std::end(kExample)), kExampleEps, kReference);

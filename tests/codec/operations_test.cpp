@@ -132,9 +132,10 @@ TYPED_TEST(Operations, MeansAreWithinEpsAndTheTwoRoundings) {
       const auto y = decoded<TypeParam>(sum, with(isa), static_cast<std::uint32_t>(p));
       for (std::size_t i = 0; i < y.size(); ++i) {
         Exact d, allowed;
-        bool finite = std::isfinite(y[i]);
+        bool finite = true;
         for (const auto& f : fields) finite = finite && std::isfinite(f[i]);
         if (!finite) continue;
+        ASSERT_TRUE(std::isfinite(y[i])) << "place " << i << " of " << p;
         for (const auto& f : fields) d.add(static_cast<double>(f[i]));
         for (std::size_t k = 0; k < p; ++k) {
           d.add(static_cast<double>(y[i]), true);
@@ -145,6 +146,28 @@ TYPED_TEST(Operations, MeansAreWithinEpsAndTheTwoRoundings) {
         ASSERT_GE(allowed.sign(), 0) << "place " << i << " of " << p << ": " << y[i];
       }
     }
+  }
+}
+
+// The sum of the two has no float64, their mean has: of codes, of a fill and a code, and of values that are stored as they are.
+TEST(Operations, MeansOfLargeNumbersAreFinite) {
+  for (const double eps : {1e300, 1e291, 1e-3}) {
+    std::vector<double> x(2000, 1.5e308), y(x.size(), 1.6e308);
+    for (std::size_t i = 0; i < x.size(); i += 3) x[i] = -1.5e308, y[i] = -1.6e308;
+    const Stream sum = combined(Combine::add, compressed(x, eps), compressed(y, eps));
+    const auto expected = decoded<double>(sum, with(Isa::reference), 2);
+    for (const Isa isa : isas()) {
+      const auto mean = decoded<double>(sum, with(isa), 2);
+      EXPECT_TRUE(mean == expected) << name(isa);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_LE(std::fabs(mean[i] - (x[i] / 2 + y[i] / 2)), eps + 0x1p972)
+            << i << ", eps " << eps << ", " << name(isa);
+      EXPECT_TRUE(std::isinf(decoded<double>(sum, with(isa))[1]));
+    }
+    std::vector<double> whole(5 * 1024, 1.7e308);
+    const Stream wide = scaled(compressed(whole, eps), 1 << 30);
+    for (const Isa isa : isas())
+      EXPECT_NEAR(decoded<double>(wide, with(isa), 1u << 30)[7] / 1.7e308, 1, 1e-7) << eps << ", " << name(isa);
   }
 }
 

@@ -116,7 +116,12 @@ def nearest(magnitude, places, precision):
         return math.inf
 
 
-def exact_sum(group, size, mean):
+def mean_of(v, scaled, divisor):
+    """v / divisor; for an infinite v from v * 2^-128."""
+    return np.where(np.isinf(v), scaled / divisor * 2.0**128, v / divisor)
+
+
+def exact_sum(group, size, divisor):
     head = int(group.words(1)[0])
     n, k, sign, special = head & 255, head >> 8 & 255, head >> 16 & 1, head >> 17 & 7
     need(head >> 20 == 0 and n + k <= (11 if size == 4 else 69) and (n or not (k or sign)), "illegal head of an exact sum")
@@ -125,12 +130,15 @@ def exact_sum(group, size, mean):
     if special:
         return {1: math.inf, 2: -math.inf}.get(special, math.nan)
     magnitude = int.from_bytes(words, "little") << 32 * k
-    value = nearest(magnitude, 149 if size == 4 else 1074, 24 if size == 4 and not mean else 53)
+    places = 149 if size == 4 else 1074
+    value = nearest(magnitude, places, 24 if size == 4 and divisor == 1 else 53)
+    if divisor > 1:
+        value = float(mean_of(value, nearest(magnitude, places + 128, 53), divisor))
     return -value if sign else value
 
 
-def read_exceptions(group, m, number, mean):
-    """Which places are exceptions, and their values (one, or one for each)."""
+def read_exceptions(group, m, number, divisor):
+    """Which places are exceptions, and their values or means (one, or one for each)."""
     kind, n = group.take(2)
     uniform, sums, runs, quiet_nan = (bool(kind >> i & 1) for i in range(4))
     need(kind < 16 and (not quiet_nan or (uniform and not sums)), "illegal kind of exceptions")
@@ -142,8 +150,9 @@ def read_exceptions(group, m, number, mean):
     if quiet_nan:
         return places, np.full(1, math.nan, number)
     if sums:
-        return places, np.array([exact_sum(group, number.itemsize, mean) for _ in range(stored)])
-    return places, np.frombuffer(group.take(stored * number.itemsize), number)
+        return places, np.array([exact_sum(group, number.itemsize, divisor) for _ in range(stored)])
+    values = np.frombuffer(group.take(stored * number.itemsize), number)
+    return places, values / np.float64(divisor) if divisor > 1 else values
 
 
 def read_widths(group, form, limit):
@@ -160,7 +169,7 @@ def read_widths(group, form, limit):
     return widths
 
 
-def read_group(data, m, number, mean):
+def read_group(data, m, number, divisor):
     """Codes of a group, which of its places are exceptions, and their values."""
     codes, none = np.zeros(m, np.int64), np.zeros(m, bool)
     if not data:
@@ -170,7 +179,8 @@ def read_group(data, m, number, mean):
     predictor, wide, short, form, has_exceptions = word & 3, word >> 2 & 1, word >> 3 & 1, word >> 4 & 7, word >> 7 & 1
     if form == 7:
         need(word == 0x70 and number.kind == "f" and len(group.left) == m * number.itemsize, "illegal verbatim group")
-        return codes, ~none, np.frombuffer(group.left, number)
+        values = np.frombuffer(group.left, number)
+        return codes, ~none, values / np.float64(divisor) if divisor > 1 else values
     need(short or word >> 8 == 0, "a base in word 0 that is not announced")
     need(not short or (predictor >= 2 and not wide), "a short base without differences, or in a wide group")
     size = 8 if wide else 4
@@ -182,7 +192,7 @@ def read_group(data, m, number, mean):
     places, values = none, []
     if has_exceptions:
         need(number.kind == "f", "exceptions among integers")
-        places, values = read_exceptions(group, m, number, mean)
+        places, values = read_exceptions(group, m, number, divisor)
     widths = read_widths(group, form, 8 * size - (predictor == 0))
     need(len(group.left) == 4 * widths.sum(), "the planes do not fill the group")
     e = np.zeros((32, 32), np.uint64)  # residuals, and then codes: modulo 2^64, which 2^32 divides
@@ -209,17 +219,23 @@ def product(q, width):
         return math.copysign(math.inf, q)
 
 
+def products(codes, width):
+    v = codes * width
+    for i in np.flatnonzero((codes > 1 << 53) | (codes < -(1 << 53))):
+        v[i] = product(int(codes[i]), width)
+    return v
+
+
 def values_of(codes, places, values, number, width, bound, divisor):
     if number.kind == "i":
         codes = codes // divisor + ((codes < 0) & (codes % divisor != 0))  # towards zero
         need((codes == codes.astype(number)).all(), "a code outside int32")
         return codes.astype(number)
-    v = codes * width
-    for i in np.flatnonzero((codes > 1 << 53) | (codes < -(1 << 53))):
-        v[i] = product(int(codes[i]), width)
+    v = products(codes, width)
     if divisor > 1:
-        v[places] = values
-        return (v / divisor).astype(number)
+        y = mean_of(v, products(codes, width * 2.0**-128), divisor)
+        y[places] = values
+        return y.astype(number)
     y = codes.astype("<f4") * np.float32(width) if number.itemsize == 4 and bound <= 1 << 24 else v.astype(number)
     y[places] = values
     return y
@@ -245,7 +261,7 @@ def decode(data, divisor=1):
     y = np.zeros(count, number)
     for g, group in enumerate(groups):
         here = y[1024 * g:1024 * (g + 1)]
-        codes, places, values = read_group(group, len(here), number, divisor > 1)
+        codes, places, values = read_group(group, len(here), number, divisor)
         exceptions -= int(places.sum())
         own = codes[~places].tolist()
         need(not own or max(max(own), -min(own)) <= bound, "a code beyond the code bound")

@@ -124,14 +124,24 @@ class Accumulator {
     return same;
   }
 
+  STRETTO_DEVICE int sign() const {  // of the finite part
+    if (negative()) return -1;
+    bool some = false;
+    STRETTO_UNROLL
+    for (int k = 0; k < kRows; ++k) some = some || W::any(W::map([](u32 w) { return w != 0; }, word_[k]));
+    return some;
+  }
+  STRETTO_DEVICE u32 flags() const { return flags_; }
   STRETTO_DEVICE T value() const {
     T special;
     return has_special(&special) ? special : static_cast<T>(rounded(Shape::mantissa + 1));
   }
-  // The exact value divided, rounded to float64 before and after.
+  // The exact value divided, rounded to float64 before (as if its exponents had no upper limit) and after.
   STRETTO_DEVICE T mean(u32 divisor) const {
     T special;
-    return has_special(&special) ? special : static_cast<T>(rounded(53) / divisor);
+    if (has_special(&special)) return special;
+    const double v = rounded(53);
+    return static_cast<T>(is_infinite(v) ? rounded(53, 128) / divisor * 0x1p128 : v / divisor);
   }
 
  private:
@@ -216,8 +226,8 @@ class Accumulator {
       *v = number_of<T>(flags_ & kPlusInfBit ? infinity : infinity | Bits<T>{1} << (8 * sizeof(T) - 1));
     return flags_ != 0;
   }
-  // The finite part rounded to `bits` significant bits, ties to even, as a float64.
-  STRETTO_DEVICE double rounded(int bits) const {
+  // The finite part rounded to `bits` significant bits, ties to even, as a float64, times 2^-down.
+  STRETTO_DEVICE double rounded(int bits, int down = 0) const {
     const Accumulator m = with_magnitude();
     int high = -1;
     STRETTO_UNROLL
@@ -241,7 +251,7 @@ class Accumulator {
                                      m.word_[k]));
       if ((word >> (half % 32) & 1) && (rest || (mantissa & 1))) ++mantissa;
     }
-    const double v = scaled(static_cast<double>(mantissa), low - Shape::scale);
+    const double v = scaled(static_cast<double>(mantissa), low - Shape::scale - down);
     return negative() ? -v : v;
   }
 

@@ -69,8 +69,7 @@ struct Decompress {
           if (single) {
             v = static_cast<T>(q) * width_;
           } else {
-            const double exact = code_value(q, h_.width);
-            v = static_cast<T>(divisor > 1 ? exact / divisor : exact);
+            v = static_cast<T>(divisor > 1 ? code_mean(q, h_.width, divisor) : code_value(q, h_.width));
           }
           put_value(y, type, first + static_cast<u64>(i), v);
         },

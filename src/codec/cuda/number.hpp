@@ -130,6 +130,12 @@ STRETTO_DEVICE double code_value(i64 q, double width) {
   return fused(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 
+// That divided, as if the exponents of float64 had no upper limit until the end.
+STRETTO_DEVICE double code_mean(i64 q, double width, u32 divisor) {
+  const double v = code_value(q, width);
+  return is_infinite(v) ? code_value(q, width * 0x1p-128) / divisor * 0x1p128 : v / divisor;
+}
+
 STRETTO_DEVICE float widen_f16(u16 h) {
   const u32 sign = static_cast<u32>(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 0x3ff;
   if (exponent == 31) return float_of(sign | 0x7f800000 | mantissa << 13);

@@ -18,6 +18,14 @@ STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_ex
   return maximum ? va > vb : va < vb;
 }
 
+// A number's bits as its exact sum decodes to them.
+template <class T>
+STRETTO_DEVICE Bits<T> as_sum(Bits<T> bits) {
+  const T v = number_of<T>(bits);
+  if (v != v) return QuietNan<T>::bits;
+  return v == 0 ? Bits<T>{0} : bits;
+}
+
 template <class W, class T>
 struct Select {
   using C = Code<T>;
@@ -46,8 +54,9 @@ struct Select {
       return Outcome::corrupt_stream;
     read_codes<W>(ga, memory.wide[0]);
     read_codes<W>(gb, memory.wide[1]);
-    read_values(ga, memory.wide[2]);
-    read_values(gb, memory.wide[3]);
+    const bool sums = ga.sums || gb.sums;
+    read_values(ga, sums, memory.wide[2]);
+    read_values(gb, sums, memory.wide[3]);
     W::sync();
     s->from_a = W::splat(u32{0});
     const bool is_maximum = maximum;
@@ -67,7 +76,14 @@ struct Select {
             return first_wins<T>(x, ea, y, eb, is_maximum);
           },
           W::lane());
-      const u32 of_a = W::ballot(first);
+      u32 of_a = W::ballot(first);
+      if (sums) {
+        u32 alike = la & lb & W::ballot(W::map([=](int j) { return va[j] == vb[j]; }, W::lane()));
+        for (; alike; alike &= alike - 1) {
+          const int j = trailing_zeros(alike);
+          of_a = (of_a & ~(1u << j)) | u32{sum_precedes(ga, gb, 32 * b_ + j)} << j;
+        }
+      }
       W::each(
           [=](int j) {
             if (of_a >> j & 1) return;
@@ -81,7 +97,7 @@ struct Select {
     }
     W::sync();
     fill_codes<W, i64>(p.lanes, m, memory.wide[0]);
-    p.sums = ga.sums || gb.sums;
+    p.sums = sums;
     p.wide = ga.wide || gb.wide;
     p.predictor = joined(ga.predictor, gb.predictor, false);
     fresh_base<i64>(memory.wide[0], m, p.predictor, p.wide, &p.base, &p.slope);
@@ -112,8 +128,24 @@ struct Select {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // Values of a group's exceptions, as bits, each at its place.
-  static STRETTO_DEVICE void read_values(const Group<W>& g, i64* v) {
+  // Whether a's exact sum at a place comes before b's: by the finite parts, of the same ones by the flags.
+  STRETTO_DEVICE bool sum_precedes(const Group<W>& ga, const Group<W>& gb, int place) const {
+    Accumulator<W, T> sum_b, difference;
+    const u32 rank_a = rank(ga, place), rank_b = rank(gb, place);
+    operand_of<W, T>(gb, false).add_exception(place, rank_b, &sum_b);
+    operand_of<W, T>(ga, false).add_exception(place, rank_a, &difference);
+    const u32 flags_a = difference.flags();
+    operand_of<W, T>(gb, true).add_exception(place, rank_b, &difference);
+    const int sign = difference.sign();
+    return sign != 0 ? (sign > 0) == maximum : flags_a <= sum_b.flags();
+  }
+  // How many exceptions stand before a place.
+  static STRETTO_DEVICE u32 rank(const Group<W>& group, int place) {
+    return W::reduce_add(W::map([=](int b, u32 l) { return static_cast<u32>(popcount(l & lanes_below(b, place))); },
+                                W::lane(), group.lanes));
+  }
+  // Values of a group's exceptions, as bits, each at its place; with `sums` what they decode to as exact sums.
+  static STRETTO_DEVICE void read_values(const Group<W>& g, bool sums, i64* v) {
     if (!g.exceptions) return;
     const Operand<W, T> o = operand_of<W, T>(g, false);
     if (g.sums) {
@@ -139,6 +171,7 @@ struct Select {
             if (!(lanes >> j & 1)) return;
             Bits<T> bits = QuietNan<T>::bits;
             if (!o.quiet) load_bits(o.stored(rank + static_cast<u32>(popcount(lanes & ((1u << j) - 1)))), &bits);
+            if (sums) bits = as_sum<T>(bits);
             v[32 * b + j] = static_cast<i64>(bits);
           },
           W::lane());
@@ -166,10 +199,6 @@ struct Select {
           ob.add_exception(place, rank(gb, place), &sum);
         f(sum);
       });
-    }
-    static STRETTO_DEVICE u32 rank(const Group<W>& group, int place) {
-      return W::reduce_add(W::map([=](int b, u32 l) { return static_cast<u32>(popcount(l & lanes_below(b, place))); },
-                                  W::lane(), group.lanes));
     }
     STRETTO_DEVICE auto plain() const {
       const i64* kept = memory.wide[2];

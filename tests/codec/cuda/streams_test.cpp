@@ -101,6 +101,32 @@ TYPED_TEST(CudaStreams, LongSumsOfSumsGiveTheReferencesBytes) {
   }
 }
 
+TEST(CudaStreams, MeansOfLargeNumbersAreTheReferences) {
+  std::vector<double> x(1500, 1.5e308);
+  for (const double eps : {1e300, 1e291}) {
+    for (std::size_t i = 0; i < x.size(); i += 3) x[i] = -1e300;
+    const Stream s = compressed(x, eps, with(Isa::reference));
+    expect_same_values<double>(combined(Combine::add, s, s), "eps " + std::to_string(eps), 2);
+  }
+}
+
+// Sums that differ by less than the values that they decode to; NaN and zeros of several kinds.
+TYPED_TEST(CudaStreams, MinimumAndMaximumOfSumsThatDecodeAlikeGiveTheReferencesBytes) {
+  using T = TypeParam;
+  const double eps = 1e-3;
+  const auto x = summands<T>(1024 + 40, eps, 12, 6);
+  std::vector<T> zeros(x[0].size(), T{-0.0});
+  for (std::size_t i = 0; i < zeros.size(); i += 5) zeros[i] = T{1e25f};
+  std::vector<Stream> all = {compressed(x[5], eps), compressed(x[8], eps), compressed(zeros, eps)};
+  for (std::size_t a = 0; a < 3; ++a)
+    for (const std::size_t k : {0, 1, 7}) all.push_back(with_values(all[a], x[k].data(), x[k].size()));
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = 0; b < all.size(); ++b)
+      for (const Combine op : {Combine::min, Combine::max})
+        expect_same(emulated_combine<T>(op, all[a], all[b]), combined(op, all[a], all[b], with(Isa::reference)),
+                    std::to_string(a) + " and " + std::to_string(b));
+}
+
 TYPED_TEST(CudaStreams, FusedSumsGiveTheReferencesBytes) {
   using T = TypeParam;
   const double eps = 1e-3;
