@@ -503,14 +503,14 @@ typedef struct stretto_stream_info {
   double eps;             /* bound of each contribution; 0 for integers */
   double width;           /* grid: value = code * width */
   double promised_error;  /* eps * contributions */
-  int checksum;           /* 1: carries a checksum of its body */
+  int checksum;           /* 1: carries a checksum */
 } stretto_stream_info;
 
 /* Flags of the functions that write a stream. */
-#define STRETTO_CHECKSUM 1u /* store a CRC-32C of the body, verified when the stream is read */
+#define STRETTO_CHECKSUM 1u /* store a CRC-32C of the whole stream, verified when the stream is read */
 
-/* Largest output of stretto_compress, and of a combination of two streams (sums keep verbatim values exactly, hence
- * more), in bytes; 0 for a type that has no streams, or where the size does not fit a size_t. */
+/* Largest output of stretto_compress, and of any function that makes a stream of streams, by the result's count (sums and
+ * multiples keep verbatim values exactly, hence more), in bytes; 0 for a type that has no streams, or where the size does not fit a size_t. */
 STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
 STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 
@@ -536,12 +536,13 @@ STRETTO_API stretto_status stretto_decompress(const void* stream, size_t bytes, 
 STRETTO_API stretto_status stretto_decompress_slice(const void* stream, size_t bytes, uint64_t first, size_t n,
                                                     void* values, uint32_t divisor);
 
-/* Read and check the header: O(1). / Check all that a decoder relies on, and the checksum: O(bytes). */
+/* Read and check the header: O(1). / Check all that the format says, the code bound and the checksum too: reads every code. */
 STRETTO_API stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info);
 STRETTO_API stretto_status stretto_validate(const void* stream, size_t bytes);
 
 /* out = a + b, a - b, min(a, b), max(a, b), element by element, in code space: no further error, so sums of K
- * compressed inputs are within K*eps whatever the order and grouping, which the bytes do not depend on either. Same
+ * compressed inputs are within K*eps whatever the order and grouping, which the bytes do not depend on either (within K*eps
+ * of the largest number a sum may decode to infinity). Same
  * type, count and grid width, else STRETTO_INCOMPATIBLE. Codes widen to 64 bits when they must; STRETTO_OVERFLOW
  * beyond. stretto_combine_bound() suffices as capacity. */
 STRETTO_API stretto_status stretto_stream_add(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
@@ -554,19 +555,21 @@ STRETTO_API stretto_status stretto_stream_max(const void* a, size_t a_bytes, con
                                               size_t capacity, size_t* written, unsigned flags);
 
 /* out = a + compress(values), in one pass, byte for byte what the two calls would give. values: the stream's type and
- * count. Promised error grows by the stream's eps. */
+ * count. Promised error grows by the stream's eps. stretto_combine_bound() suffices. */
 STRETTO_API stretto_status stretto_stream_add_values(const void* a, size_t a_bytes, const void* values, size_t count,
                                                      void* out, size_t capacity, size_t* written, unsigned flags);
 
-/* out = a * factor, factor != 0; contributions, and with them the promised error, grow by |factor|. */
+/* out = a * factor, factor != 0; contributions, and with them the promised error, grow by |factor|. The result of a stream of
+ * verbatim values may exceed stretto_compress_bound(); stretto_combine_bound() suffices. */
 STRETTO_API stretto_status stretto_stream_scale(const void* a, size_t a_bytes, int32_t factor, void* out,
                                                 size_t capacity, size_t* written, unsigned flags);
 
-/* out = values [first, first + n) of a as a stream of its own; no further error. */
+/* out = values [first, first + n) of a as a stream of its own; no further error. stretto_combine_bound() of n suffices. */
 STRETTO_API stretto_status stretto_stream_slice(const void* a, size_t a_bytes, uint64_t first, size_t n, void* out,
                                                 size_t capacity, size_t* written, unsigned flags);
 
-/* out = the values of a followed by those of b; same type, width and contributions, else STRETTO_INCOMPATIBLE. */
+/* out = the values of a followed by those of b; same type, width and contributions, else STRETTO_INCOMPATIBLE.
+ * stretto_combine_bound() of both counts together suffices. */
 STRETTO_API stretto_status stretto_stream_concatenate(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
                                                       void* out, size_t capacity, size_t* written, unsigned flags);
 

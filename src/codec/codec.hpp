@@ -5,7 +5,8 @@
 //   bound    each decoded value y of a freshly compressed x has |x - y| <= eps in exact arithmetic, or is x bit for
 //            bit (NaN payloads included);
 //   sums     adding streams adds codes exactly: p summed contributions are within p*eps, plus half a unit in
-//            the last place of the result, and the resulting bytes do not depend on order or grouping;
+//            the last place of the result, and the resulting bytes do not depend on order or grouping; a sum within
+//            p*eps of the largest number may decode to infinity, as one beyond it does;
 //   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
 // No function allocates, prints or throws. Status other than ok leaves a message (base/status.hpp), and the content of
 // output buffers unspecified. Input and output may not overlap.
@@ -20,7 +21,7 @@
 namespace stretto::codec {
 
 // Element type of the values. f16 and bf16 are widened to float32 when compressed; decoding them rounds the float32
-// result to nearest, which adds half an ulp of that type to the bound. i32 and i64 are lossless (eps is ignored).
+// result to nearest, which adds half an ulp of that type to the bound (a finite contribution stays finite). i32 and i64 are lossless (eps is ignored).
 enum class Type : std::uint8_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, f16 = 5, bf16 = 6 };
 
 // Bytes of one element; 0 for a value that is no Type.
@@ -44,7 +45,7 @@ struct Options {
   Isa isa = Isa::best;
   double magnitude = 0;                // compress: largest |x| expected; lets the grid carry more values. 0: unknown.
                                        // Ranks that will add their streams must state the same.
-  bool checksum = false;               // write a CRC-32C of the body; it is verified when present
+  bool checksum = false;               // write a CRC-32C of the whole stream; it is verified when present
   const Parallel* parallel = nullptr;  // borrowed for the call
 };
 
@@ -102,7 +103,8 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
                         std::uint32_t divisor = 1) noexcept;
 
 // out = a + b, a - b, min(a, b), max(a, b). Same type, count and grid width, else `incompatible`.
-// Codes widen to 64 bits where 32 do not suffice; `overflow` where 64 do not.
+// Codes widen to 64 bits where 32 do not suffice; `overflow` where 64 do not. combine_bound(type, count of the result) suffices as
+// room, here and for all that follow, if compress() and these wrote the operands.
 enum class Combine : std::uint8_t { add, subtract, min, max };
 Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 

@@ -89,9 +89,10 @@ std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {
 
 const Kernels* chosen_kernels(const Options& options) noexcept {
   const Kernels* k = find_kernels(options.isa);
-  if (!k)
-    (void)fail(Status::unsupported, "this processor or build has no kernels of instruction set {}",
-               static_cast<int>(options.isa));
+  if (!k && options.isa > Isa::avx512)
+    (void)fail(Status::unsupported, "{} is no instruction set", static_cast<int>(options.isa));
+  else if (!k)
+    (void)fail(Status::unsupported, "this processor or build has no kernels for {}", name(options.isa));
   return k;
 }
 

@@ -110,7 +110,7 @@ Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std:
   StreamView s;
   if (const Status status = open_stream(a, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
-    return fail(Status::invalid_argument, "slice: values {} to {} of a stream of {}", first, first + n, s.info.count);
+    return fail(Status::invalid_argument, "slice: {} values from {} on of a stream of {}", n, first, s.info.count);
   Info info = s.info;
   info.count = n;
   const Run runs[2] = {{&s, first, n}, {&s, 0, 0}};

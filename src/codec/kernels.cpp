@@ -25,9 +25,9 @@ const Kernels* find_kernels(Isa isa) noexcept {
 #else
       return nullptr;
 #endif
-    case Isa::best: break;
+    case Isa::best: return find_kernels(best_isa());
   }
-  return find_kernels(best_isa());
+  return nullptr;
 }
 
 Isa best_isa() noexcept {

@@ -51,7 +51,7 @@ const FloatKernels<T>& float_kernels(const Kernels& k) noexcept {
 }
 
 // The kernels of an instruction set; those of `reference` are all absent. An instruction set that this processor or this build
-// lacks gives null.
+// lacks, or that is none, gives null.
 const Kernels* find_kernels(Isa isa) noexcept;
 
 }  // namespace stretto::codec

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -106,6 +107,24 @@ TEST(Capacity, OfIntegersIsRefusedToo) {
     y[i] = static_cast<std::int64_t>(i) * 7;
   }
   expect_refusals_of_all(x, y, 0, 60);
+}
+
+// What holds verbatim values grows when they become exact sums, or stand beside such.
+TEST(Capacity, OfTheResultsCountDoesForMultiplesSlicesAndConcatenations) {
+  Random r(2);
+  std::vector<double> x(2048);
+  for (auto& v : x) v = std::ldexp(r.symmetric(), static_cast<int>(r.below(2000)) - 1000);
+  const Stream a = compressed(x, 1e-3), sum = combined(Combine::add, a, a);
+  std::size_t written = 0;
+  Stream out(combine_bound(Type::f64, x.size()));
+  EXPECT_EQ(scale(a, 3, out, &written), Status::ok) << message();
+  EXPECT_GT(written, compress_bound(Type::f64, x.size()));
+  out.resize(combine_bound(Type::f64, 1024));
+  EXPECT_EQ(slice(a, 512, 1024, out, &written), Status::ok) << message();
+  EXPECT_EQ(slice(sum, 512, 1024, out, &written), Status::ok) << message();
+  const Stream twice = scaled(a, 2);
+  out.resize(combine_bound(Type::f64, 2 * x.size()));
+  EXPECT_EQ(concatenate(sum, twice, out, &written), Status::ok) << message();
 }
 
 TEST(Capacity, NullAndNonsenseArgumentsAreRefused) {

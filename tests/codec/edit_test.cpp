@@ -85,7 +85,10 @@ TEST(Edit, OutsideTheStreamIsRefused) {
   EXPECT_EQ(slice(a, 101, 0, out, &written), Status::invalid_argument);
   EXPECT_EQ(slice(a, 50, 51, out, &written), Status::invalid_argument);
   EXPECT_EQ(slice(a, 50, ~std::size_t{0}, out, &written), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find(std::to_string(~std::size_t{0}) + " values from 50 on"), std::string::npos)
+      << message();
   EXPECT_EQ(decompress_slice(a, 50, 51, y.data()), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find("51 values from 50 on"), std::string::npos) << message();
   EXPECT_EQ(decompress(a, y.data(), 99), Status::invalid_argument);
 }
 

@@ -1,6 +1,8 @@
 // The caller's rounding mode and treatment of denormals do not show in any result, and are left as they were.
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -40,6 +42,7 @@ class Environment : public testing::Test {
     }
     tiny[7] = std::numeric_limits<T>::denorm_min() * 1000;
     tiny[8] = -tiny[7];
+    for (std::size_t i = 10; i < 1300; ++i) tiny[i] = std::numeric_limits<T>::min() / static_cast<T>(i);
   }
   std::vector<T> x = std::vector<T>(20000), tiny = std::vector<T>(3000);
 };
@@ -65,7 +68,7 @@ TYPED_TEST(Environment, RoundingModesDoNotShowInAnyResult) {
 TYPED_TEST(Environment, FlushingDenormalsDoesNotShowInAnyResult) {
   constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
   for (const Isa isa : isas()) {
-    const double eps = static_cast<double>(std::numeric_limits<TypeParam>::min());
+    const double eps = static_cast<double>(std::numeric_limits<TypeParam>::min()) / 4096;
     const auto expected = results(this->tiny, eps, with(isa));
     const unsigned before = _mm_getcsr();
     _mm_setcsr(before | flush_to_zero | denormals_are_zero);
@@ -74,6 +77,11 @@ TYPED_TEST(Environment, FlushingDenormalsDoesNotShowInAnyResult) {
     _mm_setcsr(before);
     EXPECT_EQ(after & (flush_to_zero | denormals_are_zero), flush_to_zero | denormals_are_zero);
     EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum) << name(isa);
+    EXPECT_EQ(std::memcmp(seen.values.data(), expected.values.data(), seen.values.size() * sizeof(TypeParam)), 0)
+        << name(isa);
+    EXPECT_TRUE(std::any_of(seen.values.begin(), seen.values.end(), [](TypeParam v) {
+      return std::fpclassify(v) == FP_SUBNORMAL;
+    })) << name(isa);
     EXPECT_TRUE(seen.lo == expected.lo && seen.hi == expected.hi) << name(isa) << ": " << seen.lo << " to " << seen.hi;
   }
 }

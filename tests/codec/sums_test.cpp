@@ -10,7 +10,7 @@ namespace stretto::codec {
 namespace {
 
 // Each sum y of the fields' values v must have |y - sum v| <= p eps + half an ulp of y. Where there are NaN or infinities,
-// it is what IEEE arithmetic gives.
+// it is what IEEE arithmetic gives; where the sum is within p eps of the largest number, an infinity will do (docs/limits.md).
 template <class T>
 void expect_sum(const std::vector<std::vector<T>>& fields, double eps, const std::vector<T>& y) {
   std::size_t broken = 0;
@@ -32,7 +32,7 @@ void expect_sum(const std::vector<std::vector<T>>& fields, double eps, const std
     }
     Exact allowed;
     for (std::size_t k = 0; k < fields.size(); ++k) allowed.add(eps);
-    if (std::isinf(y[i])) {  // right if the sum passes the largest number, or comes that close
+    if (std::isinf(y[i])) {
       if (y[i] < 0) difference = -difference;
       difference += allowed;
       difference.add(static_cast<double>(std::numeric_limits<T>::max()), true);
@@ -47,6 +47,23 @@ void expect_sum(const std::vector<std::vector<T>>& fields, double eps, const std
       ADD_FAILURE() << "place " << i << " of " << fields.size() << " fields: " << y[i];
   }
   EXPECT_EQ(broken, 0u);
+}
+
+// Two contributions whose sum is within twice the bound of the largest number, or beyond it: infinite where their codes' sum is.
+TEST(Sums, CloseToTheLargestNumberMayBeInfiniteAndOthersAreNot) {
+  const std::vector<float> x(1500, 1.7014118e38f);  // twice that is less than the largest number
+  std::size_t infinite = 0;
+  for (int k = 1; k < 200; ++k) {
+    const double eps = 1e36 * (1 + k * 0.01);
+    const Stream s = compressed(x, eps);
+    const float y = decoded<float>(combined(Combine::add, s, s))[0];
+    infinite += std::isinf(y);
+    if (std::isfinite(y)) EXPECT_LE(std::fabs(2 * static_cast<double>(x[0]) - y), 2 * eps + 0x1p103);
+    const std::vector<float> less(1500, static_cast<float>(1.7014118e38 - 1.01 * eps));
+    const Stream below = compressed(less, eps);
+    EXPECT_TRUE(std::isfinite(decoded<float>(combined(Combine::add, below, below))[0])) << eps;
+  }
+  EXPECT_GT(infinite, 0u);
 }
 
 template <class T>
