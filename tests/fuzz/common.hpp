@@ -40,6 +40,18 @@ inline Options with(Isa isa) {
   return o;
 }
 
+// Work in two parts, where there are several chunks, one after the other.
+inline Options in_parts(Isa isa) {
+  static const Parallel two{2,
+                            [](void*, int n, void (*task)(void*, int), void* arg) {
+                              for (int i = n; i-- > 0;) task(arg, i);
+                            },
+                            nullptr};
+  Options o = with(isa);
+  o.parallel = &two;
+  return o;
+}
+
 // Takes numbers off the front of the fuzzer's bytes; zeros when they are used up.
 class Blob {
  public:
@@ -70,19 +82,20 @@ class Blob {
 };
 
 // Values for compressing: all that is left of the blob, repeated up to a count that it chooses (so that full groups, where the
-// fast kernels work, occur in small inputs), perhaps as a smooth curve through them.
+// fast kernels work, occur in small inputs; some have more than one chunk), perhaps as a smooth curve through them.
 template <class T>
 std::vector<T> values(Blob& blob) {
-  const std::size_t count = blob.take<std::uint16_t>() % 3000;
+  std::size_t count = blob.take<std::uint16_t>() % 3000;
   const auto shape = blob.take<std::uint8_t>();
+  if (shape >= 0xf8) count += 65536;
   std::vector<T> seed(std::max<std::size_t>(1, blob.left() / sizeof(T)));
   for (auto& v : seed) v = blob.take<T>();
   std::vector<T> x(count);
   T sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(&x[i], &seed[i % seed.size()], sizeof(T));
-    if (shape % 4 == 1) x[i] = sum = sum / 2 + x[i] / 4;
-    if (shape % 4 == 2) x[i] = x[i] + static_cast<T>(i);
+    if (shape % 4 == 1) x[i] = sum = static_cast<T>(sum / 2 + x[i] / 4);
+    if (shape % 4 == 2) x[i] = static_cast<T>(x[i] + static_cast<T>(i));
     if (shape % 4 == 3 && i >= seed.size()) x[i] = x[i - 1];
   }
   return x;

@@ -22,7 +22,7 @@ void at_any_size(std::size_t bound, std::size_t choice, F f) {
          {choice % (length + 1), length - std::min(length, choice % 37), length, length + choice % 5000}) {
       Stream out(room);
       std::size_t written = 0;
-      const Status s = f(MutableBytes(out), &written, with(isa));
+      const Status s = f(MutableBytes(out), &written, choice & 0x100 ? in_parts(isa) : with(isa));
       require(s == (room < length ? Status::buffer_too_small : Status::ok), "too small is refused, and only that");
       if (s != Status::ok) continue;
       out.resize(written);
