@@ -9,6 +9,7 @@
 namespace stretto::codec {
 
 static_assert(std::endian::native == std::endian::little, "streams are read and written in place");
+static_assert(sizeof(std::size_t) == 8, "offsets and lengths of a stream, up to 2^48 values, are a size_t");
 
 namespace {
 
