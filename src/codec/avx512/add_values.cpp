@@ -30,20 +30,26 @@ STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, __m512i* lost) noex
   return s;
 }
 
-// Residuals of the codes q and the stream's residuals f, of order kAt, together.
+// What came before the block at hand: the code, where the stream's residuals joined the codes, and the difference.
+struct Before16 {
+  __m512i code, difference;
+};
+
+// Residuals of the codes at q and the stream's residuals f, of order kAt, together.
 template <int kOrder, int kAt>
-STRETTO_INLINE __m512i next_sum(Residuals16<kOrder>& s, __m512i q, __m512i f, __m512i* lost) noexcept {
-  if constexpr (kOrder == 0) return last_sum(q, f, lost);
-  const __m512i c = kAt == 0 ? _mm512_add_epi16(q, f) : q, before = lag16(c, s.code);
+STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, __m512i* lost) noexcept {
+  if constexpr (kAt == kOrder) return last_sum(differences16<kOrder>(q), f, lost);
+  if constexpr (kAt == 1) {
+    const __m512i d = _mm512_add_epi16(differences16<1>(q), f), before = lag16(d, s.difference);
+    s.difference = d;
+    return last_difference(d, before, lost);
+  }
+  const __m512i c = _mm512_add_epi16(_mm512_load_si512(q), f), before = lag16(c, s.code);
   s.code = c;
-  if constexpr (kOrder == 1 && kAt == 0) return last_difference(c, before, lost);
-  __m512i d = _mm512_sub_epi16(c, before);
-  if constexpr (kOrder == 1) return last_sum(d, f, lost);
-  if constexpr (kAt == 1) d = _mm512_add_epi16(d, f);
-  const __m512i d_before = lag16(d, s.difference);
+  if constexpr (kOrder == 1) return last_difference(c, before, lost);
+  const __m512i d = _mm512_sub_epi16(c, before), d_before = lag16(d, s.difference);
   s.difference = d;
-  if constexpr (kAt < 2) return last_difference(d, d_before, lost);
-  return last_sum(_mm512_sub_epi16(d, d_before), f, lost);
+  return last_difference(d, d_before, lost);
 }
 STRETTO_INLINE Pair plus(Pair a, Pair b) noexcept {
   return {_mm512_add_epi32(a.v0, b.v0), _mm512_add_epi32(a.v1, b.v1)};
@@ -61,11 +67,11 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
 // Codes and group a to a group of predictor kPredictor, a being of order kAt. kDeclined if 16 bits do not hold the sums, of which
 // only the last step may exceed them.
 template <Predictor kPredictor, int kAt>
-std::size_t add_encode(const NarrowGroup& a, const std::int16_t* q, std::int32_t base, std::int32_t slope,
+std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope,
                        std::uint8_t* out) noexcept {
   std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
-  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)),
-                                              _mm512_set1_epi16(static_cast<short>(slope))};
+  Before16 before{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
+  precede(q, base, slope);
   Summand from = summand(a);
   WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
   WidthWriter to{_mm256_setzero_si256()};
@@ -74,8 +80,7 @@ std::size_t add_encode(const NarrowGroup& a, const std::int16_t* q, std::int32_t
     std::uint64_t n = next8(lengths), written = 0;
     for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
       const __m512i f = next_words(from, n & 0xff);
-      const unsigned w =
-          write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(residuals, _mm512_load_si512(q), f, &lost), p);
+      const unsigned w = write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(before, q, f, &lost), p);
       written |= std::uint64_t{w} << (8 * j);
       p += 4 * w;
     }
@@ -87,7 +92,7 @@ std::size_t add_encode(const NarrowGroup& a, const std::int16_t* q, std::int32_t
 
 // The same for codes of 32 bits, modulo 2^32: nothing is declined.
 template <Predictor kPredictor, int kAt>
-std::size_t add_encode(const NarrowGroup& a, const std::int32_t* q, std::int32_t base, std::int32_t slope,
+std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
                        std::uint8_t* out) noexcept {
   std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
   Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
@@ -109,7 +114,7 @@ std::size_t add_encode(const NarrowGroup& a, const std::int32_t* q, std::int32_t
 }
 
 template <class Code>
-std::size_t add_encode(Predictor predictor, const NarrowGroup& a, const Code* q, std::int32_t base, std::int32_t slope,
+std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::int32_t base, std::int32_t slope,
                        std::uint8_t* out) noexcept {
   const int at = order_of(a.predictor);
   switch (predictor) {
@@ -170,8 +175,7 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
 }
 
 template <class Code>
-STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, const Code* q, Predictor own,
-                                     std::uint8_t* out) noexcept {
+STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, std::uint8_t* out) noexcept {
   const Predictor result = group.predictor < own ? own : group.predictor;
   std::int32_t base = 0, slope = 0;
   entering(own, result, q, &base, &slope);
@@ -193,7 +197,8 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
                                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   NarrowGroup group;
   if (!read_group(a, words, &group)) return add_in_steps(a, words, x, grid, out, room, tally);
-  alignas(64) std::int16_t q[kGroup];
+  Row16 row;
+  std::int16_t* const q = row.at();
   const Quantised found = quantise16(x, grid, q);
   if (fits16(found)) {
     if (words == 0 && found.least == 0 && found.most == 0) return 0;

@@ -15,7 +15,8 @@ namespace {
 
 template <class T>
 STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
-  alignas(64) std::int16_t q[kGroup];
+  Row16 row;
+  std::int16_t* const q = row.at();
   const Quantised found = quantise16(x, grid, q);
   if (!fits16(found)) return compress_wide(x, grid, out, tally);
   if (found.least == 0 && found.most == 0) return 0;

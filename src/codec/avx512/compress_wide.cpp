@@ -235,7 +235,8 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   };
   std::size_t words = 0;
   if (bound <= 8191) {
-    alignas(64) std::int16_t narrow[kGroup];
+    Row16 row;
+    std::int16_t* const narrow = row.at();
     for (int i = 0; i < kGroup; i += 16)
       _mm256_store_si256(reinterpret_cast<__m256i*>(narrow + i), _mm512_cvtepi32_epi16(_mm512_load_si512(q + i)));
     words = encode(predictor_of(choose_order16(narrow), negative), narrow, out, between);

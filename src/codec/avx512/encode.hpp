@@ -9,6 +9,26 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
+// A group's codes of 16 bits, and room before the first for what its differences begin from.
+struct Row16 {
+  alignas(64) std::int16_t memory[32 + kGroup];
+  std::int16_t* at() noexcept { return memory + 32; }
+};
+STRETTO_INLINE void precede(std::int16_t* q, std::int32_t base, std::int32_t slope) noexcept {
+  q[-1] = static_cast<std::int16_t>(base);
+  q[-2] = static_cast<std::int16_t>(static_cast<std::uint32_t>(base) - static_cast<std::uint32_t>(slope));
+}
+
+// Differences that end at 32 codes. Loads from the places before take no shuffles, of which a block has many.
+template <int kOrder>
+STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
+  const __m512i code = _mm512_load_si512(q);
+  if constexpr (kOrder == 0) return code;
+  const __m512i before = _mm512_loadu_si512(q - 1), d = _mm512_sub_epi16(code, before);
+  if constexpr (kOrder == 1) return d;
+  return _mm512_sub_epi16(d, _mm512_sub_epi16(before, _mm512_loadu_si512(q - 2)));
+}
+
 // Residuals of codes, block after block: `code` is the code before the group (in the last word at least), `difference` the
 // difference before it.
 template <int kOrder>
@@ -60,15 +80,14 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
 
 // Planes of 1,024 codes; where they end.
 template <Predictor kPredictor>
-STRETTO_INLINE std::uint8_t* write_planes(const std::int16_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
+STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
                                           __m256i* widths) noexcept {
-  Residuals16<order_of(kPredictor)> residuals{_mm512_set1_epi16(static_cast<short>(base)),
-                                              _mm512_set1_epi16(static_cast<short>(slope))};
+  precede(q, base, slope);
   WidthWriter out{_mm256_setzero_si256()};
   for (int i = 0; i < kBlocks; i += 8) {
     std::uint64_t written = 0;
     for (int j = 0; j < 8; ++j, q += 32) {
-      const unsigned w = write_block16<kPredictor>(next(residuals, _mm512_load_si512(q)), p);
+      const unsigned w = write_block16<kPredictor>(differences16<order_of(kPredictor)>(q), p);
       written |= std::uint64_t{w} << (8 * j);
       p += 4 * w;
     }
@@ -98,7 +117,7 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
 
 // A group of codes. between(p) writes what stands between slope and planes and returns where that ends.
 template <Predictor kPredictor, class Code, class Between>
-STRETTO_INLINE std::size_t encode(const Code* q, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t encode(Code* q, std::uint8_t* out, Between between) noexcept {
   std::int32_t base = 0, slope = 0;
   fresh<kPredictor>(q, &base, &slope);
   std::uint8_t* p = between(write_head(kPredictor, base, slope, out));
@@ -108,7 +127,7 @@ STRETTO_INLINE std::size_t encode(const Code* q, std::uint8_t* out, Between betw
 }
 
 template <class Code, class Between>
-STRETTO_INLINE std::size_t encode(Predictor predictor, const Code* q, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t encode(Predictor predictor, Code* q, std::uint8_t* out, Between between) noexcept {
   switch (predictor) {
     case Predictor::none_unsigned: return encode<Predictor::none_unsigned>(q, out, between);
     case Predictor::none_signed: return encode<Predictor::none_signed>(q, out, between);
