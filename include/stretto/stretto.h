@@ -188,10 +188,15 @@ typedef struct stretto_report {
   uint64_t raw_below;       /* messages of fewer bytes of values than this travelled raw beside streams; 0: none did.
                                        A sum then is compressed once more than it has inputs: promised_error says so */
   int trial; /* 1: this call was one of a trial (below), and others like it may run differently; 0: not */
+  /* Why this algorithm: "predicted" (nothing is expected to gain enough over it), "turn of a trial", "winner of a trial", "forced" (by
+   * `schedule`, or payload MIXED), "no native collective" (that serves), "unequal counts", "agreement" (which is a barrier), "unpredicted" (the model
+   * had no answer). */
+  char reason[STRETTO_NAME_MAX];
+  double mpi_seconds; /* what the model expected of the MPI's own collective; 0: no opinion */
 } stretto_report;
 
 #define STRETTO_REPORT_INIT \
-  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0 }
+  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0 }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of

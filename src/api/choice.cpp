@@ -61,16 +61,21 @@ bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
 const Choice& forced_by(model::Provider p, const Call& call, bool compress) {
   using payload::Kind;
   static const auto node = [](Kind kind) {
-    return Choice{.native = true, .provider = model::Provider::node, .schedule = {}, .kind = kind};
+    return Choice{.native = true,
+                  .provider = model::Provider::node,
+                  .schedule = {},
+                  .kind = kind,
+                  .why = {.reason = Reason::forced}};
   };
-  static const Choice mpi{.native = true, .provider = model::Provider::mpi, .schedule = {}};
+  static const Choice mpi{
+      .native = true, .provider = model::Provider::mpi, .schedule = {}, .why = {.reason = Reason::forced}};
   static const Choice raw = node(Kind::raw), fused = node(Kind::fused), homomorphic = node(Kind::homomorphic);
   if (p == model::Provider::mpi) return mpi;
   if (!compress) return raw;
   return payload_kind(call.settings.options.payload) == Kind::homomorphic ? homomorphic : fused;
 }
 
-Choice choice_of(const model::Candidate& c) {
+Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, double mpi_seconds = 0) {
   Choice choice;
   choice.native = c.native;
   choice.provider = c.provider;
@@ -81,7 +86,7 @@ Choice choice_of(const model::Candidate& c) {
   choice.segment = static_cast<std::size_t>(c.segment);
   choice.blocks = c.blocks;
   choice.radix = c.radix > 0 ? c.radix : 2;
-  choice.seconds = c.seconds;
+  choice.why = {reason, static_cast<float>(c.seconds), static_cast<float>(mpi_seconds)};
   return choice;
 }
 
@@ -92,6 +97,7 @@ Choice plain(const model::Question& q) {
       q.schedule.empty() ? schedule::default_algorithm(q.collective, q.keeps_order, q.rank_by_rank).name : q.schedule;
   if (q.compress) c.kind = q.payload >= 0 ? static_cast<payload::Kind>(q.payload) : payload::Kind::fused;
   c.segment = q.segment > 0 ? static_cast<std::size_t>(q.segment) : default_segment;
+  c.why.reason = q.schedule.empty() ? Reason::unpredicted : Reason::forced;
   return c;
 }
 
@@ -169,9 +175,11 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   Answer fresh;
   const std::lock_guard lock(shared_->mutex);
   model::Candidate best, own;
+  double mpi_seconds = 0;
   if (asked.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
-  } else if (shared_->chooser.choose(q, &best, &own) != Status::ok) {
+    fresh.choice.why.reason = Reason::forced;
+  } else if (shared_->chooser.choose(q, &best, &own, &mpi_seconds) != Status::ok) {
     fresh.choice = plain(q);
   } else {
     // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained; and
@@ -179,7 +187,8 @@ Choices::Answer& Choices::answer(Asked&& asked) {
     const bool shows = best.native || q.bytes > longest_untried;
     const bool enough =
         shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
-    fresh.choice = choice_of(!own.native || enough ? best : own);
+    const Reason reason = !q.schedule.empty() ? Reason::forced : own.native ? Reason::predicted : Reason::alone;
+    fresh.choice = choice_of(!own.native || enough ? best : own, reason, mpi_seconds);
     // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
     fresh.open = asked.tries && own.native && own.seconds >= least_to_try && q.bytes > longest_untried;
   }
@@ -200,8 +209,9 @@ const std::vector<Choice>& Choices::contestants(Answer& a) const {
   if (own == all.end()) return found;
   // Of the node's, how it copies is tried as well: the faster way depends on where the ranks are placed and on what lies in their caches.
   const Trying limits = trying(own->seconds);
+  const double mpi_seconds = model::Chooser::mpi_seconds(all);
   const auto enter = [&](const model::Candidate& c) {
-    found.push_back(choice_of(c));
+    found.push_back(choice_of(c, Reason::winner, mpi_seconds));  // when its trial is over
     const bool of_node = c.native && c.provider == model::Provider::node && c.payload == payload::Kind::raw;
     if (!a.asked.otherwise || !of_node || found.size() == limits.most) return;
     found.push_back(found.back());
@@ -244,7 +254,7 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, Streaming strea
     if (all.empty()) return a.choice;
     *trial = key;
     if (!begins) return all.front();
-    contest = contests_.emplace(key, Tried{all, Course(all.size(), all.front().seconds)}).first;
+    contest = contests_.emplace(key, Tried{all, Course(all.size(), all.front().why.seconds)}).first;
   }
   Tried& t = contest->second;
   const Choice& now = t.contestants[t.course.contest().turn()];

@@ -16,6 +16,7 @@
 #include "api/course.hpp"
 #include "api/native.hpp"
 #include "api/once.hpp"
+#include "api/why.hpp"
 #include "base/status.hpp"
 #include "model/choose.hpp"
 #include "payload/payload.hpp"
@@ -33,7 +34,7 @@ Status check_schedule(const Call& call, const Natives& natives, const schedule::
 
 struct Choice {
   bool native =
-      false;  // the provider's own collective; the rest but `provider`, `otherwise`, `kind` and `seconds` is void then
+      false;  // the provider's own collective; the rest but `provider`, `otherwise`, `kind` and `why` is void then
   model::Provider provider = model::Provider::mpi;
   bool otherwise = false;  // of the node's: NodeNative::otherwise()
   std::string schedule;
@@ -43,7 +44,7 @@ struct Choice {
   std::size_t segment = 0;    // bytes; 0: uncut
   int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
-  double seconds = 0;  // predicted
+  Why why;
 };
 
 // Whether a call's values may travel as streams, and whether its sums must be of these alone (no value is added in its own type).

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/course.hpp"
+#include "api/why.hpp"
 #include "base/status.hpp"
 #include "schedule/schedule.hpp"
 #include "stretto/stretto.h"
@@ -84,6 +85,7 @@ struct Prospect {
   Native* straight = nullptr;  // no more than that, and this native collective serves best
   double ratio = 1;            // what to choose with when no rank takes a sample
   Unasked unasked;             // for Choices::ran(), where the call goes straight
+  Why why;                     // it does
 };
 
 struct Call {

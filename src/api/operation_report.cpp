@@ -24,7 +24,9 @@ void Operation::report() noexcept {
     r.codec_seconds = ran_.compress_seconds + ran_.decompress_seconds + ran_.combine_seconds;
   r.agree_seconds = agree_seconds_;
   r.seconds = took_ > 0 ? took_ : seconds();
-  r.predicted_seconds = plan_.predicted;
+  r.predicted_seconds = plan_.why.seconds;
+  r.mpi_seconds = plan_.why.mpi;
+  set_name(r.reason, name(!plan_.native && ran_.algorithm.empty() ? Reason::agreement : plan_.why.reason));
   r.expected_ratio = plan_.ratio;
   r.raw_below = plan_.raw_below;
   r.trial = plan_.trial != 0 ? 1 : 0;

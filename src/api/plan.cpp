@@ -76,7 +76,7 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if (choice->native || !c.settings.schedule.empty()) return;
   // A rank knows the lengths of its own blocks alone.
   if (counts_by_pair(c.collective) && schedule::passes_blocks_on(schedule_collective(c.collective), choice->schedule))
-    choice->schedule = "linear";
+    choice->schedule = "linear", choice->why = {.reason = Reason::counts};
   // Whatever the counts, a ring in segments takes what its busiest link has to carry, and once around.
   if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
   const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
@@ -84,6 +84,7 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if (choice->raw_inside || most * stretto_type_size(c.type) < bytes / p * uneven || bytes < p * ring_segment * uneven)
     return;
   choice->schedule = "ring";
+  choice->why = {.reason = Reason::counts};
   choice->segment = c.settings.options.segment > 0 ? c.settings.options.segment : ring_segment;
 }
 
@@ -148,7 +149,10 @@ Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
       meets = comm.choices.meets(trial);
       const bool straight =
           !p.exchange && trial == 0 && c.native && c.kind == payload::Kind::raw && (!checks || agrees_near(call, comm));
-      if (straight) p.straight = comm.carriers.natives.of(c.provider, c.otherwise);
+      if (straight) {
+        p.straight = comm.carriers.natives.of(c.provider, c.otherwise);
+        p.why = c.why;
+      }
     } else {
       p.exchange = p.exchange || p.range;
     }
@@ -211,7 +215,8 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
       terms = terms_of(choice);
     }
     suit_counts(call, bytes, &choice);
-    plan->predicted = choice.seconds;
+    plan->why = choice.why;
+    if (plan->trial) plan->why.reason = Reason::turn;
     if (!streams || terms.kind == payload::Kind::raw) plan->ratio = 1;
     if (terms.kind == payload::Kind::raw) plan->eps = 0;
     plan->promised = promised(call, terms, agreed, plan->eps);

@@ -22,9 +22,9 @@ struct Plan {
   std::size_t raw_below = 0;        // bytes: messages of fewer travel raw beside streams
   double eps = 0;
   double promised = 0;
-  double predicted = 0;  // seconds
-  double ratio = 1;      // expected
-  Trial trial = 0;       // this call is one of a trial
+  Why why;
+  double ratio = 1;  // expected
+  Trial trial = 0;   // this call is one of a trial
 };
 
 // Bytes of a segment of what is chosen for a vector of `bytes`. Raw values between hosts travel in messages that need not be announced

@@ -34,14 +34,17 @@ bool fit(const stretto_options& o) noexcept {
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-void tell(const char* algorithm, Collective collective, int ranks, Clock::time_point begun, double agree_seconds,
-          stretto_report* out) {
+void tell(const char* algorithm, Why why, Collective collective, int ranks, Clock::time_point begun,
+          double agree_seconds, stretto_report* out) {
   stretto_report r = STRETTO_REPORT_INIT;
   set_name(r.algorithm, algorithm);
   set_name(r.payload, "raw");
   r.contributions = reduces(collective) ? static_cast<std::uint64_t>(ranks) : 1;
   r.ratio = r.expected_ratio = 1;
   r.agree_seconds = agree_seconds;
+  set_name(r.reason, name(why.reason));
+  r.predicted_seconds = why.seconds;
+  r.mpi_seconds = why.mpi;
   r.seconds = seconds_since(begun);
   deliver(r, out);
 }
@@ -51,7 +54,7 @@ bool was_all(Collective c, bool forced) noexcept { return c == Collective::barri
 
 // Runs `collective`, and reports where that is asked for. With a digest the ranks first agree on it: true when they do, or when that failed.
 template <class Run>
-[[gnu::noinline]] bool run_and_tell(stretto_comm_s& comm, const Native& native, Collective collective,
+[[gnu::noinline]] bool run_and_tell(stretto_comm_s& comm, const Native& native, const Why& why, Collective collective,
                                     const stretto_options& o, bool forced, std::uint64_t digest, const Run& run,
                                     Status* ended) noexcept {
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
@@ -65,7 +68,8 @@ template <class Run>
   if (s != Status::ok) {
     comm.give_up(s, message());  // what the others have done is uncertain
   } else if (o.report) {
-    tell(all ? agreement_name : native.name(), collective, comm.size, begun, agree_seconds, o.report);
+    tell(all ? agreement_name : native.name(), all ? Why{.reason = Reason::agreement} : why, collective, comm.size,
+         begun, agree_seconds, o.report);
   }
   *ended = s;
   return true;
@@ -99,7 +103,7 @@ template <class Run>
   if (line.digest == 0 && !o.report) [[likely]] {
     *ended = run();
     if (*ended != Status::ok) comm.give_up(*ended, message());  // what the others have done is uncertain
-  } else if (!run_and_tell(comm, *line.native, shape.collective, o, key.forced, line.digest, run, ended)) {
+  } else if (!run_and_tell(comm, *line.native, line.why, shape.collective, o, key.forced, line.digest, run, ended)) {
     *met = true;
     return false;
   }
@@ -126,6 +130,7 @@ void Straight::keep(const stretto_comm_s& comm, const Call& call, Native& native
                                               .call = std::move(repeated),
                                               .course = course,
                                               .looks = course ? course->looks() : 0,
+                                              .why = call.prospect.why,
                                               .digest = digest,
                                               .ratios = comm.ratios.changes(),
                                               .native = &native};
@@ -140,7 +145,7 @@ bool go_straight(stretto_comm_s& comm, Call& call, Status* ended) noexcept {
   if (unasked.first == 0)
     comm.straight.keep(comm, call, *native, agreed);  // else the next call like it may be one of a trial
   const bool ran = run_and_tell(
-      comm, *native, call.collective, call.settings.options, !call.settings.schedule.empty(), agreed,
+      comm, *native, call.prospect.why, call.collective, call.settings.options, !call.settings.schedule.empty(), agreed,
       [&] { return native->run(call); }, ended);
   if (ran) comm.choices.ran(unasked);
   call.met = !ran;

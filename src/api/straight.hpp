@@ -72,6 +72,7 @@ class Straight {
     std::unique_ptr<Native::Repeated> call;  // null: an empty line
     Course* course = nullptr;                // of the trial that chose `native`, when it had had so many looks
     std::uint32_t looks = 0;
+    Why why;
     std::uint64_t digest = 0;
     std::uint64_t ratios = 0;  // what was known of such data then
     Native* native = nullptr;  // whose collective it is

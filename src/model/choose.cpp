@@ -123,7 +123,8 @@ struct Chooser::Impl {
   topology::Topology topology;
   topology::Topology walked;  // the topology, or what stands for it
   struct Answer {
-    Candidate best, own;  // own: the cheapest native collective, if there is one
+    Candidate best, own;     // own: the cheapest native collective, if there is one
+    double mpi_seconds = 0;  // of the MPI's
   };
   std::unordered_map<Key, Answer, Hash> answers;
   using ProgramsKey = std::tuple<const schedule::Algorithm*, int, int, int>;  // root, blocks, radix
@@ -274,7 +275,13 @@ Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;
 Chooser& Chooser::operator=(Chooser&&) noexcept = default;
 
-Status Chooser::choose(const Question& question, Candidate* best, Candidate* own) {
+double Chooser::mpi_seconds(const std::vector<Candidate>& all) noexcept {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native && c.provider == Provider::mpi; });
+  return found != all.end() ? found->seconds : 0;
+}
+
+Status Chooser::choose(const Question& question, Candidate* best, Candidate* own, double* mpi_seconds) {
   Key key = key_of(question);
   auto found = impl_->answers.find(key);
   if (found == impl_->answers.end()) {
@@ -283,11 +290,12 @@ Status Chooser::choose(const Question& question, Candidate* best, Candidate* own
     if (impl_->answers.size() >= most_answers) impl_->answers.clear();
     const auto native = std::find_if(all.begin(), all.end(),
                                      [](const Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
-    Impl::Answer answer{all.front(), native != all.end() ? *native : Candidate{}};
+    Impl::Answer answer{all.front(), native != all.end() ? *native : Candidate{}, Chooser::mpi_seconds(all)};
     found = impl_->answers.emplace(std::move(key), std::move(answer)).first;
   }
   *best = found->second.best;
   if (own) *own = found->second.own;
+  if (mpi_seconds) *mpi_seconds = found->second.mpi_seconds;
   return Status::ok;
 }
 

@@ -61,11 +61,15 @@ class Chooser {
   Chooser& operator=(Chooser&&) noexcept;
 
   // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds. *own, where it is
-  // wanted: the cheapest native collective of raw values; `native` is false where none can serve. unsupported where what is forced does not fit together.
-  Status choose(const Question& question, Candidate* best, Candidate* own = nullptr);
+  // wanted: the cheapest native collective of raw values; `native` is false where none can serve; *mpi_seconds: of the
+  // MPI's own, 0 where it cannot. unsupported where what is forced does not fit together.
+  Status choose(const Question& question, Candidate* best, Candidate* own = nullptr, double* mpi_seconds = nullptr);
 
   // All candidates, the cheapest first.
   Status table(const Question& question, std::vector<Candidate>* all) const;
+
+  // Seconds of the MPI's own collective in a table, 0 where it is none of them.
+  static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;
   const topology::Topology& topology() const noexcept;

@@ -44,6 +44,8 @@ bool made(MPI_Comm comm, Communicator* c) {
 
 struct Decision {
   const char* why = nullptr;  // it is left to the MPI; null: it is served
+  int line = 0;               // of the rules, which decided; 0: none
+  bool fixed = false;         // a sum that STRETTO_REPRODUCIBLE concerns
   Shape shape;
   Communicator* communicator = nullptr;
   Action::Kind kind = Action::Kind::usual;
@@ -65,6 +67,7 @@ void ask_rules(const Call& call, const Settings& settings, Decision* d) {
       settings.rules.empty() ? nullptr : settings.rules.find(call.operation, d->shape.bytes, site, comm);
   if (rule) {
     d->kind = rule->kind;
+    d->line = rule->line;
     d->bound = rule->bound;
     d->payload = rule->payload;
     if (!rule->schedule.empty()) d->schedule = rule->schedule.c_str();
@@ -105,9 +108,9 @@ Decision decide(const Call& call, const Runtime& runtime) {
     return d;
   }
   // Sums that must have the same bits at every call are never the MPI's.
-  const bool fixed = settings.reproducible && d.shape.element && rounds(d.shape.element->type);
+  d.fixed = settings.reproducible && d.shape.element && rounds(d.shape.element->type);
   // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
-  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || fixed || settings.rules.looks_at_names();
+  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
   if (!c.comm && c.refused.empty() && !at_once && c.calls++ < calls_before_making)
     d.why = "the first calls of a communicator";
   else if (!made(call.comm, &c))
@@ -149,6 +152,22 @@ int raise(const Call& call, stretto_status s) {
   return code;
 }
 
+std::string rule_of(const Decision& d) { return "rule of line " + std::to_string(d.line); }
+
+// What decided before the C API did, and what did there.
+std::string why_served(const Decision& d, const stretto_report& r) {
+  std::string why;
+  if (d.line > 0)
+    why = rule_of(d);
+  else if (d.kind == Action::Kind::bounded)
+    why = d.communicator->bound ? "the communicator's bound" : "STRETTO_BOUND";
+  else if (d.fixed)
+    why = "STRETTO_REPRODUCIBLE";
+  if (d.line > 0 && std::string_view(r.reason) == "forced") return why;
+  if (std::string_view(r.reason).empty()) return why;
+  return why.empty() ? r.reason : why + "; " + r.reason;
+}
+
 class Account {
  public:
   Account(Runtime& r, const Call& call) : statistics_(r.settings.report ? &r.statistics : nullptr), call_(call) {
@@ -156,7 +175,7 @@ class Account {
   }
   bool wanted() const noexcept { return statistics_ != nullptr; }
   void passed_on(const Decision& d, const std::string& why) {
-    if (statistics_) note({name_of(call_), "MPI", why}, d, {}, true);
+    if (statistics_) note({name_of(call_), "MPI", d.kind == Action::Kind::off ? rule_of(d) : why}, d, {}, true);
   }
   void served(const Decision& d, const stretto_report& r) {
     if (!statistics_) return;
@@ -164,9 +183,12 @@ class Account {
     t.raw_bytes = static_cast<double>(r.raw_bytes);
     t.sent_bytes = static_cast<double>(r.bytes_sent);
     t.promised_error = r.promised_error;
+    t.predicted = r.predicted_seconds;
+    t.predicted_mpi = r.mpi_seconds;
     const bool plain = std::string_view(r.payload) == "raw";
     const bool own = std::string_view(r.algorithm) == "native";
-    note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, ""}, d, t, own);
+    note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, why_served(d, r)}, d, t,
+         own);
   }
 
  private:

@@ -30,7 +30,9 @@ json to_json(const Way& w, const Tally& t) {
           {"raw_bytes", t.raw_bytes},
           {"sent_bytes", t.sent_bytes},
           {"promised_error", t.promised_error},
-          {"saved_seconds", t.saved}};
+          {"saved_seconds", t.saved},
+          {"predicted_seconds", t.predicted},
+          {"predicted_mpi_seconds", t.predicted_mpi}};
 }
 
 // Between ranks plain text, a line a row: a json that is destroyed may want memory, which a rank may not have.
@@ -46,9 +48,9 @@ std::string word(std::string_view text) {
 std::string to_text(const Statistics& own) {
   std::string all;
   for (const auto& [w, t] : own.all())
-    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}\n", between, word(w.operation),
-                       word(w.path), word(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes, t.sent_bytes,
-                       t.promised_error, t.saved);
+    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}\n", between,
+                       word(w.operation), word(w.path), word(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
+                       t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi);
   return all;
 }
 
@@ -66,7 +68,9 @@ Row from_text(std::string_view line) {
   for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
   Tally& t = r.tally;
   number(&t.calls);
-  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved}) number(x);
+  for (double* x :
+       {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted, &t.predicted_mpi})
+    number(x);
   return r;
 }
 
@@ -101,20 +105,29 @@ std::string with_unit(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
 }
 
+std::string path_and_why(const Row& r) {
+  std::string text = r.way.path + (r.way.why.empty() ? "" : ": ") + r.way.why;
+  const Tally& t = r.tally;
+  if (r.way.why.ends_with(predicted_reason) && r.way.path != "native" && t.predicted > 0 && t.predicted_mpi > 0)
+    text += fmt::format(" to take {:.2g} of the MPI's time", t.predicted / t.predicted_mpi);
+  return text;
+}
+
 }  // namespace
 
 std::string table(const std::vector<Row>& rows, int ranks) {
   std::string out = fmt::format("stretto: collectives of {} rank{}\n", ranks, ranks == 1 ? "" : "s");
   out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9}  {}\n", "operation", "calls", "bytes", "seconds",
-                     "saved (s)", "ratio", "error", "path");
+                     "saved (s)", "ratio", "error", "path: why");
   double saved = 0;
-  for (const auto& [w, t] : rows) {
+  for (const Row& r : rows) {
+    const auto& [w, t] = r;
     saved += t.saved;
     const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
     const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
     const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
-    out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}{}\n", w.operation, t.calls,
-                       with_unit(t.bytes), t.seconds, gain, ratio, error, w.path, w.why.empty() ? "" : ": " + w.why);
+    out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}\n", w.operation, t.calls,
+                       with_unit(t.bytes), t.seconds, gain, ratio, error, path_and_why(r));
   }
   if (saved != 0)
     out += fmt::format(

@@ -184,6 +184,7 @@ Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
       *this = Rules();
       return fail(s, "line {}: {}", number, why);
     }
+    rule.action.line = number;
     looks_at_names_ = looks_at_names_ || !rule.site.empty() || !rule.comm.empty();
     rules_.push_back(std::move(rule));
   }

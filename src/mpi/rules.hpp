@@ -37,6 +37,7 @@ struct Action {
     bounded  // where the call is a sum of floating numbers
   };
   Kind kind = Kind::usual;
+  int line = 0;  // of the file, from 1
   Bound bound;
   std::string schedule;                            // empty: chosen
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // of bounded calls

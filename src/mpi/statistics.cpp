@@ -13,6 +13,8 @@ void Tally::add(const Tally& other) noexcept {
   sent_bytes += other.sent_bytes;
   promised_error = std::max(promised_error, other.promised_error);
   saved += other.saved;
+  predicted += other.predicted;
+  predicted_mpi += other.predicted_mpi;
 }
 
 void Statistics::add(const Way& way, const Tally& tally, bool own) {

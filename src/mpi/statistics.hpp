@@ -11,10 +11,13 @@
 
 namespace stretto::mpi {
 
+// How a way ends that nothing but the model decided.
+inline constexpr const char* predicted_reason = "predicted";
+
 struct Way {
   std::string operation;  // "allreduce", "iallreduce", "allreduce_init"
   std::string path;       // what served it ("ring, fused"), or "MPI"
-  std::string why;        // why it was left to the MPI; empty where stretto served it
+  std::string why;
   auto operator<=>(const Way&) const = default;
 };
 
@@ -26,6 +29,8 @@ struct Tally {
   double sent_bytes = 0;
   double promised_error = 0;  // the largest
   double saved = 0;           // seconds, an estimate: see Statistics::all
+  double predicted = 0;       // seconds that the model expected, and of the MPI's own collective in these calls' place
+  double predicted_mpi = 0;
 
   void add(const Tally& other) noexcept;
 };

@@ -19,6 +19,7 @@ class NativeMpi : public LaunchedRanks {
   void expect_native() const {
     EXPECT_STREQ(report.algorithm, "native");
     EXPECT_STREQ(report.payload, "raw");
+    EXPECT_TRUE(report.reason == std::string("forced") || report.reason == std::string("predicted")) << report.reason;
     EXPECT_EQ(report.promised_error, 0);
   }
 

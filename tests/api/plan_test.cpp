@@ -70,6 +70,22 @@ TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
   EXPECT_FALSE(choices.choose(c, 40000, true, 4, Served(true, true)).native);  // no streams there
 }
 
+TEST(Choices, EachHasItsReason) {
+  Choices choices = on_hosts(4, 2);
+  Call c = allreduce(1000);
+  const Choice native = choices.choose(c, 4000, false, 1, true);
+  EXPECT_EQ(native.why.reason, Reason::predicted);
+  EXPECT_GT(native.why.mpi, 0);
+  EXPECT_EQ(native.why.seconds, native.why.mpi);
+  const Choice alone = choices.choose(c, 4000, false, 1, false);
+  EXPECT_EQ(alone.why.reason, Reason::alone);
+  EXPECT_EQ(alone.why.mpi, 0);
+  for (const char* schedule : {"ring", "native", "node"}) {
+    c.settings.schedule = schedule;
+    EXPECT_EQ(choices.choose(c, 4000, false, 1, Served(true, true)).why.reason, Reason::forced) << schedule;
+  }
+}
+
 TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(1, 1e-3);

@@ -154,6 +154,7 @@ TEST_F(Straight, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
   for (int k = 0; k < times; ++k) {
     ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
     EXPECT_STREQ(report.algorithm, "agreement");
+    EXPECT_STREQ(report.reason, "agreement");
     EXPECT_GT(report.agree_seconds, 0);
     EXPECT_LE(report.agree_seconds, report.seconds);
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 6, STRETTO_F32, STRETTO_SUM, comm, &o));

@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -92,9 +93,9 @@ def savings_are_told_against_calls_of_the_mpi():
 def rules_choose_by_size_name_and_place():
     # Counts of bytes: the sums of solve() are 40000.
     _, ways, _ = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean off\n* ..4 native\n"))
-    assert ways["allreduce", "MPI", "a rule"] == 7 * RANKS, ways
+    assert ways["allreduce", "MPI", "rule of line 1"] == 7 * RANKS, ways
     _, ways, _ = report(STRETTO_RULES=rules("allreduce site=*:solve schedule:ring\n"))
-    assert ways["allreduce", "ring", ""] == 17 * RANKS, ways
+    assert ways["allreduce", "ring", "rule of line 1"] == 17 * RANKS, ways
 
 
 def a_schedule_of_another_collective_falls_through():
@@ -134,6 +135,22 @@ def starts_of_persistent_collectives_are_counted():
     assert sum(row["bytes"] for row in sums) == RANKS * 8 * 8000 and all(row["seconds"] > 0 for row in sums), sums
 
 
+def each_way_has_its_reason():
+    _, ways, data = report()
+    assert all(why for _, _, why in ways), ways
+    assert any(why == "predicted" for _, path, why in ways if path != "MPI"), ways
+    for row in data["calls"]:
+        assert row["why"] != "predicted" or (row["predicted_seconds"] > 0 and row["predicted_mpi_seconds"] > 0), row
+    _, ways, _ = report(STRETTO_BOUND="abs:1e-3")
+    assert any(why.startswith("STRETTO_BOUND; ") for _, _, why in ways), ways
+    _, ways, _ = report(STRETTO_REPRODUCIBLE="1")
+    assert any(why.startswith("STRETTO_REPRODUCIBLE; ") for _, _, why in ways), ways
+    _, ways, _ = report(STRETTO_RULES=rules("# one line\nallreduce 8.. rel:1e-3 payload:fused\n"))
+    assert any(why.startswith("rule of line 2; ") for _, _, why in ways), ways
+    table = run(STRETTO_REPORT=1).stderr
+    assert "path: why" in table and re.search(r"(node|ring|native|recursive_doubling)[^:]*: \w", table), table
+
+
 if __name__ == "__main__":
     for test in (
         everything_is_counted,
@@ -146,6 +163,7 @@ if __name__ == "__main__":
         a_schedule_of_another_collective_falls_through,
         what_would_be_without_effect_is_told_at_the_beginning,
         a_report_whose_file_cannot_be_written_is_told_at_once_and_printed,
+        each_way_has_its_reason,
         starts_of_persistent_collectives_are_counted,
     ):
         test()

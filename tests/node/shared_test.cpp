@@ -2,9 +2,12 @@
 #include "node/shared.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -59,18 +62,24 @@ TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
 
 // A program that closes what it does not know, and opens files of its own in their place.
 TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_the_program) {
-  for (const bool reused : {false, true}) {
+  enum class Left {
+    nothing,
+    file,
+    event
+  };  // event: an anonymous inode that is readable, as a pidfd of a process that has ended
+  for (const Left left : {Left::nothing, Left::file, Left::event}) {
+    const bool reused = left != Left::nothing;
     constexpr int ranks = 3;
     Inherited memory(ranks);
     all_hold(on_processes(
         ranks, memory,
-        [reused](Exchange& exchange) {
+        [left, reused](Exchange& exchange) {
           Expect expect;
           std::unique_ptr<Collectives> c;
           expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
           const std::vector<int> numbers = watching();
           expect(numbers.size() == ranks - 1 && numbers[0] > 2, "peers are watched");
-          const int file = open("/dev/null", O_RDWR);
+          const int file = left == Left::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
           for (const int n : numbers) reused ? dup2(file, n) : close(n);
           if (exchange.rank() == 1) usleep(50000);  // others look meanwhile whether it has ended
           expect(c->barrier() == Status::ok, "nobody is taken for dead");
@@ -81,6 +90,29 @@ TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_
         },
         nothing));
   }
+}
+
+TEST(Shared, a_range_beyond_a_peers_arena_is_refused_with_its_own_reason) {
+  constexpr int ranks = 2;
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [](Exchange& exchange) {
+        Expect expect;
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+        if (c->memory().usable(Access::arena)) {
+          auto& seen = const_cast<Memory&>(c->memory());
+          const Exposure beyond{std::uint64_t{1} << 60, Access::arena, 0};
+          char byte = 0;
+          errno = EEXIST;  // of something before
+          expect(seen.reach(1 - exchange.rank(), beyond, 0, 1) == nullptr, "it is out of reach");
+          expect(seen.read(1 - exchange.rank(), beyond, 0, &byte, 1) == Status::unsupported, "nor is it read");
+          expect(std::string(message()).find(std::strerror(ERANGE)) != std::string::npos, "it is said why");
+        }
+        return expect.failures;
+      },
+      nothing));
 }
 
 TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
