@@ -119,6 +119,52 @@ TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
   }
 }
 
+// Blocks of many widths beside one another, most alike within eight: what is raised in an eight of narrow blocks goes on from the last
+// residuals of the one before, which may be wide.
+std::vector<EdgeGroup> groups_of_eights(Random& r) {
+  static constexpr int kWidths[] = {1, 2, 5, 6, 7, 8, 9, 13, 14, 15, 16, 18, 20};
+  const auto any = [&] { return kWidths[r.below(std::size(kWidths))]; };
+  std::vector<EdgeGroup> all;
+  for (const Predictor p : {Predictor::none_unsigned, Predictor::none_signed, Predictor::first, Predictor::second})
+    for (int k = 0; k < 12; ++k) {
+      int width[kBlocks];
+      for (int b = 0; b < kBlocks; ++b) width[b] = b % 8 == 0 || r.below(20) == 0 ? any() : width[b - 1];
+      for (int b = 7; b < kBlocks; b += 8)
+        if (r.below(2)) width[b] = any();
+      const bool is_signed = p != Predictor::none_unsigned;
+      EdgeGroup g(p, 1000, 0);
+      g.from_residuals([&](int i) {
+        const std::int64_t most = (std::int64_t{1} << (width[i / kBlock] - is_signed)) - 1;
+        return i % 2 ? most : is_signed ? -most - 1 : 0;
+      });
+      all.push_back(g);
+    }
+  return all;
+}
+
+TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereNarrowBlocksFollowWideOnes) {
+  Random r(93);
+  const auto groups = groups_of_eights(r);
+  const Stream a = stream_of<TypeParam>(groups);
+  for (int round = 0; round < 12; ++round) {
+    auto others = groups_of_eights(r);
+    std::rotate(others.begin(), others.begin() + 12 * (round % 4), others.end());
+    const Stream b = stream_of<TypeParam>(others);
+    const std::vector<TypeParam> x = decoded<TypeParam>(b, with(Isa::reference));
+    const Stream fused = with_values(a, x.data(), x.size(), with(Isa::reference));
+    on_every_instruction_set([&](const Options& options, const char* target) {
+      ASSERT_TRUE(with_values(a, x.data(), x.size(), options) == fused) << target << ", values, round " << round;
+    });
+    for (const Combine op : {Combine::add, Combine::subtract}) {
+      const Stream sum = combined(op, a, b, with(Isa::reference));
+      on_every_instruction_set([&](const Options& options, const char* target) {
+        ASSERT_TRUE(combined(op, a, b, options) == sum)
+            << target << ", operation " << static_cast<int>(op) << ", round " << round;
+      });
+    }
+  }
+}
+
 TYPED_TEST(Edges, ValuesAddedToGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
   const auto groups = widest_groups();
   const Stream a = stream_of<TypeParam>(groups);

@@ -148,8 +148,10 @@ std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_
   // Each raise takes a bit, and so does a sign where only the other summand has one; a difference has its sign from the first raise.
   const bool signs_differ = sa.is_unsigned != sb.is_unsigned;
   const int more_a = kRaise > 0 ? kRaise : signs_differ && sa.is_unsigned, more_b = signs_differ && sb.is_unsigned;
-  const Needs need = needs(_mm256_max_epu8(_mm256_add_epi8(a.widths, _mm256_set1_epi8(static_cast<char>(more_a))),
-                                           _mm256_add_epi8(b.widths, _mm256_set1_epi8(static_cast<char>(more_b)))));
+  Needs need = needs(_mm256_max_epu8(_mm256_add_epi8(a.widths, _mm256_set1_epi8(static_cast<char>(more_a))),
+                                     _mm256_add_epi8(b.widths, _mm256_set1_epi8(static_cast<char>(more_b)))));
+  // The first differences of a block are those to residuals of the block before.
+  if (kRaise > 0) need = {need.beyond_bytes | need.beyond_bytes << 1, need.beyond_words | need.beyond_words << 1};
   WidthReader lengths_a{_mm256_slli_epi16(a.widths, 2)}, lengths_b{_mm256_slli_epi16(b.widths, 2)};
   WidthWriter out{_mm256_setzero_si256()};
   Raised last;

@@ -78,7 +78,7 @@ STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   return e;
 }
 
-// Widths that are needed for the blocks of a group, by blocks: bit b of wide_bytes says that block b does not fit a byte.
+// Widths that are needed for the blocks of a group, by blocks: bit b of beyond_bytes says that block b does not fit a byte.
 struct Needs {
   std::uint32_t beyond_bytes, beyond_words;
 };
