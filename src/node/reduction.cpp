@@ -25,7 +25,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
   outputs_.resize(static_cast<std::size_t>(ranks_));
 }
 
-// As large as a slot allows: the input of a chunk, and this rank's part of it at every level. The same on every rank.
+// A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
 void Reduction::choose_chunk() noexcept {
   const std::size_t scatter = t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
   double share = 1;
@@ -37,10 +37,17 @@ void Reduction::choose_chunk() noexcept {
   const std::size_t room = g_.slot_bytes() - (static_cast<std::size_t>(levels_) + 1) * 2 * kLine;
   const auto elements = static_cast<std::size_t>(static_cast<double>(room / size_) / share) / scatter;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
-  // Short vectors in a few equal chunks, so that copying in, combining and copying out overlap.
-  const std::size_t least = std::max<std::size_t>(16384 / size_ / scatter / quantum_ * quantum_, quantum_);
-  if (const std::size_t quarter = (t_.count / 4 + quantum_ - 1) / quantum_ * quantum_; quarter < chunk_)
-    chunk_ = std::min(chunk_, std::max(quarter, least));
+  if (levels_ == 1) {
+    // As few as slots allow, of equal length: every chunk more has ranks wait for each other twice more.
+    const std::size_t fewest = (t_.count + chunk_ - 1) / chunk_;
+    const std::size_t equal = fewest > 0 ? (t_.count + fewest - 1) / fewest : 1;
+    chunk_ = std::min(chunk_, (equal + quantum_ - 1) / quantum_ * quantum_);
+  } else {
+    // Short vectors in a few, so that the levels overlap.
+    const std::size_t least = std::max<std::size_t>(16384 / size_ / scatter / quantum_ * quantum_, quantum_);
+    const std::size_t quarter = (t_.count / 4 + quantum_ - 1) / quantum_ * quantum_;
+    if (quarter < chunk_) chunk_ = std::min(chunk_, std::max(quarter, least));
+  }
   chunks_ = (t_.count + chunk_ - 1) / chunk_;
 }
 

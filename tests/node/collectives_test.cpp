@@ -165,6 +165,28 @@ TEST(Collectives, where_ranks_share_cores_longer_reductions_take_one_round) {
   }
 }
 
+TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
+  Options options;
+  options.memory.process = options.memory.arena = options.memory.xpmem = false;
+  options.group.cores = 2;
+  on_collectives(2, options, [](Collectives& c) {
+    c.use(Stores::plain);
+    // A slot of 128 KiB holds a chunk and the half of it that its rank adds, and some lines.
+    constexpr struct {
+      std::size_t floats;
+      std::uint64_t chunks;
+    } lengths[] = {{16384, 1}, {21792, 1}, {21793, 2}, {43584, 2}, {43600, 3}, {262144, 13}};
+    for (const auto [floats, chunks] : lengths) {
+      std::vector<float> x(floats), y(floats);
+      for (std::size_t i = 0; i < floats; ++i) x[i] = static_cast<float>(i) + static_cast<float>(c.rank());
+      const std::uint64_t before = c.group().rounds(0);
+      ASSERT_EQ(c.allreduce(x.data(), y.data(), floats, Type::f32, {Op::sum}), Status::ok) << message();
+      EXPECT_EQ(c.group().rounds(0) - before, chunks + 2) << floats;
+      for (std::size_t i = 0; i < floats; ++i) ASSERT_EQ(y[i], static_cast<float>(2 * i + 1)) << floats;
+    }
+  });
+}
+
 TEST(Collectives, moves_copy_private_buffers_the_other_way_where_that_is_asked_for) {
   Options options = small(false, false);
   options.kernel = 2048;
