@@ -267,23 +267,24 @@ typedef struct stretto_options {
  * moves, run as always (what moves within a bound may be rounded on its way, or not). */
 
 /* Trials. Where schedules of ours compete with the MPI's own collective and the model expects 10 us or more of that
- * one, the blocking calls of a shape (collective, type, operation, root, and about the same bytes and ratio) take turns
- * from the second on: the native collective that is predicted to take least (the MPI's own or the node's), and those
- * that the model likes best, seven at most where a call is expected to take less than a millisecond and three where it
- * takes longer. A turn is one call, or up to eight where one's calls are short, and begins with an agreement, whatever
- * `check`, so that the ranks start together. The first round does not count; from the third on the ranks compare the
- * slowest rank's times in one small exchange a round, and who is clearly slower drops out, that native collective only
- * where its best turn takes 1.4 times the least median. After nine rounds, or a second of turns, the one with the least
- * median stays; but that native collective unless another is faster by 5 % (10 % after few rounds, 20 % below 50 us) and
- * was so in three rounds of four, and, unless it leads by far or the second is over, beats it so again in up to eight
- * new rounds of the two (then in all of them but one). After 16 times as many calls of the shape, and so many that it
- * costs 2 % of their time at most, the native collective, the one that stayed and the last to drop out are tried again,
- * and ever more seldom while the same one stays. All keep the bound. Not for barriers nor
- * for vectors of up to 1 KiB, whose calls run ahead; not for a user's operation nor
- * for exact reductions of floating point, whose rounding would depend on the winner (but for sums and products of F32
- * and F64 on two ranks, which are rounded once; which of two NaN they keep may differ), nor for integer sums with a
- * bound; not where schedule, payload or segment are given; not for started forms. report.trial says that a call was one
- * of a trial. With trials = 0 equal calls run alike, and results have the same bits in every run. */
+ * one (4 us where a host's memory may be copied in two ways), the blocking calls of a shape (collective, type,
+ * operation, root, and about the same bytes and ratio) take turns from the second on: the native collective that is
+ * predicted to take least (the MPI's own or the node's), and those that the model likes best, seven at most where a
+ * call is expected to take less than a millisecond and three where it takes longer. A turn is one call, or up to
+ * eight where one's calls are short, and begins with an agreement, whatever `check`, so that the ranks start
+ * together. The first round does not count; from the third on the ranks compare the slowest rank's times in one small
+ * exchange a round, and who is clearly slower drops out, that native collective only where its best turn takes 1.4
+ * times the least median. After nine rounds, or a second of turns, the one with the least median stays; but that
+ * native collective unless another is faster by 5 % (10 % after few rounds, 20 % below 50 us) and was so in three
+ * rounds of four, and, unless it leads by far or the second is over, beats it so again in up to eight new rounds of
+ * the two (then in all of them but one). After 16 times as many calls of the shape, and so many that it costs 2 % of
+ * their time at most, the native collective, the one that stayed and the last to drop out are tried again, and ever
+ * more seldom while the same one stays. All keep the bound. Not for barriers nor for vectors of up to 1 KiB, whose
+ * calls run ahead; not for a user's operation nor for exact reductions of floating point, whose rounding would depend
+ * on the winner (but for sums and products of F32 and F64 on two ranks, which are rounded once; which of two NaN they
+ * keep may differ), nor for integer sums with a bound; not where schedule, payload or segment are given; not for
+ * started forms. report.trial says that a call was one of a trial. With trials = 0 equal calls run alike, and results
+ * have the same bits in every run. */
 
 /* Bounds with types and collectives. F32 and F64: |error| as promised in stretto_report. F16 and BF16: the same plus
  * half an ulp of that type. I32 and I64: lossless compression, promised error 0 (the bound must be valid all the

@@ -20,8 +20,9 @@ namespace {
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
 // Trials, where the native collective is predicted to take at least `least_to_try` seconds: of what is predicted to take less than `worst`
-// times as long, so many with it. Where calls are short, turns are cheap and predictions rough.
-constexpr double least_to_try = 10e-6, brief = 1e-3;
+// times as long, so many with it. Where calls are short, turns are cheap and predictions rough. They begin earlier where a node's memory may be
+// copied in two ways, of which the one may take a third or thrice of the other's time, by what lies in whose caches.
+constexpr double least_to_try = 10e-6, least_to_try_copies = 4e-6, brief = 1e-3;
 constexpr std::size_t longest_untried = 1024;  // bytes of a vector
 struct Trying {
   double worst;
@@ -190,7 +191,8 @@ Choices::Answer& Choices::answer(Asked&& asked) {
     const Reason reason = !q.schedule.empty() ? Reason::forced : own.native ? Reason::predicted : Reason::alone;
     fresh.choice = choice_of(!own.native || enough ? best : own, reason, mpi_seconds);
     // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
-    fresh.open = asked.tries && own.native && own.seconds >= least_to_try && q.bytes > longest_untried;
+    const double least = asked.otherwise ? least_to_try_copies : least_to_try;
+    fresh.open = asked.tries && own.native && own.seconds >= least && q.bytes > longest_untried;
   }
   if (answers_.size() >= most_answers) answers_.clear();
   const std::uint64_t cell = asked.cell;

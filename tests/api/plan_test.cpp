@@ -162,6 +162,23 @@ TEST(Choices, HowANodeCopiesIsTriedWhereItMakesADifference) {
   }
 }
 
+TEST(Choices, ShortCallsAreTriedWhereItMakesADifferenceHowANodeCopies) {
+  for (const double seconds : {3e-6, 6e-6, 11e-6}) {
+    model::Profile p = model::built_in();
+    p.natives = {{schedule::Collective::allgather, 4, 1, {{64 * kib, 1.1 * seconds}}, model::Provider::mpi},
+                 {schedule::Collective::allgather, 4, 1, {{64 * kib, seconds}}, model::Provider::node}};
+    for (const bool otherwise : {false, true}) {
+      Choices choices(std::make_shared<SharedChooser>(p, topology::Topology::regular(4, 4)));
+      Call c = allreduce(4 * kib);
+      c.collective = Collective::allgather;
+      Trial trial = 0;
+      for (int k = 0; k < 2; ++k)
+        choices.turn(c, 64 * kib, false, 1, Served(true, true, false, otherwise), true, &trial);
+      EXPECT_EQ(trial != 0, seconds > (otherwise ? 4e-6 : 10e-6)) << seconds << (otherwise ? " of two ways" : "");
+    }
+  }
+}
+
 TEST(Choices, ATrialIsOfAllLengthsOfItsCellAndWhenSettledNeedsNoModel) {
   const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 1));
   Choices choices(shared);
