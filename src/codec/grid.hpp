@@ -9,11 +9,11 @@ namespace stretto::codec {
 template <class T>
 struct Grid {
   double eps = 0, width = 0;
-  T w = 0;       // width
-  T r = 0;       // 1 / width, rounded
-  double R = 0;  // 1 / width, rounded to float64
-  T eps_y = 0;   // |x - y| rounded must not exceed this for the exact difference to be within eps
-  T eps_e = 0;   // likewise |x - q w|, with room for the rounding of sums
+  T w = 0;                 // width
+  T r = 0;                 // 1 / width, rounded
+  double R = 0;            // 1 / width, rounded to float64
+  T eps_y = 0;             // |x - y| rounded must not exceed this for the exact difference to be within eps
+  T eps_e = 0;             // likewise |x - q w|, with room for the rounding of sums
   T largest = 0;           // |y| beyond it is infinite in the caller's type
   double finite_code = 0;  // codes whose magnitude is at most this decode to finite numbers
   // A code whose magnitude is at most this is good without looking (0: none is). With h the hair by which w is less than 2 eps:

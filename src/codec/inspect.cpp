@@ -162,12 +162,13 @@ Status validate(Bytes in) noexcept {
       count(q, view.m, view.lanes, &tally);
     }
     if (tally.bound > s.info.code_bound)
-      return fail(Status::corrupt_stream, "validate: a code of magnitude {} in group {}, the header says at most {}", tally.bound,
-                  g, s.info.code_bound);
+      return fail(Status::corrupt_stream, "validate: a code of magnitude {} in group {}, the header says at most {}",
+                  tally.bound, g, s.info.code_bound);
     at += 4 * std::size_t{s.words(g)};
   }
   if (tally.exceptions != s.info.exceptions)
-    return fail(Status::corrupt_stream, "validate: {} exceptions, the header says {}", tally.exceptions, s.info.exceptions);
+    return fail(Status::corrupt_stream, "validate: {} exceptions, the header says {}", tally.exceptions,
+                s.info.exceptions);
   return Status::ok;
 }
 

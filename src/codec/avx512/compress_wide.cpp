@@ -84,8 +84,8 @@ STRETTO_INLINE Checked8 check_double(__m256 x, const Grid<float>& g) noexcept {
 STRETTO_INLINE Checked check16(const float* p, const Grid<float>& g) noexcept {
   const __m512 x = _mm512_loadu_ps(p);
   const __m512 size = _mm512_abs_ps(_mm512_mul_ps(x, _mm512_set1_ps(g.r)));
-  const __mmask16 small = _mm512_cmp_ps_mask(
-      size, _mm512_set1_ps(static_cast<float>(std::min(0x1p21 - 2, g.finite_code))), _CMP_LT_OQ);
+  const __mmask16 small =
+      _mm512_cmp_ps_mask(size, _mm512_set1_ps(static_cast<float>(std::min(0x1p21 - 2, g.finite_code))), _CMP_LT_OQ);
   const __mmask16 hopeless = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0x1p33f), _CMP_NLT_UQ);
   if (static_cast<__mmask16>(small | hopeless) == 0xffff) return check_single(x, hopeless, g);
   const Checked8 a = check_double(_mm512_castps512_ps256(x), g), b = check_double(_mm512_extractf32x8_ps(x, 1), g);
