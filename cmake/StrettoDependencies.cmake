@@ -1,6 +1,6 @@
 # Libraries that stretto stands on, each under one target name:
 #   fmt::fmt  hwloc::hwloc  hwy::hwy  CLI11::CLI11  nlohmann_json::nlohmann_json  PNG::PNG  Threads::Threads  MPI::MPI_C
-#   GTest::gtest  GTest::gtest_main  benchmark::benchmark
+#   GTest::gtest  GTest::gtest_main
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
@@ -23,9 +23,6 @@ find_package(MPI REQUIRED COMPONENTS C)
 
 if(STRETTO_TESTS)
   find_package(GTest REQUIRED)
-endif()
-if(STRETTO_BENCH)
-  find_package(benchmark REQUIRED)
 endif()
 if(STRETTO_TESTS OR STRETTO_BENCH)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
