@@ -67,7 +67,7 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
 // Codes and group a to a group of predictor kPredictor, a being of order kAt. kDeclined if 16 bits do not hold the sums, of which
 // only the last step may exceed them.
 template <Predictor kPredictor, int kAt>
-std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope,
+std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                        std::uint8_t* out) noexcept {
   std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
   Before16 before{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
@@ -79,6 +79,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
   for (int first = 0; first < kBlocks; first += 8) {
     std::uint64_t n = next8(lengths), written = 0;
     for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
+      fetch_share(ahead);
       const __m512i f = next_words(from, n & 0xff);
       const unsigned w = write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(before, q, f, &lost), p);
       written |= std::uint64_t{w} << (8 * j);
@@ -92,7 +93,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
 
 // The same for codes of 32 bits, modulo 2^32: nothing is declined.
 template <Predictor kPredictor, int kAt>
-std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
+std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                        std::uint8_t* out) noexcept {
   std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
   Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
@@ -102,6 +103,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base,
   for (int first = 0; first < kBlocks; first += 8) {
     std::uint64_t n = next8(lengths), written = 0;
     for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
+      fetch_share(ahead);
       const Pair codes{_mm512_load_si512(q), _mm512_load_si512(q + 16)};
       const Pair e = next_sum<order_of(kPredictor), kAt>(residuals, codes, next_pair(from, n & 0xff));
       const unsigned w = write_block32<kPredictor == Predictor::none_unsigned>(e.v0, e.v1, p);
@@ -115,19 +117,19 @@ std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base,
 
 template <class Code>
 std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::int32_t base, std::int32_t slope,
-                       std::uint8_t* out) noexcept {
+                       Ahead ahead, std::uint8_t* out) noexcept {
   const int at = order_of(a.predictor);
   switch (predictor) {
-    case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, out);
-    case Predictor::none_signed: return add_encode<Predictor::none_signed, 0>(a, q, 0, 0, out);
+    case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, ahead, out);
+    case Predictor::none_signed: return add_encode<Predictor::none_signed, 0>(a, q, 0, 0, ahead, out);
     case Predictor::first:
-      return at == 0 ? add_encode<Predictor::first, 0>(a, q, base, slope, out)
-                     : add_encode<Predictor::first, 1>(a, q, base, slope, out);
+      return at == 0 ? add_encode<Predictor::first, 0>(a, q, base, slope, ahead, out)
+                     : add_encode<Predictor::first, 1>(a, q, base, slope, ahead, out);
     case Predictor::second: break;
   }
-  if (at == 2) return add_encode<Predictor::second, 2>(a, q, base, slope, out);
-  return at == 0 ? add_encode<Predictor::second, 0>(a, q, base, slope, out)
-                 : add_encode<Predictor::second, 1>(a, q, base, slope, out);
+  if (at == 2) return add_encode<Predictor::second, 2>(a, q, base, slope, ahead, out);
+  return at == 0 ? add_encode<Predictor::second, 0>(a, q, base, slope, ahead, out)
+                 : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, out);
 }
 
 // Base and slope with which codes of predictor `own` enter a sum whose predictor is `result`, not lower. Raised ones keep their base and
@@ -175,11 +177,12 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
 }
 
 template <class Code>
-STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, std::uint8_t* out) noexcept {
+STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, Ahead ahead,
+                                     std::uint8_t* out) noexcept {
   const Predictor result = group.predictor < own ? own : group.predictor;
   std::int32_t base = 0, slope = 0;
   entering(own, result, q, &base, &slope);
-  return add_encode(result, group, q, base, slope, out);
+  return add_encode(result, group, q, base, slope, ahead, out);
 }
 
 template <class T>
@@ -189,7 +192,7 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   const Quantised found = quantise32(x, grid, q);
   if (!found.safe) return add_in_steps(a, words, x, grid, out, room, tally);
   note_bound(tally, code_bound(found));
-  return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), out);
+  return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), ahead_of(x), out);
 }
 
 template <class T>
@@ -204,7 +207,7 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
     if (words == 0 && found.least == 0 && found.most == 0) return 0;
     const Predictor own = predictor_of(choose_order16(q), found.least < 0);
     if (stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) {
-      const std::size_t n = add_codes(group, q, own, out);
+      const std::size_t n = add_codes(group, q, own, ahead_of(x), out);
       if (n != kDeclined) {
         note_bound(tally, code_bound(found));
         return n;

@@ -21,7 +21,8 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
   if (!fits16(found)) return compress_wide(x, grid, out, tally);
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));
-  return encode(predictor_of(choose_order16(q), found.least < 0), q, out, [](std::uint8_t* p) { return p; });
+  return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out,
+                [](std::uint8_t* p) { return p; });
 }
 
 }  // namespace

@@ -61,6 +61,23 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
+// What is read soon: the values from a quarter into the next group on. A block's share of them is fetched while a block is written, since all
+// lines at once would have to wait for one another, and the processor's own prefetching ends with the page.
+struct Ahead {
+  const char* at;
+  std::size_t share;
+};
+template <class T>
+STRETTO_INLINE Ahead ahead_of(const T* x) noexcept {
+  return {reinterpret_cast<const char*>(x + kGroup + kGroup / 4), kBlock * sizeof(T)};
+}
+STRETTO_INLINE void fetch_share(Ahead& ahead) noexcept {
+  for (std::size_t i = 0; i < ahead.share; i += 64) _mm_prefetch(ahead.at + i, _MM_HINT_T0);
+  ahead.at += ahead.share;
+}
+// What is written soon, behind p.
+STRETTO_INLINE void fetch_room(std::uint8_t* p) noexcept { __builtin_prefetch(p + 1024, 1); }
+
 template <Predictor kPredictor>
 STRETTO_INLINE unsigned write_block16(__m512i e, std::uint8_t* p) noexcept {
   const __m512i planes = planes_of_words(e);
@@ -80,13 +97,15 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
 
 // Planes of 1,024 codes; where they end.
 template <Predictor kPredictor>
-STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
-                                          __m256i* widths) noexcept {
+STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
+                                          std::uint8_t* p, __m256i* widths) noexcept {
   precede(q, base, slope);
   WidthWriter out{_mm256_setzero_si256()};
   for (int i = 0; i < kBlocks; i += 8) {
     std::uint64_t written = 0;
     for (int j = 0; j < 8; ++j, q += 32) {
+      fetch_share(ahead);
+      fetch_room(p);
       const unsigned w = write_block16<kPredictor>(differences16<order_of(kPredictor)>(q), p);
       written |= std::uint64_t{w} << (8 * j);
       p += 4 * w;
@@ -97,13 +116,15 @@ STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, st
   return p;
 }
 template <Predictor kPredictor>
-STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t base, std::int32_t slope, std::uint8_t* p,
-                                          __m256i* widths) noexcept {
+STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
+                                          std::uint8_t* p, __m256i* widths) noexcept {
   Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
   WidthWriter out{_mm256_setzero_si256()};
   for (int i = 0; i < kBlocks; i += 8) {
     std::uint64_t written = 0;
     for (int j = 0; j < 8; ++j, q += 32) {
+      fetch_share(ahead);
+      fetch_room(p);
       const Pair e = next(residuals, Pair{_mm512_load_si512(q), _mm512_load_si512(q + 16)});
       const unsigned w = write_block32<kPredictor == Predictor::none_unsigned>(e.v0, e.v1, p);
       written |= std::uint64_t{w} << (8 * j);
@@ -117,24 +138,25 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
 
 // A group of codes. between(p) writes what stands between slope and planes and returns where that ends.
 template <Predictor kPredictor, class Code, class Between>
-STRETTO_INLINE std::size_t encode(Code* q, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t encode(Code* q, Ahead ahead, std::uint8_t* out, Between between) noexcept {
   std::int32_t base = 0, slope = 0;
   fresh<kPredictor>(q, &base, &slope);
   std::uint8_t* p = between(write_head(kPredictor, base, slope, out));
   __m256i widths;
-  p = write_planes<kPredictor>(q, base, slope, p, &widths);
+  p = write_planes<kPredictor>(q, base, slope, ahead, p, &widths);
   return finish_group(widths, out, p);
 }
 
 template <class Code, class Between>
-STRETTO_INLINE std::size_t encode(Predictor predictor, Code* q, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t encode(Predictor predictor, Code* q, Ahead ahead, std::uint8_t* out,
+                                  Between between) noexcept {
   switch (predictor) {
-    case Predictor::none_unsigned: return encode<Predictor::none_unsigned>(q, out, between);
-    case Predictor::none_signed: return encode<Predictor::none_signed>(q, out, between);
-    case Predictor::first: return encode<Predictor::first>(q, out, between);
+    case Predictor::none_unsigned: return encode<Predictor::none_unsigned>(q, ahead, out, between);
+    case Predictor::none_signed: return encode<Predictor::none_signed>(q, ahead, out, between);
+    case Predictor::first: return encode<Predictor::first>(q, ahead, out, between);
     case Predictor::second: break;
   }
-  return encode<Predictor::second>(q, out, between);
+  return encode<Predictor::second>(q, ahead, out, between);
 }
 
 STRETTO_INLINE Predictor predictor_of(int order, bool negative) noexcept {
