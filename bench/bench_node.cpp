@@ -2,7 +2,7 @@
 //
 // Ranks should be bound, two of them to two cores (make bench-node does so). Each row takes turns between the contestants, so that
 // they see the same moments, and each begins with a call that is not timed, so that it finds the caches as it left them itself; inputs are rewritten and outputs read between iterations unless buffers=unmodified. The flag's round
-// trip is taken before and after each row: `regime` is near, far or mixed by it, and only rows of one regime compare.
+// trip is taken before and after each row: `regime` is near, far, remote or mixed by it (regime.hpp), and only rows of one regime compare.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "bench/limits.hpp"
 #include "bench/mpi.hpp"
 #include "bench/node_ours.hpp"
+#include "bench/regime.hpp"
 #include "bench/rows.hpp"
 #include "carrier/mpi.hpp"
 #include "node/arena/arena.hpp"
@@ -25,8 +26,6 @@ namespace {
 using namespace stretto;  // NOLINT: a program
 using Clock = std::chrono::steady_clock;
 
-constexpr double near_limit = 0.25;  // microseconds of a flag's round trip
-
 struct Contest {
   int rank = 0, ranks = 1;
   bench::Ours* ours = nullptr;
@@ -35,7 +34,7 @@ struct Contest {
   float *in = nullptr, *out = nullptr;
   std::size_t repeats = 0;
   bool by_kernel = false;  // copies between the two ranks
-  std::string memory, peer, version, through;
+  std::string memory, peer, version, through, regime;
 };
 
 struct Contestant {
@@ -109,22 +108,28 @@ void write(Contest& c, const std::string& operation, std::size_t bytes, const st
   }
 }
 
+// In the regime that is asked for, at both ends: tried again where it changed meanwhile.
 void row(Contest& c, const std::string& operation, std::size_t bytes, std::vector<Contestant> contestants) {
   const std::size_t floats = bytes / sizeof(float);
   for (const bool rewrite : {true, false}) {
-    std::size_t k = 0;
-    c.ours->settle([&] {
-      if (rewrite) rewrite_input(c, floats, ++k);
-      contestants.front().call();
-    });
-    const double before = c.limits != nullptr ? bench::largest(MPI_COMM_WORLD, c.limits->flag_round_trip()) : 0;
-    const auto us = measure(c, contestants, floats, bytes, rewrite);
-    const double after = c.limits != nullptr ? bench::largest(MPI_COMM_WORLD, c.limits->flag_round_trip()) : 0;
+    std::vector<double> us;
+    std::string regime = "shared";
+    double before = 0, after = 0;
+    for (int k = 0; k < 5; ++k) {
+      std::size_t by = 0;
+      if (c.limits != nullptr) before = bench::await_regime(*c.limits, c.regime);
+      c.ours->settle([&] {
+        if (rewrite) rewrite_input(c, floats, ++by);
+        contestants.front().call();
+      });
+      if (c.limits != nullptr && c.regime.empty()) before = bench::flag_between(*c.limits);
+      us = measure(c, contestants, floats, bytes, rewrite);
+      if (c.limits == nullptr) break;
+      after = bench::flag_between(*c.limits);
+      regime = bench::regime_of(before, after);
+      if (c.regime.empty() || regime == c.regime) break;
+    }
     if (c.rank != 0) continue;
-    const char* regime = c.limits == nullptr                     ? "shared"
-                         : std::max(before, after) < near_limit  ? "near"
-                         : std::min(before, after) >= near_limit ? "far"
-                                                                 : "mixed";
     write(c, operation, bytes, contestants, us,
           {{"bytes", bytes},
            {"regime", regime},
@@ -175,7 +180,10 @@ void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
   }
   if (c.limits != nullptr)
     for (const bench::Way way : bench::ways(c.memory == "mapped")) {
-      if (way == bench::Way::kernel && (!c.by_kernel || bytes < 4096)) continue;  // a system call a word says nothing
+      const bool halves = way == bench::Way::kernel_halves, sums = bench::combines(operation);
+      if (halves && !sums) continue;
+      if ((halves || way == bench::Way::kernel) && (!c.by_kernel || bytes < 4096))
+        continue;  // a system call a word says nothing
       all.push_back({"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, c.limits->output(), way});
     }
   row(c, bench::name(operation), bytes, std::move(all));
@@ -203,7 +211,7 @@ int main(int argc, char** argv) {
   std::string json, memory = "both";
   std::vector<std::string> operations;
   std::size_t smallest = 8, largest = std::size_t{64} << 20, repeats = 0, kernel = 0, slot = node::GroupOptions{}.slot;
-  std::string stores = "measured", through = "node";
+  std::string stores = "measured", through = "node", regime;
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--operations", operations, "some of barrier, bcast, reduce, allreduce, allgather, alltoall")
       ->delimiter(',');
@@ -219,6 +227,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"node", "api", "check"}));
   app.add_option("--stores", stores, "plain, streaming or measured")
       ->check(CLI::IsMember({"plain", "streaming", "measured"}));
+  app.add_option("--regime", regime, "wait for this placement of 2 ranks before each row")
+      ->check(CLI::IsMember({"near", "far", "remote"}));
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   {
@@ -244,6 +254,7 @@ int main(int argc, char** argv) {
       ours = std::make_unique<bench::Api>(through == "check");
     c.ours = ours.get();
     c.through = through;
+    c.regime = regime;
     std::optional<bench::Limits> limits;
     if (c.ranks == 2) limits.emplace(exchange, largest);
     c.limits = limits ? &*limits : nullptr;

@@ -14,7 +14,8 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::size_t piece = 8192;  // floats copied, added and copied in turn
+constexpr std::size_t piece = 8192;        // floats copied in turn
+constexpr std::size_t summed = 2 * piece;  // copied, added and copied in turn: the fewer meetings the better
 
 void spin_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) noexcept {
   while (value.load(std::memory_order_acquire) < least) node::pause();
@@ -45,19 +46,20 @@ const char* name(Way way) noexcept {
     case Way::mapped_streaming:
     case Way::staged_streaming: return "streaming";
     case Way::kernel: return "kernel";
+    case Way::kernel_halves: return "kernel, halves";
   }
   return "?";
 }
 
 std::span<const Way> ways(bool mapped) noexcept {
   static constexpr Way of_mapped[] = {Way::mapped_plain, Way::mapped_streaming};
-  static constexpr Way of_private[] = {Way::staged_plain, Way::staged_streaming, Way::kernel};
+  static constexpr Way of_private[] = {Way::staged_plain, Way::staged_streaming, Way::kernel, Way::kernel_halves};
   if (mapped) return of_mapped;
   return of_private;
 }
 
 Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.rank()) {
-  const std::size_t vector = (bytes + 4095) / 4096 * 4096, stage = 4 * piece * sizeof(float);
+  const std::size_t vector = (bytes + 4095) / 4096 * 4096, stage = 4 * summed * sizeof(float);
   const std::size_t each = 2 * vector + stage;
   if (node::make_segment(exchange, 4096 + 2 * each, node::Passing::proc_then_socket, &memory_) != Status::ok)
     throw std::runtime_error(message());
@@ -115,6 +117,7 @@ void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
       case Way::staged_plain: return combine_staged(all, node::Stores::plain, n);
       case Way::staged_streaming: return combine_staged(all, node::Stores::streaming, n);
       case Way::kernel: return combine_by_kernel(all, n);
+      case Way::kernel_halves: return combine_halves_by_kernel(all, n);
     }
   }
   if (operation == Operation::bcast) return move({rank_ == 0, rank_ == 1, 0, 0, n, out_}, way);
@@ -140,17 +143,17 @@ void Limits::combine_mapped(bool all, node::Stores stores, std::size_t n) noexce
 
 void Limits::combine_staged(bool all, node::Stores stores, std::size_t n) noexcept {
   const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;
-  for (std::size_t at = 0, k = 0; at < n; at += piece, k ^= 1) {
-    const std::size_t m = std::min(piece, n - at), half = m / 2;
+  for (std::size_t at = 0, k = 0; at < n; at += summed, k ^= 1) {
+    const std::size_t m = std::min(summed, n - at), half = m / 2;
     const std::size_t mine = rank_ == 0 ? 0 : half, mine_n = rank_ == 0 ? half : m - half;
     const std::size_t theirs = rank_ == 0 ? half : 0, theirs_n = m - mine_n;
-    float *stage = stage_ + k * 2 * piece, *peer = peer_stage_ + k * 2 * piece;
+    float *stage = stage_ + k * 2 * summed, *peer = peer_stage_ + k * 2 * summed;
     node::copy(stage + theirs, in_ + at + theirs, theirs_n * sizeof(float), stores);
     meet();
     for (std::size_t i = 0; i < mine_n; ++i) out_[at + mine + i] = in_[at + mine + i] + peer[mine + i];
-    if (passes_on) node::copy(stage + piece + mine, out_ + at + mine, mine_n * sizeof(float), stores);
+    if (passes_on) node::copy(stage + summed + mine, out_ + at + mine, mine_n * sizeof(float), stores);
     meet();
-    if (wants) std::memcpy(out_ + at + theirs, peer + piece + theirs, theirs_n * sizeof(float));
+    if (wants) std::memcpy(out_ + at + theirs, peer + summed + theirs, theirs_n * sizeof(float));
   }
 }
 
@@ -166,6 +169,24 @@ void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
   meet();
 }
 
+// Each adds its half, and who wants the sum reads the other one where the other left it.
+void Limits::combine_halves_by_kernel(bool all, std::size_t n) noexcept {
+  alignas(64) float theirs[piece];
+  const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
+  meet();
+  for (std::size_t at = first; at < end; at += piece) {
+    const std::size_t m = std::min(piece, end - at);
+    static_cast<void>(node::read_process(peer_, peer_address_ + at * sizeof(float), theirs, m * sizeof(float)));
+    for (std::size_t i = 0; i < m; ++i) out_[at + i] = in_[at + i] + theirs[i];
+  }
+  meet();
+  const std::size_t other = rank_ == 0 ? half : 0;
+  const auto from = peer_address_ + (static_cast<std::size_t>(out_ - in_) + other) * sizeof(float);
+  if (all || rank_ == 0)
+    static_cast<void>(node::read_process(peer_, from, out_ + other, (n - (end - first)) * sizeof(float)));
+  meet();
+}
+
 void Limits::move(const Move& m, Way way) noexcept {
   const std::size_t bytes = m.n * sizeof(float);
   const auto stores =
@@ -177,6 +198,7 @@ void Limits::move(const Move& m, Way way) noexcept {
       if (m.takes) node::copy(m.to, peer_in_ + m.take, bytes, stores);
       break;
     case Way::kernel:
+    case Way::kernel_halves:
       if (m.takes) static_cast<void>(node::read_process(peer_, peer_address_ + m.take * sizeof(float), m.to, bytes));
       break;
     case Way::staged_plain:

@@ -2,9 +2,11 @@
 """Writes what `make bench-node` measured as a table in Markdown: a line a collective and length; for every kind of memory, buffers and number
 of ranks our microseconds, and in brackets the MPI's and the limit's time over ours.
 
-usage: node_report.py FILE.jsonl...      (rows of several runs of the same case: their medians)
+usage: node_report.py [--regime near|far|remote] FILE.jsonl...      (rows of several runs of the same case: their medians; of that regime
+alone)
 """
 
+import argparse
 import json
 import re
 import statistics
@@ -20,14 +22,14 @@ def size(count):
     return f"{count} B"
 
 
-def read(paths):
-    """{(collective, bytes): {column: {peer: [rows]}}}"""
+def read(paths, regime):
+    """{(collective, bytes): {column: {peer: [rows]}}}; of one regime, or of all."""
     lines = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
             for row in map(json.loads, filter(str.strip, file)):
                 match = CASE.fullmatch(row["case"]) if row.get("bench") == "node" else None
-                if not match:
+                if not match or regime not in (None, row["regime"]):
                     continue
                 collective, ranks, count, memory, through = match.groups()
                 column = (row["mpi"], int(ranks), through or "node", memory, row["buffers"])
@@ -53,9 +55,13 @@ def cell(peers):
 
 
 def main():
-    lines = read(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--regime")
+    parser.add_argument("files", nargs="+")
+    options = parser.parse_args()
+    lines = read(options.files, options.regime)
     if not lines:
-        sys.exit("no rows of bench_node with the field `mpi` in " + " ".join(sys.argv[1:] or ["no file"]))
+        sys.exit("no such rows of bench_node with the field `mpi` in " + " ".join(options.files))
     columns = sorted({column for cells in lines.values() for column in cells}, key=lambda c: (c[0], c[1], c[2], c[3] != "private", c[4] != "rewritten"))
     for mpi, ranks, through, memory, buffers in columns:
         regimes = {row["regime"] for cells in lines.values() for row in sum(cells.get((mpi, ranks, through, memory, buffers), {}).values(), [])}

@@ -1,0 +1,44 @@
+// How near each other two ranks run, by the round trip of a flag between them. On a virtual machine that changes within seconds, unseen, and
+// with it which way to copy is the fastest: only rows of one regime compare.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "bench/limits.hpp"
+#include "bench/mpi.hpp"
+
+namespace stretto::bench {
+
+// Microseconds of the round trip: 0.1 to 0.3 where cores share a cache, 0.35 to 0.6 across a processor or with its caches slowed down, and
+// about 1.1 across sockets.
+constexpr double near_limit = 0.33, far_limit = 0.8;
+
+inline const char* regime_of(double flag_us) noexcept {
+  return flag_us < near_limit ? "near" : flag_us < far_limit ? "far" : "remote";
+}
+
+// Before and after a row.
+inline std::string regime_of(double before, double after) {
+  return regime_of(before) == std::string(regime_of(after)) ? regime_of(before) : "mixed";
+}
+
+// The slowest of the ranks' measurements. Collective.
+inline double flag_between(Limits& limits) { return largest(MPI_COMM_WORLD, limits.flag_round_trip()); }
+
+// Waits up to 8 seconds for a regime, and returns the round trip by then: busy cores come near each other by and by, and idle ones may be placed
+// anew. Collective.
+inline double await_regime(Limits& limits, const std::string& wanted) {
+  double spent = 0, flag = flag_between(limits);
+  while (!wanted.empty() && regime_of(flag) != wanted && spent < 8) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (wanted != "near") std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    flag = flag_between(limits);
+    spent += largest(MPI_COMM_WORLD, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return flag;
+}
+
+}  // namespace stretto::bench
