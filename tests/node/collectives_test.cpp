@@ -211,6 +211,23 @@ TEST(Collectives, moves_copy_private_buffers_the_other_way_where_that_is_asked_f
   });
 }
 
+TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_copied_by_the_kernel) {
+  Options options = small(false, false);
+  options.kernel = 4096;
+  for (const int cores : {2, 3}) {
+    options.group.cores = cores;
+    on_collectives(3, options, [&](Collectives& c) {
+      if (!c.memory().usable(Access::kernel)) return;
+      cases::Cases cases(c, {});
+      cases.allgather(1024, false);
+      EXPECT_EQ(c.counters().copyable, 0u);
+      cases.alltoall(1024, false);
+      EXPECT_EQ(c.counters().copyable, cores < 3 ? 1u : 0u);
+      EXPECT_EQ(cases.failures(), 0);
+    });
+  }
+}
+
 TEST(Collectives, memory_that_peers_see_is_used_where_it_is) {
   for (const auto& m : memories) {
     Options options = small(m.mapped, m.kernel);
