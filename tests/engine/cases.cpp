@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/binding.hpp"
+#include "mix.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 
@@ -20,14 +21,6 @@ using payload::Kind;
 using payload::Op;
 using payload::Type;
 using schedule::Collective;
-
-std::uint64_t mix(std::uint64_t x) {
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdULL;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
 
 template <class T>
 std::vector<T> values(int rank, std::size_t first, std::size_t count) {
@@ -306,61 +299,6 @@ std::string describe(const Case& c, int ranks) {
 
 std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint) {
   return c.type == Type::f64 ? run_typed<double>(engine, c, fingerprint) : run_typed<float>(engine, c, fingerprint);
-}
-
-std::vector<Case> all_cases(int ranks, std::size_t stride) {
-  const auto p = static_cast<std::size_t>(ranks);
-  const std::size_t counts[] = {0, 1, p > 1 ? p - 1 : 2, 1023, 4 * 2048 + 7, 13 * 1024 + 513};
-  const int hosts[] = {2, -2, 3, 0};
-  const Op ops[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
-  std::vector<Case> cases;
-  std::size_t turn = 0;
-  for (const auto& algorithm : schedule::algorithms()) {
-    const bool rooted = schedule::rooted(algorithm.collective);
-    for (const Kind kind : {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
-      for (const std::size_t count : counts) {
-        std::vector<int> roots{0};
-        if (rooted && ranks > 1) roots.push_back(ranks - 1);
-        if (rooted && ranks > 2) roots.push_back(ranks / 2);
-        for (const int root : roots) {
-          Case c;
-          c.algorithm = &algorithm;
-          c.kind = kind;
-          c.count = count;
-          c.root = root;
-          // What does not multiply the number of cases is drawn, each by itself, so that no stride through the cases leaves any out.
-          ++turn;
-          const auto drawn = [turn](std::uint64_t what, std::size_t of) { return mix(turn * 16 + what) % of; };
-          c.in_place = drawn(0, 2) == 0;
-          c.type = drawn(1, 3) == 0 ? Type::f64 : Type::f32;
-          c.op = schedule::reduces(algorithm.collective) ? ops[drawn(2, std::size(ops))] : Op::sum;
-          c.blocks = algorithm.uses_blocks ? static_cast<int>(drawn(3, 4)) : 0;
-          c.hosts = algorithm.uses_groups ? hosts[drawn(4, std::size(hosts))] : 0;
-          c.segment_bytes = drawn(5, 7) == 0 ? 0 : 4096 * (1 + drawn(6, 3));
-          c.grain = kind == Kind::raw ? 1 : 1024;
-          if (turn % stride == 0) cases.push_back(c);
-        }
-      }
-    }
-  }
-  return cases;
-}
-
-std::vector<Case> mixed_cases(const schedule::Groups& groups, std::size_t stride) {
-  std::vector<Case> cases;
-  std::size_t turn = 0;
-  for (Case c : all_cases(static_cast<int>(groups.group_of.size()), 1)) {
-    if (c.kind == Kind::raw) continue;
-    if (++turn % stride != 0) continue;
-    const std::size_t which = turn / stride % 3;
-    if (which != 0) c.raw_below = turn % 2 == 0 ? 3000 : 9000;
-    // A sum must have been made inside its node before it leaves: flat reductions do not see to that.
-    const bool floors = c.algorithm->uses_groups || !schedule::reduces(c.algorithm->collective);
-    if (which != 1 && floors) c.groups = &groups;
-    if (c.groups == nullptr && c.raw_below == 0) continue;
-    cases.push_back(c);
-  }
-  return cases;
 }
 
 std::vector<std::string> run_all(engine::Engine& engine, const std::vector<Case>& cases, std::size_t* done) {

@@ -1,4 +1,4 @@
-// One collective, run on this rank and compared with what it must give. The same cases run over threads and over MPI.
+// One collective, run on this rank and compared with what it must give. The same cases (case_list.hpp) run over threads and over MPI.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +37,6 @@ double input(int rank, std::size_t i);
 // Runs the case on this rank; all ranks call it. Returns what is wrong, or nothing. *fingerprint is of the result's bytes
 // (0 where the rank expects none); that the bytes are the same on every rank, where they must be, is checked here.
 std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint);
-
-// All algorithms with each payload over counts (0, 1, fewer than ranks, odd, several segments), roots (first, middle, last) and in place or
-// not. `stride` takes every so many-th of them.
-std::vector<Case> all_cases(int ranks, std::size_t stride);
-
-// All algorithms with each payload that compresses, raw over the links inside nodes, below some size, and both. Nodes are made up of
-// `groups`; of the algorithms that know nothing of groups, those that move data get them as links all the same.
-std::vector<Case> mixed_cases(const schedule::Groups& groups, std::size_t stride);
 
 // Runs them all on this rank; also checks that homomorphic and fused give the same bytes for every algorithm. Returns the
 // first few failures, and in *done how many ran.

@@ -3,18 +3,21 @@
 
 #include <mutex>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "cases.hpp"
+#include "case_list.hpp"
 #include "ranks.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t stride = 11;
+#ifdef STRETTO_SANITIZED
+constexpr Each each = Each::payload;
+constexpr std::size_t stride = 23;
 #else
+constexpr Each each = Each::operation;
 constexpr std::size_t stride = 1;
 #endif
 
@@ -22,8 +25,7 @@ class Collectives : public testing::TestWithParam<int> {};
 
 TEST_P(Collectives, EveryScheduleWithEveryPayloadGivesItsResultOnAllRanks) {
   const int p = GetParam();
-  const auto cases = all_cases(p, stride);
-  ASSERT_GT(cases.size(), 30u);
+  const auto cases = all_cases(p, each, stride);
   std::mutex mutex;
   on_ranks(p, [&](int rank, engine::Engine& engine) {
     std::size_t done = 0;
@@ -36,17 +38,36 @@ TEST_P(Collectives, EveryScheduleWithEveryPayloadGivesItsResultOnAllRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 7, 8, 13));
 
-TEST(Cases, OfAnyStrideHaveEveryTypeCutAndOperation) {
-  for (const int p : {2, 5, 13}) {
-    for (const std::size_t stride : {1, 3, 5, 7, 11, 15}) {
-      std::set<std::pair<payload::Type, std::size_t>> cuts;
-      std::set<std::pair<payload::Type, payload::Op>> operations;
-      for (const Case& c : all_cases(p, stride)) {
-        cuts.insert({c.type, c.segment_bytes});
-        if (schedule::reduces(c.algorithm->collective)) operations.insert({c.type, c.op});
+TEST(Cases, HaveEveryOperationWithEveryScheduleAndPayloadAndEveryCutWithEveryType) {
+  for (const int p : {1, 2, 3, 4, 5, 7, 8, 13}) {
+    std::set<std::tuple<const schedule::Algorithm*, payload::Kind, payload::Op>> wanted;
+    std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;
+    for (const auto& algorithm : schedule::algorithms()) {
+      for (const auto kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::doc, payload::Kind::homomorphic,
+                              payload::Kind::fused}) {
+        pairs.insert({&algorithm, kind});
+        for (const auto op :
+             {payload::Op::sum, payload::Op::difference, payload::Op::min, payload::Op::max, payload::Op::mean}) {
+          if (schedule::reduces(algorithm.collective)) wanted.insert({&algorithm, kind, op});
+        }
       }
-      EXPECT_EQ(cuts.size(), 2u * 4) << "every " << stride << " on " << p << " ranks";
-      EXPECT_EQ(operations.size(), 2u * 5) << "every " << stride << " on " << p << " ranks";
+    }
+    for (const Each each : {Each::operation, Each::payload}) {
+      for (const std::size_t stride : {1, 3, 5, 11, 37}) {
+        decltype(wanted) operations;
+        decltype(pairs) payloads;
+        std::set<std::pair<payload::Type, std::size_t>> cuts;
+        for (const Case& c : all_cases(p, each, stride)) {
+          cuts.insert({c.type, c.segment_bytes});
+          if (c.count < 1000) continue;
+          payloads.insert({c.algorithm, c.kind});
+          if (schedule::reduces(c.algorithm->collective)) operations.insert({c.algorithm, c.kind, c.op});
+        }
+        EXPECT_EQ(payloads, pairs) << "every " << stride << " on " << p << " ranks";
+        EXPECT_TRUE(operations == wanted || (each == Each::payload && stride > 1))
+            << operations.size() << " of " << wanted.size() << ", every " << stride << " on " << p << " ranks";
+        EXPECT_EQ(cuts.size(), 2u * 4) << "every " << stride << " on " << p << " ranks";
+      }
     }
   }
 }

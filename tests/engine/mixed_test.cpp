@@ -6,7 +6,7 @@
 #include <mutex>
 #include <random>
 
-#include "cases.hpp"
+#include "case_list.hpp"
 #include "engine/binding.hpp"
 #include "ranks.hpp"
 #include "schedule/floors.hpp"
@@ -14,7 +14,7 @@
 namespace stretto::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef STRETTO_SANITIZED
 constexpr std::size_t stride = 37;
 #else
 constexpr std::size_t stride = 5;

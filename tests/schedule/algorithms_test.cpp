@@ -19,7 +19,7 @@ constexpr int most_ranks_with_every_root = 33;
 int most_ranks_of(const Algorithm& a) { return a.uses_groups ? most_ranks_with_every_root : most_ranks; }
 
 // The builds under a sanitizer look for errors of memory, for which every seventh number of ranks above 33 is enough.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef STRETTO_SANITIZED
 constexpr int stride = 7;
 #else
 constexpr int stride = 1;
