@@ -1,7 +1,7 @@
 // Collectives between ranks of one node: ours against the MPI's own and against what the machine allows, in one run, row by row.
 //
 // Ranks should be bound, two of them to two cores (make bench-node does so). Each row takes turns between the contestants, so that
-// they see the same moments, and each begins with a call that is not timed, so that it finds the caches as it left them itself; inputs are rewritten and outputs read between iterations unless buffers=unmodified. The flag's round
+// they see the same moments, and has buffers of its own and two calls that are not timed first, so that it finds the caches as it left them itself; inputs are rewritten and outputs read between iterations unless buffers=unmodified. The flag's round
 // trip is taken before and after each row: `regime` is near, far, remote or mixed by it (regime.hpp), and only rows of one regime compare.
 #include <mpi.h>
 
@@ -31,7 +31,8 @@ struct Contest {
   bench::Ours* ours = nullptr;
   bench::Limits* limits = nullptr;  // with two ranks
   bench::Writer* rows = nullptr;
-  float *in = nullptr, *out = nullptr;
+  float *in = nullptr, *out = nullptr;          // ours
+  float *mpi_in = nullptr, *mpi_out = nullptr;  // the MPI's
   std::size_t repeats = 0;
   bool by_kernel = false;  // copies between the two ranks
   std::string memory, peer, version, through, regime;
@@ -40,6 +41,7 @@ struct Contest {
 struct Contestant {
   std::string name;
   std::function<void()> call;
+  float* input = nullptr;  // of limits: theirs
   const float* output = nullptr;
   std::optional<bench::Way> limit{};
 };
@@ -52,8 +54,8 @@ std::size_t repeats_for(std::size_t bytes, std::size_t asked) {
 
 volatile float sink = 0;
 
-void rewrite_input(Contest& c, std::size_t floats, std::size_t k) {
-  for (std::size_t j = 0; j < floats; ++j) c.in[j] = static_cast<float>(k + (j & 1023));
+void rewrite_input(float* in, std::size_t floats, std::size_t k) {
+  for (std::size_t j = 0; j < floats; ++j) in[j] = static_cast<float>(k + (j & 1023));
 }
 
 // Median microseconds of each contestant, of the slowest rank. Short collectives are timed several in a row.
@@ -63,11 +65,11 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
   std::vector<std::vector<double>> samples(contestants.size());
   for (std::size_t k = 0; k < repeats + 2; ++k) {
     for (std::size_t i = 0; i < contestants.size(); ++i) {
-      for (const bool timed : {false, true}) {
+      for (const bool timed : {false, false, true}) {
         if (rewrite && contestants[i].limit)
           c.limits->rewrite(floats, static_cast<float>(k));
         else if (rewrite)
-          rewrite_input(c, floats, k);
+          rewrite_input(contestants[i].input, floats, k);
         MPI_Barrier(MPI_COMM_WORLD);
         const auto begin = Clock::now();
         for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
@@ -119,7 +121,7 @@ void row(Contest& c, const std::string& operation, std::size_t bytes, std::vecto
       std::size_t by = 0;
       if (c.limits != nullptr) before = bench::await_regime(*c.limits, c.regime);
       c.ours->settle([&] {
-        if (rewrite) rewrite_input(c, floats, ++by);
+        if (rewrite) rewrite_input(c.in, floats, ++by);
         contestants.front().call();
       });
       if (c.limits != nullptr && c.regime.empty()) before = bench::flag_between(*c.limits);
@@ -153,29 +155,30 @@ void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
   const int count = static_cast<int>(n), each = static_cast<int>(block);
   if (block == 0) return;
   std::vector<Contestant> all;
-  const auto enter = [&](auto ours, auto mpi, const float* output) {
-    all.push_back({"ours", std::move(ours), output});
-    all.push_back({c.peer, std::move(mpi), output});
+  const auto enter = [&](auto ours, auto mpi) {
+    const bool in_place = operation == Operation::bcast;
+    all.push_back({"ours", std::move(ours), c.in, in_place ? c.in : c.out});
+    all.push_back({c.peer, std::move(mpi), c.mpi_in, in_place ? c.mpi_in : c.mpi_out});
   };
   switch (operation) {
     case Operation::bcast:
-      enter([&] { o.bcast(c.in, n); }, [&] { MPI_Bcast(c.in, count, MPI_FLOAT, 0, MPI_COMM_WORLD); }, c.in);
+      enter([&] { o.bcast(c.in, n); }, [&] { MPI_Bcast(c.mpi_in, count, MPI_FLOAT, 0, MPI_COMM_WORLD); });
       break;
     case Operation::reduce:
       enter([&] { o.reduce(c.in, c.out, n); },
-            [&] { MPI_Reduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); }, c.out);
+            [&] { MPI_Reduce(c.mpi_in, c.mpi_out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); });
       break;
     case Operation::allreduce:
       enter([&] { o.allreduce(c.in, c.out, n); },
-            [&] { MPI_Allreduce(c.in, c.out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, c.out);
+            [&] { MPI_Allreduce(c.mpi_in, c.mpi_out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
       break;
     case Operation::allgather:
       enter([&] { o.allgather(c.in, c.out, block); },
-            [&] { MPI_Allgather(c.in, each, MPI_BYTE, c.out, each, MPI_BYTE, MPI_COMM_WORLD); }, c.out);
+            [&] { MPI_Allgather(c.mpi_in, each, MPI_BYTE, c.mpi_out, each, MPI_BYTE, MPI_COMM_WORLD); });
       break;
     case Operation::alltoall:
       enter([&] { o.alltoall(c.in, c.out, block); },
-            [&] { MPI_Alltoall(c.in, each, MPI_BYTE, c.out, each, MPI_BYTE, MPI_COMM_WORLD); }, c.out);
+            [&] { MPI_Alltoall(c.mpi_in, each, MPI_BYTE, c.mpi_out, each, MPI_BYTE, MPI_COMM_WORLD); });
       break;
   }
   if (c.limits != nullptr)
@@ -184,7 +187,8 @@ void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
       if (halves && !sums) continue;
       if ((halves || way == bench::Way::kernel) && (!c.by_kernel || bytes < 4096))
         continue;  // a system call a word says nothing
-      all.push_back({"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, c.limits->output(), way});
+      all.push_back(
+          {"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, nullptr, c.limits->output(), way});
     }
   row(c, bench::name(operation), bytes, std::move(all));
 }
@@ -244,12 +248,12 @@ int main(int argc, char** argv) {
     node::Options options;
     if (kernel > 0) options.kernel = options.kernel_streams = kernel;
     options.group.slot = slot;
-    std::unique_ptr<node::Collectives> made;
-    check(node::Collectives::create(exchange, options, &made));
-    if (stores != "measured") made->use(stores == "plain" ? node::Stores::plain : node::Stores::streaming);
+    std::unique_ptr<node::Collectives> collectives;
+    check(node::Collectives::create(exchange, options, &collectives));
+    if (stores != "measured") collectives->use(stores == "plain" ? node::Stores::plain : node::Stores::streaming);
     std::unique_ptr<bench::Ours> ours;
     if (through == "node")
-      ours = std::make_unique<bench::Direct>(*made);
+      ours = std::make_unique<bench::Direct>(*collectives);
     else
       ours = std::make_unique<bench::Api>(through == "check");
     c.ours = ours.get();
@@ -258,32 +262,25 @@ int main(int argc, char** argv) {
     std::optional<bench::Limits> limits;
     if (c.ranks == 2) limits.emplace(exchange, largest);
     c.limits = limits ? &*limits : nullptr;
-    c.by_kernel = made->memory().usable(node::Access::kernel);
+    c.by_kernel = collectives->memory().usable(node::Access::kernel);
     bench::Writer rows(c.rank == 0 ? json : "/dev/null");
     c.rows = &rows;
     const std::size_t room = largest + 4096;
     for (const std::string kind : {"private", "mapped"}) {
       if (memory != "both" && memory != kind) continue;
       c.memory = kind;
-      std::vector<float> in, out;
-      if (kind == "private") {
-        in.assign(room / sizeof(float), 1);
-        out.assign(room / sizeof(float), 0);
-        c.in = in.data(), c.out = out.data();
-      } else {
-        const auto allocate = [&]() -> float* {
-          void* made = nullptr;  // the library's arena is not that of src/node in this program
-          if (through == "node")
-            made = node::arena::allocate(room, 64);
-          else if (stretto_alloc(room, &made) != STRETTO_OK)
-            made = nullptr;
-          return static_cast<float*>(made);
-        };
-        c.in = allocate();
-        c.out = allocate();
-        if (c.in == nullptr || c.out == nullptr) check(fail(Status::out_of_memory, "no room in the arena"));
-        std::fill_n(c.in, room / sizeof(float), 1.0f);
-        std::fill_n(c.out, room / sizeof(float), 0.0f);
+      std::vector<std::vector<float>> heap;
+      for (float** buffer : {&c.in, &c.out, &c.mpi_in, &c.mpi_out}) {
+        void* made = nullptr;
+        if (kind == "private")
+          made = heap.emplace_back(room / sizeof(float)).data();
+        else if (through == "node")  // the library's arena is not that of src/node in this program
+          made = node::arena::allocate(room, 64);
+        else if (stretto_alloc(room, &made) != STRETTO_OK)
+          made = nullptr;
+        if (made == nullptr) check(fail(Status::out_of_memory, "no room in the arena"));
+        *buffer = static_cast<float*>(made);
+        std::fill_n(*buffer, room / sizeof(float), 1.0f);
       }
       sweep(c, operations, smallest, largest);
       MPI_Barrier(MPI_COMM_WORLD);
