@@ -19,7 +19,8 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       me_(c.rank()),
       ranks_(c.size()),
       size_(payload::size_of(task.type)),
-      quantum_(std::max<std::size_t>(kLine / size_, 1)) {
+      quantum_(std::max<std::size_t>(kLine / size_, 1)),
+      results_(stores_of_result(task.count * size_)) {
   choose_chunk();
   find_readers();
   outputs_.resize(static_cast<std::size_t>(ranks_));
@@ -182,9 +183,10 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
     std::size_t end = std::min(mine.end, at + most);
     if (level == levels_) end = std::min(end, at + source_run(c, at));
     for (std::size_t child = 0; child < sources_.size(); ++child) end = std::min(end, piece(child, c, at).end);
-    // A result is made where it is wanted, unless an operand lies there that is used after the first two.
-    const bool at_home = level == levels_ && t_.out != nullptr && t_.kind != Kind::reduce_scatter &&
-                         t_.operation.op != payload::Op::user && (t_.in != t_.out || sources_.size() <= 2);
+    // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
+    const bool at_home = level == levels_ && results_ == Stores::plain && t_.out != nullptr &&
+                         t_.kind != Kind::reduce_scatter && t_.operation.op != payload::Op::user &&
+                         (t_.in != t_.out || sources_.size() <= 2);
     std::byte* to = at_home ? t_.out + (c.at + at) * size_ : sum.data();
     if (const Status s = combine_block(level, c, at, end - at, to); s != Status::ok) return g_.give_up_all(s);
     if (level < levels_) {
@@ -215,18 +217,18 @@ void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, co
                         const Range& mine) noexcept {
   const std::size_t bytes = count * size_;
   if (t_.kind == Kind::reduce_scatter) {
-    std::memcpy(t_.out + (c.at + first - mine.first) * size_, sum, bytes);
+    copy(t_.out + (c.at + first - mine.first) * size_, sum, bytes, results_);
     return;
   }
   const std::size_t at = (c.at + first) * size_;
-  if (t_.out != nullptr && t_.out + at != sum) std::memcpy(t_.out + at, sum, bytes);
+  if (t_.out != nullptr && t_.out + at != sum) copy(t_.out + at, sum, bytes, results_);
   if (t_.kind == Kind::reduce && me_ == t_.root) return;
   if (!pushes_) {
     copy(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
     return;
   }
   for (std::byte* const theirs : outputs_)
-    if (theirs != nullptr) copy(theirs + at, sum, bytes, c_.stores_);
+    if (theirs != nullptr) copy(theirs + at, sum, bytes, results_ == Stores::plain ? c_.stores_ : results_);
 }
 
 Status Reduction::copy_out(std::uint64_t k) noexcept {
@@ -241,8 +243,8 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     Told told;
     std::memcpy(&told, line->payload, sizeof told);
     if (told.pushed) continue;
-    std::memcpy(t_.out + (c.at + theirs.first) * size_, g_.slot(r, round) + region(levels_, r),
-                (theirs.end - theirs.first) * size_);
+    copy(t_.out + (c.at + theirs.first) * size_, g_.slot(r, round) + region(levels_, r),
+         (theirs.end - theirs.first) * size_, results_);
   }
   return Status::ok;
 }

@@ -85,6 +85,7 @@ class Reduction {
   int levels_, me_, ranks_;
   std::size_t size_;       // bytes of an element
   std::size_t quantum_;    // elements of a cache line, or 1
+  Stores results_;         // where results are wanted
   std::size_t chunk_ = 1;  // elements of a whole chunk; of reduce_scatter, of each block
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;

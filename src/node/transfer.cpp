@@ -48,6 +48,8 @@ Status Transfer::run() noexcept {
     const Answer a = answer(exposure_.access);
     ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
   }
+  // Who passes on what it gets has it read at once.
+  if (!m_.passes_on || m_.readers.empty()) results_ = stores_of_result(m_.bytes);
   if (const Status s = pass(); s != Status::ok) return s;
   const bool direct = exposure_.access != Access::staged;
   if (!direct && !refused_) return Status::ok;
@@ -66,7 +68,10 @@ Status Transfer::pass() noexcept {
     } else {
       if (const Status s = expose(k); s != Status::ok) return s;
       // Peers can begin by now, and who has not come yet may come meanwhile.
-      if (m_.own_to != nullptr) std::memmove(m_.own_to, m_.own, m_.bytes);
+      if (m_.own_to != nullptr && results_ == Stores::plain)
+        std::memmove(m_.own_to, m_.own, m_.bytes);
+      else if (m_.own_to != nullptr)
+        copy(m_.own_to, m_.own, m_.bytes, results_);
       m_.own_to = nullptr;
       if (const Status s = pull(k); s != Status::ok) return s;
     }
@@ -141,7 +146,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   const Answer a = answer(source.access);
   if (a == Answer::staged) {
     const std::byte* room = inlined_ ? line.payload : c_.group_->slot(p.source, first_ + k);
-    std::memcpy(p.to + part.at, room + p.index * part.bytes, part.bytes);
+    copy(p.to + part.at, room + p.index * part.bytes, part.bytes, results_);
     return Status::ok;
   }
   if (comes == Comes::at_once) {
@@ -150,7 +155,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   }
   const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
   if (block != nullptr) {
-    std::memcpy(p.to + part.at, block + part.at, part.bytes);
+    copy(p.to + part.at, block + part.at, part.bytes, results_);
     return Status::ok;
   }
   const Status s = c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);

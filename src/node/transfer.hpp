@@ -46,6 +46,7 @@ class Transfer {
   bool large_ = false;  // exposures are told in the lines
   bool inlined_ = false;
   bool refused_ = false;  // in this pass
+  Stores results_ = Stores::plain;
 };
 
 }  // namespace stretto::node

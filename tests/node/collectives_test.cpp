@@ -228,6 +228,26 @@ TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_cop
   }
 }
 
+// Whose stores pass by the caches.
+TEST(Collectives, long_results_are_whole) {
+  for (const bool mapped : {true, false}) {
+    Options options;
+    options.memory.process = mapped;
+    options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
+    on_collectives(2, options, [](Collectives& c) {
+      cases::Cases cases(c, {});
+      constexpr std::size_t bytes = kPastCaches + 37, floats = kPastCaches / sizeof(float) + 3;
+      cases.bcast(bytes, 1);
+      cases.allgather(bytes, false);
+      cases.alltoall(bytes, false);
+      cases.reduce(floats, 1, false);
+      for (const bool in_place : {false, true}) cases.allreduce(floats, in_place);
+      cases.reduce_scatter(floats, false);
+      EXPECT_EQ(cases.failures(), 0);
+    });
+  }
+}
+
 TEST(Collectives, memory_that_peers_see_is_used_where_it_is) {
   for (const auto& m : memories) {
     Options options = small(m.mapped, m.kernel);
