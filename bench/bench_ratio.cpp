@@ -5,13 +5,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "bench/codec_call.hpp"
 #include "bench/codec_data.hpp"
+#include "bench/ratio_measure.hpp"
 #include "bench/ratio_published.hpp"
 #include "bench/rows.hpp"
 
@@ -19,30 +21,8 @@ namespace {
 
 using namespace stretto;
 using bench::kRatioBounds;
-
-struct Measured {
-  double ratio = 0;
-  double error_over_bound = 0;
-  std::uint64_t exceptions = 0;
-};
-
-template <class T>
-Measured measure(std::span<const T> x, double eps) {
-  constexpr codec::Type type = bench::type_of<T>();
-  const std::size_t room = codec::compress_bound(type, x.size());
-  const auto out = std::make_unique_for_overwrite<std::byte[]>(room);
-  const auto y = std::make_unique_for_overwrite<T[]>(x.size());
-  std::size_t written = 0;
-  codec::Options options;  // the magnitude of real values, as a bound relative to the range knows it
-  for (const T v : x)
-    if (std::fabs(v) < 1e19) options.magnitude = std::max(options.magnitude, static_cast<double>(std::fabs(v)));
-  bench::require(codec::compress(type, x.data(), x.size(), eps, {out.get(), room}, &written, options), "compress");
-  bench::require(codec::decompress({out.get(), written}, y.get(), x.size()), "decompress");
-  codec::Info info;
-  bench::require(codec::inspect({out.get(), written}, &info), "inspect");
-  const double worst = bench::worst_error<T>(x, {y.get(), x.size()});
-  return {static_cast<double>(x.size_bytes()) / static_cast<double>(written), worst / eps, info.exceptions};
-}
+using bench::measure;
+using bench::Measured;
 
 class Bench {
  public:
