@@ -13,7 +13,7 @@ help: ## this list
 demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture, an HTML page
 	@scripts/demo $(ARGS)
 
-test: ## set up, build, and run all tests: release, asan and ubsan with fuzzing, tsan, and the other MPI
+test: ## set up, build, and run all tests: release, asan and ubsan with 60 s of fuzzing a target, tsan, and the other MPI
 	@scripts/test
 
 test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hours)

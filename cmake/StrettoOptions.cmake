@@ -7,7 +7,7 @@ set_property(CACHE STRETTO_SANITIZE PROPERTY STRINGS "" address thread)
 set(STRETTO_TEST_PARTS house base codec schedule topology payload model carrier node engine api mpi fuzz apps hosts python bench
     CACHE STRING "Directories of tests/ to build")
 set(STRETTO_DATA_DIR ${CMAKE_SOURCE_DIR}/../shared/data CACHE PATH "Real fields for tests and benchmarks; need not exist")
-set(STRETTO_FUZZ_SECONDS 60 CACHE STRING "Seconds of fuzzing in one run of ctest, all fuzz targets together")
+set(STRETTO_FUZZ_SECONDS 60 CACHE STRING "Seconds of fuzzing in one run of ctest, for each fuzz target")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of the build" FORCE)

@@ -80,19 +80,30 @@ function(stretto_hosts_test name)
     LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)
 endfunction()
 
+add_custom_target(fuzz_targets)
+
 # stretto_fuzz_test(NAME SOURCES ... LIBS ... [CORPUS directory])
 # A libFuzzer program (LLVMFuzzerTestOneInput). It needs Clang; the caller checks STRETTO_CAN_FUZZ first. ctest replays
-# the stored corpus and fuzzes on for an equal share of STRETTO_FUZZ_SECONDS; new inputs stay in the build directory.
+# the stored corpus and fuzzes on for STRETTO_FUZZ_SECONDS, new inputs staying in the build directory; NAME.corpus, of label `corpora`,
+# does so for 5 seconds and keeps none.
 function(stretto_fuzz_test name)
   cmake_parse_arguments(arg "" "CORPUS" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS})
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set_property(GLOBAL APPEND PROPERTY STRETTO_FUZZ_TARGETS ${name})
-  set_property(GLOBAL PROPERTY STRETTO_FUZZ_CORPUS_${name} ${arg_CORPUS})
-  cmake_language(DEFER DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} CANCEL_CALL fuzz_registration)
-  cmake_language(DEFER DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ID fuzz_registration CALL _stretto_register_fuzz_tests)
+  add_dependencies(fuzz_targets ${name})
+  set(limits -timeout=20 -rss_limit_mb=4096)
+  set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
+  file(MAKE_DIRECTORY ${found})
+  add_test(NAME ${name} COMMAND ${name} -max_total_time=${STRETTO_FUZZ_SECONDS} ${limits} ${found} ${arg_CORPUS})
+  math(EXPR most "${STRETTO_FUZZ_SECONDS} + 120")
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${most})
+  file(GLOB stored CONFIGURE_DEPENDS ${arg_CORPUS}/*)
+  list(JOIN stored "," stored)
+  file(WRITE ${found}.stored "${stored}")
+  add_test(NAME ${name}.corpus COMMAND ${name} -max_total_time=5 ${limits} -seed_inputs=@${found}.stored)
+  set_tests_properties(${name}.corpus PROPERTIES LABELS corpora TIMEOUT 120)
 endfunction()
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND STRETTO_SANITIZE STREQUAL "address")
@@ -100,21 +111,6 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND STRETTO_SANITIZE STREQUAL "address"
 else()
   set(STRETTO_CAN_FUZZ FALSE)
 endif()
-
-# The shares are known only when all fuzz targets are.
-function(_stretto_register_fuzz_tests)
-  get_property(targets GLOBAL PROPERTY STRETTO_FUZZ_TARGETS)
-  list(LENGTH targets count)
-  math(EXPR share "(${STRETTO_FUZZ_SECONDS} + ${count} - 1) / ${count}")
-  foreach(name IN LISTS targets)
-    get_property(corpus GLOBAL PROPERTY STRETTO_FUZZ_CORPUS_${name})
-    set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
-    file(MAKE_DIRECTORY ${found})
-    add_test(NAME ${name} COMMAND ${name} -max_total_time=${share} -timeout=20 -rss_limit_mb=4096 ${found} ${corpus})
-    math(EXPR limit "${share} + 120")
-    set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${limit})
-  endforeach()
-endfunction()
 
 macro(_stretto_test_defaults)
   if(NOT arg_LABEL)

@@ -1,5 +1,5 @@
 // Property: combining any two streams, valid or not, yields an error or a stream, touches nothing outside the buffers, and gives the same on every
-// instruction set; what valid streams combine to is valid and does not depend on the order of the two.
+// instruction set; what valid streams combine to is valid, has a checksum if one is asked for, and does not depend on the order of the two.
 #include "common.hpp"
 
 using namespace stretto;
@@ -9,14 +9,15 @@ namespace {
 
 // The result of an operation on the reference, after every other instruction set gave the same.
 template <class F>
-bool agreed(std::size_t room, F f, Stream* result) {
+bool agreed(std::size_t room, bool checksum, F f, Stream* result) {
   std::size_t written = 0;
   result->assign(room, std::byte{0});
-  const Status wanted = f(MutableBytes(*result), &written, with(Isa::reference));
+  const Status wanted = f(MutableBytes(*result), &written, with(Isa::reference, checksum));
   result->resize(wanted == Status::ok ? written : 0);
   for (const Isa isa : fast_isas()) {
     Stream other(room);
-    require(f(MutableBytes(other), &written, in_parts(isa)) == wanted, "the same status on every instruction set");
+    require(f(MutableBytes(other), &written, in_parts(isa, checksum)) == wanted,
+            "the same status on every instruction set");
     if (wanted != Status::ok) continue;
     other.resize(written);
     require(other == *result, "the same stream on every instruction set");
@@ -28,7 +29,9 @@ bool agreed(std::size_t room, F f, Stream* result) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Blob blob(data, size);
-  const std::size_t cut = blob.take<std::uint16_t>();
+  const auto choice = blob.take<std::uint16_t>();
+  const std::size_t cut = choice & 0x7fff;
+  const bool checksum = choice & 0x8000;
   const Stream a = blob.bytes(cut), b = blob.bytes(blob.left());
   Info ia, ib;
   constexpr std::uint64_t most = 68000;  // two chunks
@@ -38,30 +41,35 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Stream r, swapped;
   for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) {
     const auto call = [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, a, b, out, w, o); };
-    const bool made = agreed(room, call, &r);
+    const bool made = agreed(room, checksum, call, &r);
     require(!made || !valid || validate(r) == Status::ok, "valid streams combine to valid ones");
+    Info combined;
+    require(!made || (inspect(r, &combined) == Status::ok && combined.checksum == checksum),
+            "a checksum where asked for");
     if (op == Combine::subtract || !valid) continue;
     require(agreed(
-                room, [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, b, a, out, w, o); },
+                room, checksum,
+                [&](MutableBytes out, std::size_t* w, const Options& o) { return combine(op, b, a, out, w, o); },
                 &swapped) == made,
             "order does not matter for the status");
     if (!made) continue;
     require(r == swapped, "the order of two streams does not matter");
   }
   agreed(
-      room, [&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, &r);
+      room, checksum, [&](MutableBytes out, std::size_t* w, const Options& o) { return scale(a, -3, out, w, o); }, &r);
   agreed(
-      room,
+      room, checksum,
       [&](MutableBytes out, std::size_t* w, const Options& o) {
         return slice(a, ia.count / 3, ia.count / 2, out, w, o);
       },
       &r);
   agreed(
-      room, [&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); }, &r);
+      room, checksum, [&](MutableBytes out, std::size_t* w, const Options& o) { return concatenate(a, b, out, w, o); },
+      &r);
   Stream x(ia.count * size_of(ia.type));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = b[i % b.size()];
   agreed(
-      room,
+      room, checksum,
       [&](MutableBytes out, std::size_t* w, const Options& o) { return add_values(a, x.data(), ia.count, out, w, o); },
       &r);
   return 0;

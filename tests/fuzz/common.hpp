@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "codec/codec.hpp"
@@ -34,20 +35,21 @@ inline const std::vector<Isa>& fast_isas() {
   return found;
 }
 
-inline Options with(Isa isa) {
+inline Options with(Isa isa, bool checksum = false) {
   Options o;
   o.isa = isa;
+  o.checksum = checksum;
   return o;
 }
 
 // Work in two parts, where there are several chunks, one after the other.
-inline Options in_parts(Isa isa) {
+inline Options in_parts(Isa isa, bool checksum = false) {
   static const Parallel two{2,
                             [](void*, int n, void (*task)(void*, int), void* arg) {
                               for (int i = n; i-- > 0;) task(arg, i);
                             },
                             nullptr};
-  Options o = with(isa);
+  Options o = with(isa, checksum);
   o.parallel = &two;
   return o;
 }
@@ -95,7 +97,12 @@ std::vector<T> values(Blob& blob) {
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(&x[i], &seed[i % seed.size()], sizeof(T));
     if (shape % 4 == 1) x[i] = sum = static_cast<T>(sum / 2 + x[i] / 4);
-    if (shape % 4 == 2) x[i] = static_cast<T>(x[i] + static_cast<T>(i));
+    if (shape % 4 == 2) {
+      if constexpr (std::is_integral_v<T>)
+        x[i] = static_cast<T>(static_cast<std::make_unsigned_t<T>>(x[i]) + i);
+      else
+        x[i] += static_cast<T>(i);
+    }
     if (shape % 4 == 3 && i >= seed.size()) x[i] = x[i - 1];
   }
   return x;

@@ -1,6 +1,6 @@
 // Property: whatever the values and the bound, each decoded value is within the bound in exact arithmetic (halves: and half a unit in their last
-// place) or equal bit for bit; the stream is valid and within its size; every instruction set writes the same stream and reads the same values,
-// in one part or two.
+// place) or equal bit for bit, integers always so; the stream is valid and within its size; every instruction set writes the same stream and reads
+// the same values, in one part or two. With a checksum, a stream with one bit flipped is refused.
 #include <cmath>
 
 #include "../codec/exactly.hpp"
@@ -16,7 +16,10 @@ float widened(Type t, std::uint16_t h) { return t == Type::f16 ? widen_f16(h) : 
 
 template <class T>
 bool kept(Type, T x, T y, double eps) {
-  return std::isfinite(x) && std::isfinite(y) && within(x, y, eps);
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return std::isfinite(x) && std::isfinite(y) && within(x, y, eps);
 }
 bool kept(Type t, std::uint16_t x, std::uint16_t y, double eps) {
   const double a = static_cast<double>(widened(t, x)), b = static_cast<double>(widened(t, y));
@@ -27,13 +30,20 @@ bool kept(Type t, std::uint16_t x, std::uint16_t y, double eps) {
   return std::fabs(a - b) <= (eps + unit) * (1 + 0x1p-50);  // in float64, which rounds the difference of bfloat16
 }
 
+void require_refused_when_flipped(Stream s, std::size_t choice) {
+  s[choice / 8 % s.size()] ^= std::byte{1} << (choice % 8);
+  Info info;
+  require(inspect(s, &info) != Status::ok || validate(s) != Status::ok, "a checksum tells one flipped bit");
+}
+
 template <class T>
-void round_trip(Type t, Blob& blob) {
+void round_trip(Type t, bool checksum, Blob& blob) {
   double eps = std::fabs(blob.take<double>());
   if (!std::isfinite(eps) || eps == 0) eps = 1e-3;
   const double magnitude = std::fabs(blob.take<float>());
+  const std::size_t flipped = checksum ? blob.take<std::uint16_t>() : 0;
   const auto x = values<T>(blob);
-  Options o = with(Isa::reference);
+  Options o = with(Isa::reference, checksum);
   o.magnitude = std::isfinite(magnitude) ? magnitude : 0;
   Stream s(compress_bound(t, x.size()));
   std::size_t written = 0;
@@ -42,12 +52,13 @@ void round_trip(Type t, Blob& blob) {
   s.resize(written);
   s.shrink_to_fit();
   require(validate(s) == Status::ok, "compress writes valid streams");
+  if (checksum) require_refused_when_flipped(s, flipped);
   std::vector<T> y(x.size());
   require(decompress(s, y.data(), y.size(), o) == Status::ok, "what was compressed decompresses");
   for (std::size_t i = 0; i < x.size(); ++i)
     require(same_bits(x[i], y[i]) || kept(t, x[i], y[i], eps), "the bound holds");
   for (const Isa isa : fast_isas()) {
-    o = in_parts(isa);
+    o = in_parts(isa, checksum);
     o.magnitude = std::isfinite(magnitude) ? magnitude : 0;
     Stream again(compress_bound(t, x.size()));
     require(compress(t, x.data(), x.size(), eps, again, &written, o) == Status::ok,
@@ -65,13 +76,16 @@ void round_trip(Type t, Blob& blob) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Blob blob(data, size);
-  switch (blob.take<std::uint8_t>() & 7) {
+  const auto choice = blob.take<std::uint8_t>();
+  const bool checksum = choice & 8;
+  switch (choice & 7) {
     case 1:
-    case 3:
-    case 5: round_trip<double>(Type::f64, blob); break;
-    case 6: round_trip<std::uint16_t>(Type::f16, blob); break;
-    case 7: round_trip<std::uint16_t>(Type::bf16, blob); break;
-    default: round_trip<float>(Type::f32, blob);
+    case 3: round_trip<double>(Type::f64, checksum, blob); break;
+    case 4: round_trip<std::int32_t>(Type::i32, checksum, blob); break;
+    case 5: round_trip<std::int64_t>(Type::i64, checksum, blob); break;
+    case 6: round_trip<std::uint16_t>(Type::f16, checksum, blob); break;
+    case 7: round_trip<std::uint16_t>(Type::bf16, checksum, blob); break;
+    default: round_trip<float>(Type::f32, checksum, blob);
   }
   return 0;
 }

@@ -45,7 +45,7 @@ class Floors(unittest.TestCase):
 class Test(unittest.TestCase):
     """scripts/test in a checkout of its own, where setup and build do nothing and ctest says what it is told to."""
 
-    def run_test(self, passes, builds=True, parts="release", skipped=""):
+    def run_test(self, passes, builds=True, parts="release", skipped="", seconds=None):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
             (root / "scripts").mkdir()
@@ -62,6 +62,8 @@ class Test(unittest.TestCase):
                 (root / name).chmod(0o755)
             environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": parts, "MPI": "auto"}
             environment.pop("TEST_SECONDS", None)
+            if seconds is not None:
+                environment["TEST_SECONDS"] = str(seconds)
             done = subprocess.run([str(root / "scripts" / "test")], env=environment, capture_output=True, text=True, timeout=30, check=False)
             return done.returncode, done.stdout + done.stderr
 
@@ -88,6 +90,15 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="release asan tsan", skipped=skipped)
         self.assertEqual(status, 0, text)
         self.assertEqual(text.splitlines()[-1], "tests: 15 passed, 0 failed, 6 skipped")
+
+
+    def test_without_time_for_the_sanitizers_the_stored_corpora_are_replayed_all_the_same(self):
+        status, text = self.run_test(passes=True, parts="asan tsan", seconds=-1)
+        self.assertEqual(status, 0, text)
+        for name in ("asan", "tsan"):
+            self.assertIn(f"\n{name}: LEFT OUT", text)
+        self.assertIn("\ncorpora: 100% tests passed", text)
+        self.assertEqual(text.splitlines()[-1], "tests: 7 passed, 0 failed, 0 skipped")
 
 
 class Bench(unittest.TestCase):
