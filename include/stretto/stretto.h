@@ -118,8 +118,15 @@ typedef void (*stretto_user_function)(const void* in, void* inout, size_t count,
 typedef enum stretto_bound {
   STRETTO_BOUND_NONE = 0,     /* raw and exact */
   STRETTO_BOUND_ABSOLUTE = 1, /* `bound` is in units of the data */
-  STRETTO_BOUND_RELATIVE = 2  /* `bound` is a fraction of max - min over the finite values of all ranks' inputs */
+  STRETTO_BOUND_RELATIVE = 2  /* `bound` is a fraction of max - min over the finite values of all ranks' inputs, but for
+                                 marks of missing data: */
 } stretto_bound;
+
+/* Finite values of this magnitude (1e15, as the coarsest type rounds it) and more may be marks of missing data, as 1e20 is, and a
+ * fraction of a range with them more than all other data. Where the others, over all ranks, span less than a millionth of the
+ * range with them, a relative bound is a fraction of the others' range: it can only be tighter for it. Marks keep the bound
+ * as all values do; those that the grid of so small a bound cannot carry travel exactly, bit for bit. */
+#define STRETTO_FAR 998356558020608.0
 
 /* What `bound` holds for, in reductions of K contributions (K = p, or the total of stretto_allreduce_multi):
  *  CONTRIBUTION  each contribution is within it: eps = bound, and quantisation moves a sum by K*eps at most, guaranteed.
@@ -520,10 +527,24 @@ typedef struct stretto_stream_info {
 STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
 STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 
-/* Range of the finite values in one pass; *lo = +inf and *hi = -inf when there is none. Take hi - lo times a
- * fraction for a relative bound; combine over parts by min and max. */
+/* Range of the finite values in one pass; *lo = +inf and *hi = -inf when there is none. Combine over parts by min and max. */
 STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
                                                double* hi);
+
+/* What a relative bound needs to know of values: `lo` and `hi` as stretto_value_range gives them, and those of the values of magnitude
+ * below STRETTO_FAR alone. Combine each over parts, or ranks, by min and max. */
+typedef struct stretto_spread {
+  double lo, hi;
+  double near_lo, near_hi;
+} stretto_spread;
+
+/* All four, in one pass, or two where values reach STRETTO_FAR. */
+STRETTO_API stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count,
+                                                stretto_spread* spread);
+
+/* The range that STRETTO_BOUND_RELATIVE takes a fraction of: near_lo to near_hi where that leaves marks of missing data out, else lo to
+ * hi. Take *hi - *lo times a fraction for a relative bound; *lo > *hi when no value is finite. */
+STRETTO_API stretto_status stretto_spread_range(const stretto_spread* spread, double* lo, double* hi);
 
 /* Compress `count` values with absolute bound eps > 0 (integers: lossless, eps is ignored) to out of `capacity`
  * bytes; stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic (F16 and BF16:

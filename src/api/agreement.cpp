@@ -57,12 +57,19 @@ std::string field_value(Field f, std::uint64_t v) {
   return "?";
 }
 
+// Some rank has no bound, so no value of it or scope either; that, bound_kind says.
+bool bound_missing(const Signature& merged) noexcept {
+  return merged.span[static_cast<std::size_t>(Field::bound_kind)].lo == STRETTO_BOUND_NONE;
+}
+bool only_with_bound(Field f) noexcept { return f == Field::bound || f == Field::scope; }
+
 Status differences(const Signature& merged) {
   std::string text;
   for (int i = 0; i < fields; ++i) {
     const Span& s = merged.span[i];
     if (s.lo == s.hi) continue;
     const auto f = static_cast<Field>(i);
+    if (only_with_bound(f) && bound_missing(merged)) continue;
     text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
                         field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
     if (f == Field::collective) break;  // the other arguments mean different things then
@@ -177,8 +184,7 @@ void merge(const Signature& from, Signature& into) noexcept {
     into.failed_rank = from.failed_rank;
     into.text = from.text;
   }
-  into.lo = std::min(into.lo, from.lo);
-  into.hi = std::max(into.hi, from.hi);
+  into.values.merge(from.values);
   into.contributions += from.contributions;
   into.balance += from.balance;
   into.surplus += from.surplus;

@@ -8,11 +8,11 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/status.hpp"
+#include "codec/codec.hpp"
 
 namespace stretto::api {
 
@@ -49,8 +49,7 @@ struct Signature {
   std::uint32_t status = 0;  // of the lowest rank that failed; 0: none did
   std::uint32_t failed_rank = 0;
   std::array<char, 112> text{};  // its message, zero-terminated; where it was cut to fit, it ends in an ellipsis
-  double lo = std::numeric_limits<double>::infinity();  // range of the finite values; lo > hi: there are none
-  double hi = -std::numeric_limits<double>::infinity();
+  codec::Spread values;          // the range of the finite values
   std::uint64_t contributions = 0;
   // Of counts by pair: 0 when what is sent is what is expected (each pair has a weight of its own); by how much more is sent than is
   // expected; what the busiest rank sends or receives.

@@ -74,7 +74,8 @@ Status check_bound(const Call& c) {
   if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
     return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
                 payload_name(o.payload));
-  if (o.reproducible && compressed && o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+  if (o.reproducible && reduces(c.collective) && is_floating(c.type) && compressed &&
+      o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
     return fail(Status::unsupported, "payload {} rounds as its schedule has it, and options.reproducible is set",
                 payload_name(o.payload));
   if (!has_streams(c.type)) return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
@@ -202,11 +203,11 @@ Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept 
   for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
   s.set(Field::collective, static_cast<std::uint64_t>(c.collective) | (c.nonblocking ? nonblocking_form : 0), rank);
   s.contributions = c.collective == Collective::allreduce_multi ? c.inputs.size() : 1;
-  if (own == Status::ok && c.prospect.range) own = input_range(c, rank, ranks, &s.lo, &s.hi);
+  if (own == Status::ok && c.prospect.range) own = input_values(c, rank, ranks, &s.values);
   if (own == Status::ok && c.prospect.sample) {
     double eps = 0;
     const auto terms = Terms{payload::Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
-    if (eps_of(c, terms, {s.lo, s.hi, 1}, &eps) == Status::ok)
+    if (eps_of(c, terms, {s.values, 1}, &eps) == Status::ok)
       s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratio(c, rank, ranks, eps) : best_ratio);
   }
   if (own != Status::ok) s.set_failure(own, message(), rank);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 
 #include "api/types.hpp"
@@ -92,17 +91,15 @@ Extent extent(const Call& c, int rank, int ranks) noexcept {
   return {};
 }
 
-Status input_range(const Call& call, int rank, int ranks, double* lo, double* hi) noexcept {
-  *lo = std::numeric_limits<double>::infinity();
-  *hi = -*lo;
+Status input_values(const Call& call, int rank, int ranks, codec::Spread* values) noexcept {
+  *values = {};
   Piece piece;
   for (std::size_t i = 0; input_piece(call, rank, ranks, i, &piece); ++i) {
     if (piece.count == 0) continue;
-    double a = 0, b = 0;
-    if (Status s = codec::value_range(codec_type(call.type), piece.first, piece.count, &a, &b); s != Status::ok)
+    codec::Spread own;
+    if (Status s = codec::value_spread(codec_type(call.type), piece.first, piece.count, &own); s != Status::ok)
       return s;
-    *lo = std::min(*lo, a);
-    *hi = std::max(*hi, b);
+    values->merge(own);
   }
   return Status::ok;
 }

@@ -5,6 +5,7 @@
 
 #include "api/collective.hpp"
 #include "base/status.hpp"
+#include "codec/codec.hpp"
 
 namespace stretto::api {
 
@@ -18,9 +19,9 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
-// Range of the finite values of this rank's input, one pass; lo > hi when there are none. Precondition of both: the arguments are
-// checked; for counts_at_root() collectives counts are needed at the root alone.
-Status input_range(const Call& call, int rank, int ranks, double* lo, double* hi) noexcept;
+// Range of the finite values of this rank's input, one pass (a second where there are far ones); empty when there are none. Precondition of both: the
+// arguments are checked; for counts_at_root() collectives counts are needed at the root alone.
+Status input_values(const Call& call, int rank, int ranks, codec::Spread* values) noexcept;
 
 // By how much a few groups of this rank's input shrink, spread over it, within `eps`; 0 when there is no input, or no telling.
 double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept;

@@ -107,7 +107,7 @@ void Operation::end_agreement() noexcept {
 }
 
 Status Operation::begin_data() noexcept {
-  const Agreed agreed{merged_.lo, merged_.hi, merged_.contributions, merged_.ratio()};
+  const Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
   if (Status s = make_plan(call_, agreed, comm_, &plan_); s != Status::ok) return s;
   if (plan_.native) return begin_native();
   if (call_.op == STRETTO_USER && reduces(call_.collective))

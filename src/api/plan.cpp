@@ -45,8 +45,10 @@ payload::Spec spec_of(const Call& call, const Terms& terms, const Agreed& agreed
   spec.type = payload_type(call.type);
   spec.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
   spec.eps = eps;
-  if (call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && eps > 0)
-    spec.magnitude = std::max(std::fabs(agreed.lo), std::fabs(agreed.hi));
+  if (call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && eps > 0) {
+    const codec::Interval range = codec::bounded_range(agreed.values);
+    spec.magnitude = std::max(std::fabs(range.lo), std::fabs(range.hi));
+  }
   return spec;
 }
 

@@ -53,7 +53,10 @@ double unit_of(const Call& c, const Terms& t) noexcept {
                    : n * adding(c.type).unit * (1 + 4 * all);  // sums so far are off by what they were rounded by
 }
 
-double largest_of(const Agreed& a) noexcept { return a.hi >= a.lo ? std::max(std::fabs(a.lo), std::fabs(a.hi)) : 0; }
+double largest_of(const Agreed& a) noexcept {
+  const codec::Interval& all = a.values.all;
+  return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
+}
 
 // The largest values whose sums do not overflow.
 double largest_added(const Call& c, const Terms& t, double unit) noexcept {
@@ -77,12 +80,10 @@ Status absolute(const Call& c, const Agreed& agreed, double* bound) noexcept {
   const stretto_options& o = c.settings.options;
   *bound = o.bound;
   if (o.bound_kind != STRETTO_BOUND_RELATIVE) return Status::ok;
-  *bound = 0;
-  if (!(agreed.hi > agreed.lo)) return Status::ok;
-  const double range = agreed.hi - agreed.lo;
-  *bound = std::isfinite(range) ? o.bound * range : o.bound * agreed.hi - o.bound * agreed.lo;
+  const codec::Interval range = codec::bounded_range(agreed.values);
+  *bound = codec::fraction_of(range, o.bound);
   if (std::isfinite(*bound)) return Status::ok;
-  return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, agreed.lo, agreed.hi);
+  return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, range.lo, range.hi);
 }
 
 Status refuse(const Call& c, const Terms& t, const Agreed& agreed, double bound, double rounded) noexcept {

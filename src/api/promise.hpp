@@ -6,13 +6,14 @@
 
 #include "api/collective.hpp"
 #include "base/status.hpp"
+#include "codec/codec.hpp"
 #include "payload/payload.hpp"
 
 namespace stretto::api {
 
 // What the agreement brought, the same on every rank.
 struct Agreed {
-  double lo = 0, hi = 0;  // range of the finite values; lo > hi: none, or not asked for
+  codec::Spread values;  // the range of the finite values; empty: there are none, or it was not asked for
   std::uint64_t contributions = 1;
   double ratio = 0;  // of samples; 0: none were taken
 };

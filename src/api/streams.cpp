@@ -7,6 +7,8 @@
 using namespace stretto;
 using api::to_c;
 
+static_assert(STRETTO_FAR == codec::kFar);
+
 namespace {
 
 codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
@@ -77,6 +79,24 @@ stretto_status stretto_value_range(stretto_type type, const void* values, size_t
   const Status s = check_pointer(check_pointer(check_values(check_type(type), values, count), lo, "lo"), hi, "hi");
   if (s != Status::ok) return to_c(s);
   return to_c(codec::value_range(api::codec_type(type), values, count, lo, hi));
+}
+
+stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count, stretto_spread* spread) {
+  const Status s = check_pointer(check_values(check_type(type), values, count), spread, "spread");
+  if (s != Status::ok) return to_c(s);
+  codec::Spread found;
+  const Status done = codec::value_spread(api::codec_type(type), values, count, &found);
+  if (done == Status::ok) *spread = {found.all.lo, found.all.hi, found.near.lo, found.near.hi};
+  return to_c(done);
+}
+
+stretto_status stretto_spread_range(const stretto_spread* spread, double* lo, double* hi) {
+  const Status s = check_pointer(check_pointer(check_pointer(Status::ok, spread, "spread"), lo, "lo"), hi, "hi");
+  if (s != Status::ok) return to_c(s);
+  const codec::Interval range = codec::bounded_range({{spread->lo, spread->hi}, {spread->near_lo, spread->near_hi}});
+  *lo = range.lo;
+  *hi = range.hi;
+  return STRETTO_OK;
 }
 
 stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,

@@ -12,8 +12,10 @@
 // output buffers unspecified. Input and output may not overlap.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "base/status.hpp"
@@ -78,9 +80,41 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept;
 // zeros meet a predictor that does not suit them, or codes widen, a sum may need more and ends in `buffer_too_small`.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
+// Smallest and largest of some numbers; lo > hi: there are none.
+struct Interval {
+  double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
+  bool empty() const noexcept { return !(lo <= hi); }
+  void merge(const Interval& other) noexcept {
+    lo = std::min(lo, other.lo);
+    hi = std::max(hi, other.hi);
+  }
+};
+
 // Smallest and largest finite element, in one pass: lo = +infinity and hi = -infinity if there is none, so that several
-// ranks combine theirs by minimum and maximum. A bound relative to the range is then rel * (hi - lo).
+// ranks combine theirs by minimum and maximum.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
+
+// Finite values of this magnitude and more may be marks of missing data (1e20, 9.97e36). It is what 1e15 is in bfloat16, so that it is in every type.
+inline constexpr double kFar = 0x1.c6p49;
+
+// The finite values as a bound relative to their range sees them: all, and the near ones, of magnitude below kFar. Several ranks merge theirs.
+struct Spread {
+  Interval all, near;
+  void merge(const Spread& other) noexcept {
+    all.merge(other.all);
+    near.merge(other.near);
+  }
+};
+
+// Both, in a second pass where the first meets a far value.
+Status value_spread(Type t, const void* x, std::size_t count, Spread* spread, const Options& = {}) noexcept;
+
+// What a relative bound is a fraction of: the range of all finite values; of the near ones, where there are some and they span less than a millionth
+// of it, so that far ones would leave nothing of them. To be asked of all ranks' values together.
+Interval bounded_range(const Spread& s) noexcept;
+
+// fraction * (hi - lo), also where the difference is no double; 0 for an empty interval.
+double fraction_of(const Interval& range, double fraction) noexcept;
 
 // Compress `count` values at x with absolute bound eps > 0 into out; *written is the stream's length.
 // count == 0 gives a stream of the header alone. out.size() >= compress_bound() always suffices.

@@ -1,4 +1,4 @@
-// Values to streams: compress, add_values, and the range that relative bounds need.
+// Values to streams: compress and add_values.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -209,16 +209,6 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   return Status::ok;
 }
 
-template <class T>
-void scalar_range(const T* x, std::size_t n, double* lo, double* hi) noexcept {
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto v = static_cast<double>(element(x, i));
-    if (!std::isfinite(v)) continue;
-    *lo = std::min(*lo, v);
-    *hi = std::max(*hi, v);
-  }
-}
-
 }  // namespace
 
 std::size_t compress_bound(Type t, std::size_t count) noexcept {
@@ -264,52 +254,6 @@ Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, s
     using T = std::remove_pointer_t<decltype(tag)>;
     return add_values_as<T>(view, x, out, written, *kernels, options);
   });
-}
-
-Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& options) noexcept {
-  if (!lo || !hi) return fail(Status::invalid_argument, "value_range: lo or hi is null");
-  if (size_of(t) == 0) return fail(Status::invalid_argument, "value_range: {} is no type", static_cast<int>(t));
-  if (!x && count) return fail(Status::invalid_argument, "value_range: x is null with count {}", count);
-  const Kernels* kernels = chosen_kernels(options);
-  if (!kernels) return Status::unsupported;
-  const FloatEnvironment environment;
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  struct alignas(64) Range {
-    double lo = inf, hi = -inf;
-  } ranges[kMaxParts];
-  const std::uint64_t groups = groups_of(count);
-  const int parts = parts_of(groups, options.parallel);
-  auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
-    const FloatEnvironment here;
-    const std::uint64_t begin = first * kGroup, end = std::min<std::uint64_t>(last * kGroup, count);
-    Range& r = ranges[i];
-    with_stored_type(t, [&](auto* tag) {
-      using T = std::remove_pointer_t<decltype(tag)>;
-      if constexpr (std::is_floating_point_v<T>) {
-        const auto& k = float_kernels<T>(*kernels);
-        if (k.range && stored_type(t) == t) {
-          T low = 0, high = 0;
-          k.range(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), &low, &high);
-          if (low <= high) r = {static_cast<double>(low), static_cast<double>(high)};
-          return;
-        }
-      }
-      T buffer[kGroup];
-      for (std::uint64_t at = begin; at < end; at += kGroup) {
-        const int m = static_cast<int>(std::min<std::uint64_t>(kGroup, end - at));
-        scalar_range(group_values<T>(t, x, at, m, buffer), static_cast<std::size_t>(m), &r.lo, &r.hi);
-      }
-    });
-  };
-  run_parts(groups, parts, options.parallel, part);
-  Range total;
-  for (int i = 0; i < parts; ++i) {
-    total.lo = std::min(total.lo, ranges[i].lo);
-    total.hi = std::max(total.hi, ranges[i].hi);
-  }
-  *lo = total.lo;
-  *hi = total.hi;
-  return Status::ok;
 }
 
 }  // namespace stretto::codec

@@ -23,8 +23,7 @@ Signature of(int rank, std::uint64_t count, double lo, double hi) {
   s.set(Field::type, std::uint64_t{STRETTO_F32}, rank);
   s.set(Field::op, std::uint64_t{STRETTO_SUM}, rank);
   s.set(Field::count, count, rank);
-  s.lo = lo;
-  s.hi = hi;
+  s.values.all = {lo, hi};
   s.contributions = static_cast<std::uint64_t>(rank);
   return s;
 }
@@ -46,8 +45,8 @@ TEST(Agreement, MergingIsIndependentOfOrder) {
     have = true;
     ASSERT_EQ(std::memcmp(&m, &first, sizeof m), 0);
   } while (std::next_permutation(order.begin(), order.end()));
-  EXPECT_EQ(first.lo, -5);
-  EXPECT_EQ(first.hi, 10);
+  EXPECT_EQ(first.values.all.lo, -5);
+  EXPECT_EQ(first.values.all.hi, 10);
   EXPECT_EQ(first.contributions, 15u);
   EXPECT_EQ(verdict(first, all[0], ""), Status::invalid_bound);
   EXPECT_STREQ(message(), "rank 3: three");

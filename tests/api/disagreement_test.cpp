@@ -28,6 +28,7 @@ stretto_status call(stretto_comm comm, const Given& g) {
 }
 
 void expect_contains(const char* message, const std::string& text) {
+  EXPECT_EQ(std::string(message).find("nan"), std::string::npos) << "a value that nobody gave: " << message;
   EXPECT_NE(std::string(message).find(text), std::string::npos) << "message: " << message << "\nwants: " << text;
 }
 
@@ -85,6 +86,8 @@ TEST(Disagreement, BoundKind) {
               {"bound_kind differs", "absolute on rank 0", "relative on rank 1"});
   expect_told(bound, [](Given& g) { g.options = defaults(); }, STRETTO_INCOMPATIBLE,
               {"bound_kind differs", "none on rank 1", "absolute on rank 0"});
+  expect_told(nothing, [](Given& g) { g.options = bounded(1e-3, STRETTO_BOUND_RELATIVE, STRETTO_SCOPE_RESULT); },
+              STRETTO_INCOMPATIBLE, {"bound_kind differs: none on rank 0, relative on rank 1"});
 }
 
 TEST(Disagreement, Scope) {

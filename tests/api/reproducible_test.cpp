@@ -117,6 +117,33 @@ TEST(Reproducible, WithinABoundOnlyFloatingReductionsAreOfCodesWhateverTheyGain)
   });
 }
 
+TEST(Reproducible, APayloadThatRoundsAsItsScheduleHasItIsRefusedForFloatingReductionsAlone) {
+  on_ranks(3, [](stretto_comm comm, int rank, int) {
+    const std::vector<float> x(15, static_cast<float>(rank));
+    std::vector<float> y(15);
+    const std::vector<std::int32_t> i(5, rank);
+    std::vector<std::int32_t> j(5);
+    const std::size_t counts[] = {2, 1, 2};
+    for (const stretto_payload p : {STRETTO_PAYLOAD_RECOMPRESS, STRETTO_PAYLOAD_CPRP2P}) {
+      stretto_options o = bounded(1e-3);
+      o.reproducible = 1;
+      o.payload = p;
+      const std::size_t own = counts[rank];
+      ASSERT_STRETTO_OK(stretto_allgather(x.data(), y.data(), 5, STRETTO_F32, comm, &o));
+      EXPECT_NEAR(y[14], 2, 1e-3);
+      ASSERT_STRETTO_OK(stretto_bcast(y.data(), 5, STRETTO_F32, 1, comm, &o));
+      ASSERT_STRETTO_OK(stretto_scatter(x.data(), y.data(), 5, STRETTO_F32, 1, comm, &o));
+      ASSERT_STRETTO_OK(stretto_gather(x.data(), y.data(), 5, STRETTO_F32, 1, comm, &o));
+      ASSERT_STRETTO_OK(stretto_scatterv(x.data(), counts, nullptr, y.data(), own, STRETTO_F32, 1, comm, &o));
+      ASSERT_STRETTO_OK(stretto_gatherv(x.data(), own, y.data(), counts, nullptr, STRETTO_F32, 1, comm, &o));
+      ASSERT_STRETTO_OK(stretto_alltoall(x.data(), y.data(), 5, STRETTO_F32, comm, &o));
+      ASSERT_STRETTO_OK(stretto_allreduce(i.data(), j.data(), 5, STRETTO_I32, STRETTO_SUM, comm, &o));
+      EXPECT_EQ(j[4], 3);
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 5, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+    }
+  });
+}
+
 TEST(Reproducible, WhatCannotBeSoIsRefusedAndNamed) {
   on_ranks(3, [](stretto_comm comm, int, int) {
     const std::vector<float> x(10, 1);

@@ -29,9 +29,9 @@ class Mixed : public testing::Test {
   void expect_kept(const schedule::Algorithm& algorithm, const Form& form, stretto_op op) {
     constexpr int ranks = 9;
     const auto all = inputs<T>(ranks, count, 3.0);
-    api::Agreed agreed{INFINITY, -INFINITY};
+    api::Agreed agreed;
     for (const auto& x : all)
-      for (const auto v : x) agreed.lo = std::min(agreed.lo, T::value(v)), agreed.hi = std::max(agreed.hi, T::value(v));
+      for (const auto v : x) agreed.values.all.merge({T::value(v), T::value(v)});
     api::Call asked;
     asked.collective = api::Collective::allreduce;
     asked.type = T::type;

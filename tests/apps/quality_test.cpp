@@ -60,6 +60,26 @@ TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
   EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0, 0, 0}));
 }
 
+TEST(Quality, MarksOfMissingDataKeepTheirPromiseAndAreInNoFigure) {
+  std::vector<float> marked = images;
+  marked[1] = 1e20F;
+  marked[6] = -1e20F;
+  Reference r;
+  add_to_reference(STRETTO_F32, marked.data(), 2, 4, &r);
+  r.marks_from = 1e15;
+  EXPECT_TRUE(is_mark(r, 1));
+  EXPECT_FALSE(is_mark(r, 0));
+  std::vector<float> result{1.5F, 1e20F, -1e20F, 3.25F};
+  const Quality q = compare(STRETTO_F32, result.data(), r, {0.25, 1});
+  EXPECT_EQ(q.worst, 0.25);
+  EXPECT_NEAR(q.psnr, 20 * std::log10(1.5 / std::sqrt(0.25 * 0.25 / 2)), 1e-9);
+  EXPECT_LE(q.excess, 0.0);
+  EXPECT_NEAR(largest_promise(STRETTO_F32, r, {0.25, 1}), 0.25, 1e-6);
+  EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0, 0, 0.25F}));
+  result[1] = 1.1e20F;
+  EXPECT_GT(compare(STRETTO_F32, result.data(), r, {0.25, 1}).excess, 0.0);
+}
+
 constexpr float huge = 3e38F;
 constexpr float infinite = std::numeric_limits<float>::infinity();
 

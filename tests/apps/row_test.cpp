@@ -61,7 +61,7 @@ TEST(Row, RanksThatDisagreeAreNamedWhateverThePayload) {
   EXPECT_EQ(violations(rows).size(), 1U);
 }
 
-TEST(Row, ValuesThatAreNotFiniteAndABoundAboveNearlyAllValuesAreNoted) {
+TEST(Row, ValuesThatAreNotFiniteMarksAndABoundAboveHalfOfTheValuesAreNoted) {
   Setting s;
   s.count = 2;
   s.values = 100;
@@ -71,8 +71,11 @@ TEST(Row, ValuesThatAreNotFiniteAndABoundAboveNearlyAllValuesAreNoted) {
   s.usual = 12;
   EXPECT_NE(notes(s, good()).find("At 3 of 100 values"), std::string::npos);
   EXPECT_EQ(notes(s, good()).find("The bound is larger"), std::string::npos);
-  s.usual = 9;
-  EXPECT_NE(notes(s, good()).find("The bound is larger than nearly all values: a stack may be off by 1.000e+01"),
+  EXPECT_EQ(notes(s, good()).find("marks missing data"), std::string::npos);
+  s.marks = 40;
+  EXPECT_NE(notes(s, good()).find("At 40 of 100 values an image holds 1e15 or more"), std::string::npos);
+  s.usual = 10;
+  EXPECT_NE(notes(s, good()).find("The bound is larger than half of the values: a stack may be off by 1.000e+01"),
             std::string::npos);
 }
 

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 import unittest
 
-from stacking_run import CODE_SPACE, MARMOUSI, MARMOUSI_SHAPE, hashes, rows_of, run, write_images
+from stacking_run import CODE_SPACE, MARMOUSI, MARMOUSI_SHAPE, SEA_SURFACE, SEA_SURFACE_SHAPE, hashes, rows_of, run, write_images
 
 RANKS = (1, 2, 3, 4, 5, 7)
 
@@ -79,6 +79,58 @@ class Reproducible(Program):
             self.skipTest(f"{MARMOUSI.name} is not there; migrated images are tested in its place")
         for bound in ("rel:1e-3", "rel:1e-4"):
             self.same_for_all_ranks("--images", MARMOUSI, "--shape", MARMOUSI_SHAPE, "--bound", bound, ranks=(1, 4, 5))
+
+
+class Marks(Program):
+    """Large finite numbers that mark missing data."""
+
+    def expect_data(self, file, shape, kind="f"):
+        """The stack is within images times 1e-4 of the range of what is no mark, and marks are exact."""
+        images = array.array(kind)
+        images.frombytes(file.read_bytes())
+        count, height, width = map(int, shape.split(","))
+        data = [v for v in images if abs(v) < 1e15]
+        eps = 1e-4 * (max(data) - min(data))
+        rows = self.stack(3, "--images", file, "--shape", shape, "--payloads", "recompress,fused")
+        for row in rows:
+            self.assertAlmostEqual(row["eps"], eps, delta=1e-9 * eps)
+            self.assertLessEqual(row["worst_error"], row["promised_error"], row)
+            self.assertLess(row["worst_error"], 2 * count * eps)
+        stack = array.array(kind)
+        stack.frombytes((self.here / "out" / "stack.f32").read_bytes())
+        pixels = height * width
+        for i in range(pixels):
+            values = images[i::pixels]
+            exact = math.fsum(values)
+            if max(map(abs, values)) >= 1e15:
+                self.assertEqual(stack[i], array.array(kind, [exact])[0])
+            else:
+                self.assertLessEqual(abs(stack[i] - exact), 1.0001 * count * eps + 1e-6 * abs(exact))
+        page = (self.here / "out" / "stack.html").read_text(encoding="utf-8")
+        self.assertIn("marks missing data", page)
+        self.assertNotIn("The bound is larger", page)
+
+    def test_are_left_out_of_the_range_and_are_exact(self):
+        def spoil(values):
+            for i in range(300, len(values), 7):  # the first image has none
+                values[i] = 1e20
+        file = self.here / "images.f32"
+        write_images(file, 5, 12, 25, spoil=spoil)
+        self.expect_data(file, "5,12,25")
+
+    def test_of_sea_surface_temperatures_are_land(self):
+        if not SEA_SURFACE.exists():
+            self.skipTest(f"{SEA_SURFACE.name} is not there")
+        self.expect_data(SEA_SURFACE, SEA_SURFACE_SHAPE)
+
+    def test_that_are_too_small_to_be_told_leave_a_word_that_the_bound_is_too_large(self):
+        def spoil(values):
+            for i in range(0, len(values), 3):
+                values[i] = 1e9
+        file = self.here / "images.f32"
+        write_images(file, 2, 12, 25, spoil=spoil)
+        self.stack(2, "--images", file, "--shape", "2,12,25", "--payloads", "fused")
+        self.assertIn("The bound is larger", (self.here / "out" / "stack.html").read_text(encoding="utf-8"))
 
 
 class Outputs(Program):

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -43,12 +44,20 @@ std::vector<float> as_floats(const Images& im, const std::vector<std::byte>& sta
   return out;
 }
 
+// Marks of missing data, in the picture, are as values that are not finite.
+std::vector<float> without_marks(std::vector<float> stack, const Reference& reference) {
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    if (is_mark(reference, i)) stack[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+  return stack;
+}
+
 double positive(double v) { return v > 0 ? v : 1; }
 
 std::vector<std::byte> picture(const Images& im, const Result& r) {
   Panel stack{.title = fmt::format("stack of {} images, {} {}", im.shape.n, r.shown.schedule, r.shown.payload),
               .unit = "amplitude",
-              .values = as_floats(im, r.stack),
+              .values = without_marks(as_floats(im, r.stack), r.reference),
               .limit = 1,
               .scale = grey};
   stack.limit = positive(quantile_of_magnitude(stack.values, 0.99));

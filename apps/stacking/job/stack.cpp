@@ -69,17 +69,21 @@ void describe(const Reference& reference, Setting* s) {
   if (reference.sum.empty()) return;
   std::vector<double> known;
   for (std::size_t i = 0; i < reference.sum.size(); ++i) {
-    if (reference.finite[i] != 0) known.push_back(std::abs(reference.sum[i]));
+    if (reference.finite[i] == 0)
+      ++s->not_finite;
+    else if (is_mark(reference, i))
+      ++s->marks;
+    else if (reference.sum[i] != 0)
+      known.push_back(std::abs(reference.sum[i]));
   }
-  s->not_finite = reference.sum.size() - known.size();
   if (known.empty()) return;
-  const auto at = known.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(known.size() - 1));
+  const auto at = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
   std::nth_element(known.begin(), at, known.end());
   s->usual = *at;
 }
 
 // The reference of all ranks, on rank 0.
-Reference reference_of_all(MPI_Comm comm, const Images& im) {
+Reference reference_of_all(MPI_Comm comm, const Images& im, double marks_from) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   Reference own;
@@ -92,6 +96,7 @@ Reference reference_of_all(MPI_Comm comm, const Images& im) {
   gather(own.magnitude.data(), MPI_DOUBLE, MPI_SUM);
   gather(own.finite.data(), MPI_UINT8_T, MPI_MIN);
   own.terms = static_cast<double>(im.shape.n);
+  own.marks_from = marks_from;
   return own;
 }
 
@@ -186,28 +191,35 @@ void probe(MPI_Comm comm, const Options& o) {
 }
 
 Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
+  stretto_spread spread;
+  require(stretto_value_spread(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &spread),
+          "finding the range");
+  double ends[4] = {-spread.lo, spread.hi, -spread.near_lo, spread.near_hi};
+  MPI_Allreduce(MPI_IN_PLACE, ends, 4, MPI_DOUBLE, MPI_MAX, comm);
+  spread = {-ends[0], ends[1], -ends[2], ends[3]};
   double lo = 0;
   double hi = 0;
-  require(stretto_value_range(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &lo, &hi),
-          "finding the range");
-  double low_high[2] = {-lo, hi};
-  MPI_Allreduce(MPI_IN_PLACE, low_high, 2, MPI_DOUBLE, MPI_MAX, comm);
-  lo = -low_high[0];
-  hi = low_high[1];
+  require(stretto_spread_range(&spread, &lo, &hi), "finding the range");
+  Budget out;
+  out.range = std::max(0.0, hi - lo);
+  if (lo != spread.lo || hi != spread.hi) out.marks_from = STRETTO_FAR;
   const Bound& bound = o.bound;
-  if (!bound.relative) return {.range = std::max(0.0, hi - lo), .eps = bound.value};
+  if (!bound.relative) {
+    out.eps = bound.value;
+    return out;
+  }
   if (lo > hi) {
     throw Problem(fmt::format("bound {}: no value of the images ({}) is finite, so there is no range; abs:X needs none",
                               bound.text, im.origin));
   }
   const double range = hi - lo;
   // A range that is no double still has fractions that are.
-  const double eps = std::isfinite(range) ? bound.value * range : bound.value * hi - bound.value * lo;
-  if (!(eps > 0) || !std::isfinite(eps)) {
+  out.eps = std::isfinite(range) ? bound.value * range : bound.value * hi - bound.value * lo;
+  if (!(out.eps > 0) || !std::isfinite(out.eps)) {
     throw Problem(fmt::format("bound {} of a range of {} (of the images, {}: {} to {}) is {}, no bound to work with",
-                              bound.text, range, im.origin, lo, hi, eps));
+                              bound.text, range, im.origin, lo, hi, out.eps));
   }
-  return {.range = range, .eps = eps};
+  return out;
 }
 
 Result stack_all(MPI_Comm comm, const Options& o, const Images& im, const Budget& budget) {
@@ -228,7 +240,7 @@ Result stack_all(MPI_Comm comm, const Options& o, const Images& im, const Budget
   s.type = type_name(im.type);
   s.repeats = o.repeats;
 
-  out.reference = reference_of_all(comm, im);
+  out.reference = reference_of_all(comm, im, budget.marks_from);
   describe(out.reference, &s);
   std::vector<std::byte> result(im.values * stretto_type_size(im.type));
   out.rows.push_back(with_mpi(comm, o, im, out.reference, result));

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "job/images.hpp"
@@ -26,8 +27,9 @@ void probe(MPI_Comm comm, const Options& options);
 
 // What errors are measured by.
 struct Budget {
-  double range = 0;  // over the finite values of all images
+  double range = 0;  // over the finite values of all images, but for marks of missing data (stretto_spread_range)
   double eps = 0;    // error that each image may have
+  double marks_from = std::numeric_limits<double>::infinity();  // of this magnitude and more are such marks
 };
 
 // Collective. Throws Problem on every rank where the images have no range that the bound could be relative to.

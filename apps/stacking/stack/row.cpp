@@ -77,11 +77,19 @@ std::string notes(const Setting& s, const std::vector<Row>& rows) {
         fmt::format("At {} of {} values an image is not finite (NaN, infinite): these are in no range and no error.\n",
                     s.not_finite, s.values);
   const double bound = static_cast<double>(s.count) * s.eps;
-  if (s.usual >= 0 && bound > s.usual)
+  if (s.marks > 0)
     out += fmt::format(
-        "The bound is larger than nearly all values: a stack may be off by {:.3e}, and 99 % of it are of magnitude "
-        "{:.3e} "
-        "or less. Few very large values make such a range ({:.3e}); abs:X is a bound that does not depend on it.\n",
+        "At {} of {} values an image holds 1e15 or more, far from all others, which marks missing data: these are in "
+        "no "
+        "range and not in the errors, and keep their promise like the rest.\n",
+        s.marks, s.values);
+  if (s.usual >= 0 && bound >= s.usual)
+    out += fmt::format(
+        "The bound is larger than half of the values: a stack may be off by {:.3e}, and half of what is not 0 in it is "
+        "of "
+        "magnitude {:.3e} or less. Few large values make such a range ({:.3e}); abs:X is a bound that does not depend "
+        "on "
+        "it.\n",
         bound, s.usual, s.range);
   std::uint64_t most = 0;
   for (const Row& r : rows) most = std::max(most, r.overflowed);

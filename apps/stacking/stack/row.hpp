@@ -35,9 +35,10 @@ struct Setting {
   std::uint64_t values = 0;  // in a stack, tiling included
   std::string type;
   double eps = 0;                // for each image
-  double range = 0;              // max - min over all images
+  double range = 0;              // max - min over all images, but for these marks
   std::uint64_t not_finite = 0;  // values at which some image is not
-  double usual = -1;             // 99 of 100 sums are of no larger magnitude; negative: not known
+  std::uint64_t marks = 0;       // values at which some image marks missing data by a large number
+  double usual = -1;  // half of the other sums that are not 0 are of no larger magnitude; negative: not known
   int ranks = 0;
   int hosts = 0;  // groups of ranks that share memory
   int repeats = 0;
@@ -49,8 +50,8 @@ std::string text_table(const std::vector<Row>& rows);
 // The same as an HTML table.
 std::string html_table(const std::vector<Row>& rows);
 
-// Says how many values are not finite, how many sums are infinite because the type cannot hold them, and whether the bound is larger than nearly all
-// sums; a line each, empty if none.
+// Says how many values are not finite or mark missing data, how many sums are infinite because the type cannot hold them, and whether the bound is larger
+// than half of the sums; a line each, empty if none.
 std::string notes(const Setting& setting, const std::vector<Row>& rows);
 
 // What does not hold, one sentence each: a broken promise, ranks that differ, hashes that differ among rows summed in code space.
