@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py, scripts/test, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it."""
+"""Tests of scripts/check_floors.py, scripts/test, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -199,6 +200,21 @@ class Table(unittest.TestCase):
 
     def test_a_file_without_rows_is_refused(self):
         self.assertEqual(self.table("")[0], 1)
+
+
+class Documents(unittest.TestCase):
+    def test_the_readme_takes_two_minutes_to_read(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text(encoding="utf-8").split()), 800)
+
+    def test_what_they_point_to_is_there(self):
+        heading = re.compile(r"^#+ (.*)$", re.MULTILINE)
+        for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+            for target, _, place in re.findall(r"\]\((?!\w+:)([^)#\s]*)(#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
+                file = page.parent / target if target else page
+                self.assertTrue(file.exists(), f"{page.name} points to {target}")
+                if place:
+                    places = [re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-") for title in heading.findall(file.read_text(encoding="utf-8"))]
+                    self.assertIn(place, places, f"{page.name} points to {target}#{place}")
 
 
 if __name__ == "__main__":
