@@ -136,6 +136,7 @@ Status ask_hierarchies(MPI_Comm comm, const topology::Topology& topology,
   Status found = Status::ok;
   const Status s = tried([&] {
     std::vector<topology::Place> places;
+    places.reserve(static_cast<std::size_t>(topology.ranks()));
     for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
     found = node::parse_hierarchies(wish, places, numbers_of(comm, topology.ranks()), &hierarchies->emplace());
     if (found != Status::ok) found = fail(found, "STRETTO_HIERARCHY: {}", message());

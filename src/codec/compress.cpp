@@ -127,7 +127,6 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   // Whether groups widen depends on the code bound of all of x, known only at the end; narrow is right almost always, and if
   // it was not, a second pass puts it right.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
-  Tally values;
   const auto pass = [&] {
     const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
       PartResult r;

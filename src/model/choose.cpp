@@ -179,6 +179,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
 
   // Those with one way to cut first: they fold, most of them, and one of them is seldom far from the best.
   std::vector<const Option*> order;
+  order.reserve(options.size());
   for (const Option& option : options) order.push_back(&option);
   std::stable_partition(order.begin(), order.end(), [](const Option* o) { return o->blocks == 0 && o->radix == 0; });
   for (const Option* next : order) {
