@@ -58,6 +58,12 @@ void rewrite_input(float* in, std::size_t floats, std::size_t k) {
   for (std::size_t j = 0; j < floats; ++j) in[j] = static_cast<float>(k + (j & 1023));
 }
 
+void read_output(const Contestant& c, std::size_t floats) {
+  float read = 0;
+  for (std::size_t j = 0; c.output != nullptr && j < floats; j += 16) read += c.output[j];
+  sink = read;
+}
+
 // Median microseconds of each contestant, of the slowest rank. Short collectives are timed several in a row.
 std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, std::size_t floats, std::size_t bytes,
                             bool rewrite) {
@@ -75,10 +81,7 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
         for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
         const double us =
             std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / static_cast<double>(inner);
-        float read = 0;
-        for (std::size_t j = 0; rewrite && contestants[i].output != nullptr && j < floats; j += 16)
-          read += contestants[i].output[j];
-        sink = read;
+        if (rewrite) read_output(contestants[i], floats);
         if (timed && k >= 2) samples[i].push_back(us);
       }
     }
@@ -123,6 +126,7 @@ void row(Contest& c, const std::string& operation, std::size_t bytes, std::vecto
       c.ours->settle([&] {
         if (rewrite) rewrite_input(c.in, floats, ++by);
         contestants.front().call();
+        if (rewrite) read_output(contestants.front(), floats);
       });
       if (c.limits != nullptr && c.regime.empty()) before = bench::flag_between(*c.limits);
       us = measure(c, contestants, floats, bytes, rewrite);
