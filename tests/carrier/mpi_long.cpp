@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
-#include <string>
 
+#include "../free_memory.hpp"
 #include "carrier/mpi.hpp"
 
 namespace {
@@ -66,23 +65,6 @@ int move(Carrier& c, unsigned char* data) {
     return 1;
   }
   return 0;
-}
-
-// The number in a file that holds one after `words`, else `otherwise`.
-std::size_t number_in(const char* path, const char* words, std::size_t otherwise) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::size_t number = 0;
-    if (line.starts_with(words) && std::sscanf(line.c_str() + std::strlen(words), " %zu", &number) == 1) return number;
-  }
-  return otherwise;
-}
-
-// Of this host, and of the container that this may be.
-std::size_t free_memory() {
-  const std::size_t host = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024;
-  const std::size_t most = number_in("/sys/fs/cgroup/memory.max", "", host);
-  return std::min(host, most - std::min(most, number_in("/sys/fs/cgroup/memory.current", "", 0)));
 }
 
 int run() {

@@ -1,0 +1,71 @@
+// A collective of the C API in any of its forms. Forms are drawn from a seed, the same on every rank, and run over threads and over MPI alike;
+// what each rank gets is compared with arithmetic, and errors with what stretto.h promises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stretto/stretto.h"
+
+namespace api_test {
+
+enum class Collective {
+  allreduce,
+  allreduce_multi,
+  reduce,
+  reduce_scatter_block,
+  reduce_scatter,
+  allgather,
+  allgatherv,
+  bcast,
+  scatter,
+  scatterv,
+  gather,
+  gatherv,
+  alltoall,
+  alltoallv,
+  barrier
+};
+inline constexpr int collectives = 15;
+
+bool reduces(Collective c);
+
+struct Form {
+  Collective collective = Collective::barrier;
+  stretto_type type = STRETTO_F32;
+  stretto_op op = STRETTO_SUM;
+  std::size_t count = 0;
+  std::vector<std::size_t> counts;  // by rank, where the collective has them; else `count` each
+  std::size_t gap = 0;  // elements between blocks where displacements are given; 0: end to end, and none are
+  int root = 0;
+  bool in_place = false;
+  bool started = false;  // the nonblocking form
+  bool tested = false;   // until it is done; else waited for
+  bool wavy = false;     // the values: a wave with a little noise, or noise
+  std::string schedule;  // empty: chosen
+  stretto_options options = STRETTO_OPTIONS_INIT;
+  std::uint64_t seed = 0;  // of the values
+};
+
+// Every collective in place and not, blocking and started, without a bound and with either kind; types, operations, counts (zero and fewer than
+// ranks too), roots, schedules, payloads and what else there is drawn.
+std::vector<Form> draw_forms(int ranks, std::uint64_t seed);
+
+std::string describe(const Form& form);
+
+// What rank r contributes, input j of several, element i: of 16 bits and a sign, so that sums of raw values are exact.
+double value(const Form& form, int r, int j, std::size_t i);
+
+// How many inputs rank r has for allreduce_multi; 1 for all others.
+int inputs(const Form& form, int ranks, int r);
+
+// Runs it on this rank; returns what is wrong, or nothing.
+std::string run_form(const Form& form, stretto_comm comm);
+
+// All that are drawn from this seed (STRETTO_TEST_SEED in the environment, where it is set, takes its place). What is wrong with the first five
+// that are.
+std::vector<std::string> run_forms(stretto_comm comm, std::uint64_t seed);
+
+}  // namespace api_test

@@ -1,0 +1,187 @@
+// Calls a form, and judges what comes of it.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+#include <type_traits>
+
+#include "forms_arranged.hpp"
+
+namespace api_test {
+namespace {
+
+template <class Blocking, class Started, class... Arguments>
+stretto_status either(stretto_request* request, Blocking blocking, Started started, Arguments... arguments) {
+  return request != nullptr ? started(arguments..., request) : blocking(arguments...);
+}
+
+struct Buffers {
+  const void* send;
+  void* recv;
+  std::vector<const void*> several;
+};
+
+const std::size_t* or_null(const std::vector<std::size_t>& v) { return v.empty() ? nullptr : v.data(); }
+
+// *request is set where the form is a started one.
+stretto_status call(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o, stretto_comm comm,
+                    stretto_request* request) {
+  const auto own = static_cast<std::size_t>(stretto_comm_rank(comm));
+  const bool root = stretto_comm_rank(comm) == f.root;
+  const std::size_t *counts = or_null(a.counts), *sdispls = or_null(a.send_displs), *rdispls = or_null(a.recv_displs);
+  switch (f.collective) {
+    case Collective::allreduce:
+      return either(request, stretto_allreduce, stretto_iallreduce, b.send, b.recv, f.count, f.type, f.op, comm, o);
+    case Collective::allreduce_multi:
+      return either(request, stretto_allreduce_multi, stretto_iallreduce_multi, b.several.data(),
+                    static_cast<int>(b.several.size()), b.recv, f.count, f.type, f.op, comm, o);
+    case Collective::reduce:
+      return either(request, stretto_reduce, stretto_ireduce, b.send, b.recv, f.count, f.type, f.op, f.root, comm, o);
+    case Collective::reduce_scatter_block:
+      return either(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block, b.send, b.recv, f.count,
+                    f.type, f.op, comm, o);
+    case Collective::reduce_scatter:
+      return either(request, stretto_reduce_scatter, stretto_ireduce_scatter, b.send, b.recv, counts, f.type, f.op,
+                    comm, o);
+    case Collective::allgather:
+      return either(request, stretto_allgather, stretto_iallgather, b.send, b.recv, f.count, f.type, comm, o);
+    case Collective::allgatherv:
+      return either(request, stretto_allgatherv, stretto_iallgatherv, b.send, b.recv, counts, rdispls, f.type, comm, o);
+    case Collective::bcast:
+      return either(request, stretto_bcast, stretto_ibcast, b.recv, f.count, f.type, f.root, comm, o);
+    case Collective::scatter:
+      return either(request, stretto_scatter, stretto_iscatter, b.send, b.recv, f.count, f.type, f.root, comm, o);
+    case Collective::scatterv:
+      return either(request, stretto_scatterv, stretto_iscatterv, b.send, root ? counts : nullptr,
+                    root ? sdispls : nullptr, b.recv, a.counts[own], f.type, f.root, comm, o);
+    case Collective::gather:
+      return either(request, stretto_gather, stretto_igather, b.send, b.recv, f.count, f.type, f.root, comm, o);
+    case Collective::gatherv:
+      return either(request, stretto_gatherv, stretto_igatherv, b.send, a.counts[own], b.recv, root ? counts : nullptr,
+                    root ? rdispls : nullptr, f.type, f.root, comm, o);
+    case Collective::alltoall:
+      return either(request, stretto_alltoall, stretto_ialltoall, b.send, b.recv, f.count, f.type, comm, o);
+    case Collective::alltoallv:
+      return either(request, stretto_alltoallv, stretto_ialltoallv, b.send, counts, sdispls, b.recv, counts, rdispls,
+                    f.type, comm, o);
+    case Collective::barrier: return either(request, stretto_barrier, stretto_ibarrier, comm, o);
+  }
+  return STRETTO_INTERNAL;
+}
+
+stretto_status finish(const Form& f, stretto_request* request) {
+  stretto_status status = STRETTO_OK;
+  for (int done = 0; f.tested && done == 0;) {
+    status = stretto_test(*request, &done);
+    if (done == 0) std::this_thread::yield();
+  }
+  if (!f.tested) status = stretto_wait(*request);
+  const stretto_status freed = stretto_request_free(request);
+  return status != STRETTO_OK ? status : freed;
+}
+
+bool is_float(stretto_type t) { return t == STRETTO_F32 || t == STRETTO_F64; }
+
+bool decodes_between(const Form& f) {
+  return f.options.payload == STRETTO_PAYLOAD_RECOMPRESS || f.options.payload == STRETTO_PAYLOAD_CPRP2P;
+}
+
+// What stretto.h lets quantisation move a result by.
+double promise(const Form& f, const Arrangement& a, int ranks, const stretto_report& report) {
+  if (f.options.bound_kind == STRETTO_BOUND_NONE || !is_float(f.type)) return 0;
+  const double eps = f.options.bound * (f.options.bound_kind == STRETTO_BOUND_RELATIVE ? a.range : 1);
+  const bool adds = reduces(f.collective) && f.op != STRETTO_MIN && f.op != STRETTO_MAX;
+  if (!adds || f.options.scope == STRETTO_SCOPE_RESULT) return eps;
+  const int contributions = a.contributions + (decodes_between(f) ? ranks - 1 : report.raw_below > 0 ? 1 : 0);
+  return contributions * eps / (f.op == STRETTO_MEAN ? a.contributions : 1);
+}
+
+template <class T>
+double half_ulp(double y) {
+  if constexpr (std::is_integral_v<T>) return 0;
+  const T size = static_cast<T>(std::abs(y));
+  return (static_cast<double>(std::nextafter(size, std::numeric_limits<T>::infinity())) - static_cast<double>(size)) /
+         2;
+}
+
+template <class T>
+std::string judge(const Form& f, const Arrangement& a, int ranks, const stretto_report& report,
+                  const std::vector<T>& got) {
+  const double promised = promise(f, a, ranks, report);
+  if (report.promised_error > promised * (1 + 1e-12))
+    return fmt::format("the report promises {}, and the header {}", report.promised_error, promised);
+  const bool divides = reduces(f.collective) && f.op == STRETTO_MEAN;
+  // Sums of what was decoded round at each addition; no contribution exceeds 2.
+  const bool rounds = reduces(f.collective) && decodes_between(f) && f.options.scope == STRETTO_SCOPE_CONTRIBUTION;
+  const double additions = rounds ? a.contributions * half_ulp<T>(2.0 * a.contributions) : 0;
+  for (const auto& w : a.wanted) {
+    const double y = static_cast<double>(got[w.at]), error = std::abs(y - w.number);
+    double allowed = w.exact ? 0 : report.promised_error;
+    if (!w.exact && (allowed > 0 || divides)) allowed += additions + (divides ? 2 : 1) * half_ulp<T>(y);
+    if (!(error <= allowed))
+      return fmt::format("element {}: {} is off {} by {}, more than {}, by {} as {}", w.at, y, w.number, error, allowed,
+                         report.algorithm, report.payload);
+  }
+  return {};
+}
+
+template <class T>
+std::vector<T> typed(const std::vector<double>& v) {
+  return std::vector<T>(v.begin(), v.end());
+}
+
+template <class T>
+std::string run_typed(const Form& f, stretto_comm comm) {
+  const int ranks = stretto_comm_size(comm), rank = stretto_comm_rank(comm);
+  const Arrangement a = arrange(f, ranks, rank);
+  auto send = typed<T>(a.send), recv = typed<T>(a.recv);
+  std::vector<std::vector<T>> several;
+  Buffers b{send.data(), recv.data(), {}};
+  for (const auto& v : a.several) several.push_back(typed<T>(v));
+  for (const auto& v : several) b.several.push_back(v.data());
+  if (!a.send_given) b.send = nullptr;
+  if (!a.recv_given) b.recv = nullptr;
+  if (a.send_in_place) b.send = STRETTO_IN_PLACE;
+  if (a.recv_in_place) b.recv = STRETTO_IN_PLACE;
+
+  stretto_report report = STRETTO_REPORT_INIT;
+  stretto_options o = f.options;
+  o.schedule = f.schedule.empty() ? nullptr : f.schedule.c_str();
+  o.report = &report;
+  stretto_request request = nullptr;
+  stretto_status status = call(f, a, b, &o, comm, f.started ? &request : nullptr);
+  if (status == STRETTO_OK && f.started) status = finish(f, &request);
+  if (status != STRETTO_OK) return fmt::format("{}: {}", stretto_status_name(status), stretto_message());
+  if (send != typed<T>(a.send)) return "the send buffer was written to";
+  for (std::size_t j = 0; j < several.size(); ++j)
+    if (several[j] != typed<T>(a.several[j])) return "a contribution was written to";
+  if (!f.schedule.empty() && f.schedule != report.algorithm) return fmt::format("it ran as {}", report.algorithm);
+  return judge(f, a, ranks, report, recv);
+}
+
+}  // namespace
+
+std::string run_form(const Form& f, stretto_comm comm) {
+  if (f.type == STRETTO_F32) return run_typed<float>(f, comm);
+  if (f.type == STRETTO_F64) return run_typed<double>(f, comm);
+  return f.type == STRETTO_I32 ? run_typed<std::int32_t>(f, comm) : run_typed<std::int64_t>(f, comm);
+}
+
+std::vector<std::string> run_forms(stretto_comm comm, std::uint64_t seed) {
+  if (const char* given = std::getenv("STRETTO_TEST_SEED")) seed = std::strtoull(given, nullptr, 0);
+  std::vector<std::string> failures;
+  int number = 0;
+  for (const Form& f : draw_forms(stretto_comm_size(comm), seed)) {
+    // What went wrong on this rank may have gone well on others: they need it for what follows.
+    const std::string wrong = run_form(f, comm);
+    if (!wrong.empty() && failures.size() < 5)
+      failures.push_back(fmt::format("rank {} of {}, seed {}, form {}, {}: {}", stretto_comm_rank(comm),
+                                     stretto_comm_size(comm), seed, number, describe(f), wrong));
+    ++number;
+  }
+  return failures;
+}
+
+}  // namespace api_test
