@@ -36,7 +36,8 @@ void Reduction::choose_chunk() noexcept {
     share += 1.0 / static_cast<double>(smallest);
   }
   const std::size_t room = g_.slot_bytes() - (static_cast<std::size_t>(levels_) + 1) * 2 * kLine;
-  const auto elements = static_cast<std::size_t>(static_cast<double>(room / size_) / share) / scatter;
+  const std::size_t whole = room / size_;
+  const auto elements = static_cast<std::size_t>(static_cast<double>(whole) / share) / scatter;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
   if (levels_ == 1) {
     // As few as slots allow, of equal length: every chunk more has ranks wait for each other twice more.
