@@ -10,7 +10,6 @@
 
 #include "bench/codec_ours.hpp"
 #include "bench/codec_prototype.hpp"
-#include "bench/codec_threads.hpp"
 #include "bench/rows.hpp"
 #include "codec/kernels.hpp"
 #ifdef STRETTO_PORTABLE
@@ -203,7 +202,7 @@ class Bench {
   }
 
   void several_threads(int width) {
-    const codec::Parallel many = bench::threads(width);
+    const codec::Parallel many = codec::threads(width);
     codec::Options wide;
     wide.parallel = &many;
     Contest contest;

@@ -172,16 +172,14 @@ typedef enum stretto_payload {
 typedef struct stretto_report {
   size_t size;                      /* sizeof(stretto_report), set by the initialiser; the library fills no more */
   char algorithm[STRETTO_NAME_MAX]; /* schedule, e.g. "ring"; "native": the MPI's own collective, "node": that of a
-                                       host's shared memory, whose bytes are known of streams alone (what this rank put
-                                       there); "agreement": a barrier that needed
-                                       no more than that */
+                                       host's shared memory; "agreement": a barrier that needed no more than that */
   char payload[STRETTO_NAME_MAX];   /* "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed"; of streams that
                                        only move "compress_once" or "cprp2p" */
   uint64_t contributions;           /* K: inputs that went into each element of the result; payload "mixed": hosts,
                                        whose sums are made raw (and rounded as floats are) before they are compressed */
-  uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule */
-  uint64_t bytes_sent;              /* what it sent, the agreement exchange not counted */
-  double ratio;                     /* raw_bytes / bytes_sent; 1 when nothing was sent */
+  uint64_t raw_bytes;               /* what this rank would have sent raw with this schedule, and ... */
+  uint64_t bytes_sent;              /* ... what it sent, the agreement exchange not counted: see bytes_known */
+  double ratio;                     /* raw_bytes / bytes_sent; 1 when nothing was sent, or the bytes are not known */
   double eps;                       /* bound used for each contribution, absolute; 0 when exact */
   double promised_error;            /* |result - exact| <= this for every element, up to half an ulp; 0 when exact.
                                        With a statistical scope, the statistical bound. It covers additions in the type
@@ -200,10 +198,13 @@ typedef struct stretto_report {
    * had no answer). */
   char reason[STRETTO_NAME_MAX];
   double mpi_seconds; /* what the model expected of the MPI's own collective; 0: no opinion */
+  int bytes_known; /* 1: raw_bytes and bytes_sent are this rank's messages (schedules), what it put into shared memory ("node" as
+                         streams), or 0 because nothing was to be sent; 0: both are 0 because nobody counted: "native", and "node" with
+                         exact values, which are read where they lie, copied by the kernel or through slots */
 } stretto_report;
 
 #define STRETTO_REPORT_INIT \
-  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0 }
+  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0 }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
@@ -504,7 +505,7 @@ STRETTO_API stretto_status stretto_ibarrier(stretto_comm comm, const stretto_opt
 /* ------------------------------------------------------------------------------------------- streams ----
  * The codec by itself (format: docs/format.md). Types F32, F64, F16, BF16, I32, I64. Common to all: a stream is `bytes`
  * long at a pointer of any alignment, input longer than its stream is legal; *written receives the length of the output;
- * output never overlaps input; no allocation; any bytes given as a stream yield an error or values, never an access
+ * output never overlaps input; no allocation (but of threads, where stretto_use_threads asks for them); any bytes given as a stream yield an error or values, never an access
  * outside the buffers. On failure *written is 0 and the output unspecified. */
 
 typedef struct stretto_stream_info {
@@ -518,6 +519,15 @@ typedef struct stretto_stream_info {
   double promised_error;  /* eps * contributions */
   int checksum;           /* 1: carries a checksum */
 } stretto_stream_info;
+
+/* From now on the functions of this section, when this thread calls them, share their work among `threads` threads: this one, and
+ * others that each call starts and ends. 1, as it is at first, to STRETTO_THREADS_MAX, else STRETTO_INVALID_ARGUMENT and
+ * nothing changes. Results are the same bytes for every number. A thread is started for 65,536 values or more, so shorter inputs
+ * are worked on by fewer, or by this one alone; so they are where the system gives no thread. stretto_inspect, stretto_validate
+ * and checksums stay with this thread. It says nothing of collectives, which compress on the thread that drives them, nor of
+ * other threads of the program. */
+#define STRETTO_THREADS_MAX 256
+STRETTO_API stretto_status stretto_use_threads(int threads);
 
 /* Flags of the functions that write a stream. */
 #define STRETTO_CHECKSUM 1u /* store a CRC-32C of the whole stream, verified when the stream is read */

@@ -18,6 +18,7 @@ void Operation::report() noexcept {
   r.raw_bytes = ran_.raw_bytes;
   r.bytes_sent = ran_.bytes_sent;
   r.ratio = ran_.ratio();
+  r.bytes_known = !plan_.native || plan_.payload != STRETTO_PAYLOAD_RAW;
   r.eps = plan_.eps;
   r.promised_error = plan_.promised;
   if (plan_.payload > STRETTO_PAYLOAD_RAW)

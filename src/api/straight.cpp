@@ -34,7 +34,7 @@ bool fit(const stretto_options& o) noexcept {
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-void tell(const char* algorithm, Why why, Collective collective, int ranks, Clock::time_point begun,
+void tell(const char* algorithm, bool bytes_known, Why why, Collective collective, int ranks, Clock::time_point begun,
           double agree_seconds, stretto_report* out) {
   stretto_report r = STRETTO_REPORT_INIT;
   set_name(r.algorithm, algorithm);
@@ -45,6 +45,7 @@ void tell(const char* algorithm, Why why, Collective collective, int ranks, Cloc
   set_name(r.reason, name(why.reason));
   r.predicted_seconds = why.seconds;
   r.mpi_seconds = why.mpi;
+  r.bytes_known = bytes_known;
   r.seconds = seconds_since(begun);
   deliver(r, out);
 }
@@ -68,7 +69,7 @@ template <class Run>
   if (s != Status::ok) {
     comm.give_up(s, message());  // what the others have done is uncertain
   } else if (o.report) {
-    tell(all ? agreement_name : native.name(), all ? Why{.reason = Reason::agreement} : why, collective, comm.size,
+    tell(all ? agreement_name : native.name(), all, all ? Why{.reason = Reason::agreement} : why, collective, comm.size,
          begun, agree_seconds, o.report);
   }
   *ended = s;

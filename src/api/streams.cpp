@@ -14,8 +14,12 @@ namespace {
 codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
 codec::MutableBytes output(void* p, std::size_t n) { return {static_cast<std::byte*>(p), n}; }
 
-codec::Options codec_options(unsigned flags) {
+// What this thread's calls are shared by.
+thread_local codec::Parallel sharing;
+
+codec::Options codec_options(unsigned flags = 0) {
   codec::Options o;
+  o.parallel = &sharing;
   o.checksum = (flags & STRETTO_CHECKSUM) != 0;
   return o;
 }
@@ -67,6 +71,14 @@ stretto_status combine(codec::Combine op, const void* a, size_t an, const void* 
 
 extern "C" {
 
+stretto_status stretto_use_threads(int threads) {
+  constexpr int most = STRETTO_THREADS_MAX;
+  if (threads < 1 || threads > most)
+    return to_c(fail(Status::invalid_argument, "threads is {}; 1 to {}", threads, most));
+  sharing = threads > 1 ? codec::threads(threads) : codec::Parallel{};
+  return STRETTO_OK;
+}
+
 size_t stretto_compress_bound(stretto_type type, size_t count) {
   return api::has_streams(type) ? codec::compress_bound(api::codec_type(type), count) : 0;
 }
@@ -78,14 +90,14 @@ size_t stretto_combine_bound(stretto_type type, size_t count) {
 stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo, double* hi) {
   const Status s = check_pointer(check_pointer(check_values(check_type(type), values, count), lo, "lo"), hi, "hi");
   if (s != Status::ok) return to_c(s);
-  return to_c(codec::value_range(api::codec_type(type), values, count, lo, hi));
+  return to_c(codec::value_range(api::codec_type(type), values, count, lo, hi, codec_options()));
 }
 
 stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count, stretto_spread* spread) {
   const Status s = check_pointer(check_values(check_type(type), values, count), spread, "spread");
   if (s != Status::ok) return to_c(s);
   codec::Spread found;
-  const Status done = codec::value_spread(api::codec_type(type), values, count, &found);
+  const Status done = codec::value_spread(api::codec_type(type), values, count, &found, codec_options());
   if (done == Status::ok) *spread = {found.all.lo, found.all.hi, found.near.lo, found.near.hi};
   return to_c(done);
 }
@@ -110,14 +122,14 @@ stretto_status stretto_compress(stretto_type type, const void* values, size_t co
 stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count, uint32_t divisor) {
   const Status s = check_divisor(check_values(check_pointer(Status::ok, stream, "stream"), values, count), divisor);
   if (s != Status::ok) return to_c(s);
-  return to_c(codec::decompress(input(stream, bytes), values, count, {}, divisor));
+  return to_c(codec::decompress(input(stream, bytes), values, count, codec_options(), divisor));
 }
 
 stretto_status stretto_decompress_slice(const void* stream, size_t bytes, uint64_t first, size_t n, void* values,
                                         uint32_t divisor) {
   const Status s = check_divisor(check_values(check_pointer(Status::ok, stream, "stream"), values, n), divisor);
   if (s != Status::ok) return to_c(s);
-  return to_c(codec::decompress_slice(input(stream, bytes), first, n, values, {}, divisor));
+  return to_c(codec::decompress_slice(input(stream, bytes), first, n, values, codec_options(), divisor));
 }
 
 stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info) {

@@ -43,6 +43,10 @@ struct Parallel {
   void* self = nullptr;
 };
 
+// An executor of `width` threads, the caller's among them. The others start with each call and have ended when it returns; where the system
+// gives none, the caller does their part. To start them allocates.
+Parallel threads(int width) noexcept;
+
 struct Options {
   Isa isa = Isa::best;
   double magnitude = 0;                // compress: largest |x| expected; lets the grid carry more values. 0: unknown.

@@ -182,6 +182,7 @@ class Account {
     Tally t;
     t.raw_bytes = static_cast<double>(r.raw_bytes);
     t.sent_bytes = static_cast<double>(r.bytes_sent);
+    t.known = r.bytes_known;
     t.promised_error = r.promised_error;
     t.predicted = r.predicted_seconds;
     t.predicted_mpi = r.mpi_seconds;

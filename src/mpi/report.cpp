@@ -21,14 +21,15 @@ namespace {
 using nlohmann::json;
 
 json to_json(const Way& w, const Tally& t) {
+  const auto sent = [&t](double bytes) { return t.known > 0 ? json(bytes) : json(nullptr); };
   return {{"operation", w.operation},
           {"path", w.path},
           {"why", w.why},
           {"calls", t.calls},
           {"bytes", t.bytes},
           {"seconds", t.seconds},
-          {"raw_bytes", t.raw_bytes},
-          {"sent_bytes", t.sent_bytes},
+          {"raw_bytes", sent(t.raw_bytes)},
+          {"sent_bytes", sent(t.sent_bytes)},
           {"promised_error", t.promised_error},
           {"saved_seconds", t.saved},
           {"predicted_seconds", t.predicted},
@@ -48,9 +49,9 @@ std::string word(std::string_view text) {
 std::string to_text(const Statistics& own) {
   std::string all;
   for (const auto& [w, t] : own.all())
-    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}\n", between,
+    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}\n", between,
                        word(w.operation), word(w.path), word(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
-                       t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi);
+                       t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi, t.known);
   return all;
 }
 
@@ -68,8 +69,8 @@ Row from_text(std::string_view line) {
   for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
   Tally& t = r.tally;
   number(&t.calls);
-  for (double* x :
-       {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted, &t.predicted_mpi})
+  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted,
+                    &t.predicted_mpi, &t.known})
     number(x);
   return r;
 }

@@ -11,6 +11,7 @@ void Tally::add(const Tally& other) noexcept {
   seconds += other.seconds;
   raw_bytes += other.raw_bytes;
   sent_bytes += other.sent_bytes;
+  known += other.known;
   promised_error = std::max(promised_error, other.promised_error);
   saved += other.saved;
   predicted += other.predicted;

@@ -23,10 +23,12 @@ struct Way {
 
 struct Tally {
   std::uint64_t calls = 0;
-  double bytes = 0;      // as Shape counts them
-  double seconds = 0;    // inside the calls
-  double raw_bytes = 0;  // what would have been sent without compression, and what was; 0: not known
+  double bytes = 0;    // as Shape counts them
+  double seconds = 0;  // inside the calls
+  double raw_bytes =
+      0;  // what would have been sent without compression, and what was, in those calls of which that is known
   double sent_bytes = 0;
+  double known = 0;           // how many these are
   double promised_error = 0;  // the largest
   double saved = 0;           // seconds, an estimate: see Statistics::all
   double predicted = 0;       // seconds that the model expected, and of the MPI's own collective in these calls' place

@@ -191,6 +191,7 @@ TEST_F(CloseStreams, KeepBoundsOfEveryKindAndScope) {
       }
       EXPECT_GT(report.ratio, 2);
       EXPECT_LT(report.bytes_sent, report.raw_bytes / 2);
+      EXPECT_EQ(report.bytes_known, 1);
       EXPECT_GT(report.codec_seconds, 0);
       std::vector<std::byte> first = out;
       MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_BYTE, 0, MPI_COMM_WORLD);

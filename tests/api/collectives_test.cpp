@@ -259,6 +259,7 @@ TEST(Collectives, EveryScheduleByNameGivesTheSameSum) {
       EXPECT_STREQ(report.payload, "raw");
       EXPECT_EQ(report.raw_bytes, report.bytes_sent);
       EXPECT_EQ(report.bytes_sent > 0, ranks > 1);
+      EXPECT_EQ(report.bytes_known, 1);
       EXPECT_EQ(report.promised_error, 0);
       EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(ranks));
     });

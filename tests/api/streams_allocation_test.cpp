@@ -54,6 +54,9 @@ TEST(StreamsAllocation, IsNone) {
     expect_none("decompress_slice", wanted,
                 [&] { return stretto_decompress_slice(a.data(), bytes, 5, 7, y.data(), 2); });
   }
+  ASSERT_EQ(stretto_use_threads(3), STRETTO_OK);
+  expect_none("compress, too short for threads", STRETTO_OK, compressed);
+  ASSERT_EQ(stretto_use_threads(1), STRETTO_OK);
   expect_none("value_range", STRETTO_OK, [&] { return stretto_value_range(STRETTO_F32, x.data(), n, &lo, &hi); });
 }
 

@@ -1,7 +1,5 @@
 #include "support.hpp"
 
-#include <thread>
-
 namespace stretto::codec {
 namespace {
 
@@ -66,17 +64,6 @@ Info info_of(const Stream& a) {
   Info info;
   EXPECT_EQ(inspect(a, &info), Status::ok) << message();
   return info;
-}
-
-Parallel threads(int width) {
-  Parallel p;
-  p.width = width;
-  p.run = [](void*, int n, void (*task)(void*, int), void* arg) {
-    std::vector<std::thread> workers;
-    for (int i = 0; i < n; ++i) workers.emplace_back(task, arg, i);
-    for (auto& w : workers) w.join();
-  };
-  return p;
 }
 
 }  // namespace stretto::codec

@@ -54,9 +54,6 @@ std::vector<T> decoded(const Stream& a, const Options& options = {}, std::uint32
   return y;
 }
 
-// An executor that runs each task on a thread of its own.
-Parallel threads(int width);
-
 // splitmix64: the same numbers on every machine.
 class Random {
  public:

@@ -123,6 +123,15 @@ def a_report_whose_file_cannot_be_written_is_told_at_once_and_printed():
     assert "it is on standard error instead" in said, said
 
 
+def bytes_that_nobody_counted_are_told_from_none():
+    _, _, data = report()
+    _, _, ring = report(STRETTO_RULES=rules("allreduce 8.. schedule:ring\n"))
+    for row in data["calls"] + ring["calls"]:
+        known = row["path"].split(",")[0] not in ("MPI", "native", "node")
+        for bytes in (row["raw_bytes"], row["sent_bytes"]):
+            assert (bytes is not None) == known and bytes != 0, row
+
+
 def starts_of_persistent_collectives_are_counted():
     if subprocess.run([STARTS], capture_output=True).returncode == 77:
         print("skipped: this MPI has no persistent collectives")
@@ -164,6 +173,7 @@ if __name__ == "__main__":
         what_would_be_without_effect_is_told_at_the_beginning,
         a_report_whose_file_cannot_be_written_is_told_at_once_and_printed,
         each_way_has_its_reason,
+        bytes_that_nobody_counted_are_told_from_none,
         starts_of_persistent_collectives_are_counted,
     ):
         test()

@@ -1,0 +1,27 @@
+// Threads for the codec: started for each call, one for each part but the first, which the caller does.
+#include <array>
+#include <thread>
+
+#include "codec/driver.hpp"
+
+namespace stretto::codec {
+namespace {
+
+void run_on_threads(void*, int n, void (*task)(void* arg, int i), void* arg) {
+  std::array<std::thread, kMaxParts> others;
+  int begun = 1;
+  try {
+    for (; begun < n; ++begun) others[static_cast<std::size_t>(begun)] = std::thread(task, arg, begun);
+  } catch (...) {  // no more threads, or no memory for one: what is left is done here
+  }
+  task(arg, 0);
+  for (int i = begun; i < n; ++i) task(arg, i);
+  for (auto& other : others)
+    if (other.joinable()) other.join();
+}
+
+}  // namespace
+
+Parallel threads(int width) noexcept { return {width, run_on_threads, nullptr}; }
+
+}  // namespace stretto::codec
