@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "../sanitized.hpp"
 #include "case_list.hpp"
 #include "ranks.hpp"
 #include "schedule/names.hpp"
@@ -13,13 +14,8 @@
 namespace stretto::tests {
 namespace {
 
-#ifdef STRETTO_SANITIZED
-constexpr Each each = Each::payload;
-constexpr std::size_t stride = 23;
-#else
-constexpr Each each = Each::operation;
-constexpr std::size_t stride = 1;
-#endif
+constexpr Each each = sanitized ? Each::payload : Each::operation;
+constexpr std::size_t stride = stride_if_sanitized(23);
 
 class Collectives : public testing::TestWithParam<int> {};
 

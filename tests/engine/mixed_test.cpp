@@ -6,6 +6,7 @@
 #include <mutex>
 #include <random>
 
+#include "../sanitized.hpp"
 #include "case_list.hpp"
 #include "engine/binding.hpp"
 #include "ranks.hpp"
@@ -14,11 +15,7 @@
 namespace stretto::tests {
 namespace {
 
-#ifdef STRETTO_SANITIZED
-constexpr std::size_t stride = 37;
-#else
-constexpr std::size_t stride = 5;
-#endif
+constexpr std::size_t stride = sanitized ? 37 : 5;
 
 // Nodes of unequal size whose ranks are not in a row; each has a rank at least, numbered by their lowest rank.
 std::vector<std::int32_t> scattered(int ranks, int nodes, unsigned seed) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "../sanitized.hpp"
 #include "base/status.hpp"
 #include "schedule/checker.hpp"
 #include "schedule/names.hpp"
@@ -13,17 +14,12 @@ namespace stretto::schedule {
 namespace {
 
 constexpr int most_ranks = 130;
-constexpr int most_ranks_with_every_root = 33;
+constexpr int most_ranks_with_every_root = sanitized ? 9 : 33;
 
 // Without groups an algorithm of two floors is the flat one that it has between groups; groups_test.cpp gives it groups.
 int most_ranks_of(const Algorithm& a) { return a.uses_groups ? most_ranks_with_every_root : most_ranks; }
 
-// The builds under a sanitizer look for errors of memory, for which every seventh number of ranks above 33 is enough.
-#ifdef STRETTO_SANITIZED
-constexpr int stride = 7;
-#else
-constexpr int stride = 1;
-#endif
+constexpr int stride = stride_if_sanitized(23);
 
 std::set<int> roots(const Algorithm& a, int ranks) {
   if (!rooted(a.collective)) return {0};
