@@ -7,6 +7,7 @@
 #include "api/choice.hpp"
 #include "api/collective.hpp"
 #include "api/types.hpp"
+#include "base/float_environment.hpp"
 
 namespace stretto::api {
 
@@ -172,6 +173,7 @@ std::uint64_t digest(const Signature& s) noexcept {
 }
 
 void merge(const Signature& from, Signature& into) noexcept {
+  const FloatEnvironment environment;
   for (int i = 0; i < fields; ++i) {
     const Span& a = from.span[i];
     Span& b = into.span[i];

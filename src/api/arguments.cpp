@@ -10,6 +10,7 @@
 #include "api/payloads.hpp"
 #include "api/promise.hpp"
 #include "api/types.hpp"
+#include "base/float_environment.hpp"
 
 namespace stretto::api {
 
@@ -56,6 +57,7 @@ Status check_kind(const Call& c, int ranks) {
 
 Status check_bound(const Call& c) {
   const stretto_options& o = c.settings.options;
+  const FloatEnvironment environment;  // a bound that the caller flushes is one
   const auto kind = int(o.bound_kind), scope = int(o.scope), payload = int(o.payload);
   if (kind < STRETTO_BOUND_NONE || kind > STRETTO_BOUND_RELATIVE)
     return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
@@ -198,6 +200,7 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
 }
 
 Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept {
+  const FloatEnvironment environment;
   const stretto_options& o = c.settings.options;
   Signature s;
   for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);

@@ -50,7 +50,7 @@ class MpiNative final : public Native {
   Status run(const Call& c) noexcept override {
     try {
       Prepared p;
-      prepare(c, &p);
+      prepare(c, false, &p);
       return ended(invoke(p.arguments, nullptr), p);
     } catch (...) {
       return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
@@ -65,7 +65,7 @@ class MpiNative final : public Native {
   Status start(const Call& c, std::unique_ptr<Pending>* pending) noexcept override {
     try {
       auto made = std::make_unique<MpiPending>(*this);
-      prepare(c, &made->prepared);
+      prepare(c, true, &made->prepared);
       const Status s = status_of(invoke(made->prepared.arguments, &made->request));
       if (s == Status::ok) *pending = std::move(made);
       return s;
@@ -149,18 +149,21 @@ class MpiNative final : public Native {
     return a;
   }
 
-  void prepare(const Call& c, Prepared* p) const {
+  void prepare(const Call& c, bool nonblocking, Prepared* p) const {
     p->shape = shape_of(c);
     p->recv = c.recv;
     p->arguments = arguments_of(p->shape, c.send, c.recv);
-    if (by_counts(c)) prepare_vectors(c, p);
+    if (by_counts(c)) prepare_vectors(c, nonblocking, p);
   }
 
-  static void prepare_vectors(const Call& c, Prepared* p) {
+  static void prepare_vectors(const Call& c, bool nonblocking, Prepared* p) {
     p->element = stretto_type_size(c.type);
-    const bool in_place = c.send == STRETTO_IN_PLACE, deals = c.collective == Collective::scatterv;
+    const bool by_pair = counts_by_pair(c.collective), deals = c.collective == Collective::scatterv;
+    const bool in_place = c.send == STRETTO_IN_PLACE;
+    // Open MPI 5's MPI_Ialltoallv receives in place while it still sends from there (where a block before was empty): it gets a copy to send.
+    const bool copied = in_place && by_pair && nonblocking;
     const auto stage_sent = [&](Vectors* v) {
-      move_blocks(*v, static_cast<std::byte*>(const_cast<void*>(c.send)), p->element, true);
+      move_blocks(*v, static_cast<std::byte*>(in_place ? c.recv : const_cast<void*>(c.send)), p->element, true);
       p->arguments.send = v->staging.data();
     };
     if (make_vectors(c.counts, c.displs, p->element, &p->vectors)) {
@@ -175,8 +178,10 @@ class MpiNative final : public Native {
     }
     p->arguments.counts = p->vectors.counts.data();
     p->arguments.displs = p->vectors.displs.data();
-    if (!counts_by_pair(c.collective) || in_place) return;
-    if (make_vectors(c.send_counts, c.send_displs, p->element, &p->send_vectors)) stage_sent(&p->send_vectors);
+    if (!by_pair || (in_place && !copied)) return;
+    if (make_vectors(in_place ? c.counts : c.send_counts, in_place ? c.displs : c.send_displs, p->element,
+                     &p->send_vectors, copied))
+      stage_sent(&p->send_vectors);
     p->arguments.send_counts = p->send_vectors.counts.data();
     p->arguments.send_displs = p->send_vectors.displs.data();
   }

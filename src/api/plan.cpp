@@ -7,6 +7,7 @@
 #include "api/arguments.hpp"
 #include "api/payloads.hpp"
 #include "api/types.hpp"
+#include "base/float_environment.hpp"
 #include "codec/format.hpp"
 #include "engine/binding.hpp"
 #include "schedule/registry.hpp"
@@ -115,6 +116,7 @@ Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::
 }
 
 Prospect prospect_of(const Call& call, stretto_comm_s& comm) noexcept {
+  const FloatEnvironment environment;
   const stretto_options& o = call.settings.options;
   const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
   Prospect p;
@@ -175,6 +177,7 @@ void remember(const Call& call, double ratio, stretto_comm_s& comm) noexcept {
 }
 
 Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, Plan* plan) noexcept {
+  const FloatEnvironment environment;
   try {
     const int rank = comm.rank, ranks = comm.size;
     const stretto_options& o = call.settings.options;

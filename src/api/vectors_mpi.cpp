@@ -7,17 +7,18 @@
 namespace stretto::api {
 
 bool make_vectors(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs, std::size_t element,
-                  Vectors* v) {
+                  Vectors* v, bool always) {
   v->counts.resize(counts.size());
   v->displs.resize(counts.size());
   std::transform(counts.begin(), counts.end(), v->counts.begin(), to_int);
-  const bool staged = !std::all_of(displs.begin(), displs.end(), fits_int);
+  const bool staged = always || !std::all_of(displs.begin(), displs.end(), fits_int);
   if (displs.empty() || staged)
     std::exclusive_scan(v->counts.begin(), v->counts.end(), v->displs.begin(), 0);
   else
     std::transform(displs.begin(), displs.end(), v->displs.begin(), to_int);
   if (!staged) return false;
   v->places = displs;
+  if (displs.empty()) v->places.assign(v->displs.begin(), v->displs.end());
   v->staging.resize((static_cast<std::size_t>(v->displs.back()) + static_cast<std::size_t>(v->counts.back())) *
                     element);
   return true;

@@ -43,9 +43,9 @@ struct Prepared {
   void* unstaged = nullptr;
 };
 
-// Fills `v`; true: blocks have to be staged, and there is room for them.
+// Fills `v`; true: blocks have to be staged (or shall be: `always`), and there is room for them.
 bool make_vectors(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs, std::size_t element,
-                  Vectors* v);
+                  Vectors* v, bool always = false);
 
 // Staged blocks to (`gather`) or from where they lie end to end; `apart`: where the displacements count from.
 void move_blocks(Vectors& v, std::byte* apart, std::size_t element, bool gather) noexcept;

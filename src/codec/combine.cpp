@@ -133,6 +133,7 @@ std::size_t combine_bound(const Info& a, const Info& b) noexcept {
 
 Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
   if (!written) return fail(Status::invalid_argument, "{}: written is null", op_name(op));
+  const FloatEnvironment environment;  // for the bounds, too
   StreamView va, vb;
   if (const Status s = open_stream(a, &va, true); s != Status::ok) return s;
   if (const Status s = open_stream(b, &vb, true); s != Status::ok) return s;

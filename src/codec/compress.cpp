@@ -221,12 +221,12 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
                 const Options& options) noexcept {
   if (size_of(t) == 0) return fail(Status::invalid_argument, "compress: {} is no type", static_cast<int>(t));
   if (const Status s = check_input("compress", x, count, written); s != Status::ok) return s;
+  const FloatEnvironment environment;  // for the bound and the grid, too
   if (!is_integer(t) && !(std::isfinite(eps) && eps > 0))
     return fail(Status::invalid_bound, "compress: the bound {} is not a positive finite number", eps);
   if (!(options.magnitude >= 0)) return fail(Status::invalid_argument, "compress: magnitude is {}", options.magnitude);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
-  const FloatEnvironment environment;  // for the grid, too
   Info info;
   info.type = t;
   info.eps = is_integer(t) ? 0 : eps;

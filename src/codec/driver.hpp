@@ -1,51 +1,15 @@
-// What every operation that writes or reads whole streams shares: the floating-point environment, cutting the work into
-// parts, and assembling the stream.
+// What every operation that writes or reads whole streams shares: cutting the work into parts, and assembling the stream.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#else
-#include <cfenv>
-#endif
-
+#include "base/float_environment.hpp"
 #include "codec/arithmetic.hpp"
 #include "codec/format.hpp"
 #include "codec/kernels.hpp"
 
 namespace stretto::codec {
-
-// Round to nearest, denormals kept, whatever the caller (or -ffast-math somewhere in the program) had set; restored after.
-class FloatEnvironment {
- public:
-  FloatEnvironment() noexcept {
-#if defined(__x86_64__)
-    saved_ = _mm_getcsr();
-    if ((saved_ & ~0x3fu) != 0x1f80) _mm_setcsr(0x1f80);
-#else
-    std::feholdexcept(&saved_);
-    std::fesetround(FE_TONEAREST);
-#endif
-  }
-  ~FloatEnvironment() {
-#if defined(__x86_64__)
-    if ((saved_ & ~0x3fu) != 0x1f80) _mm_setcsr(saved_);
-#else
-    std::fesetenv(&saved_);
-#endif
-  }
-  FloatEnvironment(const FloatEnvironment&) = delete;
-  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
-
- private:
-#if defined(__x86_64__)
-  unsigned saved_;
-#else
-  std::fenv_t saved_;
-#endif
-};
 
 // How a part of the work ended.
 struct PartResult {

@@ -28,6 +28,7 @@ std::uint32_t stream_checksum(const std::uint8_t* p, std::size_t bytes) noexcept
 }
 
 Status read_header(Bytes in, Info* info) noexcept {
+  const FloatEnvironment environment;
   if (in.size() < kHeaderBytes)
     return fail(Status::corrupt_stream, "a stream has at least {} bytes, not {}", kHeaderBytes, in.size());
   const auto* p = reinterpret_cast<const std::uint8_t*>(in.data());

@@ -99,6 +99,7 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   if (!lo || !hi) return fail(Status::invalid_argument, "value_range: lo or hi is null");
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_range", t, x, count, options, &kernels); s != Status::ok) return s;
+  const FloatEnvironment environment;
   const Interval all = range_of(t, x, count, Which::finite, *kernels, options.parallel);
   *lo = all.lo;
   *hi = all.hi;
@@ -109,12 +110,14 @@ Status value_spread(Type t, const void* x, std::size_t count, Spread* spread, co
   if (!spread) return fail(Status::invalid_argument, "value_spread: spread is null");
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_spread", t, x, count, options, &kernels); s != Status::ok) return s;
+  const FloatEnvironment environment;
   spread->all = spread->near = range_of(t, x, count, Which::finite, *kernels, options.parallel);
   if (reaches_far(spread->all)) spread->near = range_of(t, x, count, Which::near, *kernels, options.parallel);
   return Status::ok;
 }
 
 Interval bounded_range(const Spread& s) noexcept {
+  const FloatEnvironment environment;
   if (s.near.empty() || !reaches_far(s.all)) return s.all;
   // Of halves: that of all may be no double.
   const double near = s.near.hi / 2 - s.near.lo / 2, all = s.all.hi / 2 - s.all.lo / 2;
@@ -122,6 +125,7 @@ Interval bounded_range(const Spread& s) noexcept {
 }
 
 double fraction_of(const Interval& range, double fraction) noexcept {
+  const FloatEnvironment environment;
   if (range.empty()) return 0;
   const double width = range.hi - range.lo;
   return std::isfinite(width) ? fraction * width : fraction * range.hi - fraction * range.lo;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/float_environment.hpp"
+
 namespace stretto::payload {
 namespace {
 
@@ -46,6 +48,7 @@ Status check(const Spec& spec, bool reduces) noexcept {
   if (reduces && !compressible(spec.op)) {
     return fail(Status::unsupported, "{} is not offered on compressed payloads ({})", name(spec.op), name(spec.kind));
   }
+  const FloatEnvironment environment;  // a bound that the caller flushes is one
   const bool lossless = *type == codec::Type::i32 || *type == codec::Type::i64;
   if (!lossless && !(std::isfinite(spec.eps) && spec.eps > 0)) {
     return fail(Status::invalid_bound, "bound {} is not finite and positive", spec.eps);

@@ -1,4 +1,9 @@
 // Relative bounds are of the range of all ranks' values; bounds that nothing can keep are refused.
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -26,6 +31,33 @@ TEST(Bounds, RelativeBoundIsAFractionOfTheRangeOverAllRanks) {
                 report.promised_error + half_ulp(y[i]));
   });
 }
+
+#if defined(__x86_64__)
+TEST(Bounds, RelativeBoundIsTheSameHoweverARankRoundsAndFlushes) {
+  on_all_ranks([](stretto_comm comm, int rank, int ranks) {
+    constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040, upward = 0x4000, downward = 0x2000;
+    constexpr unsigned modes[] = {0, flush_to_zero | denormals_are_zero, upward, downward};
+    // The smaller ones are denormal numbers; what a third of the range is, is rounded.
+    std::vector<double> x(n), y(n), values;
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i * 7 % 1001 + 1) * 1e-310;
+    for (const auto payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_HOMOMORPHIC})
+      for (const double bound : {1.0 / 3, 0.1}) {
+        stretto_report report = STRETTO_REPORT_INIT;
+        stretto_options o = bounded(bound, STRETTO_BOUND_RELATIVE);
+        o.payload = payload;
+        o.report = &report;
+        const unsigned before = _mm_getcsr();
+        _mm_setcsr(before | modes[rank % 4]);
+        const stretto_status done = stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_MIN, comm, &o);
+        const unsigned after = _mm_getcsr();
+        _mm_setcsr(before);
+        EXPECT_EQ(after & 0xffc0u, (before | modes[rank % 4]) & 0xffc0u);
+        ASSERT_EQ(done, STRETTO_OK) << stretto_message();
+        EXPECT_EQ(report.eps, bound * (*std::max_element(x.begin(), x.end()) - 1e-310)) << "of " << ranks;
+      }
+  });
+}
+#endif
 
 TEST(Bounds, RelativeRangeIgnoresRanksWithoutFiniteValues) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {

@@ -17,7 +17,7 @@ namespace {
 
 template <class T>
 struct Results {
-  Stream stream, sum;
+  Stream stream, sum, twice;
   std::vector<T> values;
   double lo = 0, hi = 0;
   bool operator==(const Results&) const = default;
@@ -28,7 +28,8 @@ Results<T> results(const std::vector<T>& x, double eps, const Options& options) 
   Results<T> r;
   r.stream = compressed(x, eps, options);
   r.sum = with_values(r.stream, x.data(), x.size(), options);
-  r.values = decoded<T>(r.sum, options);
+  r.twice = combined(Combine::add, r.stream, r.sum, options);
+  r.values = decoded<T>(r.twice, options);
   EXPECT_EQ(value_range(type_of<T>(), x.data(), x.size(), &r.lo, &r.hi, options), Status::ok);
   return r;
 }
@@ -77,12 +78,29 @@ TYPED_TEST(Environment, FlushingDenormalsDoesNotShowInAnyResult) {
     const unsigned after = _mm_getcsr();
     _mm_setcsr(before);
     EXPECT_EQ(after & (flush_to_zero | denormals_are_zero), flush_to_zero | denormals_are_zero);
-    EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum) << name(isa);
+    EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum && seen.twice == expected.twice)
+        << name(isa);
     EXPECT_EQ(std::memcmp(seen.values.data(), expected.values.data(), seen.values.size() * sizeof(TypeParam)), 0)
         << name(isa);
     const auto subnormal = [](TypeParam v) { return std::fpclassify(v) == FP_SUBNORMAL; };
     EXPECT_EQ(std::any_of(seen.values.begin(), seen.values.end(), subnormal), sizeof(TypeParam) == 4) << name(isa);
     EXPECT_TRUE(seen.lo == expected.lo && seen.hi == expected.hi) << name(isa) << ": " << seen.lo << " to " << seen.hi;
+  }
+}
+
+TYPED_TEST(Environment, ABoundThatTheCallerFlushesIsStillOne) {
+  constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
+  const double eps = std::numeric_limits<double>::denorm_min() * 1000;
+  for (const Isa isa : isas()) {
+    const auto expected = results(this->tiny, eps, with(isa));
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | flush_to_zero | denormals_are_zero);
+    const auto seen = results(this->tiny, eps, with(isa));
+    const double of_sum = info_of(seen.twice).eps;
+    _mm_setcsr(before);
+    EXPECT_EQ(of_sum, eps) << name(isa);
+    EXPECT_TRUE(seen.stream == expected.stream && seen.sum == expected.sum && seen.twice == expected.twice)
+        << name(isa);
   }
 }
 #endif
