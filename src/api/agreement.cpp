@@ -160,6 +160,7 @@ void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vect
 }
 
 double Signature::ratio() const noexcept {
+  const FloatEnvironment environment;
   return samples > 0 ? 65536 * static_cast<double>(samples) / static_cast<double>(shrunk) : 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/float_environment.hpp"
+
 namespace stretto::api {
 namespace {
 
@@ -15,6 +17,7 @@ bool Course::took(double seconds) noexcept {
 }
 
 void Course::compare(const std::vector<double>& slowest) noexcept {
+  const FloatEnvironment environment;
   const bool was = contest_.settled();
   contest_.compare(slowest);
   if (was || !contest_.settled()) return;

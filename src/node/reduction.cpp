@@ -29,15 +29,17 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
 // A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
 void Reduction::choose_chunk() noexcept {
   const std::size_t scatter = t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
-  double share = 1;
+  // whole / (1 + 1/a + 1/b + ...), in integers: fractions are rounded as each rank likes.
+  std::size_t numerator = 1, denominator = 1;
   for (int level = 1; level <= levels_; ++level) {
     std::size_t smallest = static_cast<std::size_t>(ranks_);
     for (int r = 0; r < ranks_; ++r) smallest = std::min(smallest, h_.group(level, r).size());
-    share += 1.0 / static_cast<double>(smallest);
+    denominator = denominator * smallest + numerator;
+    numerator *= smallest;
   }
   const std::size_t room = g_.slot_bytes() - (static_cast<std::size_t>(levels_) + 1) * 2 * kLine;
   const std::size_t whole = room / size_;
-  const auto elements = static_cast<std::size_t>(static_cast<double>(whole) / share) / scatter;
+  const std::size_t elements = whole * numerator / denominator / scatter;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
   if (levels_ == 1) {
     // As few as slots allow, of equal length: every chunk more has ranks wait for each other twice more.

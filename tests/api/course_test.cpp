@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfenv>
+#include <vector>
 
 #include "api/once.hpp"
 
@@ -86,6 +88,28 @@ TEST(Course, CallsDuringALookDoNotCount) {
   for (int k = 0; k < 1000; ++k) course.ran();
   EXPECT_EQ(course.looks(), 0u);
   EXPECT_FALSE(course.contest().settled());
+}
+
+// A turn of 0.4 ms has five calls of 80 us, and, of a quotient that is rounded down, four.
+TEST(Course, IsConcludedAlikeHoweverARankRounds) {
+  constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  std::vector<Course> all(std::size(modes), Course(2, 80e-6));
+  for (std::size_t calls = 0; calls < 2000; ++calls) {
+    const std::size_t now = all[0].contest().turn(), looks = all[0].looks();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      Course& c = all[r];
+      ASSERT_EQ(c.contest().turn(), now) << "call " << calls << ", mode " << r;
+      ASSERT_EQ(c.looks(), looks) << "call " << calls << ", mode " << r;
+      if (c.contest().settled()) {
+        c.ran();
+      } else if (c.took(now == 0 ? 80e-6 : 40e-6)) {
+        std::fesetround(modes[r]);
+        c.compare(c.contest().times());
+        std::fesetround(FE_TONEAREST);
+      }
+    }
+  }
+  EXPECT_GT(all[0].looks(), 0u);
 }
 
 TEST(RanOnce, KnowsWhatRanUntilItIsFullAndForgetsAllThen) {

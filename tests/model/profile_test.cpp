@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -82,6 +83,21 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_FALSE(q.switches_of(2)->eager_reduce);
   EXPECT_EQ(q.switches_of(3)->eager_reduce, std::size_t{0});
   EXPECT_EQ(q.switches_of(4), nullptr);
+}
+
+// Ranks that held other numbers could choose otherwise.
+TEST(Profile, IsReadAlikeHoweverARankRounds) {
+  const std::string text = to_json(built_in());
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    Profile p;
+    std::fesetround(mode);
+    const Status s = parse(text, &p);
+    const int after = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    ASSERT_EQ(s, Status::ok) << message();
+    EXPECT_EQ(after, mode);
+    EXPECT_EQ(to_json(p), text);
+  }
 }
 
 TEST(Profile, WhatIsMissingHasADefaultAndUnknownKeysAreNotes) {

@@ -1,5 +1,7 @@
 #include "node/collectives.hpp"
 
+#include <cfenv>
+
 #include "cases.hpp"
 #include "ranks.hpp"
 
@@ -185,6 +187,29 @@ TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
       for (std::size_t i = 0; i < floats; ++i) ASSERT_EQ(y[i], static_cast<float>(2 * i + 1)) << floats;
     }
   });
+}
+
+TEST(Collectives, reductions_are_cut_alike_however_a_rank_rounds) {
+  Options options;
+  options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
+  options.group.slot = 65536;
+  options.group.patience.limit = 10;
+  // Of the first lengths all is one chunk, if a fraction is rounded to the nearest.
+  constexpr struct {
+    int ranks;
+    std::size_t bytes;
+  } lengths[] = {{5, 54400}, {5, 200000}, {11, 59840}};
+  for (const auto [ranks, bytes] : lengths)
+    on_collectives(ranks, options, [bytes = bytes](Collectives& c) {
+      constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+      const std::vector<std::uint8_t> x(bytes, static_cast<std::uint8_t>(c.rank()));
+      std::vector<std::uint8_t> y(bytes);
+      std::fesetround(modes[c.rank() % 4]);
+      const Status s = c.allreduce(x.data(), y.data(), bytes, Type::u8, {Op::sum});
+      std::fesetround(FE_TONEAREST);
+      ASSERT_EQ(s, Status::ok) << message();
+      EXPECT_EQ(y, std::vector<std::uint8_t>(bytes, static_cast<std::uint8_t>(c.size() * (c.size() - 1) / 2)));
+    });
 }
 
 TEST(Collectives, moves_copy_private_buffers_the_other_way_where_that_is_asked_for) {
