@@ -123,6 +123,7 @@ Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std:
 
 Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
   if (!written) return fail(Status::invalid_argument, "concatenate: written is null");
+  const FloatEnvironment environment;  // for the bounds, too
   StreamView sa, sb;
   if (const Status status = open_stream(a, &sa, true); status != Status::ok) return status;
   if (const Status status = open_stream(b, &sb, true); status != Status::ok) return status;

@@ -103,6 +103,18 @@ TYPED_TEST(Environment, ABoundThatTheCallerFlushesIsStillOne) {
         << name(isa);
   }
 }
+
+TYPED_TEST(Environment, OfBoundsThatTheCallerFlushesTheLargerOneIsFound) {
+  constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
+  const double eps = std::numeric_limits<double>::denorm_min() * 1000;
+  const Stream a = compressed(this->tiny, eps), b = compressed(this->tiny, 3 * eps);
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | flush_to_zero | denormals_are_zero);
+  const Stream ends = joined(a, b), sum = combined(Combine::add, a, b);
+  _mm_setcsr(before);
+  EXPECT_EQ(info_of(ends).eps, 3 * eps);
+  EXPECT_EQ(info_of(sum).eps, 3 * eps);
+}
 #endif
 
 }  // namespace
