@@ -1,6 +1,5 @@
 // Over an MPI, in messages and in a host's memory: marks of missing data, on one rank, are left out of the range of a relative bound on all.
 #include <numeric>
-#include "../launched.hpp"
 
 #include "../launched.hpp"
 #include "bounds.hpp"
