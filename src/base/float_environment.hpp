@@ -1,42 +1,49 @@
-// The floating-point environment in which everything is computed that ranks must find alike: codes, bounds, choices.
+// The floating-point environment in which everything is computed that ranks must find alike: codes, bounds, choices. Compilers
+// know nothing of it and may move arithmetic over its ends: what is computed within is stored, or decides where to go, within.
 #pragma once
+
+#include <cfenv>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-#else
-#include <cfenv>
 #endif
 
 namespace stretto {
 
-// Round to nearest, denormals kept, whatever the caller (or -ffast-math somewhere in the program) had set; restored after.
+// Round to nearest, denormals kept, whatever the caller (or -ffast-math somewhere in the program) had set; restored after. Of all units that the C
+// library knows, on x86-64 also the x87, by which strtod rounds.
+class WholeFloatEnvironment {
+ public:
+  WholeFloatEnvironment() noexcept {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~WholeFloatEnvironment() { std::fesetenv(&saved_); }
+  WholeFloatEnvironment(const WholeFloatEnvironment&) = delete;
+  WholeFloatEnvironment& operator=(const WholeFloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t saved_;
+};
+
+// The same of the unit that computes here.
+#if defined(__x86_64__)
 class FloatEnvironment {
  public:
-  FloatEnvironment() noexcept {
-#if defined(__x86_64__)
-    saved_ = _mm_getcsr();
+  FloatEnvironment() noexcept : saved_(_mm_getcsr()) {
     if ((saved_ & ~0x3fu) != 0x1f80) _mm_setcsr(0x1f80);
-#else
-    std::feholdexcept(&saved_);
-    std::fesetround(FE_TONEAREST);
-#endif
   }
   ~FloatEnvironment() {
-#if defined(__x86_64__)
     if ((saved_ & ~0x3fu) != 0x1f80) _mm_setcsr(saved_);
-#else
-    std::fesetenv(&saved_);
-#endif
   }
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
  private:
-#if defined(__x86_64__)
   unsigned saved_;
-#else
-  std::fenv_t saved_;
-#endif
 };
+#else
+using FloatEnvironment = WholeFloatEnvironment;
+#endif
 
 }  // namespace stretto

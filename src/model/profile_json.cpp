@@ -1,10 +1,10 @@
 // A profile as JSON: docs/profile.md, in code.
-#include <cfenv>
 #include <cmath>
 #include <initializer_list>
 
 #include <nlohmann/json.hpp>
 
+#include "base/float_environment.hpp"
 #include "model/profile.hpp"
 #include "schedule/names.hpp"
 
@@ -17,21 +17,6 @@ using nlohmann::ordered_json;
 // What is wrong, and where: "links.network[1].beta is negative". Caught by parse().
 struct Wrong {
   std::string what;
-};
-
-// Numbers are read by strtod, which rounds as the C library is told to, whatever the SSE unit does (of which alone FloatEnvironment takes care).
-class ToNearest {
- public:
-  ToNearest() noexcept {
-    std::feholdexcept(&saved_);
-    std::fesetround(FE_TONEAREST);
-  }
-  ~ToNearest() { std::fesetenv(&saved_); }
-  ToNearest(const ToNearest&) = delete;
-  ToNearest& operator=(const ToNearest&) = delete;
-
- private:
-  std::fenv_t saved_;
 };
 
 // A value and the way to it.
@@ -206,7 +191,7 @@ ordered_json write_costs(const std::vector<CodecCost>& costs) {
 }  // namespace
 
 Status parse(const std::string& text, Profile* profile) noexcept try {
-  const ToNearest rounding;
+  const WholeFloatEnvironment environment;  // strtod reads the numbers
   const json root = json::parse(text);
   *profile = read(Node(root, ""));
   return Status::ok;
