@@ -193,7 +193,6 @@ TEST(Collectives, reductions_are_cut_alike_however_a_rank_rounds) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
   options.group.slot = 65536;
-  options.group.patience.limit = 10;
   // Of the first lengths all is one chunk, if a fraction is rounded to the nearest.
   constexpr struct {
     int ranks;
