@@ -45,10 +45,13 @@ bool allows_streams(const std::string& bound) {
 }
 
 schedule::Collective collective_of(const Arguments& arguments) {
-  if (const auto c = schedule::find_collective(arguments.collective)) return *c;
+  std::string_view name = arguments.collective;
+  if (name == "bcast") name = "broadcast";  // MPI's names, which rules and the C interface take
+  if (name == "reduce_scatter_block") name = "reduce_scatter";
+  if (const auto c = schedule::find_collective(name)) return *c;
   throw Problem(
-      fmt::format("'{}' is no collective; there are allreduce, reduce, reduce_scatter, allgather, broadcast, "
-                  "gather, scatter, alltoall, barrier",
+      fmt::format("'{}' is no collective; there are allreduce, reduce, reduce_scatter, allgather, broadcast "
+                  "(or bcast), gather, scatter, alltoall, barrier",
                   arguments.collective));
 }
 
@@ -124,6 +127,8 @@ model::Question question_of(const Arguments& a) {
   }
   if (!std::isfinite(a.ratio) || a.ratio < 1) throw Problem(fmt::format("ratio {} is below 1", a.ratio));
   q.compress = allows_streams(a.bound);
+  if (a.ratio_given && !q.compress && a.system.empty())
+    throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
   q.ratio = q.compress ? a.ratio : 1;
   q.native = a.native;
   q.schedule = a.schedule;

@@ -26,6 +26,7 @@ struct Arguments {
   std::string type = "f32";
   std::string bound = "exact";
   double ratio = 8;
+  bool ratio_given = false;  // else it is assumed, and said to be
   double growth = model::kIndependentGrowth;
   std::string machine;  // empty: what the library would use on this host
   double gigabits = 0;  // of the network; 0: as the profile says

@@ -28,12 +28,21 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   const model::Profile& profile = asked.profile;
   Json j;
   j["question"] = to_json(q);
+  j["question"]["ratio_assumed"] = !a.ratio_given;
   j["machine"] = profile.name;
   j["profile"] = asked.from;
   j["source"] = profile.source;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
   return j;
+}
+
+// ", streams at ratio 8 (assumed)"; nothing where none may travel.
+std::string streams_text(const Json& r) {
+  const Json& q = r["question"];
+  if (!q["compress"].get<bool>() || r.value("payload", "") == "raw") return "";
+  return fmt::format(", streams at ratio {:.4g}{}", q["ratio"].get<double>(),
+                     q["ratio_assumed"].get<bool>() ? " (assumed)" : "");
 }
 
 // What makes two choices different: not the segment, nor the number of blocks.
@@ -43,6 +52,14 @@ std::string family(const Candidate& c) {
   plain.segment = 0;
   plain.blocks = 0;
   return label(plain);
+}
+
+// What a schedule that was named may carry: the payload that was named too, else what `explain` has candidates of, of which the
+// cheapest is taken.
+std::vector<payload::Kind> payloads_of(const Question& q) {
+  if (q.payload >= 0) return {static_cast<payload::Kind>(q.payload)};
+  if (!q.compress) return {payload::Kind::raw};
+  return {payload::Kind::raw, payload::Kind::fused, payload::Kind::homomorphic};
 }
 
 Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidate&)) {
@@ -57,18 +74,17 @@ Json predict(const Arguments& a) {
   const model::Profile& profile = asked.profile;
   const topology::Topology where = topology_of(a.ranks, a.per_node);
   Question q = question_of(a);
-  const model::Known* known = nullptr;
-  model::System system;
+  std::vector<std::pair<model::System, std::string>> ways;
   std::string_view name = a.schedule;
   bool overlap = !a.rounds;
   if (!a.system.empty()) {
-    known = model::find_system(a.system);
+    const model::Known* known = model::find_system(a.system);
     if (known == nullptr) {
       std::string names;
       for (const model::Known& k : model::known_systems()) names += (names.empty() ? "" : ", ") + std::string(k.name);
       throw Problem(fmt::format("system '{}' is none of {}", a.system, names));
     }
-    system = known->system;
+    ways.emplace_back(known->system, a.system);
     overlap = overlap && known->overlap;
     if (name.empty()) {
       if (q.collective == schedule::Collective::allreduce) name = known->allreduce;
@@ -76,9 +92,11 @@ Json predict(const Arguments& a) {
       if (q.collective == schedule::Collective::allgather) name = known->allgather;
       if (name.empty()) throw Problem(fmt::format("system {} has no {}", a.system, schedule::name(q.collective)));
     }
+    q.compress = known->system.travel != model::Travel::raw;
     q.ratio = a.ratio;
-  } else if (q.payload >= 0) {
-    system = model::system_of(static_cast<payload::Kind>(q.payload));
+  } else {
+    for (const payload::Kind kind : payloads_of(q))
+      ways.emplace_back(model::system_of(kind), q.payload >= 0 ? a.payload : payload::name(kind));
   }
   const schedule::Algorithm* algorithm = schedule::find(q.collective, name);
   if (algorithm == nullptr) throw Problem(model::no_schedule(q.collective, name));
@@ -91,10 +109,17 @@ Json predict(const Arguments& a) {
   check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, profile.cores}, &programs));
   const bool row = q.collective == schedule::Collective::alltoall;
   const double bytes = static_cast<double>(q.bytes) * (row ? a.ranks : 1);
-  const model::Prediction p = predict(programs, system, machine, {bytes, static_cast<double>(q.segment), 0, overlap});
+  model::Prediction p;
+  std::string payload;
+  for (const auto& [system, label] : ways) {
+    const auto found = predict(programs, system, machine, {bytes, static_cast<double>(q.segment), 0, overlap});
+    if (!payload.empty() && found.seconds >= p.seconds) continue;
+    p = found;
+    payload = label;
+  }
   Json j = head(a, q, asked);
   j["schedule"] = algorithm->name;
-  j["payload"] = known != nullptr ? a.system : q.payload < 0 ? "raw" : a.payload;
+  j["payload"] = payload;
   j["overlap"] = overlap;
   j["seconds"] = p.seconds;
   j["wire_bytes"] = p.wire;
@@ -166,22 +191,22 @@ Json profiles(const std::string& one) {
 }
 
 std::string predict_text(const Json& r) {
-  return fmt::format("{} {} of {} on {} ranks, {} a node, {}: {} ({} sent by the busiest rank, {} of work there)\n",
-                     r["question"]["collective"].get<std::string>(), r["schedule"].get<std::string>(),
-                     size_text(r["question"]["bytes"]), r["ranks"].get<int>(), r["per_node"].get<int>(),
-                     machine_text(r), time_text(r["seconds"]), size_text(r["wire_bytes"]),
-                     time_text(r["work_seconds"]));
+  return fmt::format(
+      "{} {} {} of {}{} on {} ranks, {} a node, {}: {} ({} sent by the busiest rank, {} of work there)\n",
+      r["question"]["collective"].get<std::string>(), r["schedule"].get<std::string>(), r["payload"].get<std::string>(),
+      size_text(r["question"]["bytes"]), streams_text(r), r["ranks"].get<int>(), r["per_node"].get<int>(),
+      machine_text(r), time_text(r["seconds"]), size_text(r["wire_bytes"]), time_text(r["work_seconds"]));
 }
 
 std::string choose_text(const Json& r) {
-  return fmt::format("{}: {} on {}\n", r["choice"]["label"].get<std::string>(), time_text(r["choice"]["seconds"]),
-                     machine_text(r));
+  return fmt::format("{}: {}{} on {}\n", r["choice"]["label"].get<std::string>(), time_text(r["choice"]["seconds"]),
+                     streams_text(r), machine_text(r));
 }
 
 std::string explain_text(const Json& r) {
-  std::string text =
-      fmt::format("{} of {} on {} ranks, {} a node, {}\n\n", r["question"]["collective"].get<std::string>(),
-                  size_text(r["question"]["bytes"]), r["ranks"].get<int>(), r["per_node"].get<int>(), machine_text(r));
+  std::string text = fmt::format("{} of {}{} on {} ranks, {} a node, {}\n\n",
+                                 r["question"]["collective"].get<std::string>(), size_text(r["question"]["bytes"]),
+                                 streams_text(r), r["ranks"].get<int>(), r["per_node"].get<int>(), machine_text(r));
   const double best = r["candidates"].front()["seconds"];
   for (const Json& c : r["candidates"]) {
     const double seconds = c["seconds"];

@@ -19,22 +19,29 @@ void add_machine(CLI::App* c, Arguments* a) {
   c->add_flag("--json", a->json, "print JSON");
 }
 
+void add_ratio(CLI::App* c, Arguments* a, const std::string& help) {
+  c->add_option("--ratio", a->ratio, help)->each([a](const std::string&) { a->ratio_given = true; });
+}
+
 void add_question(CLI::App* c, Arguments* a) {
-  c->add_option("collective", a->collective, "allreduce, broadcast, ...")->required();
+  c->add_option("collective", a->collective, "allreduce, broadcast (or bcast), ...")->required();
   c->add_option("--ranks,-n", a->ranks, "ranks");
   c->add_option("--per-node", a->per_node, "ranks on each node, in a row");
   c->add_option("--bytes", a->bytes, "of the whole vector: 4096, 64K, 1G");
   c->add_option("--type", a->type, "f32 or f64");
   c->add_option("--bound", a->bound, "exact (no streams), rel:X of the range of values, or abs:X");
-  c->add_option("--ratio", a->ratio,
-                "that compression of one contribution is expected to reach, where there is a bound");
+  add_ratio(c, a, "that compression of one contribution is expected to reach, where there is a bound");
   c->add_option("--root", a->root, "of rooted collectives");
   add_machine(c, a);
 }
 
 void add_forced(CLI::App* c, Arguments* a) {
   c->add_option("--schedule", a->schedule, "only this one");
-  c->add_option("--payload", a->payload, "only this one: raw, cprp2p, doc, homomorphic, fused");
+  c->add_option(
+      "--payload", a->payload,
+      "only this one: raw; with a bound fused (streams, to which a rank adds its values in one pass), homomorphic "
+      "(streams added as streams), recompress or doc (decompressed, added, compressed again), cprp2p (compressed "
+      "anew for every message); auto: the cheapest of the first three");
   c->add_option("--segment", a->segment, "only this length: 256K");
 }
 
@@ -95,7 +102,7 @@ int run(int argc, char** argv) {
       ->delimiter(',');
   simulating->add_option("--per-node", a.per_node, "ranks on each node");
   simulating->add_option("--bytes", study.sizes, "sizes, with commas: 64K,1G")->delimiter(',');
-  simulating->add_option("--ratio", a.ratio, "that compression of one contribution reaches");
+  add_ratio(simulating, &a, "that compression of one contribution reaches");
   simulating
       ->add_option("--systems", study.systems, "with commas: mpi, ours, and those of predict --system; all if none")
       ->delimiter(',');

@@ -149,11 +149,12 @@ Json simulate(const Arguments& a, Study study) {
     }
   }
   return {{"study", study.kind},
-          {"collective", a.collective},
+          {"collective", schedule::name(collective)},
           {"machine", profile.name},
           {"profile", from},
           {"per_node", a.per_node},
           {"ratio", a.ratio},
+          {"ratio_assumed", !a.ratio_given},
           {"growth", a.growth},
           {"gigabits", a.gigabits},
           {"hosts_per_switch", a.hosts_per_switch},
@@ -162,8 +163,9 @@ Json simulate(const Arguments& a, Study study) {
 }
 
 std::string simulate_text(const Json& r) {
-  std::string text = fmt::format("{} scaling of {} on {}\n", r["study"].get<std::string>(),
-                                 r["collective"].get<std::string>(), machine_text(r));
+  std::string text = fmt::format("{} scaling of {}, streams at ratio {:.4g}{}, on {}\n", r["study"].get<std::string>(),
+                                 r["collective"].get<std::string>(), r["ratio"].get<double>(),
+                                 r["ratio_assumed"].get<bool>() ? " (assumed)" : "", machine_text(r));
   text += fmt::format("{:>8} {:>8}  {:<24} {:>12}  {:>8}  schedule\n", "ranks", "bytes", "system", "time", "walked");
   for (const Json& row : r["rows"]) {
     const bool known = !row["seconds"].is_null();

@@ -20,6 +20,7 @@ bool read(std::string_view text, Number* number) noexcept {
 
 Status parse_operation(std::string_view text, std::optional<Operation>* operation) {
   if (text == "*") return Status::ok;
+  if (text == "broadcast") text = "bcast";  // as predictions name it
   for (std::size_t i = 0; i < operation_names.size(); ++i) {
     if (text != operation_names[i]) continue;
     *operation = static_cast<Operation>(i);

@@ -57,6 +57,10 @@ class Errors(unittest.TestCase):
         self.refused("root 9", "choose", "broadcast", "-n", 4, "--root", 9)
         self.refused("homomorphic", "predict", "allreduce", "--payload", "brown paper")
 
+    def test_a_ratio_without_streams_is_refused(self):
+        for command in (("explain", "allreduce"), ("choose", "allreduce"), ("predict", "allreduce", "--schedule", "ring")):
+            self.refused("ratio 9 is that of streams, which need a bound", *command, "--ratio", 9)
+
     def test_a_profile_of_another_version_is_named(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "old.json")
@@ -70,6 +74,34 @@ class Answers(unittest.TestCase):
         seconds = [result(*question, "--payload", name)["seconds"] for name in ("recompress", "doc", "raw")]
         self.assertEqual(seconds[0], seconds[1])
         self.assertNotEqual(seconds[0], seconds[2])
+
+    def test_collectives_go_by_the_names_that_mpi_has_for_them_too(self):
+        for name, other in (("broadcast", "bcast"), ("reduce_scatter", "reduce_scatter_block")):
+            for command in (("explain",), ("choose",), ("predict", "--schedule", {"bcast": "binomial"}.get(other, "ring"))):
+                self.assertEqual(result(*command, name, "-n", 8), result(*command, other, "-n", 8))
+        rows = result("simulate", "weak", "-n", 8, "--collective", "reduce_scatter_block")
+        self.assertEqual(rows["collective"], "reduce_scatter")
+
+    def test_predict_takes_the_cheapest_payload_where_none_is_named(self):
+        question = ("predict", "allreduce", "--schedule", "ring", "-n", 8, "--bytes", "128M")
+        kinds = {kind: result(*question, "--bound", "rel:1e-4", "--payload", kind) for kind in ("raw", "fused", "homomorphic")}
+        best = min(kinds, key=lambda kind: kinds[kind]["seconds"])
+        self.assertNotEqual(best, "raw")
+        found = result(*question, "--bound", "rel:1e-4")
+        self.assertEqual((found["payload"], found["seconds"]), (best, kinds[best]["seconds"]))
+        self.assertEqual(result(*question)["payload"], "raw")
+        self.assertEqual(result(*question)["seconds"], kinds["raw"]["seconds"])
+
+    def test_a_ratio_that_is_assumed_is_said_to_be(self):
+        question = ("allreduce", "-n", 8, "--bound", "rel:1e-4")
+        for command in ("explain", "choose"):
+            self.assertTrue(result(command, *question)["question"]["ratio_assumed"])
+            self.assertFalse(result(command, *question, "--ratio", 8)["question"]["ratio_assumed"])
+            self.assertIn("streams at ratio 8 (assumed)", run(command, *question)[1])
+            self.assertIn("streams at ratio 9 on", run(command, *question, "--ratio", 9)[1])
+        self.assertIn("streams at ratio 8 (assumed)", run("predict", "allreduce", "--system", "hzccl", "-n", 8)[1])
+        self.assertNotIn("streams", run("predict", *question, "--schedule", "ring", "--payload", "raw")[1])
+        self.assertIn("streams at ratio 8 (assumed)", run("simulate", "weak", "-n", 8)[1])
 
     def test_explain_sorts_its_candidates_and_finds_crossovers(self):
         r = result("explain", "allreduce", "-n", 128, "--per-node", 4, "--bytes", "1G", "--bound", "rel:1e-4", "--ratio", 8,

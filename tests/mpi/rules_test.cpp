@@ -117,6 +117,14 @@ TEST(Rules, WithASchedulesNameThatIsNoneAreRefused) {
   EXPECT_EQ(std::string_view(message()), "line 1: 'rong' is no schedule");
 }
 
+TEST(Rules, NameABroadcastAsMpiAndAsPredictionsDo) {
+  for (const char* text : {"bcast off", "broadcast off"}) {
+    const Rules rules = parsed(text);
+    ASSERT_NE(find(rules, Operation::bcast, 8), nullptr) << text;
+    EXPECT_EQ(find(rules, Operation::allreduce, 8), nullptr) << text;
+  }
+}
+
 TEST(Rules, NamePayloadsAsTheInterfaceAndAsPredictionsDo) {
   for (const char* text : {"* payload:recompress", "* payload:doc"})
     EXPECT_EQ(find(parsed(text), Operation::allreduce, 8)->payload, STRETTO_PAYLOAD_RECOMPRESS) << text;
