@@ -58,11 +58,16 @@ class Measurement:
 
 
 def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
-    """The whole command line."""
-    words = programs.launcher(mpirun)
-    flavour = programs.flavour(words)
-    words += programs.placed(flavour, mpirun, hosts, ranks)
-    return words + [programs.program(program, flavour)] + parts
+    """The whole command line. Without `mpirun` the launcher is that of the MPI of our program, which is of the MPI whose launcher is at hand, if one is."""
+    if mpirun is not None:
+        words = programs.launcher(mpirun)
+        path = programs.program(program, programs.flavour(words))
+    else:
+        at_hand = programs.found_launchers()[:1]
+        path = programs.program(program, programs.flavour(at_hand) if at_hand else None)
+        words = programs.launcher(None, path)
+    words += programs.placed(programs.flavour(words), mpirun, hosts, ranks)
+    return words + [path] + parts
 
 
 def run(argv, console, ranks=None):

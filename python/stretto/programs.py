@@ -3,7 +3,8 @@
 Programs (stretto-measure, ...) and libraries to preload are looked for in, in this order: the directories of STRETTO_LIBEXEC;
 libexec/stretto and bin (lib, lib64) of the prefix that this package is installed in; the builds of the checkout that this package belongs to;
 the PATH (LD_LIBRARY_PATH). A checkout may have been built with several MPIs: what belongs to another MPI than the launcher is never
-taken, and the launcher is that of the program's MPI where that can be told (a script's cannot).
+taken, and the launcher is that of the program's MPI where that can be told (a script's cannot): the one beside the libmpi that it is linked to
+before those on the PATH.
 """
 
 import os
@@ -51,6 +52,16 @@ def mpi_of(path):
     return "mpich" if re.search(r"\blib(mpi|mpich)\.so\.12\b", text) else None
 
 
+def launchers_of(path):
+    """The launchers that lie beside the libmpi which an executable is linked to: in ../bin of it."""
+    found = re.search(r"\blibmpi(?:ch)?\.so\S* => (/.*?)(?: \(0x\w+\))?$", linked(path), re.MULTILINE) if path else None
+    if not found:
+        return []
+    library = pathlib.Path(found[1])
+    places = dict.fromkeys(one.parent.parent / "bin" / name for one in (library, library.resolve()) for name in LAUNCHERS)
+    return [str(place) for place in places if place.is_file() and os.access(place, os.X_OK)]
+
+
 def fitting(path, flavour):
     return flavour not in MPIS or mpi_of(path) in (None, flavour)
 
@@ -96,11 +107,18 @@ def configured_launchers(mpi=None):
             yield found[1]
 
 
-def launcher(given=None, mpi=None):
-    """The launching command as a list: what the user gave (words of a shell), or one that is found, of the MPI `mpi` where that is known.
+def found_launchers(mpi=None):
+    """Those on the PATH, then those of the checkout's builds."""
+    return [*filter(shutil.which, LAUNCHERS), *configured_launchers(mpi)]
+
+
+def launcher(given=None, path=None):
+    """The launching command as a list: what the user gave (words of a shell), or one that is found, of the MPI of the program `path` where that
+    is known.
 
     A launcher of another MPI would start so many jobs of one rank each.
     """
+    mpi = mpi_of(path) if path else None
     if given is not None:
         words = shlex.split(given)
         if not words:
@@ -110,8 +128,8 @@ def launcher(given=None, mpi=None):
         if mpi and flavour(words) not in (mpi, "other"):
             raise Failure(f"the program's MPI is {MPIS[mpi]}, and {words[0]} is a launcher of {MPIS[flavour(words)]}; name that MPI's own by --mpirun")
         return words
-    found = [*filter(shutil.which, LAUNCHERS), *configured_launchers(mpi)]
-    for name in found:
+    found = found_launchers(mpi)
+    for name in [*launchers_of(path), *found]:
         if mpi is None or flavour([name]) in (mpi, "other"):
             return [name]
     if found:
@@ -119,7 +137,7 @@ def launcher(given=None, mpi=None):
                       "Give the command, as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
     if mpi and builds():
         raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI, is on the PATH, and nothing was built for it: make build MPI={mpi}")
-    raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is on the PATH. Load your MPI's module, or give the command, "
+    raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is on the PATH{', or beside the libmpi of the program' * bool(mpi)}. Load your MPI's module, or give the command, "
                   "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
 
 

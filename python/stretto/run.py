@@ -39,19 +39,13 @@ def check_report(file):
         raise Failure(f"--report-to {file}: no file can be written there")
 
 
-def mpi_of(arguments):
-    """The MPI of the program, where it is one that tells."""
-    path = shutil.which(arguments[0])
-    return programs.mpi_of(path) if path else None
-
-
 def command(mpirun, ranks, hosts, arguments, environment):
     """The command line that starts the program, and the environment that it is started in.
 
     The launchers of Open MPI and MPICH hand settings to the ranks and are not preloaded themselves; other launchers (srun) hand
     on their own environment.
     """
-    words = programs.launcher(mpirun, mpi_of(arguments))
+    words = programs.launcher(mpirun, shutil.which(arguments[0]))
     flavour = programs.flavour(words)
     own = dict(os.environ)
     words += programs.placed(flavour, mpirun, hosts, ranks)
@@ -69,9 +63,9 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     """Becomes the launcher; or, with `show`, hands the command line to it instead."""
     if wanted.get("report") not in (None, "1") and not hosts:
         check_report(wanted["report"])
-    mpi = mpi_of(arguments)
-    flavour = programs.flavour(programs.launcher(mpirun, mpi))
-    environment = settings(mpi or flavour, **wanted)
+    path = shutil.which(arguments[0])
+    flavour = programs.flavour(programs.launcher(mpirun, path))
+    environment = settings(path and programs.mpi_of(path) or flavour, **wanted)
     argv, own = command(mpirun, ranks, hosts, arguments, environment)
     if show:
         inherited = [f"{name}={value}" for name, value in environment.items()] if flavour == "other" else []

@@ -129,6 +129,17 @@ def test_the_report_is_shown_with_who_is_refused_and_why(stretto):
     assert json.loads(stretto.succeeds("doctor", "--mpirun", launcher, "--json"))["advice"]
 
 
+def test_the_launcher_is_that_of_the_helpers_mpi_where_none_is_at_hand(stretto):
+    (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
+    helper = stretto.executable("bin/stretto-doctor", f'cat "{stretto.home}/report"\n')
+    stretto.executable("mpi/bin/mpirun", '[ "$1" = --version ] && echo "Open MPI" && exit\nwhile [ "${1##*/}" != stretto-doctor ]; do shift; done; exec "$@"\n')
+    stretto.set("STRETTO_LIBEXEC", helper.parent)
+    stretto.set("PATH", "/usr/bin:/bin")
+    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
+    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: f"\tlibmpi.so.40 => {stretto.home}/mpi/lib/libmpi.so.40 (0x7f)\n")
+    assert "2 ranks on 1 host" in stretto.succeeds("doctor")
+
+
 def test_a_rank_that_fails_is_named(stretto):
     launcher = examined_by(stretto, 'echo "stretto-doctor: rank 1 on node7: no memory" >&2\nexit 1\n')
     said = stretto.refused("doctor", "--mpirun", launcher, status=1)

@@ -185,3 +185,36 @@ def test_files_that_cannot_be_read_or_written_are_told_before_anything_starts(st
     assert "--report-to /no/x: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/no/x", "./app")
     assert "--report-to /tmp: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/tmp", "./app")
     assert "--mpirun is empty" in stretto.refused("run", "--mpirun", "", "./app")
+
+
+def mpi_elsewhere(stretto, name="mpi"):
+    """The text of a loader that finds libmpi in a prefix which is on no PATH; a launcher is beside it."""
+    library = stretto.executable(f"{name}/lib/libmpi.so.40.40.7", "")
+    (library.parent / "libmpi.so.40").symlink_to(library.name)
+    stretto.executable(f"{name}/bin/mpirun", OPENMPI)
+    stretto.set("PATH", "/usr/bin:/bin")
+    return f"\tlibc.so.6 => /lib/libc.so.6 (0x7f)\n\tlibmpi.so.40 => {library.parent}/libmpi.so.40 (0x00007f01)\n"
+
+
+def test_the_launcher_beside_the_programs_libmpi_needs_no_path(stretto, libraries):
+    text = mpi_elsewhere(stretto, "an mpi")
+    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home / "none")
+    assert stretto.succeeds("run", "--print", "-n", "1", of_mpi(stretto, text)).startswith(f"'{stretto.home}/an mpi/bin/mpirun' -n 1 ")
+
+
+def test_the_launcher_beside_the_programs_libmpi_goes_before_the_paths(stretto, libraries):
+    text = mpi_elsewhere(stretto)
+    stretto.set("PATH", f"{stretto.executable('other/mpirun', OPENMPI).parent}:/usr/bin:/bin")
+    app = of_mpi(stretto, text)
+    assert stretto.succeeds("run", "--print", app).startswith(f"{stretto.home}/mpi/bin/mpirun ")
+    os.remove(stretto.home / "mpi/bin/mpirun")
+    assert stretto.succeeds("run", "--print", app).startswith("mpirun ")
+
+
+def test_without_any_launcher_it_is_said_where_it_was_looked_for(stretto, libraries):
+    text = mpi_elsewhere(stretto)
+    os.remove(stretto.home / "mpi/bin/mpirun")
+    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home / "none")
+    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
+    said = stretto.refused("run", "--print", of_mpi(stretto, text))
+    assert "none of no-mpirun is on the PATH, or beside the libmpi of the program" in said
