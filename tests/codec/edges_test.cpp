@@ -83,12 +83,13 @@ class Edges : public testing::Test {};
 using Floats = testing::Types<float, double>;
 TYPED_TEST_SUITE(Edges, Floats);
 
-// Every predictor and every width about 16 bits, with residuals that are the largest and least of that width: one after another, so that
+// Every predictor with each of these widths, and residuals that are the largest and least of that width: one after another, so that
 // differences of them are as large as they get; by twos; and in some blocks alone.
-std::vector<EdgeGroup> widest_groups() {
+constexpr std::initializer_list<int> kAbout16 = {8, 12, 13, 14, 15, 16};
+std::vector<EdgeGroup> widest_groups(std::initializer_list<int> widths = kAbout16) {
   std::vector<EdgeGroup> all;
   for (const Predictor p : {Predictor::none_unsigned, Predictor::none_signed, Predictor::first, Predictor::second})
-    for (const int width : {8, 12, 13, 14, 15, 16})
+    for (const int width : widths)
       for (const int shape : {0, 1, 2}) {
         const bool is_signed = p != Predictor::none_unsigned;
         const std::int64_t most = (std::int64_t{1} << (is_signed ? width - 1 : width)) - 1;
@@ -103,12 +104,13 @@ std::vector<EdgeGroup> widest_groups() {
   return all;
 }
 
-TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
-  auto groups = widest_groups();
-  const Stream a = stream_of<TypeParam>(groups);
+// Of each of these groups with each.
+template <class T>
+void expect_same_sums(std::vector<EdgeGroup> groups) {
+  const Stream a = stream_of<T>(groups);
   for (std::size_t shift = 0; shift < groups.size();
        ++shift, std::rotate(groups.begin(), groups.begin() + 1, groups.end())) {
-    const Stream b = stream_of<TypeParam>(groups);
+    const Stream b = stream_of<T>(groups);
     for (const Combine op : {Combine::add, Combine::subtract}) {
       const Stream sum = combined(op, a, b, with(Isa::reference));
       on_every_instruction_set([&](const Options& options, const char* target) {
@@ -117,6 +119,13 @@ TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
       });
     }
   }
+}
+
+TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
+  expect_same_sums<TypeParam>(widest_groups());
+}
+TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereTheyJustFitMultiplesOfFourPlanes) {
+  expect_same_sums<TypeParam>(widest_groups({1, 2, 3, 6, 7, 20}));
 }
 
 // Blocks of many widths beside one another, most alike within eight: what is raised in an eight of narrow blocks goes on from the last

@@ -96,21 +96,20 @@ HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& pu
 #endif
 }
 
-// Residuals of g, or what 0 less these is, in a row.
+// Residuals of g in a row.
 template <bool kSigned>
-HWY_INLINE void ReadRow(const PackedGroup& g, bool negate, std::int16_t* e) {
+HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   const Part d;
   const std::uint8_t* p = g.planes;
-  const auto invert = hn::Set(d, static_cast<std::int16_t>(negate ? -1 : 0));
   for (int b = 0; b < kBlocks; ++b, e += kBlock) {
     ReadSummand<kSigned>(p, g.width[b], [&](int i, hn::Vec<Part> v) HWY_ATTR {
-      hn::Store(hn::Sub(hn::Xor(v, invert), invert), d, e + kPartLanes * static_cast<std::size_t>(i));
+      hn::Store(v, d, e + kPartLanes * static_cast<std::size_t>(i));
     });
     p += 4 * g.width[b];
   }
 }
-HWY_INLINE void ReadRow(const PackedGroup& g, bool negate, std::int16_t* e) {
-  g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, negate, e) : ReadRow<true>(g, negate, e);
+HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
+  g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, e) : ReadRow<true>(g, e);
 }
 
 // The difference of this order that ends at each of the codes at q.

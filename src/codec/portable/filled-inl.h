@@ -43,7 +43,7 @@ inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, Fill
 inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   if (!MayBeSmall(g)) return false;
   const auto within = [](Extremes<std::int16_t> x) { return x.least >= -kLimit16 && x.most <= kLimit16; };
-  ReadRow(g, false, q);
+  ReadRow(g, q);
   if (g.predictor == Predictor::second && !within(SumUp(q, static_cast<std::int16_t>(g.slope)))) return false;
   return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
 }

@@ -15,7 +15,7 @@ struct PackedGroup {
   std::int32_t base = 0, slope = 0;
   int widest = 0;  // block
   const std::uint8_t* planes = nullptr;
-  const std::uint8_t* end = nullptr;  // of what may be read; the planes end there or before
+  const std::uint8_t* end = nullptr;  // of the words; the planes end there or before
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
@@ -105,15 +105,14 @@ inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* 
   g->planes = p;
   const std::uint8_t* end = g->end;
   if (form != Form::zero && !read_widths(form, p, &end, g->width)) return false;
-  int most = 0;
-  std::size_t planes = 0;
+  std::uint8_t most = 0;  // small types, of which a vector holds many
+  std::uint16_t planes = 0;
   for (int b = 0; b < kBlocks; ++b) {
-    most = std::max<int>(most, g->width[b]);
-    planes += g->width[b];
+    most = std::max(most, g->width[b]);
+    planes = static_cast<std::uint16_t>(planes + g->width[b]);
   }
   g->widest = most;
-  return most <= (g->predictor == Predictor::none_unsigned ? 31 : 32) &&
-         4 * planes == static_cast<std::size_t>(end - p);
+  return most <= (g->predictor == Predictor::none_unsigned ? 31 : 32) && 4 * planes == end - p;
 }
 
 // Word 0 without its form, base and slope at out; bytes written.
@@ -139,10 +138,10 @@ inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope
 
 // Widths at p in the shortest form, which is returned; *p moves behind them.
 inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noexcept {
-  int most = 0, n = 0;
+  std::uint8_t most = 0, n = 0;
   for (int b = 0; b < kBlocks; ++b) {
-    most = std::max<int>(most, width[b]);
-    n += width[b] != 0;
+    most = std::max(most, width[b]);
+    n = static_cast<std::uint8_t>(n + (width[b] != 0));
   }
   if (most == 0) return Form::zero;
   const bool nibbles = most <= 15;

@@ -1,5 +1,7 @@
-// Sums of groups without leaving the bit planes: a full adder on vectors. A lane is a block; so the planes of as many blocks as a
-// vector has lanes are transposed, as words, then added plane by plane, and transposed back.
+// Sums of groups without leaving the bit planes: a full adder on vectors. A lane is a block, so four planes at a time of as many blocks as
+// a vector has lanes are transposed, as words, added plane by plane, and transposed back. What is of the lower order is raised on the way:
+// residuals in planes, less themselves shifted by one place, and the place before a block is the last one of the lane before. How many planes
+// are added is the same for all blocks of a group, so that nothing branches on the width of a block, which is seldom foreseen.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -7,8 +9,9 @@
 #define STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #endif
 
-#include "codec/portable/planes-inl.h"
-#include "codec/portable/raise.hpp"
+#include "codec/kernels.hpp"
+#include "codec/portable/packed_group.hpp"
+#include "codec/portable/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
@@ -16,163 +19,187 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 using Words = Tag<std::uint32_t>;
 using V32 = hn::Vec<Words>;
-inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks, and planes, taken at once: 4 or 8
+inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks taken at once: 4 or 8
+inline constexpr int kMostQuads = 8;                                   // 32 planes
 
-// Transposes squares of four words a side, one in each 16 bytes; row k goes to out + stride * k.
-HWY_INLINE void TransposeFour(V32 v0, V32 v1, V32 v2, V32 v3, std::uint32_t* out, std::size_t stride) {
+// Four planes of kWays blocks with a lane for each block, to four vectors with a lane for each plane; or back. The first of those vectors has
+// block 0 and, if it has eight lanes, block 4.
+HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   const Words d;
   const Tag<std::uint64_t> d64;
   const auto a = hn::BitCast(d64, hn::InterleaveLower(d, v0, v1)), b = hn::BitCast(d64, hn::InterleaveLower(d, v2, v3));
   const auto c = hn::BitCast(d64, hn::InterleaveUpper(d, v0, v1)), e = hn::BitCast(d64, hn::InterleaveUpper(d, v2, v3));
-  hn::Store(hn::BitCast(d, hn::InterleaveLower(d64, a, b)), d, out);
-  hn::Store(hn::BitCast(d, hn::InterleaveUpper(d64, a, b)), d, out + stride);
-  hn::Store(hn::BitCast(d, hn::InterleaveLower(d64, c, e)), d, out + 2 * stride);
-  hn::Store(hn::BitCast(d, hn::InterleaveUpper(d64, c, e)), d, out + 3 * stride);
+  v0 = hn::BitCast(d, hn::InterleaveLower(d64, a, b));
+  v1 = hn::BitCast(d, hn::InterleaveUpper(d64, a, b));
+  v2 = hn::BitCast(d, hn::InterleaveLower(d64, c, e));
+  v3 = hn::BitCast(d, hn::InterleaveUpper(d64, c, e));
 }
 
-// row(k) is a square's row k.
-template <class RowOf>
-HWY_INLINE void TransposeWords(const RowOf& row, std::uint32_t* out, std::size_t stride) {
-  if constexpr (kWays == 4) {
-    TransposeFour(row(0), row(1), row(2), row(3), out, stride);
-  } else {
-    // Halves of rows k and k + 4 side by side: these transpose as squares of four each.
-    const Words d;
-    const V32 r0 = row(0), r1 = row(1), r2 = row(2), r3 = row(3), r4 = row(4), r5 = row(5), r6 = row(6), r7 = row(7);
-    TransposeFour(hn::ConcatLowerLower(d, r4, r0), hn::ConcatLowerLower(d, r5, r1), hn::ConcatLowerLower(d, r6, r2),
-                  hn::ConcatLowerLower(d, r7, r3), out, stride);
-    TransposeFour(hn::ConcatUpperUpper(d, r4, r0), hn::ConcatUpperUpper(d, r5, r1), hn::ConcatUpperUpper(d, r6, r2),
-                  hn::ConcatUpperUpper(d, r7, r3), out + 4 * stride, stride);
-  }
-}
+// A group's blocks, kWays at a time.
+struct BlockPlanes {
+  const std::uint8_t* p;
+  const std::uint8_t* farthest;  // where 16 bytes may still be read
+  const std::uint8_t* widths;
+  const std::uint8_t* at[kWays];  // the blocks at hand
 
-// kWays blocks of a group, with their planes as those of numbers of any width: behind the stored ones the sign's, or zeros.
-struct BlockSquare {
-  const std::uint8_t* p[kWays];
-  std::int32_t width[kWays];
-  std::uint32_t extension[kWays];
-  const std::uint8_t* end;  // of what may be read
-
-  // The blocks from `first` on, the first of which stands at *at; moves it behind the last one.
-  HWY_INLINE BlockSquare(const PackedGroup& g, int first, const std::uint8_t** at) : end(g.end) {
-    const bool is_signed = g.predictor != Predictor::none_unsigned;
+  explicit BlockPlanes(const PackedGroup& g) : p(g.planes), farthest(g.end + kReadSlack - 16), widths(g.width) {}
+  // Their widths.
+  HWY_INLINE hn::Vec<Tag<std::int32_t>> Next() {
+    const Tag<std::int32_t> d;
+    const auto width = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, decltype(d)>(), widths));
     for (int j = 0; j < kWays; ++j) {
-      p[j] = *at;
-      width[j] = g.width[first + j];
-      extension[j] = is_signed && width[j] > 0 ? load<std::uint32_t>(*at + 4 * (width[j] - 1)) : 0;
-      *at += 4 * width[j];
+      at[j] = p;
+      p += 4 * widths[j];
     }
+    widths += kWays;
+    return width;
   }
-  // Planes [from, from + kWays) of each block, transposed to `out`.
-  HWY_INLINE void Get(int from, std::uint32_t* out) const {
-    const Words d;
-    const Tag<std::int32_t> di;
-    const auto place = hn::Add(hn::Iota(di, 0), hn::Set(di, from));
-    const auto stored = [&](int j) HWY_ATTR { return hn::BitCast(d, hn::LoadU(Tag<std::uint8_t>(), p[j] + 4 * from)); };
-    const auto extended = [&](int j, V32 planes) HWY_ATTR {
-      const auto keep = hn::RebindMask(d, hn::Lt(place, hn::Set(di, width[j])));
-      return hn::IfThenElse(keep, planes, hn::Set(d, extension[j]));
+  // Planes 4 q to 4 q + 3, of which those that a block does not have are anything. kNear: all that this reads may be read.
+  template <bool kNear>
+  HWY_INLINE void Load(int q, V32& v0, V32& v1, V32& v2, V32& v3) const {
+    const auto row = [&](int k) HWY_ATTR {
+      const hn::FixedTag<std::uint8_t, 16> d;
+      const auto block = [&](int j) HWY_ATTR {
+        const std::uint8_t* from = at[j] + 16 * q;
+        return hn::LoadU(d, kNear || from < farthest ? from : farthest);
+      };
+      if constexpr (kWays == 4)
+        return hn::BitCast(Words(), block(k));
+      else
+        return hn::BitCast(Words(), hn::Combine(hn::Twice<decltype(d)>(), block(k + 4), block(k)));
     };
-    if (HWY_LIKELY(end - p[kWays - 1] >= 4 * (from + kWays))) {
-      TransposeWords([&](int j) HWY_ATTR { return extended(j, stored(j)); }, out, kWays);
-      return;
-    }
-    // Near the group's end only what is there is read.
-    TransposeWords(
-        [&](int j) HWY_ATTR {
-          if (end - p[j] >= 4 * (from + kWays)) return extended(j, stored(j));
-          alignas(32) std::uint32_t some[kWays] = {};
-          for (int i = 0; i < kWays && from + i < width[j]; ++i) some[i] = load<std::uint32_t>(p[j] + 4 * (from + i));
-          return extended(j, hn::Load(d, some));
-        },
-        out, kWays);
+    v0 = row(0);
+    v1 = row(1);
+    v2 = row(2);
+    v3 = row(3);
+    Transpose(v0, v1, v2, v3);
   }
 };
 
-// Adds kWays blocks of a and b (of ~b, plus 1, if b is negated) plane by plane: sums to `sum`, 32 planes a block, and their widths.
-template <bool kSigned>
-HWY_INLINE void AddSquare(const BlockSquare& a, const BlockSquare& b, bool negate_b, int planes, std::uint32_t* sum,
-                          std::uint32_t* width) {
+// x, a plane of numbers, less that of the numbers in the places before them. The plane of the kWays blocks before is replaced by x.
+HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow) {
   const Words d;
-  const auto invert = hn::Set(d, negate_b ? ~0u : 0u), zero = hn::Zero(d);
-  auto carry = invert, before = zero, most = zero;
-  alignas(32) std::uint32_t pa[kWays * kWays], pb[kWays * kWays];
-  for (int from = 0; from < planes; from += kWays) {
-    a.Get(from, pa);
-    b.Get(from, pb);
-    for (int i = 0; i < kWays; ++i) {
-      const auto va = hn::Load(d, pa + kWays * i), vb = hn::Xor(hn::Load(d, pb + kWays * i), invert);
-      const auto either = hn::Xor(va, vb), s = hn::Xor(either, carry);
-      carry = hn::Or(hn::And(va, vb), hn::And(either, carry));
-      // The least width: one more than the last plane that differs from the one below it, or, unsigned, from 0.
-      most = hn::IfThenElse(hn::Eq(s, before), most, hn::Set(d, static_cast<std::uint32_t>(from + i + 1)));
-      if constexpr (kSigned) before = s;
-      hn::Store(s, d, pa + kWays * i);
-    }
-    TransposeWords([&](int j) HWY_ATTR { return hn::Load(d, pa + kWays * j); }, sum + from, 32);
-  }
-  hn::Store(most, d, width);
+  const V32 before = hn::Load(d, blocks_before);
+  hn::Store(x, d, blocks_before);
+  V32 lag;  // of the block before
+  if constexpr (kWays == 4)
+    lag = hn::CombineShiftRightBytes<12>(d, x, before);
+  else
+    lag = hn::CombineShiftRightBytes<12>(d, x, hn::ConcatLowerUpper(d, x, before));
+  const V32 y = hn::Or(hn::ShiftLeft<1>(x), hn::ShiftRight<31>(lag));
+  const V32 either = hn::Xor(x, y), difference = hn::Xor(either, borrow);
+  borrow = hn::Or(hn::AndNot(x, y), hn::AndNot(either, borrow));
+  return difference;
 }
 
-// Planes of a + b or a - b at `at`, and their widths; where they end, or null if unsigned residuals would need 32 bits.
-// Up to 28 bytes more are written.
-template <bool kSigned>
-HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* width,
-                                   std::uint8_t* at) {
+// Planes of low, raised so often, and high, each of which may be negated, at `at`, and their widths; where they end, or null if unsigned
+// residuals would need 32 bits. The sums have up to 4 kQuads planes, or are modulo 2^32. Up to 16 kQuads bytes more are written.
+template <bool kSigned, int kRaise, int kQuads>
+HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
+                                    std::uint8_t* width, std::uint8_t* at) {
   const Words d;
-  const Tag<std::uint8_t> d8;
-  const bool both_signed = a.predictor != Predictor::none_unsigned && b.predictor != Predictor::none_unsigned;
-  const int more = kSigned && !both_signed ? 2 : 1;  // planes that a sum may have above its operands'
-  const std::uint8_t *pa = a.planes, *pb = b.planes;
+  const Tag<std::int32_t> di;
+  const hn::FixedTag<std::uint8_t, 16> d8;
+  constexpr bool kNear = 16 * kQuads <= kReadSlack;
+  const auto all_ones = [d](bool b) HWY_ATTR { return hn::Set(d, b ? ~0u : 0u); };
+  const auto zero = hn::Zero(d), invert_l = all_ones(negate_low), invert_h = all_ones(negate_high);
+  const auto signs_l = all_ones(low.predictor != Predictor::none_unsigned),
+             signs_h = all_ones(high.predictor != Predictor::none_unsigned);
+  BlockPlanes l(low), h(high);
+  alignas(32) std::uint32_t sums[kQuads * 4 * kWays], w[kWays];
+  alignas(32) std::uint32_t raised[kRaise == 0 ? 1 : kRaise * kQuads * 4 * kWays] = {};
   for (int first = 0; first < kBlocks; first += kWays) {
-    int most = 0;
-    for (int j = first; j < first + kWays; ++j) most = std::max({most, int{a.width[j]}, int{b.width[j]}});
-    if (most == 0) {
-      std::memset(width + first, 0, kWays);
-      continue;
+    const auto width_l = l.Next(), width_h = h.Next();
+    V32 carry = hn::Or(invert_l, invert_h), below = zero, most = zero, last_l = zero, last_h = zero;
+    V32 borrow0 = zero, borrow1 = zero;
+    // Plane i of numbers of any width: behind the stored ones the sign's, or zeros.
+    const auto extended = [&](int i, V32 stored, auto widths, V32 signs, V32& last) HWY_ATTR {
+      const auto has = hn::RebindMask(d, hn::Lt(hn::Set(di, i), widths));
+      if constexpr (kSigned)
+        last = hn::IfThenElse(has, stored, hn::And(last, signs));
+      else
+        last = hn::IfThenElseZero(has, stored);
+      return last;
+    };
+    const auto add = [&](int i, V32 stored_l, V32 stored_h) HWY_ATTR {
+      V32 x = extended(i, stored_l, width_l, signs_l, last_l);
+      if constexpr (kRaise > 0) x = LessPlaceBefore(x, raised + kWays * i, borrow0);
+      if constexpr (kRaise > 1) x = LessPlaceBefore(x, raised + kWays * (4 * kQuads + i), borrow1);
+      x = hn::Xor(x, invert_l);
+      const V32 y = hn::Xor(extended(i, stored_h, width_h, signs_h, last_h), invert_h);
+      const V32 either = hn::Xor(x, y), s = hn::Xor(either, carry);
+      carry = hn::Or(hn::And(x, y), hn::And(either, carry));
+      // The least width: one more than the last plane that differs from the one below it, or, unsigned, from 0.
+      most = hn::IfThenElse(hn::Eq(s, below), most, hn::Set(d, static_cast<std::uint32_t>(i + 1)));
+      if constexpr (kSigned) below = s;
+      return s;
+    };
+    for (int q = 0; q < kQuads; ++q) {
+      V32 l0, l1, l2, l3, h0, h1, h2, h3;
+      l.Load<kNear>(q, l0, l1, l2, l3);
+      h.Load<kNear>(q, h0, h1, h2, h3);
+      V32 s0 = add(4 * q, l0, h0), s1 = add(4 * q + 1, l1, h1), s2 = add(4 * q + 2, l2, h2),
+          s3 = add(4 * q + 3, l3, h3);
+      Transpose(s0, s1, s2, s3);
+      std::uint32_t* const to = sums + 4 * kWays * q;
+      hn::Store(s0, d, to);
+      hn::Store(s1, d, to + kWays);
+      hn::Store(s2, d, to + 2 * kWays);
+      hn::Store(s3, d, to + 3 * kWays);
     }
-    alignas(32) std::uint32_t sum[kWays * 32], w[kWays];
-    AddSquare<kSigned>(BlockSquare(a, first, &pa), BlockSquare(b, first, &pb), negate_b, std::min(most + more, 32), sum,
-                       w);
+    hn::Store(most, d, w);
     for (int j = 0; j < kWays; ++j) {
-      if (!kSigned && w[j] == 32) return nullptr;
+      if (!kSigned && kQuads == kMostQuads && w[j] == 32) return nullptr;
+      const auto* from = reinterpret_cast<const std::uint8_t*>(sums + kWays * (j % 4) + j / 4 * 4);
+      for (int q = 0; q < kQuads; ++q) hn::StoreU(hn::Load(d8, from + 16 * kWays * q), d8, at + 16 * q);
       width[first + j] = static_cast<std::uint8_t>(w[j]);
-      for (std::uint32_t i = 0; i < w[j]; i += kWays)
-        hn::StoreU(hn::BitCast(d8, hn::Load(d, sum + 32 * j + i)), d8, at + 4 * i);
       at += 4 * w[j];
     }
   }
   return at;
 }
 
-// a + b or a - b, of one order, that of p; between(p) as for WriteGroup. Words; declined if it cannot be a narrow group.
-template <class Between>
-std::size_t AddSameOrder(const PackedGroup& a, const PackedGroup& b, bool negate_b, Predictor p, std::uint8_t* out,
-                         const Between& between) {
-  const auto plus = [negate_b](std::int32_t x, std::int32_t y) {
-    const auto u = static_cast<std::uint32_t>(x), v = static_cast<std::uint32_t>(y);
-    return static_cast<std::int32_t>(negate_b ? u - v : u + v);
-  };
-  alignas(8) std::uint8_t width[kBlocks];
-  std::uint8_t* planes = between(out + write_head(p, plus(a.base, b.base), plus(a.slope, b.slope), out));
-  if (!planes) return kDeclined;
-  std::uint8_t* at = p == Predictor::none_unsigned ? AddPlanes<false>(a, b, negate_b, width, planes)
-                                                   : AddPlanes<true>(a, b, negate_b, width, planes);
-  return at ? finish_packed(width, at, out) : kDeclined;
+// The same, of as many planes as they need.
+template <bool kSigned, int kRaise>
+HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
+                                   std::uint8_t* width, std::uint8_t* at) {
+  // A raise takes a bit, and so does a sign where only the other has one; a difference has its sign from the first raise.
+  const auto sign = [](const PackedGroup& g) { return kSigned && g.predictor == Predictor::none_unsigned; };
+  const int planes = 1 + std::max(low.widest + (kRaise > 0 ? kRaise : sign(low)), high.widest + sign(high));
+  switch ((planes + 3) / 4) {
+    case 1: return AddQuads<kSigned, kRaise, 1>(low, negate_low, high, negate_high, width, at);
+    case 2: return AddQuads<kSigned, kRaise, 2>(low, negate_low, high, negate_high, width, at);
+    case 3: return AddQuads<kSigned, kRaise, 3>(low, negate_low, high, negate_high, width, at);
+    case 4: return AddQuads<kSigned, kRaise, 4>(low, negate_low, high, negate_high, width, at);
+  }
+  return AddQuads<kSigned, kRaise, kMostQuads>(low, negate_low, high, negate_high, width, at);
 }
 
-// The same for a and b of any order.
+// a + b or a - b; between(p) as for WriteGroup. Words; declined if it cannot be a narrow group.
 template <class Between>
 std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out,
                       const Between& between) {
   Predictor p = a.predictor > b.predictor ? a.predictor : b.predictor;
   if (negate_b && p == Predictor::none_unsigned) p = Predictor::none_signed;
-  const int order = order_of(p), above_a = order - order_of(a.predictor), above_b = order - order_of(b.predictor);
-  if (above_a == 0 && above_b == 0) return AddSameOrder(a, b, negate_b, p, out, between);
-  PlaneBuffer buffers[2];
-  PackedGroup up = raised(above_a > 0 ? a : b, buffers[0]);
-  if (above_a + above_b > 1) up = raised(up, buffers[1]);
-  return above_a > 0 ? AddSameOrder(up, b, negate_b, p, out, between) : AddSameOrder(a, up, negate_b, p, out, between);
+  const auto plus = [negate_b](std::int32_t x, std::int32_t y) {
+    const auto u = static_cast<std::uint32_t>(x), v = static_cast<std::uint32_t>(y);
+    return static_cast<std::int32_t>(negate_b ? u - v : u + v);
+  };
+  alignas(32) std::uint8_t width[kBlocks];
+  std::uint8_t* at = between(out + write_head(p, plus(a.base, b.base), plus(a.slope, b.slope), out));
+  if (!at) return kDeclined;
+  const int above = order_of(b.predictor) - order_of(a.predictor);
+  const PackedGroup &low = above < 0 ? b : a, &high = above < 0 ? a : b;
+  const bool negate_low = negate_b && above < 0, negate_high = negate_b && above >= 0;
+  if (p == Predictor::none_unsigned)
+    at = AddPlanes<false, 0>(low, false, high, false, width, at);
+  else if (above == 0)
+    at = AddPlanes<true, 0>(low, negate_low, high, negate_high, width, at);
+  else if (above == 1 || above == -1)
+    at = AddPlanes<true, 1>(low, negate_low, high, negate_high, width, at);
+  else
+    at = AddPlanes<true, 2>(low, negate_low, high, negate_high, width, at);
+  return at ? finish_packed(width, at, out) : kDeclined;
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

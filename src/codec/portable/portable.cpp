@@ -11,7 +11,7 @@
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
-#include "codec/portable/row_sums-inl.h"
+#include "codec/portable/plane_sums-inl.h"
 
 #ifndef STRETTO_PORTABLE_ONCE
 #define STRETTO_PORTABLE_ONCE
@@ -62,9 +62,9 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
 
 std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
                 std::uint8_t* out) {
+  if (a_words == 0 && b_words == 0 && !negate_b) return 0;
   PackedGroup ga, gb;
   if (!parse_packed(a, a_words, &ga) || !parse_packed(b, b_words, &gb)) return kDeclined;
-  if (RowsSuit(ga, gb, negate_b)) return AddRows(ga, gb, negate_b, out);
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
