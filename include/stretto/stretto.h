@@ -285,9 +285,10 @@ typedef struct stretto_options {
  * times the least median. After nine rounds, or a second of turns, the one with the least median stays; but that
  * native collective unless another is faster by 5 % (10 % after few rounds, 20 % below 50 us) and was so in three
  * rounds of four, and, unless it leads by far or the second is over, beats it so again in up to eight new rounds of
- * the two (then in all of them but one). After 16 times as many calls of the shape, and so many that it costs 2 % of
- * their time at most, the native collective, the one that stayed and the last to drop out are tried again, and ever
- * more seldom while the same one stays. All keep the bound. Not for barriers nor for vectors of up to 1 KiB, whose
+ * the two (then in all of them but one). Where a host's memory may be copied in two ways, that is asked of a lead over
+ * the better of the two, between which 2 % decide. After 16 times as many calls of the shape, and so many that it costs
+ * 2 % of their time at most, the native collective (both ways), the one that stayed and the last to drop out are tried
+ * again, and ever more seldom while the same one stays. All keep the bound. Not for barriers nor for vectors of up to 1 KiB, whose
  * calls run ahead; not for a user's operation nor for exact reductions of floating point, whose rounding would depend
  * on the winner (but for sums and products of F32 and F64 on two ranks, which are rounded once; which of two NaN they
  * keep may differ), nor for integer sums with a bound; not where schedule, payload or segment are given; not for

@@ -256,7 +256,9 @@ const Choice& Choices::turn(const Call& call, std::size_t bytes, Streaming strea
     if (all.empty()) return a.choice;
     *trial = key;
     if (!begins) return all.front();
-    contest = contests_.emplace(key, Tried{all, Course(all.size(), all.front().why.seconds)}).first;
+    // Both ways of the node's to copy, where they are what is to be beaten.
+    const std::size_t alike = all.size() > 1 && all[1].otherwise ? 2 : 1;
+    contest = contests_.emplace(key, Tried{all, Course(all.size(), all.front().why.seconds, alike)}).first;
   }
   Tried& t = contest->second;
   const Choice& now = t.contestants[t.course.contest().turn()];

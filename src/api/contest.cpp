@@ -17,6 +17,7 @@ constexpr double close = 1.05;            // a lead over number 0 that may be ch
 constexpr double close_of_few = 1.1;      // where few rounds were made;
 constexpr double close_of_short = 1.2;    // and where a call takes less than
 constexpr double short_call = 50e-6;      // so many seconds
+constexpr double hair = 1.02;             // a lead over number 0 of one that is alike, where nothing is risked
 constexpr double much = 1.0;              // seconds of all turns together; twice as many with the final
 constexpr std::size_t final_rounds = 8;
 constexpr std::size_t looked_at_again = 3;  // contestants
@@ -37,8 +38,9 @@ double least(const std::vector<double>& of) noexcept { return *std::min_element(
 
 }  // namespace
 
-Contest::Contest(std::size_t contestants, double expected)
-    : open_(contestants),
+Contest::Contest(std::size_t contestants, double expected, std::size_t alike)
+    : alike_(alike),
+      open_(contestants),
       seconds_(contestants),
       order_(contestants),
       calls_(contestants),
@@ -58,9 +60,9 @@ void Contest::begin() noexcept {
   shuffle();
 }
 
-// Who leads many has been lucky, too: between number 0 and the leader rounds decide that did not choose him.
-void Contest::begin_final(std::size_t leader) noexcept {
-  keep([&](std::size_t i) { return open_[i] == 0 || i == leader; });
+// Who leads many has been lucky, too: between home and the leader rounds decide that did not choose him.
+void Contest::begin_final(std::size_t leader, std::size_t home) noexcept {
+  keep([&](std::size_t i) { return i == home || i == leader; });
   for (auto& s : seconds_) s.clear();
   rounds_ = 1;  // nobody has to warm up
   charged_ = 0;
@@ -133,10 +135,9 @@ void Contest::keep(const Stays& stays) noexcept {
 void Contest::look_again() noexcept {
   if (!settled()) return;
   const auto enter = [&](std::size_t who) {
-    open_.push_back(who);
-    std::erase(lost_, who);
+    if (std::erase(lost_, who) > 0) open_.push_back(who);
   };
-  if (open_[0] != 0) enter(0);
+  for (std::size_t who = 0; who < alike_; ++who) enter(who);
   while (open_.size() < looked_at_again && !lost_.empty()) enter(lost_.back());
   std::sort(open_.begin(), open_.end());
   begin();
@@ -160,17 +161,24 @@ void Contest::charge(std::size_t from, std::size_t to) noexcept {
     }
 }
 
-// Precondition of both: number 0 is in.
-bool Contest::surely_beats_first(std::size_t i) const noexcept {
-  const std::vector<double>&own = seconds_[i], &first = seconds_[0];
+// The best of those that are alike with number 0, which is in; nobody: the number of contestants.
+std::size_t Contest::home() const noexcept {
+  std::size_t best = open_.size();
+  for (std::size_t i = 0; i < open_.size() && open_[i] < alike_; ++i)
+    if (best == open_.size() || median(seconds_[i]) * hair < median(seconds_[best])) best = i;
+  return best;
+}
+
+bool Contest::surely_beats(std::size_t i, std::size_t other) const noexcept {
+  const std::vector<double>&own = seconds_[i], &first = seconds_[other];
   std::size_t won = 0;
   for (std::size_t r = 0; r < own.size(); ++r) won += own[r] < first[r] ? 1 : 0;
   const double margin = median(first) < short_call ? close_of_short : own.size() > enough_rounds ? close : close_of_few;
   return median(own) * margin < median(first) && won >= own.size() - own.size() / (final_ ? 8 : 4);
 }
 
-bool Contest::beats_first_by_far(std::size_t i) const noexcept {
-  return surely_beats_first(i) && median(seconds_[i]) * far < least(seconds_[0]);
+bool Contest::beats_by_far(std::size_t i, std::size_t other) const noexcept {
+  return surely_beats(i, other) && median(seconds_[i]) * far < least(seconds_[other]);
 }
 
 void Contest::compare(const std::vector<double>& slowest) noexcept {
@@ -190,18 +198,19 @@ void Contest::compare(const std::vector<double>& slowest) noexcept {
   std::size_t leader = 0;
   for (std::size_t i = 1; i < open_.size(); ++i)
     if (median(seconds_[i]) < median(seconds_[leader])) leader = i;
-  const bool first_is_in = open_[0] == 0, challenged = first_is_in && leader != 0;
-  if (final_ ? !challenged || each >= final_rounds || spent_ > 2 * much || beats_first_by_far(leader)
+  const std::size_t home = this->home();
+  const bool challenged = home != open_.size() && leader != home;
+  if (final_ ? !challenged || each >= final_rounds || spent_ > 2 * much || beats_by_far(leader, home)
              : rounds_ >= most_rounds || spent_ > much) {
-    const bool wins = !challenged || surely_beats_first(leader);
-    if (wins && challenged && !final_ && spent_ <= much && !beats_first_by_far(leader)) {
-      begin_final(leader);
+    const bool wins = !challenged || surely_beats(leader, home);
+    if (wins && challenged && !final_ && spent_ <= much && !beats_by_far(leader, home)) {
+      begin_final(leader, home);
       return;
     }
-    keep([&](std::size_t i) { return i == (wins ? leader : 0); });
+    keep([&](std::size_t i) { return i == (wins ? leader : home); });
   } else if (!final_) {
     const double usual = median(seconds_[leader]);
-    const bool beaten = challenged && beats_first_by_far(leader);
+    const bool beaten = open_[0] == 0 && leader != 0 && beats_by_far(leader, 0);
     keep([&](std::size_t i) {
       if (open_[i] == 0 && !beaten) return true;
       const bool slower = least(seconds_[i]) > clearly * usual;

@@ -11,14 +11,15 @@ namespace stretto::api {
 // disturbed counts less. Turns go round, in another order each round: what ran before leaves caches and buffers of a network as it likes.
 // The first round warms up (memory, schedules, tables): it only shows how many calls make a turn of each. Then, from the second
 // that counts on, the ranks compare after each round: out goes whoever was even at best clearly slower than the leader usually is, or usually
-// far slower. The leader has the least median of the slowest rank's times. Number 0 stays in unless it is beaten by far. The last round, or a look
-// after much time was spent, leaves one: number 0 where the leader does not beat it by more than scatter and nearly always. Where he does, but not
+// far slower. The leader has the least median of the slowest rank's times. Number 0 stays in unless it is beaten by far. The first few, with number
+// 0, may be alike: ways of the same provider, of which each is as safe as the other. Of those the best by a hair is home. The last round, or a look
+// after much time was spent, leaves one: home where the leader does not beat it by more than scatter and nearly always. Where he does, but not
 // by far, the two play a final of new rounds, which decides by the same rule. A second look at a contest that is settled
-// begins anew with number 0, the winner and those that lost last.
+// begins anew with those that are alike, the winner and those that lost last.
 class Contest {
  public:
-  // At least one contestant; 0 is the one to beat, and takes about `expected` seconds a call.
-  explicit Contest(std::size_t contestants, double expected = 0);
+  // At least one contestant; 0 is the one to beat, and takes about `expected` seconds a call. The first `alike` are alike.
+  explicit Contest(std::size_t contestants, double expected = 0, std::size_t alike = 1);
 
   // Those that are still in, in their order; one: it is settled.
   const std::vector<std::size_t>& open() const noexcept { return open_; }
@@ -44,13 +45,15 @@ class Contest {
   void shuffle() noexcept;
   void begin() noexcept;
   void after_warming() noexcept;
-  void begin_final(std::size_t leader) noexcept;
+  void begin_final(std::size_t leader, std::size_t home) noexcept;
   void charge(std::size_t from, std::size_t to) noexcept;
-  bool surely_beats_first(std::size_t i) const noexcept;
-  bool beats_first_by_far(std::size_t i) const noexcept;
+  std::size_t home() const noexcept;
+  bool surely_beats(std::size_t i, std::size_t other) const noexcept;
+  bool beats_by_far(std::size_t i, std::size_t other) const noexcept;
   template <class Stays>
   void keep(const Stays& stays) noexcept;
 
+  std::size_t alike_;
   std::vector<std::size_t> open_;
   std::vector<std::size_t> lost_;             // who is out, in the order in which they went
   std::vector<std::vector<double>> seconds_;  // a call, of those in `open_` and then of nobody, a round an entry

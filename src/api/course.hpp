@@ -15,7 +15,7 @@ namespace stretto::api {
 // four times as long.
 class Course {
  public:
-  Course(std::size_t contestants, double expected) : contest_(contestants, expected) {}
+  Course(std::size_t contestants, double expected, std::size_t alike = 1) : contest_(contestants, expected, alike) {}
 
   const Contest& contest() const noexcept { return contest_; }
 

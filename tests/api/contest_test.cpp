@@ -15,8 +15,8 @@ namespace {
 
 // Runs a contest on several ranks; seconds(rank, contestant, round). Expects the same turns on all ranks, and returns the winner.
 std::size_t winner(std::size_t contestants, int ranks, const std::function<double(int, std::size_t, int)>& seconds,
-                   std::size_t* calls = nullptr, double expected = 0) {
-  std::vector<Contest> all(static_cast<std::size_t>(ranks), Contest(contestants, expected));
+                   std::size_t* calls = nullptr, double expected = 0, std::size_t alike = 1) {
+  std::vector<Contest> all(static_cast<std::size_t>(ranks), Contest(contestants, expected, alike));
   std::vector<int> turns(contestants, 0);
   std::size_t made = 0;
   for (; !all[0].settled() && made < 1000; ++made) {
@@ -86,6 +86,39 @@ TEST(Contest, NumberZeroWinsWhatIsClose) {
   EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 1 ? 70 : 100) * us; }), 1u);
   EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 36 : 40) * us; }), 0u) << "short calls";
   EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 30 : 40) * us; }), 1u);
+}
+
+// Between ways that are alike no more is asked for than a lead; of others a sure one, over the best of these.
+TEST(Contest, OfThoseAlikeTheBestStays) {
+  const auto times = [](double first, double second, double third) {
+    return [=](int, std::size_t c, int) { return (c == 0 ? first : c == 1 ? second : third) * us; };
+  };
+  const auto with = [&](double first, double second, double third) {
+    return winner(3, 2, times(first, second, third), nullptr, 0, 2);
+  };
+  EXPECT_EQ(with(6.5, 5.7, 7), 1u);
+  EXPECT_EQ(with(6.5, 5.7, 5.4), 1u) << "the third leads, but not surely";
+  EXPECT_EQ(with(6.5, 5.7, 4), 2u);
+  EXPECT_EQ(with(6.5, 6.4, 7), 0u) << "less than a hair";
+  EXPECT_EQ(with(100, 95, 97), 1u);
+  EXPECT_EQ(with(100, 95, 80), 2u);
+  EXPECT_EQ(with(95, 100, 92), 0u);
+  EXPECT_EQ(winner(3, 2, times(6.5, 5.7, 7)), 0u) << "not alike";
+}
+
+TEST(Contest, ASecondLookHasAllThatAreAlike) {
+  Contest c(4, 0, 2);
+  const auto settle = [&](const std::function<double(std::size_t)>& seconds) {
+    std::set<std::size_t> had(c.open().begin(), c.open().end());
+    while (!c.settled())
+      if (c.took(seconds(c.turn()))) c.compare(c.times());
+    return had;
+  };
+  settle([](std::size_t who) { return (who == 3 ? 100 : who == 1 ? 900 : 300) * us; });
+  EXPECT_EQ(c.turn(), 3u);
+  c.look_again();
+  EXPECT_EQ(settle([](std::size_t who) { return (who == 1 ? 100 : 300) * us; }), (std::set<std::size_t>{0, 1, 3}));
+  EXPECT_EQ(c.turn(), 1u);
 }
 
 // The luckiest of many wins no final.
