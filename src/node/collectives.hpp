@@ -140,6 +140,10 @@ class Collectives {
   Status tune() noexcept;
   Status tune_when_due(std::size_t bytes) noexcept;
   std::byte* scratch(std::size_t bytes);
+  // Of what a peer left: in the caches of another core, unless ranks share cores.
+  void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
+    (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
+  }
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::uint64_t kTuneEvery = std::uint64_t{256} << 20;  // bytes: tens of milliseconds at least

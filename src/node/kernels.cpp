@@ -21,30 +21,70 @@ const char* name(Stores s) noexcept {
 namespace {
 
 constexpr std::size_t line = 64;
+constexpr std::size_t ahead = 48;  // lines: what a second-level cache can wait for at the same time
 
-[[gnu::target("avx512f")]] void stream_512(char* to, const char* from, std::size_t lines) noexcept {
-  for (std::size_t i = 0; i < lines; ++i)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i * line), _mm512_loadu_si512(from + i * line));
+// Whole lines, to where a line begins. Ahead: each is asked for that many lines before it is copied.
+using Lines = void (*)(char*, const char*, std::size_t) noexcept;
+
+template <bool Ahead>
+inline void ask(const char* from, std::size_t i, std::size_t lines) noexcept {
+  if constexpr (Ahead) __builtin_prefetch(from + std::min(i + ahead, lines - 1) * line, 0, 2);
 }
 
-[[gnu::target("avx")]] void stream_256(char* to, const char* from, std::size_t lines) noexcept {
-  for (std::size_t i = 0; i < 2 * lines; ++i)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + i,
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from) + i));
+template <bool Ahead, bool Streams>
+[[gnu::target("avx512f")]] void lines_512(char* to, const char* from, std::size_t lines) noexcept {
+  for (std::size_t i = 0; i < lines; ++i) {
+    ask<Ahead>(from, i, lines);
+    auto* const at = reinterpret_cast<__m512i*>(to + i * line);
+    const __m512i value = _mm512_loadu_si512(from + i * line);
+    if constexpr (Streams)
+      _mm512_stream_si512(at, value);
+    else
+      _mm512_store_si512(at, value);
+  }
 }
 
-void stream_128(char* to, const char* from, std::size_t lines) noexcept {
-  for (std::size_t i = 0; i < 4 * lines; ++i)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from) + i));
+template <bool Ahead, bool Streams>
+[[gnu::target("avx")]] void lines_256(char* to, const char* from, std::size_t lines) noexcept {
+  for (std::size_t i = 0; i < 2 * lines; ++i) {
+    if (i % 2 == 0) ask<Ahead>(from, i / 2, lines);
+    const __m256i value = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from) + i);
+    if constexpr (Streams)
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + i, value);
+    else
+      _mm256_store_si256(reinterpret_cast<__m256i*>(to) + i, value);
+  }
 }
 
-using Stream = void (*)(char*, const char*, std::size_t) noexcept;
-Stream find_stream() noexcept {
-  if (__builtin_cpu_supports("avx512f")) return stream_512;
-  if (__builtin_cpu_supports("avx")) return stream_256;
-  return stream_128;
+template <bool Ahead, bool Streams>
+void lines_128(char* to, const char* from, std::size_t lines) noexcept {
+  for (std::size_t i = 0; i < 4 * lines; ++i) {
+    if (i % 4 == 0) ask<Ahead>(from, i / 4, lines);
+    const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from) + i);
+    if constexpr (Streams)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i, value);
+    else
+      _mm_store_si128(reinterpret_cast<__m128i*>(to) + i, value);
+  }
 }
-const Stream stream = find_stream();
+
+template <bool Ahead, bool Streams>
+Lines find_lines() noexcept {
+  if (__builtin_cpu_supports("avx512f")) return lines_512<Ahead, Streams>;
+  if (__builtin_cpu_supports("avx")) return lines_256<Ahead, Streams>;
+  return lines_128<Ahead, Streams>;
+}
+const Lines stream = find_lines<false, true>(), fetch_plain = find_lines<true, false>(),
+            fetch_streaming = find_lines<true, true>();
+
+// At least a line.
+void copy_lines(char* to, const char* from, std::size_t bytes, Lines copy) noexcept {
+  const std::size_t head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+  std::memcpy(to, from, head);
+  const std::size_t lines = (bytes - head) / line, tail = (bytes - head) % line;
+  copy(to + head, from + head, lines);
+  std::memcpy(to + bytes - tail, from + bytes - tail, tail);
+}
 
 }  // namespace
 
@@ -54,18 +94,26 @@ void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept
     std::memcpy(to, from, bytes);
     return;
   }
-  char* d = static_cast<char*>(to);
-  const char* s = static_cast<const char*>(from);
-  const std::size_t head = (line - reinterpret_cast<std::uintptr_t>(d) % line) % line;
-  std::memcpy(d, s, head);
-  const std::size_t lines = (bytes - head) / line, tail = (bytes - head) % line;
-  stream(d + head, s + head, lines);
-  std::memcpy(d + bytes - tail, s + bytes - tail, tail);
+  copy_lines(static_cast<char*>(to), static_cast<const char*>(from), bytes, stream);
   _mm_sfence();
+}
+
+void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept {
+  if (bytes < ahead * line) {
+    copy(to, from, bytes, stores);
+    return;
+  }
+  const bool plain = stores == Stores::plain;
+  copy_lines(static_cast<char*>(to), static_cast<const char*>(from), bytes, plain ? fetch_plain : fetch_streaming);
+  if (!plain) _mm_sfence();
 }
 #else
 void copy(void* to, const void* from, std::size_t bytes, Stores) noexcept {
   if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
+void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept {
+  copy(to, from, bytes, stores);
 }
 #endif
 

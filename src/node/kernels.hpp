@@ -23,4 +23,13 @@ constexpr Stores stores_of_result(std::size_t bytes) noexcept {
 // As memcpy. After streaming stores it fences, so that a release store that follows publishes them.
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
+// The same of what another core wrote last: most of it comes from that core's caches, which takes long, so it is asked for well ahead. What lies in
+// this core's own caches is better copied by copy().
+void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
+
+// Asks for what will be read soon.
+inline void will_read(const std::byte* from, std::size_t bytes) noexcept {
+  for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
+}
+
 }  // namespace stretto::node

@@ -191,6 +191,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
                          t_.kind != Kind::reduce_scatter && t_.operation.op != payload::Op::user &&
                          (t_.in != t_.out || sources_.size() <= 2);
     std::byte* to = at_home ? t_.out + (c.at + at) * size_ : sum.data();
+    ask_ahead(c, at, end, mine.end);
     if (const Status s = combine_block(level, c, at, end - at, to); s != Status::ok) return g_.give_up_all(s);
     if (level < levels_) {
       copy(body + region(level, me_) + (at - mine.first) * size_, to, (end - at) * size_, c_.stores_);
@@ -200,6 +201,17 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
     at = end;
   }
   return Status::ok;
+}
+
+// What lies in peers' memory after this block is on its way by the time that it is wanted: a block more, of the same length.
+void Reduction::ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept {
+  for (std::size_t child = 0; child < sources_.size(); ++child) {
+    const Source& s = sources_[child].front();
+    if (s.whole == nullptr || s.rank == me_ || g_.oversubscribed()) continue;
+    const Piece p = piece(child, c, at);
+    const std::size_t stop = std::min({p.end, last, 2 * end - at});
+    if (stop > end) will_read(p.at + (end - at) * size_, (stop - end) * size_);
+  }
 }
 
 Status Reduction::combine_block(int level, const Chunk& c, std::size_t first, std::size_t count,
@@ -246,8 +258,8 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     Told told;
     std::memcpy(&told, line->payload, sizeof told);
     if (told.pushed) continue;
-    copy(t_.out + (c.at + theirs.first) * size_, g_.slot(r, round) + region(levels_, r),
-         (theirs.end - theirs.first) * size_, results_);
+    c_.copy_from_peer(t_.out + (c.at + theirs.first) * size_, g_.slot(r, round) + region(levels_, r),
+                      (theirs.end - theirs.first) * size_, results_);
   }
   return Status::ok;
 }

@@ -73,6 +73,7 @@ class Reduction {
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
   Status fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept;
   Piece piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept;
+  void ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept;
   Status combine_block(int level, const Chunk& c, std::size_t first, std::size_t count, std::byte* sum) noexcept;
   void deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
                const Range& mine) noexcept;

@@ -44,7 +44,7 @@ Status Collectives::tune() noexcept {
     const Line* line = nullptr;
     if (const Status s = g.await(after, round, &line); s != Status::ok) return s;
     begin = std::chrono::steady_clock::now();
-    std::memcpy(buffer + bytes, g.slot(after, round), bytes);
+    copy_theirs(buffer + bytes, g.slot(after, round), bytes, Stores::plain);
     spent += microseconds_since(begin);
     g.done(round + 1);
     best[k % 2] = std::min(best[k % 2], spent);
