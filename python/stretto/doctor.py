@@ -9,6 +9,7 @@ from stretto.tune import new_table
 
 WAYS = {"process": "one process's own memory", "arena": "the shared arena", "xpmem": "XPMEM", "kernel": "copies by the kernel (CMA)",
         "staged": "staging through shared slots"}
+KERNEL_COPIES = "allgather, gather, scatter and alltoall"  # the collectives that have the kernel copy large blocks (docs/node.md)
 SHM_LEAST = 64 << 20
 
 
@@ -109,7 +110,8 @@ def crowded(host, ranks):
 def private_buffers(host, ranks):
     if len(ranks) < 2 or not host["segment"] or usable(host, "xpmem"):
         return None
-    return ("buffers of malloc are copied twice on their way to another rank; memory that peers can see is not copied",
+    where = f"; large blocks of {KERNEL_COPIES} once, by the kernel" if usable(host, "kernel") else ""
+    return (f"buffers of malloc are copied twice on their way to another rank{where}; memory that peers can see is not copied",
             "stretto run --arena puts large allocations where peers see them; or buffers from MPI_Alloc_mem; or install XPMEM")
 
 
@@ -168,7 +170,9 @@ def ways_table(host):
     for way in host["ways"]:
         if way["access"] == "process" and not way["usable"]:
             continue  # that ranks are processes says nothing
-        table.add_row(WAYS.get(way["access"], way["access"]), way["answer"], "yes" if way["usable"] else "no", way["reason"])
+        answer, used = (way["answer"], "yes") if way["usable"] else ("-", "no")
+        what = f": large blocks of {KERNEL_COPIES}" if way["access"] == "kernel" and way["usable"] else ""
+        table.add_row(WAYS.get(way["access"], way["access"]), answer, used, way["reason"] + what)
     return table
 
 

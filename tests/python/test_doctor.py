@@ -94,7 +94,7 @@ def bad_profile(report):
     (loose, "2 of 2 ranks are bound to no core", "--bind-to core"),
     (same_core, "2 ranks are bound to hardware thread 0", "--map-by core"),
     (no_xpmem, "copied twice", "--arena"),
-    (small, "only 64 K", "--shm-size"),
+    (small, "only 64 KiB", "--shm-size"),
     (no_segment, "Function not implemented", "messages of the MPI"),
     (built_in, "built-in profile", "stretto tune"),
     (bad_profile, "version 9", "STRETTO_PROFILE"),
@@ -106,6 +106,23 @@ def test_each_harm_has_its_advice_and_no_other(harm, said, how):
     assert how in one["how"]
     if harm is not apart:
         assert len(doctor.advice(report)) == 1
+
+
+def test_what_the_kernel_copies_is_said_beside_what_is_copied_twice():
+    report = copy.deepcopy(HEALTHY)
+    no_xpmem(report)
+    (one,) = doctor.advice(report)
+    assert "copied twice on their way to another rank; large blocks of allgather, gather, scatter and alltoall once, by the kernel" in one["what"]
+    report["hosts"][0]["ways"][2] = way("kernel", "copyable", False, "switched off")
+    assert "kernel" not in doctor.advice(report)[0]["what"]
+
+
+def test_a_way_that_is_not_usable_has_no_answer():
+    host = copy.deepcopy(HEALTHY)["hosts"][0]
+    host["ways"][1] = way("xpmem", "mapped", False, "no library")
+    answer, used, why = (list(column.cells) for column in doctor.ways_table(host).columns[1:])
+    assert (answer, used) == (["mapped", "-", "copyable", "staged"], ["yes", "no", "yes", "yes"])
+    assert why[2] == "in use: large blocks of allgather, gather, scatter and alltoall"
 
 
 def test_a_healthy_job_gets_no_advice():
