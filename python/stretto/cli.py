@@ -1,29 +1,52 @@
 """The commands and their options; the work is in the modules named like them."""
 
 import json
+import os
 import sys
 from typing import List, Optional
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from stretto import __version__, doctor as doctor_, model, pingpong as pingpong_, run as run_, tune as tune_, units
 
-app = typer.Typer(name="stretto", no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
+
+
+class Commands(TyperGroup):
+    """Newer Clicks suggest a command as Typer does, and what is said of a slip had the suggestion twice."""
+
+    def resolve_command(self, ctx, args):
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            if getattr(error, "possibilities", None):
+                error.message = error.message.partition(" Did you mean")[0]
+            raise
+
+
+app = typer.Typer(name="stretto", cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
                   pretty_exceptions_enable=False,
                   help="Speed up an MPI program as it is; measure a machine, predict collectives on it, choose among them, and see why.")
-bench = typer.Typer(no_args_is_help=True, help="Measurements of their own, with plots.")
+bench = typer.Typer(cls=Commands, no_args_is_help=True, help="Measurements of their own, with plots.")
 app.add_typer(bench, name="bench")
 
-out = Console(highlight=False)
+# A file or a pipe has no width to wrap at.
+out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100000)
 err = Console(stderr=True)
+
+
+def flag(*names, help):
+    """An option that takes no value, and has none in the help, whichever Typer writes it."""
+    return typer.Option(False, *names, help=help, metavar="")
+
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND",
                       help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH, with two ranks.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
 RANKS = typer.Option(None, "--ranks", "-n", min=2, help="Ranks to start; needed where --mpirun does not say.")
-QUICK = typer.Option(False, "--quick", help="An eighth of the time, fewer sizes: to try things out.")
-JSON = typer.Option(False, "--json", help="JSON on standard output instead of tables.")
+QUICK = flag("--quick", help="An eighth of the time, fewer sizes: to try things out.")
+JSON = flag("--json", help="JSON on standard output instead of tables.")
 PLOT = typer.Option(None, "--plot", metavar="FILE", help="Draw a figure: .png, .svg or .pdf; may be given several times.")
 
 
@@ -33,7 +56,7 @@ def ranks_of(mpirun, ranks):
 
 
 @app.callback(invoke_without_command=True)
-def main(version: bool = typer.Option(False, "--version", help="Print the version and end.")):
+def main(version: bool = flag("--version", help="Print the version and end.")):
     if version:
         out.print(f"stretto {__version__}")
         raise typer.Exit
@@ -52,13 +75,15 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         hosts: Optional[str] = HOSTS,
         ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start, as the launcher's -n."),
         bound: Optional[str] = typer.Option(None, "--bound", metavar="BOUND",
-                                            help="Compress floating sums within rel:1e-4 of their range, or abs:0.001. Without it all is exact."),
+                                            help="Compress floating sums, within rel:1e-4 of the range of their inputs, or abs:0.001: the error of the SUM. "
+                                                 "With :contribution after it, that of each rank's part, and so of a sum of p ranks p times it. "
+                                                 "Without a bound all is exact."),
         rules: Optional[str] = typer.Option(None, "--rules", metavar="FILE", help="Bounds by operation, size and call site (docs/mpi.md)."),
-        report: bool = typer.Option(False, "--report", help="Print what was done, at the end."),
+        report: bool = flag("--report", help="Print what was done, at the end."),
         report_to: Optional[str] = typer.Option(None, "--report-to", metavar="FILE", help="Write that as JSON instead."),
         profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Choose by this profile, a file or a shipped name."),
-        arena: bool = typer.Option(False, "--arena", help="Put large allocations where other ranks of the host see them."),
-        print_: bool = typer.Option(False, "--print", help="Print the command line instead of running it.")):
+        arena: bool = flag("--arena", help="Put large allocations where other ranks of the host see them."),
+        print_: bool = flag("--print", help="Print the command line instead of running it.")):
     """Run an MPI program with stretto's collectives, without recompiling it.
 
     The profiling library is preloaded in the ranks: it takes the collectives that it makes faster and leaves the others to the MPI.
@@ -101,7 +126,7 @@ stretto tune --quick --output here.json""")
 def tune(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[int] = RANKS,
          output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE",
                                               help="Write the profile here instead of where the library finds it."),
-         fresh: bool = typer.Option(False, "--fresh", help="Keep nothing of a former profile."),
+         fresh: bool = flag("--fresh", help="Keep nothing of a former profile."),
          quick: bool = QUICK, json_: bool = JSON):
     """Measure this machine and keep its profile, from which stretto predicts and chooses.
 
@@ -150,7 +175,7 @@ def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks
 
 # The options of these are stretto-model's, so all but ours are handed on, --help among them.
 FORWARDED = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "add_help_option": False}
-HELP = typer.Option(False, "--help", "-h", help="Show the options, with examples.")
+HELP = flag("--help", "-h", help="Show the options, with examples.")
 
 
 def asked(name, context, help_, json_, plot=None):

@@ -54,11 +54,16 @@ def machine(result):
     return result["machine"] if result["profile"] == result["machine"] else f"{result['machine']} ({result['profile']})"
 
 
+def ratio_of(question):
+    """"streams at ratio 8", and whether anybody said so."""
+    return f"streams at ratio {question['ratio']:.4g}{' (assumed)' if question['ratio_assumed'] else ''}"
+
+
 def subject(result, sized=True):
-    """"allreduce of 1 G, streams at ratio 8, on 1024 ranks, 4 a node: a100-hdr"."""
+    """"allreduce of 1 GiB, streams at ratio 8, on 1024 ranks, 4 a node: a100-hdr"."""
     question = result["question"]
     size = f" of {units.size(question['bytes'])}" if sized else ""
-    streams = f", streams at ratio {question['ratio']:.4g}" if question["compress"] else ""
+    streams = ", " + ratio_of(question) if question["compress"] and result.get("payload") != "raw" else ""
     return f"{question['collective']}{size}{streams}, on {result['ranks']} ranks, {result['per_node']} a node: {machine(result)}"
 
 
@@ -98,8 +103,8 @@ def show_simulate(console, result):
     ranks = list(dict.fromkeys(row["ranks"] for row in rows))
     ranks = ranks[:: -(-len(ranks) // WIDE)]
     for size in dict.fromkeys(row["bytes"] for row in rows):
-        table = new_table(f"{result['collective']}, {result['study']} scaling on {machine(result)}, {result['per_node']} a node: "
-                          f"{units.size(size)}", "system \\ ranks", *map(str, ranks))
+        table = new_table(f"{result['collective']}, {result['study']} scaling on {machine(result)}, {result['per_node']} a node, "
+                          f"{ratio_of(result)}: {units.size(size)}", "system \\ ranks", *map(str, ranks))
         times = {(row["system"], row["ranks"]): row["seconds"] for row in rows if row["bytes"] == size}
         best = {n: min(seconds for (_, m), seconds in times.items() if m == n) for n in ranks if n in {m for _, m in times}}
         for system in dict.fromkeys(name for name, _ in times):

@@ -137,7 +137,8 @@ def launcher(given=None, path=None):
                       "Give the command, as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
     if mpi and builds():
         raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI, is on the PATH, and nothing was built for it: make build MPI={mpi}")
-    raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is on the PATH{', or beside the libmpi of the program' * bool(mpi)}. Load your MPI's module, or give the command, "
+    places = "on the PATH" + ", or beside the libmpi of the program" * bool(mpi)
+    raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is {places}. Load your MPI's module, or give the command, "
                   "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
 
 

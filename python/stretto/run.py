@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 
-from stretto import programs
+from stretto import model, programs
 from stretto.errors import Failure
 
 BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
@@ -16,9 +16,12 @@ def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=F
     if bound is not None:
         found = BOUND.fullmatch(bound)
         if not found or not float(found[2]) > 0:
-            raise Failure(f"--bound {bound!r} is no bound; it takes rel:1e-4 (of the range of the values) or abs:0.001")
+            raise Failure(f"--bound {bound!r} is no bound; it takes rel:1e-4 (of the range of the inputs) or abs:0.001, of the sum, "
+                          "or of each rank's contribution with :contribution after it")
     if rules is not None and not (os.path.isfile(rules) and os.access(rules, os.R_OK)):
         raise Failure(f"--rules {rules}: there is no such file, or it may not be read")
+    if profile is not None:
+        check_profile(profile)
     preload = [programs.library("libstretto_mpi.so", flavour)]
     if arena:
         preload.append(programs.library("libstretto_arena.so", flavour))
@@ -30,6 +33,14 @@ def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=F
     wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_RULES": rules and os.path.abspath(rules),
               "STRETTO_REPORT": report, "STRETTO_PROFILE": profile}
     return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}
+
+
+def check_profile(name):
+    """That it is a shipped name, or a file that can be read: the library leaves all calls to the MPI else."""
+    try:
+        model.run(["profiles", name])
+    except Failure as failure:
+        raise Failure(f"--profile {name}: {failure}") from None
 
 
 def check_report(file):

@@ -16,9 +16,9 @@ def parse_size(text):
 
 
 def size(bytes_):
-    """"64 K": powers of 1024, without a fraction where there is none."""
+    """"64 KiB": powers of 1024, without a fraction where there is none."""
     value, unit = float(bytes_), "B"
-    for larger in "KMGT":
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024:
             break
         value, unit = value / 1024, larger

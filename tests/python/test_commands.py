@@ -134,7 +134,9 @@ def test_the_module_runs_as_a_program():
 def test_bad_arguments_are_told_before_anything_runs(stretto):
     assert "no number of bytes" in stretto.refused("bench", "pingpong", "--largest", "many")
     assert ".gif" in stretto.refused("bench", "pingpong", "--plot", "p.gif")
-    assert "No such command" in stretto.refused("tunes")
+    assert stretto.refused("rnu").count("Did you mean 'run'?") == 1
+    assert stretto.refused("bench", "pingpnog").count("Did you mean") == 1
+    assert "No such command" in stretto.refused("qqq")
     assert "--ranks" in stretto.refused("tune", "-n", "1")
 
 
@@ -142,4 +144,9 @@ def test_every_command_has_a_help_with_examples(stretto):
     assert "tune" in stretto.succeeds("--help")
     for command in (("tune",), ("bench", "pingpong")):
         assert f"stretto {' '.join(command)}" in stretto.succeeds(*command, "--help").partition("Examples")[2]
+    for command, names in (("run", ("--report ", "--arena", "--print")), ("tune", ("--fresh", "--quick", "--json"))):
+        lines = stretto.succeeds(command, "--help").splitlines()
+        for name in names:
+            (line,) = [line for line in lines if line.startswith(f"│ {name}")]
+            assert "<" not in line and "BOOL" not in line, line  # a flag takes no value
     assert stretto.succeeds("--version") == "stretto 0.1.0\n"

@@ -1,12 +1,15 @@
 """The commands over stretto-model, with one made up for the purpose: what is handed on, shown, drawn and refused."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from stretto import plots
 
-QUESTION = {"collective": "allreduce", "bytes": 1 << 30, "element": 4, "root": 0, "compress": True, "ratio": 8.0}
+QUESTION = {"collective": "allreduce", "bytes": 1 << 30, "element": 4, "root": 0, "compress": True, "ratio": 8.0, "ratio_assumed": True}
 HEAD = {"question": QUESTION, "machine": "a100-hdr", "profile": "a100-hdr", "source": "made up", "ranks": 1024, "per_node": 4}
 
 
@@ -23,7 +26,7 @@ ANSWERS = {
     "predict": {**HEAD, "schedule": "ring", "payload": "raw", "overlap": True, "seconds": 0.06, "wire_bytes": 2e9,
                 "work_seconds": 0.01, "walked": 1},
     "simulate": {"study": "weak", "collective": "allreduce", "machine": "a100-hdr", "profile": "STRETTO_PROFILE=a100-hdr",
-                 "per_node": 4, "ratio": 8.0,
+                 "per_node": 4, "ratio": 9.0, "ratio_assumed": False,
                  "rows": [{"system": system, "ranks": ranks, "bytes": 1048576.0, "seconds": ranks * slower * 1e-6}
                           for ranks in (8, 64) for system, slower in (("mpi", 3), ("ours", 1))]},
     "profiles": [{"name": "a100-hdr", "source": "made up"}],
@@ -51,11 +54,11 @@ def test_options_are_handed_on_as_they_are(answering):
 
 
 @pytest.mark.parametrize(("name", "words"), [
-    ("explain", ["allreduce of 1 G, streams at ratio 8, on 1024 ranks, 4 a node: a100-hdr", "ring fused", "20 ms", "2.50",
-                 "1 M and 2 M"]),
+    ("explain", ["allreduce of 1 GiB, streams at ratio 8 (assumed), on 1024 ranks, 4 a node: a100-hdr", "ring fused", "20 ms", "2.50",
+                 "1 MiB and 2 MiB"]),
     ("choose", ["ring fused, 20 ms predicted"]),
-    ("predict", ["ring, raw", "60 ms", "1.863 G"]),
-    ("simulate", ["weak scaling on a100-hdr (STRETTO_PROFILE=a100-hdr)", "ours", "8 µs", "192 µs"]),
+    ("predict", ["ring, raw", "60 ms", "1.863 GiB", "allreduce of 1 GiB, on 1024 ranks"]),
+    ("simulate", ["weak scaling on a100-hdr (STRETTO_PROFILE=a100-hdr), 4 a node, streams at ratio 9: 1 MiB", "ours", "8 µs", "192 µs"]),
     ("profiles", ["a100-hdr", "made up"]),
 ])
 def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, words):
@@ -63,6 +66,14 @@ def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, wor
     for word in words:
         assert word in shown, shown
     assert json.loads(answering.succeeds(name, "--json")) == ANSWERS[name]
+
+
+def test_in_a_pipe_nothing_is_wrapped(answering):
+    done = subprocess.run([sys.executable, "-m", "stretto", "explain"], capture_output=True, text=True, timeout=60, check=True,
+                          env={name: value for name, value in os.environ.items() if name != "COLUMNS"})
+    title = done.stdout.splitlines()[0]
+    assert title == "allreduce of 1 GiB, streams at ratio 8 (assumed), on 1024 ranks, 4 a node: a100-hdr"
+    assert len(title) > 80
 
 
 @pytest.mark.parametrize("name", ["explain", "simulate"])

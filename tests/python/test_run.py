@@ -14,6 +14,8 @@ def libraries(stretto):
     directory.mkdir()
     for name in ("libstretto_mpi.so", "libstretto_arena.so"):
         (directory / name).write_text("", encoding="utf-8")
+    stretto.executable("libraries/stretto-model", '[ "$1 $2" = "profiles a100-hdr" ] && exit\n'
+                       "echo \"stretto-model: machine '$2' is neither a file nor one of a100-hdr, built-in\" >&2\nexit 2\n")
     stretto.set("STRETTO_LIBEXEC", directory)
     for name in [name for name in os.environ if name == "LD_PRELOAD" or (name.startswith("STRETTO") and name != "STRETTO_LIBEXEC")]:
         stretto.monkeypatch.delenv(name)
@@ -87,6 +89,19 @@ def test_a_former_preload_is_kept(stretto, libraries):
 @pytest.mark.parametrize("bound", ["1e-4", "rel:0", "rel:-1", "abs:x", "rel:1e-4x", ""])
 def test_a_bound_that_is_none_is_refused_and_named(stretto, libraries, bound):
     assert f"--bound {bound!r} is no bound" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--bound", bound, "./app")
+
+
+def test_help_and_refusals_say_what_a_bound_is_of(stretto, libraries):
+    said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--bound", "1", "./app")
+    assert "of the sum, or of each rank's contribution with :contribution after it" in said
+    shown = stretto.succeeds("run", "--help")
+    assert "SUM" in shown and ":contribution" in shown
+    assert "STRETTO_BOUND=rel:1e-4:contribution" in printed(stretto, OPENMPI, "--bound", "rel:1e-4:contribution", "./app")
+
+
+def test_a_profile_that_is_none_is_refused_with_those_there_are(stretto, libraries):
+    said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--print", "--profile", "nope", "./app")
+    assert said == "stretto: --profile nope: machine 'nope' is neither a file nor one of a100-hdr, built-in\n"
 
 
 def test_rules_that_are_not_there_are_refused(stretto, libraries):
