@@ -193,9 +193,10 @@ typedef struct stretto_report {
   uint64_t raw_below;       /* messages of fewer bytes of values than this travelled raw beside streams; 0: none did.
                                        A sum then is compressed once more than it has inputs: promised_error says so */
   int trial; /* 1: this call was one of a trial (below), and others like it may run differently; 0: not */
-  /* Why this algorithm: "predicted" (nothing is expected to gain enough over it), "turn of a trial", "winner of a trial", "forced" (by
-   * `schedule`, or payload MIXED), "no native collective" (that serves), "unequal counts", "agreement" (which is a barrier), "unpredicted" (the model
-   * had no answer). */
+  /* Why this algorithm: "predicted" (nothing is expected to gain enough over it), "assumed" (the same of "node", but nobody measured this machine: it is
+   * taken to need half of the MPI's time on few ranks), "turn of a trial", "winner of a trial", "forced" (by `schedule` or `payload`), "no native
+   * collective" (that serves), "raw sums would round too much" (for the bound), "unequal counts", "agreement" (which is a barrier), "unpredicted" (the
+   * model had no answer). */
   char reason[STRETTO_NAME_MAX];
   double mpi_seconds; /* what the model expected of the MPI's own collective; 0: no opinion */
   int bytes_known; /* 1: raw_bytes and bytes_sent are this rank's messages (schedules), what it put into shared memory ("node" as
@@ -542,14 +543,16 @@ STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
                                                double* hi);
 
-/* What a relative bound needs to know of values: `lo` and `hi` as stretto_value_range gives them, and those of the values of magnitude
- * below STRETTO_FAR alone. Combine each over parts, or ranks, by min and max. */
+/* What a relative bound needs to know of values: `lo` and `hi` as stretto_value_range gives them, those of the values of magnitude
+ * below STRETTO_FAR alone, and the least magnitude of the others, +inf where there are none. Combine over parts, or ranks, by min (lo, near_lo, far) and
+ * max (hi, near_hi). */
 typedef struct stretto_spread {
   double lo, hi;
   double near_lo, near_hi;
+  double far;
 } stretto_spread;
 
-/* All four, in one pass, or two where values reach STRETTO_FAR. */
+/* All of it, in one pass, or two where values reach STRETTO_FAR. */
 STRETTO_API stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count,
                                                 stretto_spread* spread);
 

@@ -96,8 +96,8 @@ Status differ(const Signature& merged, const std::vector<std::size_t>& sends, co
       if (more == 0 || weight(from, to) * merged.surplus != merged.balance) continue;
       const std::string pair = fmt::format("counts differ: rank {} sends rank {} ", from, to);
       if (rank != from && rank != to)
-        return fail(Status::incompatible, "{}{} elements {} than it expects", pair,
-                    more > 0 ? merged.surplus : -merged.surplus, more > 0 ? "more" : "fewer");
+        return fail(Status::incompatible, "{}{} element{} {} than it expects", pair, more > 0 ? more : -more,
+                    more == 1 || more == -1 ? "" : "s", more > 0 ? "more" : "fewer");
       const std::uint64_t sent =
           rank == from ? sends[static_cast<std::size_t>(to)] : expects[static_cast<std::size_t>(from)] + merged.surplus;
       return fail(Status::incompatible, "{}{} elements, which expects {}", pair, sent, sent - merged.surplus);

@@ -91,6 +91,13 @@ Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, doub
   return choice;
 }
 
+// `raw`: a native collective of raw values was among the candidates.
+Reason reason_of(const model::Question& q, bool raw, const model::Candidate& taken) {
+  if (!q.schedule.empty() || q.payload > static_cast<int>(payload::Kind::raw)) return Reason::forced;
+  if (raw) return taken.assumed ? Reason::assumed : Reason::predicted;
+  return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
+}
+
 // Where the model knows no way, what is right at any size.
 Choice plain(const model::Question& q) {
   Choice c;
@@ -188,8 +195,8 @@ Choices::Answer& Choices::answer(Asked&& asked) {
     const bool shows = best.native || q.bytes > longest_untried;
     const bool enough =
         shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
-    const Reason reason = !q.schedule.empty() ? Reason::forced : own.native ? Reason::predicted : Reason::alone;
-    fresh.choice = choice_of(!own.native || enough ? best : own, reason, mpi_seconds);
+    const model::Candidate& taken = !own.native || enough ? best : own;
+    fresh.choice = choice_of(taken, reason_of(q, own.native, taken), mpi_seconds);
     // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
     const double least = asked.otherwise ? least_to_try_copies : least_to_try;
     fresh.open = asked.tries && own.native && own.seconds >= least && q.bytes > longest_untried;

@@ -111,7 +111,7 @@ stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank,
 stretto_status stretto_comm_free(stretto_comm comm) {
   if (!comm) return STRETTO_OK;
   if (comm->requests > 0)
-    return to_c(fail(Status::invalid_argument, "{} requests of the communicator were not freed", comm->requests));
+    return to_c(fail(Status::invalid_argument, "requests of the communicator that were not freed: {}", comm->requests));
   delete comm;
   return STRETTO_OK;
 }

@@ -85,9 +85,9 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
 // The text and the number of rank 0 on all ranks; where it has a failure to tell, its message is the text.
 Status share(MPI_Comm comm, Status found, const std::string& given, std::string* text, std::size_t* number) noexcept {
   std::array<long long, 2> words{static_cast<int>(found), static_cast<long long>(*number)};
-  if (MPI_Bcast(words.data(), 2, MPI_LONG_LONG, 0, comm) != MPI_SUCCESS)
-    return fail(Status::mpi_error, "MPI_Bcast failed while a communicator was created");
+  const bool passed = MPI_Bcast(words.data(), 2, MPI_LONG_LONG, 0, comm) == MPI_SUCCESS;
   const Status shared = share_text(comm, found == Status::ok ? std::string_view(given) : message(), text);
+  if (!passed) return fail(Status::mpi_error, "MPI_Bcast failed while a communicator was created");
   *number = static_cast<std::size_t>(words[1]);
   const auto s = static_cast<Status>(words[0]);
   return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);

@@ -28,10 +28,10 @@ Status share_text(MPI_Comm comm, std::string_view given, std::string* text) noex
     room = false;
   }
   std::array<char, 8192> piece;
-  for (std::size_t done = 0; passed && done < all;) {
+  for (std::size_t done = 0; done < all;) {
     const std::size_t n = std::min(piece.size(), all - done);
     if (rank == 0) std::copy_n(given.begin() + static_cast<std::ptrdiff_t>(done), n, piece.begin());
-    passed = MPI_Bcast(piece.data(), static_cast<int>(n), MPI_CHAR, 0, comm) == MPI_SUCCESS;
+    passed &= MPI_Bcast(piece.data(), static_cast<int>(n), MPI_CHAR, 0, comm) == MPI_SUCCESS;
     if (room) text->append(piece.data(), n);
     done += n;
   }

@@ -98,14 +98,15 @@ stretto_status stretto_value_spread(stretto_type type, const void* values, size_
   if (s != Status::ok) return to_c(s);
   codec::Spread found;
   const Status done = codec::value_spread(api::codec_type(type), values, count, &found, codec_options());
-  if (done == Status::ok) *spread = {found.all.lo, found.all.hi, found.near.lo, found.near.hi};
+  if (done == Status::ok) *spread = {found.all.lo, found.all.hi, found.near.lo, found.near.hi, found.far};
   return to_c(done);
 }
 
 stretto_status stretto_spread_range(const stretto_spread* spread, double* lo, double* hi) {
   const Status s = check_pointer(check_pointer(check_pointer(Status::ok, spread, "spread"), lo, "lo"), hi, "hi");
   if (s != Status::ok) return to_c(s);
-  const codec::Interval range = codec::bounded_range({{spread->lo, spread->hi}, {spread->near_lo, spread->near_hi}});
+  const codec::Interval range =
+      codec::bounded_range({{spread->lo, spread->hi}, {spread->near_lo, spread->near_hi}, spread->far});
   *lo = range.lo;
   *hi = range.hi;
   return STRETTO_OK;

@@ -5,7 +5,18 @@
 
 namespace stretto::api {
 
-enum class Reason : std::uint8_t { predicted, unpredicted, alone, forced, turn, winner, counts, agreement };
+enum class Reason : std::uint8_t {
+  predicted,
+  assumed,
+  unpredicted,
+  alone,
+  rounding,
+  forced,
+  turn,
+  winner,
+  counts,
+  agreement
+};
 
 struct Why {
   Reason reason = Reason::predicted;
@@ -16,8 +27,10 @@ struct Why {
 constexpr const char* name(Reason r) noexcept {
   switch (r) {
     case Reason::predicted: return "predicted";
+    case Reason::assumed: return "assumed";
     case Reason::unpredicted: return "unpredicted";
     case Reason::alone: return "no native collective";
+    case Reason::rounding: return "raw sums would round too much";
     case Reason::forced: return "forced";
     case Reason::turn: return "turn of a trial";
     case Reason::winner: return "winner of a trial";

@@ -122,8 +122,10 @@ class MpiCarrier final : public Carrier {
 
  private:
   bool arrived() const noexcept {
-    int found = 0;
-    const int code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
+    // What was sent long before may not show at the first look, which may be all the progress that the MPI made since.
+    int found = 0, code = MPI_SUCCESS;
+    for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
+      code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
     return code != MPI_SUCCESS || found != 0;
   }
 

@@ -101,20 +101,26 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
 // Finite values of this magnitude and more may be marks of missing data (1e20, 9.97e36). It is what 1e15 is in bfloat16, so that it is in every type.
 inline constexpr double kFar = 0x1.c6p49;
 
-// The finite values as a bound relative to their range sees them: all, and the near ones, of magnitude below kFar. Several ranks merge theirs.
+// The finite values as a bound relative to their range sees them: all, the near ones, of magnitude below kFar, and the least magnitude of the far
+// ones, infinite where there are none. Several ranks merge theirs.
 struct Spread {
   Interval all, near;
+  double far = std::numeric_limits<double>::infinity();
   void merge(const Spread& other) noexcept {
     all.merge(other.all);
     near.merge(other.near);
+    far = std::min(far, other.far);
   }
 };
 
 // Both, in a second pass where the first meets a far value.
 Status value_spread(Type t, const void* x, std::size_t count, Spread* spread, const Options& = {}) noexcept;
 
-// What a relative bound is a fraction of: the range of all finite values; of the near ones, where there are some and they span less than a millionth
-// of it, so that far ones would leave nothing of them. To be asked of all ranks' values together.
+// Marks are one number, or a few alike: data of large units reach further down from their largest one.
+inline constexpr double kMarksAlike = 128;
+
+// What a relative bound is a fraction of: the range of all finite values; of the near ones, where there are some, they span less than a millionth
+// of it, so that far ones would leave nothing of them, and the far ones are within a factor kMarksAlike. To be asked of all ranks' values together.
 Interval bounded_range(const Spread& s) noexcept;
 
 // fraction * (hi - lo), also where the difference is no double; 0 for an empty interval.

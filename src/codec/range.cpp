@@ -32,54 +32,63 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// The near ones of m <= kGroup values at x, at out; how many these are. Of floats all m are there, in the others' places NaN, which no range
-// takes: so the compiler makes vectors of it.
-template <class T>
-std::size_t keep_near(const T* x, int m, T* out) noexcept {
+// The near ones of m <= kGroup values at x, at out, or the magnitudes of the far ones; how many these are. Of floats all m are there, in the others'
+// places NaN, which no range takes: so the compiler makes vectors of it.
+template <bool kNear, class T>
+std::size_t keep(const T* x, int m, T* out) noexcept {
   std::size_t kept = 0;
   for (int i = 0; i < m; ++i) {
     const T v = element(x, static_cast<std::size_t>(i));
     if constexpr (std::is_floating_point_v<T>) {
-      out[i] = std::fabs(v) < static_cast<T>(kFar) ? v : std::numeric_limits<T>::quiet_NaN();
-    } else if (std::fabs(static_cast<double>(v)) < kFar) {
-      out[kept++] = v;
+      const T magnitude = std::fabs(v);
+      out[i] =
+          (magnitude < static_cast<T>(kFar)) == kNear ? (kNear ? v : magnitude) : std::numeric_limits<T>::quiet_NaN();
+    } else if ((std::fabs(static_cast<double>(v)) < kFar) == kNear) {
+      out[kept++] = kNear || v >= 0                      ? v
+                    : v == std::numeric_limits<T>::min() ? std::numeric_limits<T>::max()
+                                                         : static_cast<T>(-v);
     }
   }
   return std::is_floating_point_v<T> ? static_cast<std::size_t>(m) : kept;
 }
 
-enum class Which { finite, near };
+enum class Which { finite, near_and_far };
 
-Interval range_of(Type t, const void* x, std::size_t count, Which which, const Kernels& kernels,
-                  const Parallel* parallel) noexcept {
+Spread spread_of(Type t, const void* x, std::size_t count, Which which, const Kernels& kernels,
+                 const Parallel* parallel) noexcept {
   struct alignas(64) Own {
-    Interval range;
+    Spread spread;
   } own[kMaxParts];
   const std::uint64_t groups = groups_of(count);
   const int parts = parts_of(groups, parallel);
   auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
     const FloatEnvironment here;
+    Spread& found = own[i].spread;
     const std::uint64_t begin = first * kGroup, end = std::min<std::uint64_t>(last * kGroup, count);
     with_stored_type(t, [&](auto* tag) {
       using T = std::remove_pointer_t<decltype(tag)>;
       if (which == Which::finite && stored_type(t) == t) {
-        widen(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), kernels, &own[i].range);
+        widen(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), kernels, &found.all);
         return;
       }
       T widened[kGroup], kept[kGroup];
+      Interval far;
       for (std::uint64_t at = begin; at < end; at += kGroup) {
         const int m = static_cast<int>(std::min<std::uint64_t>(kGroup, end - at));
         const T* v = group_values<T>(t, x, at, m, widened);
-        if (which == Which::finite)
-          widen(v, static_cast<std::size_t>(m), kernels, &own[i].range);
-        else
-          widen(kept, keep_near(v, m, kept), kernels, &own[i].range);
+        if (which == Which::finite) {
+          widen(v, static_cast<std::size_t>(m), kernels, &found.all);
+        } else {
+          widen(kept, keep<true>(v, m, kept), kernels, &found.near);
+          widen(kept, keep<false>(v, m, kept), kernels, &far);
+        }
       }
+      found.far = far.lo;
     });
   };
   run_parts(groups, parts, parallel, part);
-  Interval total;
-  for (int i = 0; i < parts; ++i) total.merge(own[i].range);
+  Spread total;
+  for (int i = 0; i < parts; ++i) total.merge(own[i].spread);
   return total;
 }
 
@@ -100,7 +109,7 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_range", t, x, count, options, &kernels); s != Status::ok) return s;
   const FloatEnvironment environment;
-  const Interval all = range_of(t, x, count, Which::finite, *kernels, options.parallel);
+  const Interval all = spread_of(t, x, count, Which::finite, *kernels, options.parallel).all;
   *lo = all.lo;
   *hi = all.hi;
   return Status::ok;
@@ -111,14 +120,18 @@ Status value_spread(Type t, const void* x, std::size_t count, Spread* spread, co
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_spread", t, x, count, options, &kernels); s != Status::ok) return s;
   const FloatEnvironment environment;
-  spread->all = spread->near = range_of(t, x, count, Which::finite, *kernels, options.parallel);
-  if (reaches_far(spread->all)) spread->near = range_of(t, x, count, Which::near, *kernels, options.parallel);
+  const Interval all = spread_of(t, x, count, Which::finite, *kernels, options.parallel).all;
+  *spread = {all, all};
+  if (!reaches_far(all)) return Status::ok;
+  *spread = spread_of(t, x, count, Which::near_and_far, *kernels, options.parallel);
+  spread->all = all;
   return Status::ok;
 }
 
 Interval bounded_range(const Spread& s) noexcept {
   const FloatEnvironment environment;
   if (s.near.empty() || !reaches_far(s.all)) return s.all;
+  if (std::max(s.all.hi, -s.all.lo) / kMarksAlike > s.far) return s.all;
   // Of halves: that of all may be no double.
   const double near = s.near.hi / 2 - s.near.lo / 2, all = s.all.hi / 2 - s.all.lo / 2;
   return near < 1e-6 * all ? s.near : s.all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -219,13 +220,15 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
   const double mpi = measured_by(Provider::mpi).value_or(INFINITY);
   const double unmeasured = std::min(mpi, native_seconds) * unmeasured_node(topology.ranks());
-  double node = measured_by(Provider::node).value_or(unmeasured);
+  const std::optional<double> node_measured = measured_by(Provider::node);
+  double node = node_measured.value_or(unmeasured);
   if (scattered(topology.ranks(), cores, bytes)) node = std::min(node, unmeasured);
   if (native && q.node && std::isfinite(node)) {
     Candidate c;
     c.native = true;
     c.provider = Provider::node;
     c.seconds = node;
+    c.assumed = !node_measured;
     all->push_back(c);
   }
   if (node_may_stream(q)) {

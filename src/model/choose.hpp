@@ -43,6 +43,7 @@ struct Candidate {
   int blocks = 0;               // pieces of a pipelined schedule; 0: what it needs
   int radix = 0;                // of k-nomial trees; 0: the default
   double seconds = 0;           // predicted
+  bool assumed = false;  // of the node's: nobody measured it here, so it is a part of the MPI's time (unmeasured_node)
 };
 
 // The question that stands for those of its cell: bytes and ratio on a logarithmic grid, eight cells a factor of two. Below 16 every

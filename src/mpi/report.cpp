@@ -109,8 +109,11 @@ std::string with_unit(double bytes) {
 std::string path_and_why(const Row& r) {
   std::string text = r.way.path + (r.way.why.empty() ? "" : ": ") + r.way.why;
   const Tally& t = r.tally;
-  if (r.way.why.ends_with(predicted_reason) && r.way.path != "native" && t.predicted > 0 && t.predicted_mpi > 0)
+  const bool assumed = r.way.why.ends_with(assumed_reason);
+  if (!(assumed || r.way.why.ends_with(predicted_reason)) || r.way.path == "native") return text;
+  if (t.predicted > 0 && t.predicted_mpi > 0)
     text += fmt::format(" to take {:.2g} of the MPI's time", t.predicted / t.predicted_mpi);
+  if (assumed) text += " (not measured: stretto tune)";
   return text;
 }
 
@@ -121,18 +124,24 @@ std::string table(const std::vector<Row>& rows, int ranks) {
   out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9}  {}\n", "operation", "calls", "bytes", "seconds",
                      "saved (s)", "ratio", "error", "path: why");
   double saved = 0;
+  std::uint64_t calls = 0, compared = 0;
   for (const Row& r : rows) {
     const auto& [w, t] = r;
     saved += t.saved;
+    calls += t.calls;
+    compared += t.saved != 0 ? t.calls : 0;
     const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
     const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
     const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
     out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}\n", w.operation, t.calls,
                        with_unit(t.bytes), t.seconds, gain, ratio, error, path_and_why(r));
   }
-  if (saved != 0)
+  if (compared > 0)
     out += fmt::format(
-        "saved: {:.3f} s, an estimate against the MPI's fastest calls of the same operation and length\n", saved);
+        "saved: {:.3f} s in {} of {} calls, an estimate: medians of these against medians of the MPI's calls of the "
+        "same "
+        "operation and length\n",
+        saved, compared, calls);
   return out;
 }
 

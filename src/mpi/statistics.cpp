@@ -22,23 +22,24 @@ void Statistics::add(const Way& way, const Tally& tally, bool own) {
   const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
   const std::lock_guard lock(mutex_);
   all_[way].add(tally);
-  if (own) {
-    const auto [at, fresh] = theirs_.try_emplace({way.operation, length}, tally.seconds);
-    if (!fresh) at->second = std::min(at->second, tally.seconds);
-  } else {
-    Time& t = ours_[way][length];
-    t.calls += static_cast<double>(tally.calls);
-    t.seconds += tally.seconds;
-  }
+  (own ? theirs_[{way.operation, length}] : ours_[way][length]).add(tally.seconds);
+}
+
+double Statistics::Latest::median() const noexcept {
+  std::array<float, 63> sorted = kept_;
+  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(calls_, sorted.size()));
+  const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
+  std::nth_element(sorted.begin(), middle, end);
+  return middle == end ? 0 : static_cast<double>(*middle);
 }
 
 std::map<Way, Tally> Statistics::all() const {
   const std::lock_guard lock(mutex_);
   std::map<Way, Tally> all = all_;
   for (const auto& [way, lengths] : ours_)
-    for (const auto& [length, time] : lengths)
+    for (const auto& [length, latest] : lengths)
       if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end())
-        all[way].saved += time.calls * own->second - time.seconds;
+        all[way].saved += latest.calls() * (own->second.median() - latest.median());
   return all;
 }
 

@@ -1,6 +1,7 @@
 // What happened to the program's calls on this rank, by operation and way.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -11,8 +12,8 @@
 
 namespace stretto::mpi {
 
-// How a way ends that nothing but the model decided.
-inline constexpr const char* predicted_reason = "predicted";
+// How a way ends that nothing but the model decided, and one that it decided without a measurement.
+inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
 
 struct Way {
   std::string operation;  // "allreduce", "iallreduce", "allreduce_init"
@@ -42,19 +43,27 @@ class Statistics {
   // `own`: the MPI's own collective ran.
   void add(const Way& way, const Tally& tally, bool own);
 
-  // With what was saved: against the fastest call of the same operation and about the same length (a factor of two) that the MPI's own collective served
-  // in this process; nothing where there was none.
+  // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
+  // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
   std::map<Way, Tally> all() const;
 
  private:
   using Length = std::pair<std::string, int>;  // operation, and the logarithm of the bytes
-  struct Time {
-    double calls = 0, seconds = 0;
+  // The latest calls of a kind: a call that met a busy machine or late ranks does not show in their median.
+  class Latest {
+   public:
+    void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }
+    double calls() const noexcept { return static_cast<double>(calls_); }
+    double median() const noexcept;
+
+   private:
+    std::uint64_t calls_ = 0;
+    std::array<float, 63> kept_{};
   };
   mutable std::mutex mutex_;
   std::map<Way, Tally> all_;
-  std::map<Way, std::map<int, Time>> ours_;
-  std::map<Length, double> theirs_;
+  std::map<Way, std::map<int, Latest>> ours_;
+  std::map<Length, Latest> theirs_;
 };
 
 std::string name_of(const Call& call);

@@ -209,6 +209,7 @@ TEST(Marks, AreToldByTheSpreadOfValues) {
   EXPECT_EQ(spread.hi, mark);
   EXPECT_EQ(spread.near_lo, -3);
   EXPECT_EQ(spread.near_hi, 1);
+  EXPECT_EQ(spread.far, mark);
   ASSERT_STRETTO_OK(stretto_spread_range(&spread, &lo, &hi));
   EXPECT_EQ(lo, -3);
   EXPECT_EQ(hi, 1);

@@ -77,6 +77,10 @@ TEST(Row, ValuesThatAreNotFiniteMarksAndABoundAboveHalfOfTheValuesAreNoted) {
   s.usual = 10;
   EXPECT_NE(notes(s, good()).find("The bound is larger than half of the values: a stack may be off by 1.000e+01"),
             std::string::npos);
+  s.range = 6;
+  EXPECT_NE(notes(s, good()).find("Their range is 6.000e+00: a smaller bound"), std::string::npos);
+  s.range = 5e4;
+  EXPECT_NE(notes(s, good()).find("Few large values make such a range (5.000e+04)"), std::string::npos);
 }
 
 TEST(Row, TableHasALineARowAndTimesAgainstTheFirst) {

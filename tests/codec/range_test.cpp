@@ -67,23 +67,26 @@ TYPED_TEST(Range, OfTheNearOnesLeavesOutWhatReachesTheLimit) {
             ASSERT_EQ(value_spread(type_of<T>(), x.data(), n, &spread, o), Status::ok) << message();
             EXPECT_EQ(spread.near.lo, near.lo) << name(isa) << ", " << n << ", step " << step;
             EXPECT_EQ(spread.near.hi, near.hi) << name(isa) << ", " << n << ", step " << step;
+            EXPECT_EQ(spread.far, std::fabs(static_cast<double>(far))) << name(isa) << ", " << n << ", step " << step;
             EXPECT_EQ(far > 0 ? spread.all.hi : spread.all.lo, static_cast<double>(far));
           }
       }
 }
 
 TEST(Range, ABoundLeavesFarValuesOutOnlyWhereTheRestIsLessThanAMillionthOfTheRange) {
-  const auto bounded = [](Interval all, Interval near) {
-    const Interval r = bounded_range({all, near});
+  const auto bounded = [](Interval all, Interval near, double far = 1e20) {
+    const Interval r = bounded_range({all, near, far});
     return r.hi - r.lo;
   };
   EXPECT_EQ(bounded({0, 1e20}, {0, 9e13}), 9e13);
   EXPECT_EQ(bounded({0, 1e20}, {0, 1.1e14}), 1e20);
   EXPECT_EQ(bounded({-1e20, 3}, {2, 3}), 1);
-  EXPECT_EQ(bounded({5, 1e20}, {5, 5}), 0);            // the rest is one value
-  EXPECT_EQ(bounded({1e20, 3e20}, {}), 2e20);          // there is no rest
-  EXPECT_EQ(bounded({0, 9e14}, {0, 1}), 9e14);         // nothing is far
-  EXPECT_EQ(bounded({-1.7e308, 1.7e308}, {0, 1}), 1);  // the range is no double
+  EXPECT_EQ(bounded({5, 1e20}, {5, 5}), 0);                     // the rest is one value
+  EXPECT_EQ(bounded({1e20, 3e20}, {}), 2e20);                   // there is no rest
+  EXPECT_EQ(bounded({0, 9e14}, {0, 1}), 9e14);                  // nothing is far
+  EXPECT_EQ(bounded({-1.7e308, 1.7e308}, {0, 1}, 1.7e308), 1);  // the range is no double
+  EXPECT_EQ(bounded({0, 1e22}, {0, 1}, 1e20), 1);               // several marks
+  EXPECT_EQ(bounded({0, 1e22}, {0, 1}, 7e19), 1e22);            // a field that reaches down to the near ones
   EXPECT_TRUE(bounded_range({}).empty());
   EXPECT_EQ(fraction_of({-1.7e308, 1.7e308}, 0.25), 0.85e308);
   EXPECT_EQ(fraction_of({4e15, 4e15 + 1}, 0.1), 0.1);
@@ -95,6 +98,10 @@ TEST(Range, OfNearIntegersAndHalves) {
   const std::vector<std::int64_t> x{-7, std::int64_t{1} << 60, 9};
   ASSERT_EQ(value_spread(Type::i64, x.data(), x.size(), &spread), Status::ok);
   EXPECT_EQ(spread.near.hi, 9);
+  EXPECT_EQ(spread.far, 0x1p60);
+  const std::vector<std::int64_t> least{std::numeric_limits<std::int64_t>::min(), 5};
+  ASSERT_EQ(value_spread(Type::i64, least.data(), least.size(), &spread), Status::ok);
+  EXPECT_EQ(spread.far, 0x1p63);
   const std::vector<std::uint16_t> h{0x3f80, 0x60ad, 0x5863,
                                      0x5862};  // 1, 1e20, 1e15, and what is below that, in bfloat16
   ASSERT_EQ(value_spread(Type::bf16, h.data(), h.size(), &spread), Status::ok);

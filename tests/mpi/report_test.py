@@ -147,16 +147,23 @@ def starts_of_persistent_collectives_are_counted():
 def each_way_has_its_reason():
     _, ways, data = report()
     assert all(why for _, _, why in ways), ways
-    assert any(why == "predicted" for _, path, why in ways if path != "MPI"), ways
+    assert any(why in ("predicted", "assumed") for _, path, why in ways if path != "MPI"), ways
     for row in data["calls"]:
-        assert row["why"] != "predicted" or (row["predicted_seconds"] > 0 and row["predicted_mpi_seconds"] > 0), row
+        assert row["why"] not in ("predicted", "assumed") or (row["predicted_seconds"] > 0 and row["predicted_mpi_seconds"] > 0), row
     _, ways, _ = report(STRETTO_BOUND="abs:1e-3")
     assert any(why.startswith("STRETTO_BOUND; ") for _, _, why in ways), ways
     _, ways, _ = report(STRETTO_REPRODUCIBLE="1")
     assert any(why.startswith("STRETTO_REPRODUCIBLE; ") for _, _, why in ways), ways
     _, ways, _ = report(STRETTO_RULES=rules("# one line\nallreduce 8.. rel:1e-3 payload:fused\n"))
+    assert any(path.endswith("fused") and why == "rule of line 2" for _, path, why in ways), ways
+    _, ways, _ = report(STRETTO_RULES=rules("# one line\nallreduce 8.. rel:1e-3\n"))
     assert any(why.startswith("rule of line 2; ") for _, _, why in ways), ways
     table = run(STRETTO_REPORT=1).stderr
+    # Nobody measured this machine for these tests.
+    assumed = [line for line in table.splitlines() if "assumed" in line]
+    assert all("MPI's time (not measured: stretto tune)" in line for line in assumed), table
+    assert re.search(r"saved: \S+ s in \d+ of \d+ calls", run(STRETTO_REPORT=1, STRETTO_RULES=rules(
+        "allreduce 40000..40000 comm=ocean native\n* 40000.. schedule:ring\n")).stderr)
     assert "path: why" in table and re.search(r"(node|ring|native|recursive_doubling)[^:]*: \w", table), table
 
 

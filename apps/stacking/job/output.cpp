@@ -126,12 +126,12 @@ std::string write_outputs(const Options& o, const Images& im, const Result& r) {
   write_file(raw, r.stack.data(), r.stack.size());
   const std::vector<std::byte> figure = picture(im, r);
   write_file(png, figure.data(), figure.size());
-  const std::string html =
-      html_page(r.setting, r.rows, figure,
-                fmt::format("Above the stack that {} {} gave on every rank, grey scale cut at the 99th percentile of "
-                            "its magnitude. Below its difference "
-                            "from the sum in double precision; the ends of the scale are the worst error seen.",
-                            r.shown.schedule, r.shown.payload));
+  const std::string html = html_page(
+      r.setting, r.rows, figure,
+      fmt::format("Above the stack that {} {} gave on every rank, grey scale cut at the 99th percentile of "
+                  "its magnitude, grey-green where it is not finite or marks missing data. Below its difference "
+                  "from the sum in double precision; the ends of the scale are the worst error seen.",
+                  r.shown.schedule, r.shown.payload));
   write_file(page, html.data(), html.size());
   std::string files = raw + "\n" + png + "\n" + page + "\n";
   if (!o.json.empty()) {

@@ -194,9 +194,9 @@ Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
   stretto_spread spread;
   require(stretto_value_spread(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &spread),
           "finding the range");
-  double ends[4] = {-spread.lo, spread.hi, -spread.near_lo, spread.near_hi};
-  MPI_Allreduce(MPI_IN_PLACE, ends, 4, MPI_DOUBLE, MPI_MAX, comm);
-  spread = {-ends[0], ends[1], -ends[2], ends[3]};
+  double ends[5] = {-spread.lo, spread.hi, -spread.near_lo, spread.near_hi, -spread.far};
+  MPI_Allreduce(MPI_IN_PLACE, ends, 5, MPI_DOUBLE, MPI_MAX, comm);
+  spread = {-ends[0], ends[1], -ends[2], ends[3], -ends[4]};
   double lo = 0;
   double hi = 0;
   require(stretto_spread_range(&spread, &lo, &hi), "finding the range");

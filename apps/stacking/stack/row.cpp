@@ -83,14 +83,18 @@ std::string notes(const Setting& s, const std::vector<Row>& rows) {
         "no "
         "range and not in the errors, and keep their promise like the rest.\n",
         s.marks, s.values);
-  if (s.usual >= 0 && bound >= s.usual)
+  if (s.usual >= 0 && bound >= s.usual) {
     out += fmt::format(
         "The bound is larger than half of the values: a stack may be off by {:.3e}, and half of what is not 0 in it is "
-        "of "
-        "magnitude {:.3e} or less. Few large values make such a range ({:.3e}); abs:X is a bound that does not depend "
-        "on "
-        "it.\n",
-        bound, s.usual, s.range);
+        "of magnitude {:.3e} or less. ",
+        bound, s.usual);
+    // A small part of the range that is as large as the values: few of these make it.
+    out +=
+        s.eps < 0.01 * s.range
+            ? fmt::format("Few large values make such a range ({:.3e}); abs:X is a bound that does not depend on it.\n",
+                          s.range)
+            : fmt::format("Their range is {:.3e}: a smaller bound would keep them.\n", s.range);
+  }
   std::uint64_t most = 0;
   for (const Row& r : rows) most = std::max(most, r.overflowed);
   if (most > 0)
