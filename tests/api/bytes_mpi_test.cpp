@@ -12,6 +12,14 @@ class BytesOverMpi : public LaunchedRanks {
  protected:
   static constexpr std::size_t n = 50000;
 
+  stretto_options fused(const char* schedule) {
+    stretto_options o = by(schedule);
+    o.bound_kind = STRETTO_BOUND_RELATIVE;
+    o.bound = 1e-4;
+    o.payload = STRETTO_PAYLOAD_FUSED;
+    return o;
+  }
+
   void expect(stretto_options o, bool known) {
     std::vector<float> x(n, 1.5f), y(n);
     for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(1e-3f * static_cast<float>(i));
@@ -31,20 +39,10 @@ class BytesOverMpi : public LaunchedRanks {
 
 TEST_F(BytesOverMpi, AreThoseOfMessages) {
   expect(by("ring"), true);
-  stretto_options o = by("recursive_doubling");
-  o.bound_kind = STRETTO_BOUND_RELATIVE;
-  o.bound = 1e-4;
-  o.payload = STRETTO_PAYLOAD_FUSED;
-  expect(o, true);
+  expect(fused("recursive_doubling"), true);
 }
 
-TEST_F(BytesOverMpi, AreThoseOfStreamsInAHostsMemory) {
-  stretto_options o = by("node");
-  o.bound_kind = STRETTO_BOUND_RELATIVE;
-  o.bound = 1e-4;
-  o.payload = STRETTO_PAYLOAD_FUSED;
-  expect(o, true);
-}
+TEST_F(BytesOverMpi, AreThoseOfStreamsInAHostsMemory) { expect(fused("node"), true); }
 
 TEST_F(BytesOverMpi, AreNotKnownWhereTheMpiOrAHostsMemoryMovesValues) {
   expect(by("native"), false);

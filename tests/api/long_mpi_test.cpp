@@ -108,8 +108,7 @@ int main(int argc, char** argv) {
     return skipped;
   }
   testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();
   return any;
 }

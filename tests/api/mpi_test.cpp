@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "../launched.hpp"
 #include "ranks.hpp"
 
 using namespace api_test;
@@ -227,8 +228,7 @@ int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS() | !refused, any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  const int any = failed_anywhere(RUN_ALL_TESTS() | !refused);
   MPI_Finalize();
   return any;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "../launched.hpp"
 #include "forms.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"
@@ -41,8 +42,7 @@ int main(int argc, char** argv) {
     return skipped;
   }
   testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();
   return any;
 }

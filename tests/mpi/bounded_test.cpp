@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "../launched.hpp"
 #include "suite.hpp"
 
 using namespace mpi_test;
@@ -172,8 +173,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   testing::InitGoogleTest(&argc, argv);
   bound = argc > 1 ? std::atof(argv[1]) : 0;
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();
   return any;
 }

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "../launched.hpp"
 #include "suite.hpp"
 
 using namespace mpi_test;
@@ -224,8 +225,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const char* report = std::getenv("STRETTO_REPORT");
   if (report && communicators().front().rank == 0) std::remove(report);  // an earlier run's
-  int failed = RUN_ALL_TESTS(), any = failed;
-  MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  const int any = failed_anywhere(RUN_ALL_TESTS());
   const bool tells = communicators().front().rank == 0 && communicators().front().size > 1;
   MPI_Finalize();
   const std::string missing = tells ? not_served() : "";
