@@ -124,7 +124,8 @@ typedef enum stretto_bound {
 
 /* Finite values of this magnitude (1e15, as the coarsest type rounds it) and more may be marks of missing data, as 1e20 is, and a
  * fraction of a range with them more than all other data. Where the others, over all ranks, span less than a millionth of the
- * range with them, a relative bound is a fraction of the others' range: it can only be tighter for it. Marks keep the bound
+ * range with them, and they are within a factor of 128 of each other (one mark or a few alike, no field of large units), a
+ * relative bound is a fraction of the others' range: it can only be tighter for it. Marks keep the bound
  * as all values do; those that the grid of so small a bound cannot carry travel exactly, bit for bit. */
 #define STRETTO_FAR 998356558020608.0
 

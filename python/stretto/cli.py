@@ -12,7 +12,6 @@ from typer.core import TyperGroup
 from stretto import __version__, doctor as doctor_, model, pingpong as pingpong_, run as run_, tune as tune_, units
 
 
-
 class Commands(TyperGroup):
     """Newer Clicks suggest a command as Typer does, and what is said of a slip had the suggestion twice."""
 

@@ -1,5 +1,6 @@
-// What ranks tell each other while a communicator is made. A rank that has no memory for it, or whose MPI reports a failure, takes part to the end all the same: one that
-// left would leave the others in a collective, or messages that a later communicator finds (MPICH gives its context again).
+// What ranks tell each other while a communicator is made. A rank that has no memory for it, or whose MPI reports a failure, takes part to the
+// end all the same: one that left would leave the others in a collective, or messages that a later communicator finds (MPICH gives its
+// context again).
 #pragma once
 
 #include <mpi.h>

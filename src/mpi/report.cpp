@@ -138,8 +138,7 @@ std::string table(const std::vector<Row>& rows, int ranks) {
   }
   if (compared > 0)
     out += fmt::format(
-        "saved: {:.3f} s in {} of {} calls, an estimate: medians of these against medians of the MPI's calls of the "
-        "same "
+        "saved: {:.3f} s in {} of {} calls, an estimate: their medians against those of the MPI's calls of the same "
         "operation and length\n",
         saved, compared, calls);
   return out;

@@ -24,11 +24,10 @@ struct Way {
 
 struct Tally {
   std::uint64_t calls = 0;
-  double bytes = 0;    // as Shape counts them
-  double seconds = 0;  // inside the calls
-  double raw_bytes =
-      0;  // what would have been sent without compression, and what was, in those calls of which that is known
-  double sent_bytes = 0;
+  double bytes = 0;           // as Shape counts them
+  double seconds = 0;         // inside the calls
+  double raw_bytes = 0;       // what would have been sent without compression,
+  double sent_bytes = 0;      // and what was, in those calls of which that is known;
   double known = 0;           // how many these are
   double promised_error = 0;  // the largest
   double saved = 0;           // seconds, an estimate: see Statistics::all

@@ -79,9 +79,8 @@ std::string notes(const Setting& s, const std::vector<Row>& rows) {
   const double bound = static_cast<double>(s.count) * s.eps;
   if (s.marks > 0)
     out += fmt::format(
-        "At {} of {} values an image holds 1e15 or more, far from all others, which marks missing data: these are in "
-        "no "
-        "range and not in the errors, and keep their promise like the rest.\n",
+        "At {} of {} values an image holds 1e15 or more, far from all others, which marks missing data: "
+        "these are in no range and not in the errors, and keep their promise like the rest.\n",
         s.marks, s.values);
   if (s.usual >= 0 && bound >= s.usual) {
     out += fmt::format(
