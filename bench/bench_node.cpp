@@ -81,6 +81,7 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
         for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
         const double us =
             std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / static_cast<double>(inner);
+        MPI_Barrier(MPI_COMM_WORLD);  // who is back does nothing else yet, on a core that another may share
         if (rewrite) read_output(contestants[i], floats);
         if (timed && k >= 2) samples[i].push_back(us);
       }

@@ -154,7 +154,7 @@ Status Collectives::eager(const Call& call, const void* in, void* out, std::size
     const Group::Room room = Group::room_for(all, call.kind != Kind::reduce);
     ++(inlined ? counters_.inlined : counters_.eager);
     if (const Status s = g.open(round, readers, room); s != Status::ok) return s;
-    if (all > 0) std::memcpy(g.place(round, room, all), in, all);
+    if (all > 0) copy_to_peer(g.place(round, room, all), in, all, Stores::plain);
     g.publish(round);
     if (call.kind == Kind::reduce && rank() != call.root) {
       g.done_with(round + 1, room);

@@ -144,6 +144,10 @@ class Collectives {
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
   }
+  // Where a peer read last, or wrote.
+  void copy_to_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
+    (group_->oversubscribed() ? copy : copy_to_theirs)(to, from, bytes, stores);
+  }
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::uint64_t kTuneEvery = std::uint64_t{256} << 20;  // bytes: tens of milliseconds at least

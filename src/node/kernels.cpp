@@ -8,6 +8,11 @@
 #endif
 
 namespace stretto::node {
+namespace {
+
+constexpr std::size_t kOwned = 1024;  // bytes: asked for at a time, while as many are written
+
+}  // namespace
 
 const char* name(Stores s) noexcept {
   switch (s) {
@@ -116,5 +121,17 @@ void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) n
   copy(to, from, bytes, stores);
 }
 #endif
+
+void copy_to_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept {
+  if (stores == Stores::streaming || bytes < kOwned) return copy(to, from, bytes, stores);
+  auto* const t = static_cast<std::byte*>(to);
+  const auto* const f = static_cast<const std::byte*>(from);
+  will_write(t, kOwned);
+  for (std::size_t at = 0; at < bytes; at += kOwned) {
+    const std::size_t n = std::min(kOwned, bytes - at);
+    will_write(t + at + n, std::min(kOwned, bytes - at - n));
+    std::memcpy(t + at, f + at, n);
+  }
+}
 
 }  // namespace stretto::node

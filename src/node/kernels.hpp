@@ -27,6 +27,19 @@ void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept
 // this core's own caches is better copied by copy().
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
+// The same into lines that another core read or wrote last: each is asked for, as this core's alone, before it is written.
+void copy_to_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
+
+// Asks for what will be written soon, where another core had it last.
+inline void will_write(std::byte* to, std::size_t bytes) noexcept {
+#if defined(__x86_64__)
+  // As the compiler's builtin would, had it not been told to serve processors that take this for a load.
+  for (std::size_t at = 0; at < bytes; at += 64) asm volatile("prefetchw %0" : : "m"(to[at]));
+#else
+  for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(to + at, 1, 3);
+#endif
+}
+
 // Asks for what will be read soon.
 inline void will_read(const std::byte* from, std::size_t bytes) noexcept {
   for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, 0, 2);

@@ -169,7 +169,7 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
     }
     std::size_t end = at + source_run(c, at);
     if (at < own.first && !own.empty()) end = std::min(end, own.first);
-    copy(body + at * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, c_.stores_);
+    c_.copy_to_peer(body + at * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, c_.stores_);
     at = end;
   }
   return Status::ok;
@@ -239,11 +239,11 @@ void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, co
   if (t_.out != nullptr && t_.out + at != sum) copy(t_.out + at, sum, bytes, results_);
   if (t_.kind == Kind::reduce && me_ == t_.root) return;
   if (!pushes_) {
-    copy(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
+    c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
     return;
   }
   for (std::byte* const theirs : outputs_)
-    if (theirs != nullptr) copy(theirs + at, sum, bytes, results_ == Stores::plain ? c_.stores_ : results_);
+    if (theirs != nullptr) c_.copy_to_peer(theirs + at, sum, bytes, results_ == Stores::plain ? c_.stores_ : results_);
 }
 
 Status Reduction::copy_out(std::uint64_t k) noexcept {

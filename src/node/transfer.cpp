@@ -114,7 +114,7 @@ Status Transfer::expose(std::uint64_t k) noexcept {
     const Chunk part = chunk(k);
     std::byte* room = inlined_ ? line.payload : g.slot(first_ + k);
     for (std::size_t i = 0; i < m_.offsets.size(); ++i)
-      copy(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes, c_.stores_);
+      c_.copy_to_peer(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes, c_.stores_);
   }
   g.publish(first_ + k);
   return Status::ok;

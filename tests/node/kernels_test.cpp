@@ -26,7 +26,7 @@ void expect_copies(Copy copy, Stores stores, std::size_t bytes, std::size_t from
 }  // namespace
 
 TEST(Kernels, CopiesAreWholeWhateverTheLengthAndAlignment) {
-  for (const Copy copy_of : {Copy{copy}, Copy{copy_theirs}})
+  for (const Copy copy_of : {Copy{copy}, Copy{copy_theirs}, Copy{copy_to_theirs}})
     for (const Stores stores : {Stores::plain, Stores::streaming})
       for (const std::size_t bytes : {0, 1, 63, 64, 255, 256, 257, 3071, 3072, 3135, 3136, 4099, 32768, 70001})
         for (const std::size_t from_at : {0, 1, 8, 60})
