@@ -25,7 +25,7 @@ test-conformance: ## the profiling library on 1 to 9 ranks, every way that it ca
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
-bench-%: ## run one benchmark: bench-codec, -ratio, -hosts, -node, -streams, -call, -preload, -training, -choose, -choose_cost, -smpi
+bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -node, -streams, -call, -preload, -training, -choose, -choose_cost, -smpi
 	@scripts/bench $* -- $(ARGS)
 
 gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)

@@ -1,0 +1,81 @@
+// Raw values meeting raw values: bytes of one operand a second, in a core's caches, by the processor's best instructions and by those that every
+// processor of its kind has.
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include "bench/rows.hpp"
+#include "payload/arithmetic.hpp"
+#include "payload/loops.hpp"
+
+namespace {
+
+using namespace stretto;
+using payload::Op;
+using payload::Type;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t bytes = 16 * 1024;
+constexpr int calls = 64;  // timed in a row
+
+// GB/s of one run.
+double run(payload::CombineLoop loop, Type type, std::vector<std::byte>& left, std::vector<std::byte>& right,
+           std::vector<std::byte>& out) {
+  const auto begin = Clock::now();
+  for (int k = 0; k < calls; ++k) loop(left.data(), right.data(), out.data(), bytes / payload::size_of(type));
+  return static_cast<double>(bytes) * calls / std::chrono::duration<double>(Clock::now() - begin).count() / 1e9;
+}
+
+// What any processor that this library runs on has, as Highway names it.
+const char* plain() {
+  for (const char* name : {"SSE2", "SCALAR", "EMU128"})
+    if (payload::choose_loops_target(name)) return name;
+  return nullptr;
+}
+
+void measure(bench::Writer& rows, Op op, Type type, const char* best, const char* least, int repeats) {
+  std::vector<std::byte> left(bytes, std::byte{0x3F}), right(bytes, std::byte{0x3F}), out(bytes);
+  std::vector<double> ours, others;
+  for (int k = 0; k < repeats; ++k) {
+    payload::choose_loops_target(nullptr);
+    ours.push_back(run(payload::combine_loop(op, type), type, left, right, out));
+    payload::choose_loops_target(least);
+    others.push_back(run(payload::combine_loop(op, type), type, left, right, out));
+  }
+  payload::choose_loops_target(nullptr);
+  rows.write({.bench = "arithmetic",
+              .subject = fmt::format("{} {}", name(op), name(type)),
+              .metric = "combine",
+              .value = bench::median(std::move(ours)),
+              .unit = "GB/s",
+              .peer = bench::Peer{"baseline", bench::median(std::move(others))},
+              .fields = {{"instructions", best}}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string json;
+  int repeats = 101;
+  CLI::App app{"Operations of reductions, on raw values in a core's caches"};
+  app.add_option("--json", json, "Append rows to this file instead of printing them");
+  app.add_option("--repeats", repeats, "Runs of each")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  const char* const least = plain();
+  payload::choose_loops_target(nullptr);
+  const char* const best = payload::loops_target();
+  if (least == nullptr) {
+    fmt::print(stderr, "bench_arithmetic: {} is all there is, with nothing to compare it with\n", best);
+    return 77;
+  }
+  bench::Writer rows(json);
+  for (const Op op : {Op::sum, Op::prod, Op::max})
+    for (const Type type :
+         {Type::i8, Type::i32, Type::i64, Type::f16, Type::bf16, Type::f32, Type::f64, Type::c64, Type::c128})
+      if (payload::defined(op, type)) measure(rows, op, type, best, least, repeats);
+  return 0;
+}

@@ -1,0 +1,26 @@
+// The loops over many elements, compiled once for each instruction set that makes a difference; the processor's best is taken at run time.
+// All give the same bits (but for which of two NaN comes out of a sum).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "payload/element.hpp"
+
+namespace stretto::payload {
+
+using CombineLoop = void (*)(const void* left, const void* right, void* out, std::size_t count) noexcept;
+using DivideLoop = void (*)(void* values, std::size_t count, std::uint32_t divisor) noexcept;
+
+// Null where the operation is not defined on the type. Of op user: null.
+CombineLoop combine_loop(Op op, Type type) noexcept;
+// Of the types that have a mean.
+DivideLoop divide_loop(Type type) noexcept;
+
+// As Highway names the instruction set in use: "AVX2", say.
+const char* loops_target() noexcept;
+
+// Takes that of the given name, for tests; null: the best again. False: there is none of this name here.
+bool choose_loops_target(const char* name) noexcept;
+
+}  // namespace stretto::payload
