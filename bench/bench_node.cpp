@@ -188,10 +188,9 @@ void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
   }
   if (c.limits != nullptr)
     for (const bench::Way way : bench::ways(c.memory == "mapped")) {
-      const bool halves = way == bench::Way::kernel_halves, sums = bench::combines(operation);
-      if (halves && !sums) continue;
-      if ((halves || way == bench::Way::kernel) && (!c.by_kernel || bytes < 4096))
-        continue;  // a system call a word says nothing
+      if (bench::combines(way) && !bench::combines(operation)) continue;
+      const bool kernel = way == bench::Way::kernel || way == bench::Way::kernel_halves;
+      if (kernel && (!c.by_kernel || bytes < 4096)) continue;  // a system call a word says nothing
       all.push_back(
           {"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, nullptr, c.limits->output(), way});
     }

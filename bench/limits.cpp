@@ -45,6 +45,7 @@ const char* name(Way way) noexcept {
     case Way::staged_plain: return "plain";
     case Way::mapped_streaming:
     case Way::staged_streaming: return "streaming";
+    case Way::staged_back: return "plain, back over the operand";
     case Way::kernel: return "kernel";
     case Way::kernel_halves: return "kernel, halves";
   }
@@ -53,7 +54,8 @@ const char* name(Way way) noexcept {
 
 std::span<const Way> ways(bool mapped) noexcept {
   static constexpr Way of_mapped[] = {Way::mapped_plain, Way::mapped_streaming};
-  static constexpr Way of_private[] = {Way::staged_plain, Way::staged_streaming, Way::kernel, Way::kernel_halves};
+  static constexpr Way of_private[] = {Way::staged_plain, Way::staged_streaming, Way::staged_back, Way::kernel,
+                                       Way::kernel_halves};
   if (mapped) return of_mapped;
   return of_private;
 }
@@ -116,6 +118,7 @@ void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
       case Way::mapped_streaming: return combine_mapped(all, node::Stores::streaming, n);
       case Way::staged_plain: return combine_staged(all, node::Stores::plain, n);
       case Way::staged_streaming: return combine_staged(all, node::Stores::streaming, n);
+      case Way::staged_back: return combine_staged_back(all, n);
       case Way::kernel: return combine_by_kernel(all, n);
       case Way::kernel_halves: return combine_halves_by_kernel(all, n);
     }
@@ -154,6 +157,34 @@ void Limits::combine_staged(bool all, node::Stores stores, std::size_t n) noexce
     if (passes_on) node::copy(stage + summed + mine, out_ + at + mine, mine_n * sizeof(float), stores);
     meet();
     if (wants) std::memcpy(out_ + at + theirs, peer + summed + theirs, theirs_n * sizeof(float));
+  }
+}
+
+// The same with half as many lines taken from the other core: it has an operand's lines when it has read them, and the sum goes back in them.
+void Limits::combine_staged_back(bool all, std::size_t n) noexcept {
+  constexpr std::size_t whole = 2 * summed, block = 512;
+  const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;
+  for (std::size_t at = 0, k = 0; at < n; at += whole, k ^= 1) {
+    const std::size_t m = std::min(whole, n - at), half = m / 2;
+    const std::size_t mine = rank_ == 0 ? 0 : half, mine_n = rank_ == 0 ? half : m - half;
+    const std::size_t theirs = rank_ == 0 ? half : 0, theirs_n = m - mine_n;
+    float *stage = stage_ + k * whole, *peer = peer_stage_ + k * whole + mine;
+    node::copy_to_theirs(stage + theirs, in_ + at + theirs, theirs_n * sizeof(float), node::Stores::plain);
+    meet();
+    const auto ask = [&](std::size_t from) {
+      if (passes_on && from < mine_n)
+        node::will_write(reinterpret_cast<std::byte*>(peer + from), std::min(block, mine_n - from) * sizeof(float));
+    };
+    ask(0);
+    for (std::size_t b = 0; b < mine_n; b += block) {
+      ask(b + block);
+      const std::size_t some = std::min(block, mine_n - b);
+      float* const sum = out_ + at + mine + b;
+      for (std::size_t i = 0; i < some; ++i) sum[i] = in_[at + mine + b + i] + peer[b + i];
+      if (passes_on) std::memcpy(peer + b, sum, some * sizeof(float));
+    }
+    meet();
+    if (wants) node::copy_theirs(out_ + at + theirs, stage + theirs, theirs_n * sizeof(float), node::Stores::plain);
   }
 }
 
@@ -203,6 +234,7 @@ void Limits::move(const Move& m, Way way) noexcept {
       break;
     case Way::staged_plain:
     case Way::staged_streaming:
+    case Way::staged_back:
       for (std::size_t at = 0, k = 0; at < m.n + piece;
            at += piece, k ^= 1) {  // a piece comes out while the next goes in
         if (m.gives && at < m.n)

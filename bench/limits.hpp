@@ -20,8 +20,20 @@ const char* name(Operation operation) noexcept;
 constexpr bool combines(Operation o) noexcept { return o == Operation::reduce || o == Operation::allreduce; }
 
 // How bytes get from one rank to the other: loaded from (and stored) where they lie in memory that both see; copied in and out through
-// shared memory in pieces that stay in cache; or copied by the kernel, a sum's operands by each who wants it or half by half.
-enum class Way : std::uint8_t { mapped_plain, mapped_streaming, staged_plain, staged_streaming, kernel, kernel_halves };
+// shared memory in pieces that stay in cache, sums of them going back over the operand that came; or copied by the kernel, a sum's operands by
+// each who wants it or half by half.
+enum class Way : std::uint8_t {
+  mapped_plain,
+  mapped_streaming,
+  staged_plain,
+  staged_streaming,
+  staged_back,
+  kernel,
+  kernel_halves
+};
+constexpr bool combines(Way w) noexcept {
+  return w == Way::staged_back || w == Way::kernel_halves;
+}  // and does nothing else
 const char* name(Way way) noexcept;
 // Those that buffers in the arena allow, and those of private buffers.
 std::span<const Way> ways(bool mapped) noexcept;
@@ -50,6 +62,7 @@ class Limits {
   void meet() noexcept;
   void combine_mapped(bool all, node::Stores stores, std::size_t n) noexcept;
   void combine_staged(bool all, node::Stores stores, std::size_t n) noexcept;
+  void combine_staged_back(bool all, std::size_t n) noexcept;
   void combine_by_kernel(bool all, std::size_t n) noexcept;
   void combine_halves_by_kernel(bool all, std::size_t n) noexcept;
   // n floats from `give` on of this rank's input, if it gives; and to `to`, if it takes, as many from `take` on of the other's.

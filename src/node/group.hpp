@@ -100,6 +100,10 @@ class Group final : private Watch {
   const std::byte* slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
+  // The same for a peer to write into who has read it, until its line of the next round tells that it has: what comes back where it came from.
+  std::byte* lent_slot(int peer, std::uint64_t round) noexcept {
+    return member(peer).slots + round % kSlots * layout_.stride();
+  }
   const std::byte* place(int peer, std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(peer, round) : within(member(peer).places[round % kLines], bytes);
   }

@@ -7,6 +7,7 @@ namespace stretto::node {
 namespace {
 
 constexpr std::size_t block_bytes = 4096;  // combined at a time: stays in the first cache
+constexpr std::size_t lent_bytes = 2048;   // the same where sums go back over an operand that came from the other core
 
 }  // namespace
 
@@ -180,7 +181,8 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   const Range mine = part(level, me_, c);
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
-  const std::size_t most = std::max<std::size_t>(block_bytes / size_, 1);
+  const std::size_t most = std::max<std::size_t>((lent_ != nullptr ? lent_bytes : block_bytes) / size_, 1);
+  if (lent_ != nullptr) will_write(lent_ + mine.first * size_, std::min(most, mine.end - mine.first) * size_);
   alignas(kLine) std::array<std::byte, block_bytes> sum;
   for (std::size_t at = mine.first; at < mine.end;) {
     std::size_t end = std::min(mine.end, at + most);
@@ -205,6 +207,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
 
 // What lies in peers' memory after this block is on its way by the time that it is wanted: a block more, of the same length.
 void Reduction::ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept {
+  if (lent_ != nullptr && last > end) will_write(lent_ + end * size_, (std::min(last, 2 * end - at) - end) * size_);
   for (std::size_t child = 0; child < sources_.size(); ++child) {
     const Source& s = sources_[child].front();
     if (s.whole == nullptr || s.rank == me_ || g_.oversubscribed()) continue;
@@ -238,6 +241,10 @@ void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, co
   const std::size_t at = (c.at + first) * size_;
   if (t_.out != nullptr && t_.out + at != sum) copy(t_.out + at, sum, bytes, results_);
   if (t_.kind == Kind::reduce && me_ == t_.root) return;
+  if (lent_ != nullptr) {
+    copy(lent_ + first * size_, sum, bytes, Stores::plain);
+    return;
+  }
   if (!pushes_) {
     c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
     return;
@@ -258,8 +265,10 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     Told told;
     std::memcpy(&told, line->payload, sizeof told);
     if (told.pushed) continue;
-    c_.copy_from_peer(t_.out + (c.at + theirs.first) * size_, g_.slot(r, round) + region(levels_, r),
-                      (theirs.end - theirs.first) * size_, results_);
+    const bool lent = lends() && told_.in.access == Access::staged;
+    const std::byte* const from =
+        lent ? g_.slot(first_ + k) + theirs.first * size_ : g_.slot(r, round) + region(levels_, r);
+    c_.copy_from_peer(t_.out + (c.at + theirs.first) * size_, from, (theirs.end - theirs.first) * size_, results_);
   }
   return Status::ok;
 }

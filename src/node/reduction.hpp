@@ -5,6 +5,9 @@
 // level leaves the result, which those who want it copy out. So a chunk takes levels + 2 steps (copy in, one a level, copy out), a
 // step of each of as many successive chunks is done in one round, and the levels overlap.
 //
+// Of two ranks, one whose input came through its slot gets its part of the result there, over what was combined: the lines are on the other
+// core when they have been read, and what goes back in them need not be taken from anywhere. Half as many lines as otherwise change cores.
+//
 // Inputs that peers can see are not copied in. With one level and outputs that all can see (of a reduce the root's), each rank stores its part
 // of the result straight into all outputs, and nothing is copied out.
 //
@@ -78,6 +81,9 @@ class Reduction {
   void deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
                const Range& mine) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
+  // Of two ranks: whether one whose input was in its slots gets its results there.
+  bool lends() const noexcept { return ranks_ == 2 && c_.stores_ == Stores::plain; }
+  void find_lent(std::uint64_t round) noexcept;
 
   Collectives& c_;
   Group& g_;
@@ -92,7 +98,9 @@ class Reduction {
   bool large_ = false;
   Told told_;
   std::vector<int> readers_;
-  bool pushes_ = false;              // results go straight to all outputs
+  bool pushes_ = false;  // results go straight to all outputs
+  std::byte* lent_ =
+      nullptr;  // of two ranks: the other's slot with this chunk's input, where results go back; else null
   std::vector<std::byte*> outputs_;  // by rank, where results are pushed; null: nothing goes there
 
   // Of the combination in hand.

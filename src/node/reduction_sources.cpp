@@ -65,10 +65,20 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
       }
     }
     if (level == 1) pushes_ = all_mapped;
+    if (level == 1) find_lent(round);
     return Status::ok;
   } catch (const std::bad_alloc&) {
     return g_.give_up_all(fail(Status::out_of_memory, "no memory for the sources of a reduction"));
   }
+}
+
+// Where the other's input is in its slot, and it wants the result.
+void Reduction::find_lent(std::uint64_t round) noexcept {
+  lent_ = nullptr;
+  if (!lends() || pushes_ || t_.kind == Kind::reduce_scatter || (t_.kind == Kind::reduce && me_ == t_.root)) return;
+  const int other = 1 - me_;
+  for (const std::vector<Source>& child : sources_)
+    if (child.front().rank == other && child.front().at == g_.slot(other, round)) lent_ = g_.lent_slot(other, round);
 }
 
 Status Reduction::fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept {

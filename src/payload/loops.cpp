@@ -40,12 +40,20 @@ namespace stretto::payload::HWY_NAMESPACE {
 
 // out may be left or right exactly: no iteration reads what another wrote, which ivdep says.
 template <class O, class T>
+HWY_NOINLINE void CombineSome(const T* a, const T* b, T* y, std::size_t count) noexcept {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) y[i] = O::apply(a[i], b[i]);
+}
+
+// From where out begins a cache line: long vectors that straddle two would take twice as long to store.
+template <class O, class T>
 void Combine(const void* left, const void* right, void* out, std::size_t count) noexcept {
   const T* a = static_cast<const T*>(left);
   const T* b = static_cast<const T*>(right);
   T* y = static_cast<T*>(out);
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < count; ++i) y[i] = O::apply(a[i], b[i]);
+  const std::size_t head = std::min((0 - reinterpret_cast<std::uintptr_t>(y)) % 64 / sizeof(T), count);
+  if (head > 0) CombineSome<O, T>(a, b, y, head);
+  CombineSome<O, T>(a + head, b + head, y + head, count - head);
 }
 
 template <class T>

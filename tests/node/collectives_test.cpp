@@ -272,6 +272,19 @@ TEST(Collectives, long_results_are_whole) {
   }
 }
 
+// Two ranks whose inputs are staged get results back in the slots that brought them, unless stores pass by the caches.
+TEST(Collectives, two_ranks_reduce_through_slots_whichever_stores_are_used) {
+  for (const Stores stores : {Stores::plain, Stores::streaming}) {
+    SCOPED_TRACE(name(stores));
+    on_collectives(2, small(false, false), [&](Collectives& c) {
+      c.use(stores);
+      cases::Cases cases(c, {});
+      for (const std::size_t n : {64, 65, 1000, 3333, 20011}) cases.all(n);
+      EXPECT_EQ(cases.failures(), 0);
+    });
+  }
+}
+
 TEST(Collectives, memory_that_peers_see_is_used_where_it_is) {
   for (const auto& m : memories) {
     Options options = small(m.mapped, m.kernel);

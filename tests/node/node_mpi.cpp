@@ -124,6 +124,16 @@ int main(int argc, char** argv) {
     run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
         exchange.rank() == 0 ? Answer::mapped : Answer::copyable);
 
+    // So where nothing but slots is left to the others; and where of one rank's buffers every second one lies in the arena.
+    options.memory.kernel = false;
+    run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
+        exchange.rank() == 0 ? Answer::mapped : Answer::staged);
+    int made = 0;
+    const cases::Buffers by_turns{
+        [&](std::size_t n) { return ++made % 2 == exchange.rank() % 2 ? arena::allocate(n, 64) : ::operator new(n); },
+        [](void* at) { arena::owns(at) ? arena::release(at) : ::operator delete(at); }};
+    run(exchange, options, by_turns, {5003}, Answer::mapped);
+
     // Chunks and slots as they are by default, over several megabytes.
     options = {};
     options.memory.kernel = false;
