@@ -27,7 +27,10 @@ template <class Build>
                                                  const Plain& call) noexcept {
   Status s = Status::ok;
   bool met = false;
-  if (comm && comm->straight.again(*comm, call.shape, call.send, call.recv, options, &s, &met)) return to_c(s);
+  const Shape& is = call.shape;
+  if (comm && comm->straight.again(*comm, is.collective, is.type, is.op, is.root, is.count, call.send, call.recv,
+                                   options, &s, &met))
+    return to_c(s);
   return run<Plain>(comm, options, call, met);
 }
 

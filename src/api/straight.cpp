@@ -88,12 +88,13 @@ template <class Run>
   return key;
 }
 
-[[gnu::hot]] bool Straight::again(stretto_comm_s& comm, const Shape& shape, const void* send, void* recv,
+[[gnu::hot]] bool Straight::again(stretto_comm_s& comm, Collective collective, stretto_type type, stretto_op op,
+                                  int root, std::size_t count, const void* send, void* recv,
                                   const stretto_options* options, Status* ended, bool* met) noexcept {
   static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
   const stretto_options& o = options ? *options : defaults;
   if (!lines_ || !fit(o)) return false;
-  const Key key = key_of(shape, kind_of(send, recv), o, o.schedule != nullptr);
+  const Key key = key_of({collective, false, type, op, root, count}, kind_of(send, recv), o, o.schedule != nullptr);
   const Line& line = (*lines_)[place_of(key, lines_->size())];
   if (!line.call || !(line.key == key) || comm.broken || !comm.live.empty()) return false;
   if (key.forced && std::strcmp(o.schedule, line.native->name()) != 0) return false;
@@ -104,7 +105,7 @@ template <class Run>
   if (line.digest == 0 && !o.report) [[likely]] {
     *ended = run();
     if (*ended != Status::ok) comm.give_up(*ended, message());  // what the others have done is uncertain
-  } else if (!run_and_tell(comm, *line.native, line.why, shape.collective, o, key.forced, line.digest, run, ended)) {
+  } else if (!run_and_tell(comm, *line.native, line.why, collective, o, key.forced, line.digest, run, ended)) {
     *met = true;
     return false;
   }
