@@ -32,7 +32,7 @@ double run(payload::CombineLoop loop, Type type, std::vector<std::byte>& left, s
 
 // What any processor that this library runs on has, as Highway names it.
 const char* plain() {
-  for (const char* name : {"SSE2", "SCALAR", "EMU128"})
+  for (const char* name : {"SSE2", "SCALAR", "EMU128"})  // as releases of Highway have it
     if (payload::choose_loops_target(name)) return name;
   return nullptr;
 }

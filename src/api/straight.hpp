@@ -30,8 +30,8 @@ class Straight {
   Last last() const noexcept;
 
   // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened but, perhaps, what *met says (Call::met).
-  // Buffers as in Call. The shape comes number by number, in registers: put together in memory it would be read in wider pieces than it was
-  // written, and so not before all that was stored earlier has left the core, the last call's line to another core first.
+  // Buffers as in Call. The shape comes number by number: put together in memory it would be read in wider pieces than it was written, and so not
+  // before all that was stored earlier has left the core, the last call's line to another core first.
   bool again(stretto_comm_s& comm, Collective collective, stretto_type type, stretto_op op, int root, std::size_t count,
              const void* send, void* recv, const stretto_options* options, Status* ended, bool* met) noexcept;
 

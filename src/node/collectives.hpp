@@ -52,6 +52,7 @@ struct Counters {
   std::uint64_t calls = 0;
   std::uint64_t inlined = 0, eager = 0, pipelined = 0;  // by protocol
   std::uint64_t mapped = 0, copyable = 0, staged = 0;   // of pipelined ones: by this rank's own input
+  std::uint64_t lent = 0;     // reductions of two ranks in which the other wrote results into slots of this one
   std::uint64_t refused = 0;  // blocks that were exposed, could not be got at, and came through slots after all
 };
 

@@ -7,7 +7,8 @@
 //
 // Each rank tells how many rounds it is done with. A line and its small room are filled anew, kLines rounds later, only when all who read
 // their last contents are done with that round, a slot likewise kSlots rounds later: so small rounds, and they alone, let a rank be far
-// ahead of the others. Each line has one writer, no number ever decreases, and nothing is reset.
+// ahead of the others. Each line has one writer, no number ever decreases, and nothing is reset. A slot has one, too, but that of two ranks a
+// reduction may lend it to the other between publishing it and the other's next line (Group::lent_slot).
 #pragma once
 
 #include <atomic>

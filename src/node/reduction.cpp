@@ -182,7 +182,8 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
   const std::size_t most = std::max<std::size_t>((lent_ != nullptr ? lent_bytes : block_bytes) / size_, 1);
-  if (lent_ != nullptr) will_write(lent_ + mine.first * size_, std::min(most, mine.end - mine.first) * size_);
+  if (lent_ != nullptr && !g_.oversubscribed())
+    will_write(lent_ + mine.first * size_, std::min(most, mine.end - mine.first) * size_);
   alignas(kLine) std::array<std::byte, block_bytes> sum;
   for (std::size_t at = mine.first; at < mine.end;) {
     std::size_t end = std::min(mine.end, at + most);
@@ -207,10 +208,11 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
 
 // What lies in peers' memory after this block is on its way by the time that it is wanted: a block more, of the same length.
 void Reduction::ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept {
+  if (g_.oversubscribed()) return;
   if (lent_ != nullptr && last > end) will_write(lent_ + end * size_, (std::min(last, 2 * end - at) - end) * size_);
   for (std::size_t child = 0; child < sources_.size(); ++child) {
     const Source& s = sources_[child].front();
-    if (s.whole == nullptr || s.rank == me_ || g_.oversubscribed()) continue;
+    if (s.whole == nullptr || s.rank == me_) continue;
     const Piece p = piece(child, c, at);
     const std::size_t stop = std::min({p.end, last, 2 * end - at});
     if (stop > end) will_read(p.at + (end - at) * size_, (stop - end) * size_);
@@ -266,6 +268,7 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     std::memcpy(&told, line->payload, sizeof told);
     if (told.pushed) continue;
     const bool lent = lends() && told_.in.access == Access::staged;
+    if (lent && k == 0) ++c_.counters_.lent;
     const std::byte* const from =
         lent ? g_.slot(first_ + k) + theirs.first * size_ : g_.slot(r, round) + region(levels_, r);
     c_.copy_from_peer(t_.out + (c.at + theirs.first) * size_, from, (theirs.end - theirs.first) * size_, results_);

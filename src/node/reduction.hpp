@@ -81,8 +81,8 @@ class Reduction {
   void deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
                const Range& mine) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // Of two ranks: whether one whose input was in its slots gets its results there.
-  bool lends() const noexcept { return ranks_ == 2 && c_.stores_ == Stores::plain; }
+  // Of two ranks, who have one level: whether one whose input was in its slots gets its results there. The same on both: all ranks use the same stores.
+  bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && c_.stores_ == Stores::plain; }
   void find_lent(std::uint64_t round) noexcept;
 
   Collectives& c_;

@@ -38,7 +38,7 @@ Status Collectives::tune() noexcept {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
     if (const Status s = g.open(round, {&before, 1}, Group::Room::slot); s != Status::ok) return s;
     auto begin = std::chrono::steady_clock::now();
-    copy(g.slot(round), buffer, bytes, k % 2 == 0 ? Stores::plain : Stores::streaming);
+    copy_to_theirs(g.slot(round), buffer, bytes, k % 2 == 0 ? Stores::plain : Stores::streaming);
     double spent = microseconds_since(begin);
     g.publish(round);
     const Line* line = nullptr;

@@ -1,5 +1,6 @@
 // The loops over many elements, compiled once for each instruction set that makes a difference; the processor's best is taken at run time.
-// All give the same bits (but for which of two NaN comes out of a sum).
+// All give the same bits where the processor rounds to nearest (but for which of two NaN comes out of a sum). In other modes sums of float16 are
+// rounded to nearest by some, and those below 2^-14 as the mode has it by others; a communicator's ranks on unlike processors may then differ.
 #pragma once
 
 #include <cstddef>
