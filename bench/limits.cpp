@@ -160,7 +160,7 @@ void Limits::combine_staged(bool all, node::Stores stores, std::size_t n) noexce
   }
 }
 
-// The same with half as many lines taken from the other core: it has an operand's lines when it has read them, and the sum goes back in them.
+// The same with fewer lines taken from the other core: it has an operand's lines when it has read them, and the sum goes back in them.
 void Limits::combine_staged_back(bool all, std::size_t n) noexcept {
   constexpr std::size_t whole = 2 * summed, block = 512;
   const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;

@@ -31,9 +31,8 @@ enum class Way : std::uint8_t {
   kernel,
   kernel_halves
 };
-constexpr bool combines(Way w) noexcept {
-  return w == Way::staged_back || w == Way::kernel_halves;
-}  // and does nothing else
+// Is of use to those operations alone.
+constexpr bool combines(Way w) noexcept { return w == Way::staged_back || w == Way::kernel_halves; }
 const char* name(Way way) noexcept;
 // Those that buffers in the arena allow, and those of private buffers.
 std::span<const Way> ways(bool mapped) noexcept;

@@ -6,7 +6,7 @@
 // step of each of as many successive chunks is done in one round, and the levels overlap.
 //
 // Of two ranks, one whose input came through its slot gets its part of the result there, over what was combined: the lines are on the other
-// core when they have been read, and what goes back in them need not be taken from anywhere. Half as many lines as otherwise change cores.
+// core when they have been read, and what goes back in them need not be taken from anywhere. A line changes cores three times, not four.
 //
 // Inputs that peers can see are not copied in. With one level and outputs that all can see (of a reduce the root's), each rank stores its part
 // of the result straight into all outputs, and nothing is copied out.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "payload/operations.hpp"
 
@@ -12,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "payload/loops.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
+#include "base/highway.hpp"
 #include "hwy/highway.h"
 
 #ifndef STRETTO_LOOPS_ONCE
@@ -221,16 +221,7 @@ bool choose_loops_target(const char* name) noexcept {
     chosen_.store(nullptr, std::memory_order_release);
     return true;
   }
-  for (std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
-    const std::int64_t target = left & -left;
-    if (std::strcmp(hwy::TargetName(target), name) != 0) continue;
-    // Asks Highway for that target's entry and then puts Highway, which others in the process may use, back as it was.
-    hwy::GetChosenTarget().Update(target);
-    chosen_.store(HWY_DYNAMIC_DISPATCH(Get)(), std::memory_order_release);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return true;
-  }
-  return false;
+  return on_target(name, HWY_TARGETS, [] { chosen_.store(HWY_DYNAMIC_DISPATCH(Get)(), std::memory_order_release); });
 }
 
 }  // namespace stretto::payload

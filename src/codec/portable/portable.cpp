@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for all that follow.
+#include "base/highway.hpp"
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
@@ -246,19 +247,11 @@ bool choose_portable_target(const char* name) noexcept {
     chosen_name_.store(nullptr, std::memory_order_release);
     return true;
   }
-  for (std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
-    const std::int64_t target = left & -left;
-    if (std::strcmp(hwy::TargetName(target), name) != 0) continue;
-    // Asks Highway for that target's entry and then puts Highway, which others in the process may use, back as it was.
-    hwy::GetChosenTarget().Update(target);
-    const Target entry = HWY_DYNAMIC_DISPATCH(Get)();
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    if (!entry.kernels) return false;
-    chosen_name_.store(entry.name, std::memory_order_release);
-    chosen_kernels_.store(entry.kernels, std::memory_order_release);
-    return true;
-  }
-  return false;
+  Target entry{};
+  if (!on_target(name, HWY_TARGETS, [&] { entry = HWY_DYNAMIC_DISPATCH(Get)(); }) || !entry.kernels) return false;
+  chosen_name_.store(entry.name, std::memory_order_release);
+  chosen_kernels_.store(entry.kernels, std::memory_order_release);
+  return true;
 }
 
 }  // namespace stretto::codec
