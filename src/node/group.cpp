@@ -107,11 +107,12 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions
   const int usable = options.cores > 0 ? options.cores : cores.count();
   oversubscribed_ = size_ > usable;
   if (patience_.spins == 0) {
-    patience_.spins = spins_for(size_, usable);
     // Ranks that are bound, each to its own, leave the node's other cores to the others.
     const bool bound = cores.count() > me.cores.count();
     const auto room = bound ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : usable;
-    patience_.between_yields = between_yields_for(oversubscribed_ || size_ + options.others > room);
+    const bool shared = oversubscribed_ || size_ + options.others > room;
+    patience_.spins = spins_for(shared);
+    patience_.between_yields = between_yields_for(shared);
   }
 
   layout_ = {members_.size(), options.slot};

@@ -20,7 +20,7 @@ double now() noexcept {
 
 }  // namespace
 
-std::uint32_t spins_for(int ranks, int cores) noexcept { return ranks > cores ? 8 : 2000; }
+std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 8 : 2000; }
 
 double between_yields_for(bool cores_are_shared) noexcept { return cores_are_shared ? 0 : 0.01; }
 

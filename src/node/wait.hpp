@@ -21,8 +21,8 @@ struct Patience {
   void* context = nullptr;            // its argument
 };
 
-// Looks that a rank takes first: many when every rank has a core of its own.
-std::uint32_t spins_for(int ranks, int cores) noexcept;
+// Looks that a rank takes first: many where it has a core of its own, a few where a core may have several ranks.
+std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
 // Seconds between two times that a rank gives its core away. It does so at each look where a core may have several ranks, one of which may
 // be the one that is waited for. A rank with a core of its own would give it to other programs alone, and the scheduler hands out slices

@@ -109,6 +109,19 @@ TEST(Group, a_rank_that_does_not_come_is_named_after_the_limit) {
   });
 }
 
+TEST(Group, ranks_that_share_their_cores_with_others_of_the_node_give_way_soon) {
+  const auto patience_beside = [](int others) {
+    Patience found;
+    on_groups(2, {.slot = 4096, .cores = 2, .others = others}, [&](Group& g) {
+      if (g.rank() == 0) found = g.patience();
+    });
+    return found;
+  };
+  EXPECT_EQ(patience_beside(0).spins, spins_for(false));
+  EXPECT_EQ(patience_beside(2).spins, spins_for(true)) << "a row of a grid of 4 ranks on 2 cores";
+  EXPECT_EQ(patience_beside(2).between_yields, 0);
+}
+
 TEST(Group, progress_is_driven_while_a_rank_waits) {
   on_groups(2, {.slot = 4096}, [](Group& g) {
     ASSERT_EQ(g.enter({Kind::barrier}), Status::ok);

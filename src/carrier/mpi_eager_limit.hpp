@@ -9,6 +9,6 @@ namespace stretto::carrier {
 // where announcements and data share one stream (a TCP connection), each waits behind what is queued before it, twice for every message, and
 // an exchange in both directions then takes nearly twice as long. 0: there is no such difference, or it is not known.
 // To be called between MPI_Init and MPI_Finalize; a process asks its MPI once.
-std::size_t mpi_unasked() noexcept;
+std::size_t mpi_eager_limit() noexcept;
 
 }  // namespace stretto::carrier

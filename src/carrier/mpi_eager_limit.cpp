@@ -1,4 +1,4 @@
-#include "carrier/mpi_unasked.hpp"
+#include "carrier/mpi_eager_limit.hpp"
 
 #include <mpi.h>
 
@@ -38,8 +38,9 @@ bool read(const char* name, std::uint64_t* value) noexcept {
 // Open MPI over TCP: the component of point-to-point messages is ob1 (others that were not selected have no variables any more),
 // and the one below it tcp. Other MPIs over TCP (MPICH) ask for no message; those over RDMA fetch what was announced past any queue.
 std::size_t ask() noexcept {
-  int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return 0;
+  // Open MPI takes the level asked for here as the process's own from then on: ask for the one that holds.
+  int level = MPI_THREAD_SINGLE, provided = 0;
+  if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return 0;
   std::uint64_t selected = 0, limit = 0;
   const bool known = read("pml_ob1_verbose", &selected) && read("btl_tcp_eager_limit", &limit);
   MPI_T_finalize();
@@ -48,7 +49,7 @@ std::size_t ask() noexcept {
 
 }  // namespace
 
-std::size_t mpi_unasked() noexcept {
+std::size_t mpi_eager_limit() noexcept {
   static const std::size_t once = ask();
   return once;
 }
