@@ -96,7 +96,8 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
 std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
                         std::size_t ranks, std::size_t eager_limit) noexcept {
   const bool fits = choice.segment > 0 && choice.segment <= eager_limit;
-  if (kind != payload::Kind::raw || eager_limit == 0 || fits || call.settings.options.segment > 0) return choice.segment;
+  if (kind != payload::Kind::raw || eager_limit == 0 || fits || call.settings.options.segment > 0)
+    return choice.segment;
   // Of an alltoall `bytes` is what one rank sends, and all ranks' blocks are cut.
   const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
   return bytes / eager_limit < most_segments / rows ? eager_limit : choice.segment;
