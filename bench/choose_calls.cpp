@@ -53,15 +53,22 @@ void Calls::mpi(const Kind& kind, std::uint64_t bytes) {
   float *x = x_.data(), *y = y_.data();
   const MPI_Comm all = MPI_COMM_WORLD;
   switch (kind.collective) {
-    case Collective::allreduce: MPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, all); return;
+    case Collective::allreduce:
+    case Collective::allreduce_multi: MPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, all); return;
     case Collective::broadcast: MPI_Bcast(x, n, MPI_FLOAT, 0, all); return;
     case Collective::reduce: MPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, all); return;
-    case Collective::allgather: MPI_Allgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
-    case Collective::reduce_scatter: MPI_Reduce_scatter_block(x, y, block, MPI_FLOAT, MPI_SUM, all); return;
-    case Collective::alltoall: MPI_Alltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
-    case Collective::gather: MPI_Gather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
-    case Collective::scatter: MPI_Scatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
-    case Collective::barrier: MPI_Barrier(all); return;
+    case Collective::allgather:
+    case Collective::allgatherv: MPI_Allgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: MPI_Reduce_scatter_block(x, y, block, MPI_FLOAT, MPI_SUM, all); return;
+    case Collective::alltoall:
+    case Collective::alltoallv: MPI_Alltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
+    case Collective::gather:
+    case Collective::gatherv: MPI_Gather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
+    case Collective::scatter:
+    case Collective::scatterv: MPI_Scatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
+    case Collective::barrier:
+    case Collective::agreement: MPI_Barrier(all); return;
   }
 }
 
@@ -69,16 +76,23 @@ stretto_status Calls::ours(const Kind& kind, std::uint64_t bytes, stretto_comm c
   const std::size_t n = bytes / sizeof(float), block = n / static_cast<std::size_t>(ranks_);
   float *x = x_.data(), *y = y_.data();
   switch (kind.collective) {
-    case Collective::allreduce: return stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o);
+    case Collective::allreduce:
+    case Collective::allreduce_multi: return stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o);
     case Collective::broadcast: return stretto_bcast(x, n, STRETTO_F32, 0, comm, &o);
     case Collective::reduce: return stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm, &o);
-    case Collective::allgather: return stretto_allgather(x, y, block, STRETTO_F32, comm, &o);
+    case Collective::allgather:
+    case Collective::allgatherv: return stretto_allgather(x, y, block, STRETTO_F32, comm, &o);
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
       return stretto_reduce_scatter_block(x, y, block, STRETTO_F32, STRETTO_SUM, comm, &o);
-    case Collective::alltoall: return stretto_alltoall(x, y, block, STRETTO_F32, comm, &o);
-    case Collective::gather: return stretto_gather(x, y, block, STRETTO_F32, 0, comm, &o);
-    case Collective::scatter: return stretto_scatter(x, y, block, STRETTO_F32, 0, comm, &o);
-    case Collective::barrier: return stretto_barrier(comm, &o);
+    case Collective::alltoall:
+    case Collective::alltoallv: return stretto_alltoall(x, y, block, STRETTO_F32, comm, &o);
+    case Collective::gather:
+    case Collective::gatherv: return stretto_gather(x, y, block, STRETTO_F32, 0, comm, &o);
+    case Collective::scatter:
+    case Collective::scatterv: return stretto_scatter(x, y, block, STRETTO_F32, 0, comm, &o);
+    case Collective::barrier:
+    case Collective::agreement: return stretto_barrier(comm, &o);
   }
   return STRETTO_INTERNAL;
 }

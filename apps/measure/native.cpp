@@ -14,15 +14,22 @@ class Mpi final : public Provider {
            int root) override {
     const int n = static_cast<int>(whole), b = static_cast<int>(block);
     switch (collective) {
-      case Collective::allreduce: MPI_Allreduce(in, out, n, MPI_FLOAT, MPI_SUM, comm_); return;
+      case Collective::allreduce:
+      case Collective::allreduce_multi: MPI_Allreduce(in, out, n, MPI_FLOAT, MPI_SUM, comm_); return;
       case Collective::broadcast: MPI_Bcast(const_cast<float*>(in), n, MPI_FLOAT, root, comm_); return;
       case Collective::reduce: MPI_Reduce(in, out, n, MPI_FLOAT, MPI_SUM, root, comm_); return;
-      case Collective::allgather: MPI_Allgather(in, b, MPI_FLOAT, out, b, MPI_FLOAT, comm_); return;
-      case Collective::reduce_scatter: MPI_Reduce_scatter_block(in, out, b, MPI_FLOAT, MPI_SUM, comm_); return;
-      case Collective::gather: MPI_Gather(in, b, MPI_FLOAT, out, b, MPI_FLOAT, root, comm_); return;
-      case Collective::scatter: MPI_Scatter(in, b, MPI_FLOAT, out, b, MPI_FLOAT, root, comm_); return;
-      case Collective::alltoall: MPI_Alltoall(in, b, MPI_FLOAT, out, b, MPI_FLOAT, comm_); return;
-      case Collective::barrier: MPI_Barrier(comm_); return;
+      case Collective::allgather:
+      case Collective::allgatherv: MPI_Allgather(in, b, MPI_FLOAT, out, b, MPI_FLOAT, comm_); return;
+      case Collective::reduce_scatter:
+      case Collective::reduce_scatter_block: MPI_Reduce_scatter_block(in, out, b, MPI_FLOAT, MPI_SUM, comm_); return;
+      case Collective::gather:
+      case Collective::gatherv: MPI_Gather(in, b, MPI_FLOAT, out, b, MPI_FLOAT, root, comm_); return;
+      case Collective::scatter:
+      case Collective::scatterv: MPI_Scatter(in, b, MPI_FLOAT, out, b, MPI_FLOAT, root, comm_); return;
+      case Collective::alltoall:
+      case Collective::alltoallv: MPI_Alltoall(in, b, MPI_FLOAT, out, b, MPI_FLOAT, comm_); return;
+      case Collective::barrier:
+      case Collective::agreement: MPI_Barrier(comm_); return;
     }
   }
 

@@ -33,15 +33,22 @@ class Node final : public Provider {
     const std::size_t bytes = block * sizeof(float);
     const auto call = [&]() -> Status {
       switch (collective) {
-        case Collective::allreduce: return node_->allreduce(in, out, whole, f32, {});
+        case Collective::allreduce:
+        case Collective::allreduce_multi: return node_->allreduce(in, out, whole, f32, {});
         case Collective::broadcast: return node_->bcast(const_cast<float*>(in), whole * sizeof(float), root);
         case Collective::reduce: return node_->reduce(in, out, whole, f32, {}, root);
-        case Collective::allgather: return node_->allgather(in, out, bytes);
-        case Collective::reduce_scatter: return node_->reduce_scatter(in, out, block, f32, {});
-        case Collective::gather: return node_->gather(in, out, bytes, root);
-        case Collective::scatter: return node_->scatter(in, out, bytes, root);
-        case Collective::alltoall: return node_->alltoall(in, out, bytes);
-        case Collective::barrier: return node_->barrier();
+        case Collective::allgather:
+        case Collective::allgatherv: return node_->allgather(in, out, bytes);
+        case Collective::reduce_scatter:
+        case Collective::reduce_scatter_block: return node_->reduce_scatter(in, out, block, f32, {});
+        case Collective::gather:
+        case Collective::gatherv: return node_->gather(in, out, bytes, root);
+        case Collective::scatter:
+        case Collective::scatterv: return node_->scatter(in, out, bytes, root);
+        case Collective::alltoall:
+        case Collective::alltoallv: return node_->alltoall(in, out, bytes);
+        case Collective::barrier:
+        case Collective::agreement: return node_->barrier();
       }
       return Status::unsupported;
     };

@@ -1,8 +1,7 @@
 // The blocking collectives under their C names: each is put down as a Call once, and runs.
-#include "api/forms.hpp"
+#include "api/form.hpp"
 #include "api/operation.hpp"
-#include "api/straight.hpp"
-#include "api/types.hpp"
+#include "call/enums.hpp"
 
 using namespace stretto;
 using namespace stretto::api;
@@ -11,27 +10,28 @@ namespace {
 
 template <class Build>
 [[gnu::noinline]] stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build,
-                                     bool met = false) noexcept {
+                                     bool compared = false) noexcept {
   if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
-  comm->straight.passed_by();
+  comm->prepared.passed_by();
   Call call;
-  call.met = met;
-  const Status own = put_together(comm, options, build, &call);
-  if (Status s = own; own == Status::ok && go_straight(*comm, call, &s)) return to_c(s);
+  select::Decision decision;
+  const Status own = form(*comm, options, build, &call, &decision);
+  if (Status s = own; own == Status::ok && !compared && run_at_once(*comm, call, decision, &s, &compared))
+    return to_c(s);
   Operation operation(*comm);
-  operation.start(std::move(call), own);
+  operation.start(std::move(call), std::move(decision), own, compared);
   return to_c(operation.wait());
 }
 
 [[gnu::always_inline]] inline stretto_status run(stretto_comm comm, const stretto_options* options,
                                                  const Plain& call) noexcept {
   Status s = Status::ok;
-  bool met = false;
+  bool compared = false;
   const Shape& is = call.shape;
-  if (comm && comm->straight.again(*comm, is.collective, is.type, is.op, is.root, is.count, call.send, call.recv,
-                                   options, &s, &met))
+  if (comm && comm->prepared.again(*comm, is.collective, is.type, is.op, is.root, is.count, call.send, call.recv,
+                                   options, &s, &compared))
     return to_c(s);
-  return run<Plain>(comm, options, call, met);
+  return run<Plain>(comm, options, call, compared);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ stretto_status stretto_allgatherv(const void* sendbuf, void* recvbuf, const size
 
 stretto_status stretto_bcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                              const stretto_options* options) {
-  return run(comm, options, broadcasting(comm, buffer, count, type, root));
+  return run(comm, options, broadcasting(stretto_comm_rank(comm), buffer, count, type, root));
 }
 
 stretto_status stretto_scatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,

@@ -1,4 +1,4 @@
-// What is behind a stretto_comm: two engines over two carriers, and the operations in flight.
+// What is behind a stretto_comm: two engines over two carriers, the backends, what selects among them, and the operations in flight.
 //
 // Agreement exchanges run on an engine of their own. They start in the order of the calls; the data of a collective starts
 // once its ranks agree and every earlier one has started its data. So each engine sees the same order of runs on every
@@ -8,34 +8,36 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "api/choice.hpp"
-#include "api/native.hpp"
-#include "api/straight.hpp"
+#include "api/prepared.hpp"
+#include "backend/backend.hpp"
+#include "backend/schedule_cache.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 #include "engine/engine.hpp"
+#include "select/decide.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::api {
+
+using backend::Provider;
+using namespace call;
+
 class Operation;
 
-// The two carriers of one rank, and the collectives that the system below has of its own.
+// The two carriers of one rank.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data;
-  Natives natives;
 };
+
 }  // namespace stretto::api
 
 struct stretto_comm_s {
-  stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::api::SharedChooser> chooser)
-      : carriers(std::move(c)),
-        agreement(*carriers.agreement),
-        data(*carriers.data),
-        choices(std::move(chooser)),
-        rank(carriers.data->rank()),
-        size(carriers.data->size()) {}
+  // Throws std::bad_alloc. `no_node`: why ranks of a host share no memory.
+  stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
+                 std::string no_node);
 
   // Lets every operation in flight advance, without waiting.
   void progress() noexcept;
@@ -45,15 +47,33 @@ struct stretto_comm_s {
   // message of this thread.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
+  // Whether a blocking call may run at once.
+  bool idle() const noexcept { return !broken && live.empty(); }
+
   stretto::api::Carriers carriers;
+  stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;
-  stretto::api::Choices choices;
-  stretto::api::Ratios ratios;
-  stretto::api::Schedules schedules;
-  alignas(64) stretto::api::Straight straight;  // what it looks at shares a cache line
+  stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts
+  stretto::select::Selector selector;
+  alignas(64) stretto::api::PreparedByCall prepared;  // what it looks at shares a cache line
   int rank = 0, size = 1;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   bool broken = false;
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
 };
+
+namespace stretto::api {
+
+inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {
+  return generation_ == comm.prepared.generation() && comm.idle() && (!retuner_ || retuner_->looks() == looks_);
+}
+
+inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {
+  const Status s = call_->run(send, recv, timeout);
+  if (s != Status::ok) comm.give_up(s, message());  // what the others have done is uncertain
+  if (retuner_) retuner_->ran();
+  return s;
+}
+
+}  // namespace stretto::api

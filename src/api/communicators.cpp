@@ -8,11 +8,11 @@
 #include <new>
 #include <vector>
 
-#include "api/types.hpp"
+#include "call/enums.hpp"
 #include "carrier/threads.hpp"
 
 using namespace stretto;
-using api::to_c;
+using call::to_c;
 
 namespace {
 
@@ -22,14 +22,15 @@ struct Meeting {
       : taken(static_cast<std::size_t>(ranks)),
         agreement(carrier::make_thread_group(ranks)),
         data(carrier::make_thread_group(ranks)),
-        chooser(std::make_shared<api::SharedChooser>(model::built_in(), topology::Topology::regular(ranks, ranks))) {}
+        chooser(std::make_shared<select::SharedChooser>(model::built_in(), topology::Topology::regular(ranks, ranks))) {
+  }
   std::vector<char> taken;
   int arrived = 0;
   bool over = false;
   Status status = Status::ok;
   std::string why;
   std::shared_ptr<carrier::ThreadGroup> agreement, data;
-  std::shared_ptr<api::SharedChooser> chooser;  // threads are ranks of one host
+  std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
 
   void refuse(Status s, std::string text) {
     if (status != Status::ok) return;
@@ -98,10 +99,8 @@ stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank,
   try {
     const std::shared_ptr<Meeting> m = meet(*group, rank, comm != nullptr);
     if (m->status != Status::ok) return to_c(fail(m->status, std::string_view(m->why)));
-    api::Carriers c{carrier::make_thread_carrier(m->agreement, rank),
-                    carrier::make_thread_carrier(m->data, rank),
-                    {nullptr, nullptr, "ranks are threads of a process"}};
-    *comm = new stretto_comm_s(std::move(c), m->chooser);
+    api::Carriers c{carrier::make_thread_carrier(m->agreement, rank), carrier::make_thread_carrier(m->data, rank)};
+    *comm = new stretto_comm_s(std::move(c), m->chooser, "ranks are threads of a process");
     return STRETTO_OK;
   } catch (...) {
     return to_c(fail(Status::out_of_memory, std::string_view("no memory for a communicator")));

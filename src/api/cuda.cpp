@@ -4,14 +4,14 @@
 #include <atomic>
 #include <cmath>
 
-#include "api/types.hpp"
+#include "call/enums.hpp"
 #include "codec/codec.hpp"
 #include "codec/cuda/loader.hpp"
 #include "codec/grid.hpp"
 
 using namespace stretto;
 namespace cuda = stretto::codec::cuda;
-using api::to_c;
+using call::to_c;
 using cuda::Operation;
 
 static_assert(sizeof(stretto_cuda_result) == sizeof(cuda::Result));
@@ -39,9 +39,9 @@ Status memory_of(const cuda::Plugin& p, const void* pointer, cuda::MemoryKind* k
 
 // What every operation asks of its values, whatever the device.
 Status check_values(stretto_type type, std::size_t count) {
-  if (!api::is_type(type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(type));
+  if (!call::is_type(type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(type));
   if (type != STRETTO_F32 && type != STRETTO_F64 && type != STRETTO_F16 && type != STRETTO_BF16)
-    return fail(Status::unsupported, "type {} has no kernels on the GPU", api::type_name(type));
+    return fail(Status::unsupported, "type {} has no kernels on the GPU", call::type_name(type));
   if (count > cuda::kMaxCount) return fail(Status::invalid_argument, "count {} exceeds 2^48", count);
   return Status::ok;
 }

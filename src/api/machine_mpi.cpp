@@ -119,7 +119,7 @@ Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
 
 }  // namespace
 
-Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noexcept {
+Status find_machine(MPI_Comm comm, std::shared_ptr<select::SharedChooser>* chooser) noexcept {
   try {
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
@@ -142,7 +142,7 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
     if (s == Status::ok) s = topology_of(all, &topology);
     if (s != Status::ok) return s;
     const bool between = topology.hosts() > 1;
-    *chooser = std::make_shared<SharedChooser>(std::move(profile), std::move(topology));
+    *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
     if (between) (*chooser)->eager_limit = eager_limit;
     return s;
   } catch (...) {

@@ -1,8 +1,8 @@
 // Buffers for collectives: in the arena, where the other ranks of the host see them.
 #include <cstdlib>
 
-#include "api/types.hpp"
 #include "base/status.hpp"
+#include "call/enums.hpp"
 #include "node/arena/arena.hpp"
 #include "stretto/stretto.h"
 
@@ -16,12 +16,12 @@ extern "C" {
 
 stretto_status stretto_alloc(size_t bytes, void** buffer) {
   using namespace stretto;  // NOLINT: a short function
-  if (buffer == nullptr) return api::to_c(fail(Status::invalid_argument, "buffer is NULL"));
+  if (buffer == nullptr) return call::to_c(fail(Status::invalid_argument, "buffer is NULL"));
   *buffer = nullptr;
   const std::size_t wanted = bytes > 0 ? bytes : 1;
   void* found = node::arena::allocate(wanted, alignment);
   if (found == nullptr && posix_memalign(&found, alignment, wanted) != 0)
-    return api::to_c(fail(Status::out_of_memory, "no memory for a buffer of {} bytes", bytes));
+    return call::to_c(fail(Status::out_of_memory, "no memory for a buffer of {} bytes", bytes));
   *buffer = found;
   return STRETTO_OK;
 }

@@ -3,16 +3,16 @@
 
 #include <memory>
 
-#include "api/close_mpi.hpp"
 #include "api/communicator.hpp"
 #include "api/machine_mpi.hpp"
-#include "api/native_mpi.hpp"
+#include "api/node_mpi.hpp"
 #include "api/share_mpi.hpp"
-#include "api/types.hpp"
+#include "backend/mpi.hpp"
+#include "call/enums.hpp"
 #include "carrier/mpi.hpp"
 
 using namespace stretto;
-using api::to_c;
+using call::to_c;
 
 namespace {
 
@@ -27,31 +27,33 @@ Status usable(MPI_Comm parent) {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// natives->mpi owns the duplicate as soon as it is made.
-Status meet(MPI_Comm duplicate, api::Carriers* c, api::Natives* natives, std::shared_ptr<api::SharedChooser>* chooser) {
+// *mpi owns the duplicate as soon as it is made.
+Status meet(MPI_Comm duplicate, api::Carriers* c, std::unique_ptr<backend::Backend>* mpi,
+            std::shared_ptr<select::SharedChooser>* chooser) {
   try {
     Status s = carrier::make_mpi_carrier(duplicate, {}, &c->agreement);
     const Status t = carrier::make_mpi_carrier(duplicate, {}, &c->data);  // collective: also when the first failed
     if (s == Status::ok) s = t;
     const Status m = api::find_machine(duplicate, chooser);  // collective, too
     if (s == Status::ok) s = m;
-    natives->mpi = api::make_mpi_native(duplicate);
+    *mpi = backend::make_mpi_backend(duplicate);
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
   }
 }
 
-Status create(MPI_Comm duplicate, api::Natives* natives, std::unique_ptr<stretto_comm_s>* made) {
+Status create(MPI_Comm duplicate, std::unique_ptr<backend::Backend>* mpi, std::unique_ptr<backend::NodeBackend>* node,
+              std::unique_ptr<stretto_comm_s>* made) {
   api::Carriers c;
-  std::shared_ptr<api::SharedChooser> chooser;
+  std::shared_ptr<select::SharedChooser> chooser;
   // All ranks go on to meet in the node's memory, or none does.
-  if (const Status s = api::agree(duplicate, meet(duplicate, &c, natives, &chooser)); s != Status::ok) return s;
-  const Status s = api::find_close(duplicate, chooser->chooser.topology(), chooser->chooser.profile(),
-                                   &natives->no_node, &natives->node);
+  if (const Status s = api::agree(duplicate, meet(duplicate, &c, mpi, &chooser)); s != Status::ok) return s;
+  std::string no_node;
+  const Status s = api::find_node(duplicate, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, node);
   if (s != Status::ok) return s;
   try {
-    *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser));
+    *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
     return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
@@ -67,16 +69,20 @@ extern "C" stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* com
   if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return to_c(fail(Status::mpi_error, "MPI_Comm_dup failed"));
   MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
   std::unique_ptr<stretto_comm_s> made;
-  api::Natives natives;
-  Status s = create(duplicate, &natives, &made);
+  std::unique_ptr<backend::Backend> mpi;  // freed after the communicator and the node's, which use the duplicate
+  std::unique_ptr<backend::NodeBackend> node;
+  Status s = create(duplicate, &mpi, &node, &made);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = api::agree(duplicate, s);
-  const bool owned = natives.mpi != nullptr;  // which frees the duplicate
+  const bool owned = mpi != nullptr;  // which frees the duplicate
   if (s == Status::ok) {
-    made->carriers.natives = std::move(natives);
+    made->backends.mpi = std::move(mpi);
+    made->backends.node = std::move(node);
     *comm = made.release();
   }
   made.reset();
+  node.reset();
+  mpi.reset();
   if (!owned) MPI_Comm_free(&duplicate);
   return to_c(s);
 }

@@ -1,41 +1,32 @@
 #include "api/operation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
+#include <thread>
 
-#include "api/arguments.hpp"
+#include "api/report.hpp"
+#include "select/signature.hpp"
 
 namespace stretto::api {
 
-namespace {
-
-// The user's function behind the payload's: one more argument.
-void call_user(const void* left, void* right, std::size_t count, void* context) {
-  const auto& call = *static_cast<const Call*>(context);
-  const stretto_options& o = call.settings.options;
-  o.user_function(left, right, count, call.type, o.user_context);
-}
-
-}  // namespace
-
 Operation::~Operation() {
-  if (phase_ != Phase::idle && phase_ != Phase::done) static_cast<void>(wait());
+  if (state_ != State::idle && state_ != State::done) static_cast<void>(wait());
 }
 
 double Operation::seconds() const noexcept { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
 
-void Operation::start(Call&& call, Status own) noexcept {
+void Operation::start(Call&& call, select::Decision&& decision, Status own, bool compared) noexcept {
   begun_ = Clock::now();
   call_ = std::move(call);
+  decision_ = std::move(decision);
   if (comm_.broken) {
     finish(fail(Status::timeout, "the communicator is unusable: {}", comm_.broken_by.data()));
     return;
   }
-  const bool exchanges = call_.prospect.exchange;
+  const bool exchanges = decision_.needs.any();
   // Where memory is missing here, the others go on as ever, and nothing tells them but this.
-  const bool lost = !call_.prospect.known || (!exchanges && own == Status::out_of_memory);
+  const bool lost = !decision_.known || (!exchanges && own == Status::out_of_memory);
   if (lost && comm_.size > 1) {
     stop(own != Status::ok ? own : fail(Status::out_of_memory, "no memory to choose how a collective runs"));
     return;
@@ -44,7 +35,7 @@ void Operation::start(Call&& call, Status own) noexcept {
     finish(own);
     return;
   }
-  own_ = signature_of(call_, own, comm_.rank, comm_.size);
+  own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
   merged_ = own_;
   if (own != Status::ok) keep_message();
   try {
@@ -54,188 +45,250 @@ void Operation::start(Call&& call, Status own) noexcept {
     return;
   }
   if (!exchanges) {
-    phase_ = Phase::agreed;
+    state_ = State::agreed;
   } else if (comm_.size == 1) {
-    end_agreement();
-  } else if (agrees_near(call_, comm_)) {
-    phase_ = Phase::meeting;
+    leave_agreeing(Status::ok);
+  } else if (!compared && compares_words(call_, comm_)) {
+    state_ = State::comparing;
   } else {
-    if (call_.nonblocking && comm_.carriers.natives.node) comm_.carriers.natives.node->started();
-    const Status s = begin_agreement();
-    if (s != Status::ok) {
-      stop(s);
-      return;
-    }
-    phase_ = Phase::agreeing;
+    if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
+    agree();
   }
-  comm_.progress();
+  if (!done()) comm_.progress();
 }
 
-// One word of each rank through shared memory: where all are alike and want nothing more, they have agreed. Otherwise they exchange all.
-void Operation::meet() noexcept {
-  const bool alike = call_.prospect.only_alike && own_.status == 0;
+void Operation::agree() noexcept {
+  state_ = State::agreeing;
+  if (const Status s = exchange_signatures(); s != Status::ok) stop(s);
+}
+
+// One word of each rank through shared memory: where all call alike and need nothing more, they have agreed. Otherwise they exchange all.
+void Operation::leave_comparing() noexcept {
+  const bool uniform = decision_.needs.check && !decision_.needs.values() && own_.status == 0;
   bool same = false;
-  const Status s =
-      comm_.carriers.natives.node->agree(alike ? digest(own_) : 0, timeout_of(call_.settings.options), &same);
-  if (s != Status::ok && (s != Status::incompatible || comm_.carriers.natives.node->differed())) {
-    ended(s);
-  } else if (same && alike) {
-    end_agreement();
-  } else if (const Status begun = begin_agreement(); begun != Status::ok) {
-    stop(begun);
-  } else {
-    phase_ = Phase::agreeing;
-  }
+  backend::NodeBackend& node = *comm_.backends.node;
+  const Status s = node.agree(uniform ? digest(own_) : 0, timeout_of(call_.settings.options), &same);
+  if (s != Status::ok && (s != Status::incompatible || node.differed()))
+    lose(s);
+  else if (same && uniform)
+    leave_agreeing(Status::ok);
+  else
+    agree();
 }
 
-void Operation::end_agreement() noexcept {
+void Operation::leave_agreeing(Status s) noexcept {
+  if (s != Status::ok) {
+    lose(s);
+    return;
+  }
   agree_seconds_ = seconds();
-  Status s = verdict(merged_, own_, message_.data());
+  s = verdict(merged_, own_, message_.data());
   if (s == Status::ok && counts_by_pair(call_.collective)) {
     call_.largest = merged_.largest;
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
   }
   if (s != Status::ok) {
-    if (comm_.carriers.natives.node && comm_.carriers.natives.node->look_again()) comm_.straight.forget();
+    if (comm_.backends.node && comm_.backends.node->look_again()) comm_.prepared.forget();
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
   } else {
-    remember(call_, merged_.ratio(), comm_);
-    phase_ = Phase::agreed;
+    comm_.selector.remember(call_, merged_.ratio());
+    state_ = State::agreed;
   }
 }
 
-Status Operation::begin_data() noexcept {
-  const Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
-  if (Status s = make_plan(call_, agreed, comm_, &plan_); s != Status::ok) return s;
-  if (plan_.native) return begin_native();
-  if (call_.op == STRETTO_USER && reduces(call_.collective))
-    plan_.call.payload.user = {call_user, &call_, call_.settings.options.user_commutes != 0};
-  return comm_.data.start(plan_.call, &request_);
-}
-
-void Operation::advance(bool may_start_data) noexcept {
-  poll();
-  if (phase_ != Phase::agreed || !may_start_data) return;
+void Operation::leave_agreed() noexcept {
+  turn_ = Clock::now();
   if (comm_.broken) {
     finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
-    return;
-  }
-  const bool counting = counts_at_root(call_.collective) && all_counts_.empty();
-  phase_ = counting ? Phase::counting : Phase::running;
-  turn_ = Clock::now();
-  if (counting) {
-    if (const Status s = begin_counting(); s != Status::ok) stop(s);
-  } else if (const Status s = begin_data(); s != Status::ok) {
-    // Any other fault is found on every rank alike.
-    if (s == Status::out_of_memory)
-      stop(s);
-    else
-      ended(s);
+  } else if (counts_at_root(call_.collective) && all_counts_.empty()) {
+    state_ = State::counting;
+    if (const Status s = exchange_counts(); s != Status::ok) stop(s);
+  } else {
+    start_data();
   }
 }
 
-Status Operation::run_native() noexcept {
-  if (plan_.payload == STRETTO_PAYLOAD_RAW) return plan_.native->run(call_);
-  return comm_.carriers.natives.node->run_streams(call_, plan_.call.payload, &ran_);
-}
-
-// Blocking forms meet blocking ones only, on every rank, so this one may not turn into a request that goes along with others:
-// it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
-Status Operation::begin_native() noexcept {
-  if (call_.nonblocking) {
-    const Status s = plan_.native->start(call_, &pending_);
-    if (s == Status::ok) number_ = comm_.data.pass();
-    return s;
-  }
-  phase_ = Phase::draining;
-  poll();
-  return Status::ok;
-}
-
-void Operation::end_settling() noexcept {
-  comm_.choices.settle(plan_.trial, all_times_);
-  finish_outcome();
-}
-
-void Operation::poll() noexcept {
-  bool done = false;
-  Status s = Status::ok;
-  if (request_.active()) {
-    s = request_.test(&done, phase_ == Phase::running ? &ran_ : nullptr);
-  } else if (pending_) {
-    s = pending_->test(&done);
-    if (const Status others = done ? Status::ok : comm_.data.usable(number_); others != Status::ok) {
-      done = true;
-      s = others;
-    }
-    if (done) pending_.reset();
-  } else if ((phase_ == Phase::draining || phase_ == Phase::meeting) && comm_.broken) {
-    done = true;
-    s = fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data());
-  } else if (phase_ == Phase::meeting && comm_.live.front() == this) {
-    meet();
-    return;
-  } else if (phase_ == Phase::draining && comm_.live.front() == this) {
-    done = true;
-    phase_ = Phase::running;
-    turn_ = Clock::now();
-    s = run_native();
-  }
-  if (done) ended(s);
-}
-
-void Operation::ended(Status s) noexcept {
+void Operation::leave_counting(Status s) noexcept {
   if (s != Status::ok) {
-    // An exchange is tiny and trusted: when it fails, or a wait was given up, or a native collective failed on this rank, what the others
-    // know is uncertain.
-    const bool uncertain = s == Status::timeout || phase_ != Phase::running || plan_.native || comm_.data.broken();
-    keep_message();
-    if (uncertain) comm_.give_up(s, message(), number_);
-    if (uncertain || !plan_.trial) {
-      finish(s);
+    lose(s);
+    return;
+  }
+  s = take_counts();
+  if (s == Status::out_of_memory)
+    stop(s);
+  else if (s != Status::ok)
+    finish(s);
+  else
+    state_ = State::agreed;
+}
+
+// What is found wrong here is found on every rank alike, but for missing memory.
+void Operation::start_data() noexcept {
+  state_ = State::running;
+  moved_ = true;
+  const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+  Status s = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_);
+  const bool complete = s == Status::ok;
+  backend::Backend& backend = comm_.backends.of(decision_.choice.provider);
+  if (complete && !backend.starts(call_)) {
+    state_ = State::queued;
+    advance(false);
+    return;
+  }
+  if (complete) s = backend.start(call_, decision_, &pending_);
+  if (s == Status::ok) {
+    if (decision_.choice.provider != Provider::schedules) number_ = comm_.data.pass();
+  } else if (s == Status::out_of_memory) {
+    stop(s);
+  } else {
+    leave_running(s, !complete);
+  }
+}
+
+// Blocking forms meet blocking ones only, on every rank, so a backend that blocks may not turn into a request that goes along with others:
+// it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
+void Operation::leave_queued() noexcept {
+  state_ = State::running;
+  turn_ = Clock::now();
+  leave_running(comm_.backends.of(decision_.choice.provider).run(call_, decision_, &ran_));
+}
+
+// `certain`: every rank knows that it failed, and nothing has moved.
+void Operation::leave_running(Status s, bool certain) noexcept {
+  const select::Trial trial = decision_.turn.trial;
+  if (s != Status::ok) {
+    // When a wait was given up, or another backend than ours failed on this rank, what the others know is uncertain.
+    const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
+    if (!certain && !ours) {
+      lose(s);
       return;
     }
+    keep_message();
   }
-  if (phase_ == Phase::running && plan_.trial) {
-    // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
-    took_ = seconds();
-    outcome_ = s;
-    const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
-    if (!comm_.choices.took(plan_.trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity())) {
-      finish_outcome();
-    } else if (const Status begun = begin_settling(); begun != Status::ok) {
-      ended(begun);
-    }
+  if (trial == 0) {
+    finish(s);
     return;
   }
-  step();
+  // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
+  took_ = seconds();
+  outcome_ = s;
+  const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
+  if (!comm_.selector.choices().took(trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity())) {
+    leave_settling(Status::ok);
+    return;
+  }
+  state_ = State::settling;
+  if (const Status begun = exchange_times(); begun != Status::ok) leave_settling(begun);
 }
 
-void Operation::finish_outcome() noexcept {
+void Operation::leave_settling(Status s) noexcept {
+  if (s != Status::ok) {
+    lose(s);
+    return;
+  }
+  if (state_ == State::settling) comm_.selector.choices().settle(decision_.turn.trial, all_times_);
   finish(outcome_ == Status::ok ? outcome_ : fail(outcome_, std::string_view(message_.data())));
 }
 
-void Operation::step() noexcept {
-  switch (phase_) {
-    case Phase::agreeing: end_agreement(); return;
-    case Phase::counting:
-      if (Status s = end_counting(); s == Status::out_of_memory)
-        stop(s);
-      else if (s != Status::ok)
-        finish(s);
-      else
-        phase_ = Phase::agreed;
-      return;
-    case Phase::running: finish(Status::ok); return;
-    case Phase::settling: end_settling(); return;
-    case Phase::idle:
-    case Phase::meeting:
-    case Phase::agreed:
-    case Phase::draining:
-    case Phase::done: return;
+void Operation::leave_exchange(Status s) noexcept {
+  switch (state_) {
+    case State::agreeing: leave_agreeing(s); return;
+    case State::counting: leave_counting(s); return;
+    case State::settling: leave_settling(s); return;
+    case State::idle:
+    case State::comparing:
+    case State::agreed:
+    case State::queued:
+    case State::running:
+    case State::done: return;
   }
+}
+
+void Operation::advance(bool may_start_data) noexcept {
+  if (waits_in_line()) {
+    if (comm_.broken)
+      lose(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
+    else if (comm_.live.front() == this)
+      state_ == State::comparing ? leave_comparing() : leave_queued();
+  } else if (exchange_.active()) {
+    bool ended = false;
+    const Status s = exchange_.test(&ended);
+    if (ended) leave_exchange(s);
+  } else if (pending_) {
+    test_data();
+  }
+  if (state_ == State::agreed && may_start_data) leave_agreed();
+}
+
+void Operation::test_data() noexcept {
+  bool ended = false;
+  Status s = pending_->test(&ended, &ran_);
+  if (!ended && number_ != engine::Engine::next) {
+    const Status others = comm_.data.usable(number_);
+    if (others != Status::ok) {
+      ended = true;
+      s = others;
+    }
+  }
+  if (!ended) return;
+  pending_.reset();
+  leave_running(s);
+}
+
+// Where there is nothing else to serve: lets the engine wait, which gives the core away. False: there is no such wait.
+bool Operation::wait_alone() noexcept {
+  if (comm_.live.size() != 1) return false;
+  if (exchange_.active()) {
+    leave_exchange(exchange_.wait());
+  } else {
+    Status s = Status::ok;
+    if (!pending_ || !pending_->wait(&s, &ran_)) return false;
+    pending_.reset();
+    leave_running(s);
+  }
+  if (!done()) advance(true);
+  return true;
+}
+
+void Operation::late(const Operation* first, double limit) noexcept {
+  if (!waits_in_line()) {
+    pending_.reset();
+    leave_running(
+        fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s", name(call_.collective), limit));
+    return;
+  }
+  lose(fail(Status::timeout,
+            "{} waits for {} of {} elements, the first of {} that were started before it, which is not complete after "
+            "{:.3g} s",
+            name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1, limit));
+}
+
+Status Operation::wait() noexcept {
+  constexpr int patience = 1000;
+  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
+  const Operation* first = nullptr;
+  for (int idle = 0; !done(); ++idle) {
+    if (wait_alone()) continue;
+    comm_.progress();
+    if (done()) break;
+    if (waits_in_line() && comm_.live.front() != first) {
+      first = comm_.live.front();
+      since = Clock::now();
+    }
+    const double limit = timeout_of(call_.settings.options);
+    const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
+    if (waits && limit > 0 && std::chrono::duration<double>(Clock::now() - since).count() > limit) {
+      late(first, limit);
+      break;
+    }
+    if (idle < patience)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  return status();
 }
 
 void Operation::stop(Status s) noexcept {
@@ -243,17 +296,52 @@ void Operation::stop(Status s) noexcept {
   finish(s);
 }
 
+void Operation::lose(Status s) noexcept {
+  keep_message();
+  comm_.give_up(s, message(), number_);
+  finish(s);
+}
+
 void Operation::keep_message() noexcept { std::strncpy(message_.data(), message(), message_.size() - 1); }
 
 void Operation::finish(Status s) noexcept {
   status_ = s;
-  phase_ = Phase::done;
+  state_ = State::done;
   if (s == Status::ok) {
-    report();
+    report_outcome();
   } else {
     keep_message();
   }
   std::erase(comm_.live, this);
+}
+
+void Operation::report_outcome() noexcept {
+  stretto_report* out = call_.settings.options.report;
+  if (!out) return;
+  Outcome o;
+  o.collective = call_.collective;
+  o.agree_seconds = agree_seconds_;
+  o.seconds = took_ > 0 ? took_ : seconds();
+  if (!moved_) {
+    o.algorithm = agreement_name;
+    o.bytes_known = true;
+    o.why.reason = select::Reason::agreement;
+    report(o, out);
+    return;
+  }
+  const char* const backend = comm_.backends.of(decision_.choice.provider).name();
+  o.algorithm = backend ? backend : ran_.algorithm.data();
+  o.payload = decision_.payload;
+  o.contributions = decision_.contributions;
+  o.ran = &ran_;
+  o.bytes_known = decision_.choice.provider == Provider::schedules || decision_.streams();
+  o.eps = decision_.eps;
+  o.error = decision_.error;
+  o.expected_ratio = decision_.ratio;
+  o.raw_below = decision_.choice.raw_below;
+  o.why = decision_.choice.why;
+  o.trial = decision_.turn.trial != 0;
+  report(o, out);
 }
 
 Status Operation::status() const noexcept {
@@ -262,26 +350,3 @@ Status Operation::status() const noexcept {
 }
 
 }  // namespace stretto::api
-
-void stretto_comm_s::progress() noexcept {
-  // Operations leave `live` as they complete: walk by position, and look again where one left.
-  bool may_start_data = true;
-  for (std::size_t i = 0; i < live.size();) {
-    stretto::api::Operation* o = live[i];
-    o->advance(may_start_data);
-    if (o->done()) continue;
-    may_start_data = may_start_data && o->data_started();
-    ++i;
-  }
-}
-
-void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {
-  std::array<char, 512> text{};  // `why` may be this thread's message
-  std::strncpy(text.data(), why, text.size() - 1);
-  if (!broken) broken_by = text;
-  broken = true;
-  agreement.give_up(status, text.data());
-  data.give_up(status, text.data(), number);
-  static_cast<void>(stretto::fail(status, std::string_view(text.data())));
-  if (carriers.natives.node) carriers.natives.node->give_up(status);
-}

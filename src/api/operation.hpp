@@ -1,5 +1,10 @@
-// A collective on its way: agree, exchange counts where only the root knows them, run, report. One state machine serves
+// A collective on its way: its ranks agree, exchange counts where only the root knows them, and the data moves. One state machine serves
 // the blocking form (on the caller's stack) and the nonblocking one (inside a request).
+//
+//   comparing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
+//
+// Each state but agreed waits for one thing, and has one exit, leave_STATE(), which says what comes next; any may lead to done. States that a call
+// does not need are passed over.
 #pragma once
 
 #include <array>
@@ -8,11 +13,9 @@
 #include <memory>
 #include <vector>
 
-#include "api/agreement.hpp"
-#include "api/collective.hpp"
 #include "api/communicator.hpp"
-#include "api/plan.hpp"
 #include "base/status.hpp"
+#include "call/agreement.hpp"
 #include "engine/engine.hpp"
 
 namespace stretto::api {
@@ -24,8 +27,9 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Begins. `own` is what was found wrong with the arguments, with the message of this thread.
-  void start(Call&& call, Status own) noexcept;
+  // Begins. `own` is what was found wrong with the arguments, with the message of this thread. `compared`: the ranks know already that they
+  // must exchange it all.
+  void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
   // One step without waiting. `may_start_data`: every earlier operation has started its own.
   void advance(bool may_start_data) noexcept;
@@ -33,50 +37,68 @@ class Operation {
   // To the end; the other operations of the communicator advance meanwhile.
   Status wait() noexcept;
 
-  bool done() const noexcept { return phase_ == Phase::done; }
+  bool done() const noexcept { return state_ == State::done; }
   bool data_started() const noexcept {
-    return phase_ == Phase::running || phase_ == Phase::settling || phase_ == Phase::done;
+    return state_ == State::running || state_ == State::settling || state_ == State::done;
   }
 
   // Status of the collective once done; renews the message on this thread.
   Status status() const noexcept;
 
  private:
-  // meeting, draining: what blocks in shared memory or in the MPI waits for what was started before it.
-  enum class Phase : std::uint8_t { idle, meeting, agreeing, agreed, counting, draining, running, settling, done };
+  enum class State : std::uint8_t {
+    idle,
+    comparing,  // one word of each rank in shared memory, once all that was started before is complete
+    agreeing,   // the ranks' signatures
+    agreed,     // until every earlier operation has started its data
+    counting,   // counts that only the root and each owner know
+    queued,     // a backend that blocks waits for all that was started before
+    running,    // the data
+    settling,   // the times of a trial
+    done
+  };
   using Clock = std::chrono::steady_clock;
 
-  void meet() noexcept;
-  Status begin_agreement() noexcept;
-  void end_agreement() noexcept;
-  Status begin_counting() noexcept;
-  Status end_counting() noexcept;
-  Status begin_data() noexcept;
-  Status begin_native() noexcept;
-  Status run_native() noexcept;
-  Status begin_settling() noexcept;
-  void end_settling() noexcept;
-  void finish_outcome() noexcept;
-  void poll() noexcept;           // what this phase waits for
-  void step() noexcept;           // the engine request of this phase has ended well
-  void ended(Status s) noexcept;  // it has ended
+  void leave_comparing() noexcept;
+  void leave_agreeing(Status s) noexcept;
+  void leave_agreed() noexcept;
+  void leave_counting(Status s) noexcept;
+  void leave_queued() noexcept;
+  void leave_running(Status s, bool certain = false) noexcept;
+  void leave_settling(Status s) noexcept;
+  void leave_exchange(Status s) noexcept;  // of the state that exchanges something
+
+  void agree() noexcept;
+  void start_data() noexcept;
+  void test_data() noexcept;
+  bool wait_alone() noexcept;
+  bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
+  void late(const Operation* first, double limit) noexcept;
+
+  Status exchange_signatures() noexcept;
+  Status exchange_counts() noexcept;
+  Status take_counts() noexcept;
+  Status exchange_times() noexcept;
+
   void finish(Status s) noexcept;
   void stop(Status s) noexcept;  // finish(), where the other ranks go on and would wait for this one
-  Status late(const Operation& earlier, double limit) const noexcept;  // this one was kept waiting by an earlier one
-  void keep_message() noexcept;                                        // this thread's
-  void report() noexcept;
+  void lose(Status s) noexcept;  // the same, of a wait on which others depend
+  void keep_message() noexcept;  // this thread's
+  void report_outcome() noexcept;
   double seconds() const noexcept;
 
   stretto_comm_s& comm_;
   Call call_;
-  Phase phase_ = Phase::idle;
+  select::Decision decision_;
+  State state_ = State::idle;
+  bool moved_ = false;  // data; false: an agreement was all
   Signature own_, merged_;
   std::vector<std::uint64_t> own_counts_, all_counts_;
-  Plan plan_;
   std::vector<double> own_times_, all_times_;  // of a trial
-  engine::Request request_;
-  std::unique_ptr<Native::Pending> pending_;     // a native collective on its way
-  std::uint64_t number_ = engine::Engine::next;  // of that, among the runs of comm_.data
+  engine::Request exchange_;
+  std::unique_ptr<backend::Pending> pending_;
+  std::uint64_t number_ =
+      engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;

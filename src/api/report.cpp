@@ -3,17 +3,52 @@
 #include <algorithm>
 #include <cstring>
 
-namespace stretto::api {
+#include "call/enums.hpp"
 
+namespace stretto::api {
+namespace {
+
+// Cut to fit, zero-terminated.
 void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept {
   const std::size_t n = std::min(std::strlen(name), std::size_t{STRETTO_NAME_MAX} - 1);
   std::memcpy(to, name, n);
   to[n] = 0;
 }
 
-void deliver(const stretto_report& report, stretto_report* out) noexcept {
+// Streams that only move are compressed once, but for cprp2p's.
+const char* payload_of(const Outcome& o) noexcept {
+  const bool once =
+      !call::reduces(o.collective) && o.payload > STRETTO_PAYLOAD_RAW && o.payload != STRETTO_PAYLOAD_CPRP2P;
+  return once ? "compress_once" : call::payload_name(o.payload);
+}
+
+}  // namespace
+
+void report(const Outcome& o, stretto_report* out) noexcept {
   if (!out) return;
-  stretto_report r = report;
+  stretto_report r = STRETTO_REPORT_INIT;
+  set_name(r.algorithm, o.algorithm);
+  set_name(r.payload, payload_of(o));
+  r.contributions = o.contributions;
+  r.ratio = 1;
+  if (o.ran) {
+    r.raw_bytes = o.ran->raw_bytes;
+    r.bytes_sent = o.ran->bytes_sent;
+    r.ratio = o.ran->ratio();
+    if (o.payload > STRETTO_PAYLOAD_RAW)
+      r.codec_seconds = o.ran->compress_seconds + o.ran->decompress_seconds + o.ran->combine_seconds;
+  }
+  r.bytes_known = o.bytes_known;
+  r.eps = o.eps;
+  r.promised_error = o.error;
+  r.agree_seconds = o.agree_seconds;
+  r.seconds = o.seconds;
+  r.predicted_seconds = o.why.seconds;
+  r.mpi_seconds = o.why.mpi;
+  set_name(r.reason, select::name(o.why.reason));
+  r.expected_ratio = o.expected_ratio;
+  r.raw_below = o.raw_below;
+  r.trial = o.trial ? 1 : 0;
   const std::size_t size = out->size;
   r.size = size;
   std::memcpy(out, &r, std::min(size, sizeof r));

@@ -1,6 +1,9 @@
 // What a caller is told of what ran.
 #pragma once
 
+#include "call/call.hpp"
+#include "engine/engine.hpp"
+#include "select/why.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::api {
@@ -8,10 +11,22 @@ namespace stretto::api {
 // Reported of a barrier that needed no more than the agreement.
 inline constexpr const char* agreement_name = "agreement";
 
-// Cut to fit, zero-terminated.
-void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept;
+// How a call ran, as far as its report tells it.
+struct Outcome {
+  const char* algorithm = "";
+  call::Collective collective{};
+  stretto_payload payload = STRETTO_PAYLOAD_RAW;
+  std::uint64_t contributions = 1;
+  const engine::Report* ran = nullptr;  // of the bytes that were counted; null: none were
+  bool bytes_known = false;
+  double eps = 0, error = 0, expected_ratio = 1;
+  std::uint64_t raw_below = 0;
+  select::Why why;
+  bool trial = false;
+  double agree_seconds = 0, seconds = 0;
+};
 
 // Fills as much of *out as its size says; nothing when it is null.
-void deliver(const stretto_report& report, stretto_report* out) noexcept;
+void report(const Outcome& outcome, stretto_report* out) noexcept;
 
 }  // namespace stretto::api

@@ -1,9 +1,9 @@
 // Requests under their C names.
 #include "api/operation.hpp"
-#include "api/types.hpp"
+#include "call/enums.hpp"
 
 using namespace stretto;
-using api::to_c;
+using call::to_c;
 
 extern "C" {
 

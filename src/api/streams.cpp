@@ -1,11 +1,11 @@
 // The codec under its C names: pointers and enumerations are checked here, everything else below.
 #include <span>
 
-#include "api/types.hpp"
+#include "call/enums.hpp"
 #include "codec/codec.hpp"
 
 using namespace stretto;
-using api::to_c;
+using call::to_c;
 
 static_assert(STRETTO_FAR == codec::kFar);
 
@@ -26,9 +26,9 @@ codec::Options codec_options(unsigned flags = 0) {
 
 // Checks chain: each gives the failure found before it, so that status and message are those of the first.
 Status check_type(stretto_type t) {
-  if (api::has_streams(t)) return Status::ok;
-  return api::is_type(t) ? fail(Status::unsupported, "type {} has no streams", api::type_name(t))
-                         : fail(Status::invalid_argument, "type {} is no stretto_type", int(t));
+  if (call::has_streams(t)) return Status::ok;
+  return call::is_type(t) ? fail(Status::unsupported, "type {} has no streams", call::type_name(t))
+                          : fail(Status::invalid_argument, "type {} is no stretto_type", int(t));
 }
 
 Status check_pointer(Status before, const void* p, const char* what) {
@@ -80,24 +80,24 @@ stretto_status stretto_use_threads(int threads) {
 }
 
 size_t stretto_compress_bound(stretto_type type, size_t count) {
-  return api::has_streams(type) ? codec::compress_bound(api::codec_type(type), count) : 0;
+  return call::has_streams(type) ? codec::compress_bound(call::codec_type(type), count) : 0;
 }
 
 size_t stretto_combine_bound(stretto_type type, size_t count) {
-  return api::has_streams(type) ? codec::combine_bound(api::codec_type(type), count) : 0;
+  return call::has_streams(type) ? codec::combine_bound(call::codec_type(type), count) : 0;
 }
 
 stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo, double* hi) {
   const Status s = check_pointer(check_pointer(check_values(check_type(type), values, count), lo, "lo"), hi, "hi");
   if (s != Status::ok) return to_c(s);
-  return to_c(codec::value_range(api::codec_type(type), values, count, lo, hi, codec_options()));
+  return to_c(codec::value_range(call::codec_type(type), values, count, lo, hi, codec_options()));
 }
 
 stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count, stretto_spread* spread) {
   const Status s = check_pointer(check_values(check_type(type), values, count), spread, "spread");
   if (s != Status::ok) return to_c(s);
   codec::Spread found;
-  const Status done = codec::value_spread(api::codec_type(type), values, count, &found, codec_options());
+  const Status done = codec::value_spread(call::codec_type(type), values, count, &found, codec_options());
   if (done == Status::ok) *spread = {found.all.lo, found.all.hi, found.near.lo, found.near.hi, found.far};
   return to_c(done);
 }
@@ -115,7 +115,7 @@ stretto_status stretto_spread_range(const stretto_spread* spread, double* lo, do
 stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
                                 size_t capacity, size_t* written, unsigned flags) {
   return writing(check_values(check_type(type), values, count), out, written, flags, [&] {
-    return codec::compress(api::codec_type(type), values, count, eps, output(out, capacity), written,
+    return codec::compress(call::codec_type(type), values, count, eps, output(out, capacity), written,
                            codec_options(flags));
   });
 }

@@ -62,6 +62,7 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
     Block& block = (*blocks)[b];
     switch (s.collective) {
       case Collective::allreduce:
+      case Collective::allreduce_multi:
       case Collective::reduce:
       case Collective::broadcast: {
         const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain);
@@ -76,12 +77,15 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
         break;
       }
       case Collective::reduce_scatter:
+      case Collective::reduce_scatter_block:
         block.count = parts.count(b);
         block.in = shifted(in != nullptr ? in : a.out, parts.first(b), size);
         if (b == rank) block.out = a.out;
         break;
       case Collective::allgather:
-      case Collective::gather: {
+      case Collective::allgatherv:
+      case Collective::gather:
+      case Collective::gatherv: {
         block.count = parts.count(b);
         const bool collects = s.collective == Collective::allgather || at_root;
         if (collects) block.out = shifted(a.out, parts.first(b), size);
@@ -89,6 +93,7 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
         break;
       }
       case Collective::scatter:
+      case Collective::scatterv:
         block.count = parts.count(b);
         if (at_root) block.in = shifted(in, parts.first(b), size);
         if (b == rank) {
@@ -96,7 +101,8 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
           block.out = stays ? const_cast<void*>(block.in) : a.out;
         }
         break;
-      case Collective::alltoall: {
+      case Collective::alltoall:
+      case Collective::alltoallv: {
         const std::size_t from = b / p, to = b % p;
         if (from == rank) block.in = shifted(in != nullptr ? in : a.out, sent.first(to), size);
         if (to == rank) block.out = shifted(a.out, parts.first(from), size);
@@ -104,7 +110,8 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
         block.count = to == rank ? parts.count(from) : from == rank ? sent.count(to) : a.counts.empty() ? a.count : 0;
         break;
       }
-      case Collective::barrier: break;
+      case Collective::barrier:
+      case Collective::agreement: break;
     }
   }
   return Status::ok;

@@ -32,8 +32,10 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
   double codec = INFINITY;
   switch (collective) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::reduce:
-    case Collective::reduce_scatter: {
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: {
       const double others = p - 1, more = std::max(p - 2, 0.0);
       const double share = collective == Collective::reduce_scatter ? 1 / p : 1;  // of the result that a rank wants
       codec = m.compress.of(n * others / p, chunks * others) + m.fused.of(n / p, chunks) +
@@ -41,11 +43,16 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
       break;
     }
     case Collective::broadcast: codec = m.compress.of(n, chunks) + m.decompress.of(n, chunks); break;
-    case Collective::allgather: codec = m.compress.of(n / p, chunks) + m.decompress.of(n, chunks * p); break;
+    case Collective::allgather:
+    case Collective::allgatherv: codec = m.compress.of(n / p, chunks) + m.decompress.of(n, chunks * p); break;
     case Collective::gather:
+    case Collective::gatherv:
     case Collective::scatter:
+    case Collective::scatterv:
     case Collective::alltoall:
-    case Collective::barrier: break;
+    case Collective::alltoallv:
+    case Collective::barrier:
+    case Collective::agreement: break;
   }
   return raw + codec * std::max(1.0, p / std::max(cores, 1));
 }

@@ -7,9 +7,9 @@
 #include <memory>
 #include <mutex>
 
-#include "mpi/bequest.hpp"
 #include "mpi/device.hpp"
-#include "mpi/kept.hpp"
+#include "mpi/inherited_bound.hpp"
+#include "mpi/prepared.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -20,7 +20,7 @@ std::atomic<unsigned> generation{0};  // changes when a communicator goes: its h
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
-  c->kept.reset();  // before what its calls run by
+  c->prepared.clear();  // before what its calls run by
   if (kept.load() && c->comm)
     static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
   else
@@ -46,7 +46,7 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &c->rank);
   PMPI_Comm_size(comm, &c->size);
   c->inter = inter != 0;
-  c->bound = bequeathed(comm);
+  c->bound = inherited_bound(comm);
   return c;
 }
 
@@ -125,7 +125,7 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
   Communicator* c = given ? find_communicator(comm) : nullptr;
   if (!c) return complaint;
-  c->kept.reset();  // they went exact
+  c->prepared.clear();  // they went exact
   c->bound = *given;
   return {};
 }

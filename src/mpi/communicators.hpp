@@ -8,12 +8,11 @@
 #include <optional>
 #include <string>
 
+#include "mpi/prepared.hpp"
 #include "mpi/rules.hpp"
 #include "stretto/stretto_mpi.h"
 
 namespace stretto::mpi {
-
-class Kept;
 
 struct Communicator {
   Communicator();
@@ -22,7 +21,7 @@ struct Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   stretto_comm comm = nullptr;  // null: not made yet, or it cannot be
-  std::unique_ptr<Kept> kept;   // null: no call is kept
+  PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
   std::string refused;         // why none could be made

@@ -170,7 +170,7 @@ def c_maker(name, parameters):
     function, arguments = "MPI_" + name.capitalize(), names_in(parameters)
     yield f"STRETTO_WRAPPER int {function}({parameters}) {{"
     if "request" in arguments:
-        yield "  const Bequest bequest(comm, info);"
+        yield "  const InheritedBound bequest(comm, info);"
         yield f"  return P{function}({', '.join(arguments)});\n}}\n"
         return
     yield f"  const int code = P{function}({', '.join(arguments)});"
@@ -246,7 +246,7 @@ def fortran_maker(name, c_parameters):  # the length of a text comes last, and n
     body = "fortran_" + name
     yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), {parameters}) {{"
     if "request" in arguments:
-        yield "  const Bequest bequest(PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info));"
+        yield "  const InheritedBound bequest(PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info));"
         yield f"  fortran::deliver(fortran::go_on(name, next, {passed}), ierror);\n}}"
     else:
         yield f"  const int code = fortran::{'go_on_with(length, ' if length else 'go_on('}name, next, {passed});"

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "mpi/bequest.hpp"
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
+#include "mpi/inherited_bound.hpp"
 #include "mpi/own_mpi.hpp"
 #include "mpi/runtime.hpp"
 #include "stretto/stretto.h"
@@ -64,7 +64,7 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
   return code;
 }
 
-Bequest::Bequest(MPI_Comm parent, MPI_Info info) noexcept {
+InheritedBound::InheritedBound(MPI_Comm parent, MPI_Info info) noexcept {
   if (parent == MPI_COMM_NULL || !serves()) return;
   try {
     std::string complaint;
@@ -72,14 +72,14 @@ Bequest::Bequest(MPI_Comm parent, MPI_Info info) noexcept {
     if (!complaint.empty()) tell_once(complaint + "; the communicator goes on without it");
     if (!given || !*given) return;
     find_communicator(parent);  // takes what the parent itself was given so
-    if (bequeath(parent, **given)) parent_ = parent;
+    if (hand_on(parent, **given)) parent_ = parent;
   } catch (...) {
     tell_once("no memory to read an info key");
   }
 }
 
-Bequest::~Bequest() {
-  if (parent_ != MPI_COMM_NULL) end_bequest(parent_);
+InheritedBound::~InheritedBound() {
+  if (parent_ != MPI_COMM_NULL) end_inheritance(parent_);
 }
 
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {

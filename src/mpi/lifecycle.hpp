@@ -12,12 +12,12 @@ int initialised(int code) noexcept;
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
 // While a duplicate of `parent` is begun, which is given this info and is there some time later.
-class Bequest {
+class InheritedBound {
  public:
-  Bequest(MPI_Comm parent, MPI_Info info) noexcept;
-  ~Bequest();
-  Bequest(const Bequest&) = delete;
-  Bequest& operator=(const Bequest&) = delete;
+  InheritedBound(MPI_Comm parent, MPI_Info info) noexcept;
+  ~InheritedBound();
+  InheritedBound(const InheritedBound&) = delete;
+  InheritedBound& operator=(const InheritedBound&) = delete;
 
  private:
   MPI_Comm parent_ = MPI_COMM_NULL;  // null: there is nothing to hand on

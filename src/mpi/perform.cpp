@@ -3,13 +3,13 @@
 #include <chrono>
 #include <cstdio>
 
+#include "mpi/call_site.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/device.hpp"
-#include "mpi/kept.hpp"
+#include "mpi/prepared.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/serve.hpp"
 #include "mpi/shape.hpp"
-#include "mpi/site.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -226,11 +226,6 @@ bool decided(const Decision& d, const Settings& settings) noexcept {
   return d.kind != Action::Kind::bounded && !d.communicator->devices && !settings.rules.looks_at_names();
 }
 
-void keep(const Call& call, const Passed& passed, Communicator* c) noexcept {
-  if (!c->kept) c->kept.reset(new (std::nothrow) Kept);
-  if (c->kept) c->kept->keep(call, *c, passed);
-}
-
 int dispatch(Runtime& r, const Call& call, Native native) {
   Account account(r, call);
   const Decision d = decide(call, r);
@@ -247,7 +242,7 @@ int dispatch(Runtime& r, const Call& call, Native native) {
     if (account.wanted())  // each call is a line of its account
       account.served(d, report);
     else if (decided(d, r.settings))
-      keep(call, passed, d.communicator);
+      d.communicator->prepared.keep(call, *d.communicator, passed);
     return MPI_SUCCESS;
   }
   if (!falls_through(call, s, options.check || options.bound_kind == STRETTO_BOUND_RELATIVE)) return raise(call, s);
@@ -261,7 +256,7 @@ int dispatch(Runtime& r, const Call& call, Native native) {
 bool again(const Settings& settings, const Call& call, Native native, int* code) {
   const Communicator* c = find_communicator(call.comm);
   stretto_status s = STRETTO_OK;
-  if (!c || !c->kept || !c->kept->again(call, *c, settings.timeout, &s)) return false;
+  if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;
   if (s == STRETTO_OK) [[likely]]
     *code = MPI_SUCCESS;
   else

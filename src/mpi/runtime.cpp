@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "api/choice.hpp"
-#include "mpi/alike.hpp"
+#include "call/schedule_names.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/report.hpp"
+#include "mpi/uniform_settings.hpp"
 #include "mpi/variables.hpp"
 
 namespace stretto::mpi {
@@ -35,7 +35,7 @@ void activate(Runtime* r) noexcept {
 Runtime* whole() noexcept {
   static Runtime* const made = []() noexcept -> Runtime* {
     try {
-      const auto is_schedule = [](const std::string& name) { return api::schedule_index(name.c_str()) >= 0; };
+      const auto is_schedule = [](const std::string& name) { return call::schedule_index(name.c_str()) >= 0; };
       const auto environment = [](const char* name) { return std::getenv(name); };
       auto* fresh = new Runtime{read_settings(environment, is_schedule), {}, false};
       for (const std::string& c : fresh->settings.complaints) tell_once(c);
@@ -77,21 +77,21 @@ void open_up() noexcept {
   Runtime* r = whole();
   if (!r) tell_once("no memory for what it keeps; the program goes on without it");
   static const Settings none;  // like no rank's that has any
-  Alike alike = compare(r ? r->settings : none);
+  UniformSettings uniform = compare(r ? r->settings : none);
   runtime();
-  if (!alike.yes)
-    expect_report(alike.report_file);
+  if (!uniform.yes)
+    expect_report(uniform.report_file);
   else if (r && r->settings.on)
     expect_report(r->settings.report_file);
-  if (alike.yes || !r) return;
+  if (uniform.yes || !r) return;
   r->apart = true;
   r->settings = Settings();
-  r->settings.report = alike.report;
-  r->settings.report_file = std::move(alike.report_file);
-  activate(alike.report ? r : nullptr);
+  r->settings.report = uniform.report;
+  r->settings.report_file = std::move(uniform.report_file);
+  activate(uniform.report ? r : nullptr);
   try {
-    if (alike.difference.empty()) alike.difference = "ranks are set differently";
-    tell_once(alike.difference + "; all ranks go on without stretto");
+    if (uniform.difference.empty()) uniform.difference = "ranks are set differently";
+    tell_once(uniform.difference + "; all ranks go on without stretto");
   } catch (...) {
     tell_once("ranks are set differently; all go on without stretto");
   }

@@ -17,7 +17,7 @@ stretto_status reduction(const Call& call, const Communicator& c, const Shape& s
   const stretto_type type = shape.element->type;
   const int parts = shape.element->parts;
   const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(parts);
-  const auto [send, recv] = passed->sides = sides_of(call, c, 0);
+  const auto [send, recv] = passed->buffers = buffers_of(call, c, 0);
   if (call.operation == Operation::allreduce)
     return stretto_allreduce(send, recv, count, type, shape.op, c.comm, &options);
   if (call.operation == Operation::reduce)
@@ -46,7 +46,7 @@ Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MP
 stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed) {
   Buffer buffer;
-  auto& [send, recv] = passed->sides = sides_of(call, c, 0);
+  auto& [send, recv] = passed->buffers = buffers_of(call, c, 0);
   const Status s = c.rank == call.root ? give(buffer, send, call.recvcount, call.recvtype, call.comm)
                                        : take(buffer, recv, call.recvcount, call.recvtype, call.comm, false);
   if (s != Status::ok) return to_c(s);
@@ -60,7 +60,7 @@ stretto_status to_all(const Call& call, const Communicator& c, const Shape& shap
                       Passed* passed) {
   Buffer given, taken;
   passed->extent = extent_of(call.recvtype);
-  auto& [send, recv] = passed->sides = sides_of(call, c, passed->extent);
+  auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
   const bool alltoall = call.operation == Operation::alltoall, in_place = send == STRETTO_IN_PLACE;
   Status s = give(given, send, alltoall ? call.sendcount * c.size : call.sendcount, call.sendtype, call.comm);
   if (s == Status::ok) s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, in_place);
@@ -76,7 +76,7 @@ stretto_status gather(const Call& call, const Communicator& c, const Shape& shap
   const bool root = c.rank == call.root;
   Buffer given, taken;
   passed->extent = root ? extent_of(call.recvtype) : 0;
-  auto& [send, recv] = passed->sides = sides_of(call, c, passed->extent);
+  auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
   const bool in_place = send == STRETTO_IN_PLACE;
   Status s = give(given, send, call.sendcount, call.sendtype, call.comm);
   if (s == Status::ok && root) s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, in_place);
@@ -90,7 +90,7 @@ stretto_status scatter(const Call& call, const Communicator& c, const Shape& sha
   const bool root = c.rank == call.root;
   Buffer given, taken;
   passed->extent = root ? extent_of(call.sendtype) : 0;
-  auto& [send, recv] = passed->sides = sides_of(call, c, passed->extent);
+  auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
   Status s = root ? give(given, send, call.sendcount * c.size, call.sendtype, call.comm) : Status::ok;
   if (s == Status::ok) s = take(taken, recv, call.recvcount, call.recvtype, call.comm, false);
   if (s != Status::ok) return to_c(s);

@@ -1,10 +1,10 @@
 // Calls of the MPI as calls of the C interface.
 #pragma once
 
+#include "mpi/buffers.hpp"
 #include "mpi/call.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/shape.hpp"
-#include "mpi/sides.hpp"
 
 namespace stretto::mpi {
 

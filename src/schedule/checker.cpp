@@ -97,14 +97,21 @@ class Memory {
   static Contributions result(const Schedule& s, std::int32_t block) {
     switch (s.collective) {
       case Collective::allreduce:
+      case Collective::allreduce_multi:
       case Collective::reduce:
-      case Collective::reduce_scatter: return Contributions::of_all(s.ranks);
+      case Collective::reduce_scatter:
+      case Collective::reduce_scatter_block: return Contributions::of_all(s.ranks);
       case Collective::allgather:
-      case Collective::gather: return Contributions(block);
+      case Collective::allgatherv:
+      case Collective::gather:
+      case Collective::gatherv: return Contributions(block);
       case Collective::broadcast:
-      case Collective::scatter: return Contributions(s.root);
-      case Collective::alltoall: return Contributions(block / s.ranks);
-      case Collective::barrier: break;
+      case Collective::scatter:
+      case Collective::scatterv: return Contributions(s.root);
+      case Collective::alltoall:
+      case Collective::alltoallv: return Contributions(block / s.ranks);
+      case Collective::barrier:
+      case Collective::agreement: break;
     }
     return {};
   }

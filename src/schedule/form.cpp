@@ -17,14 +17,21 @@ bool inside_node(Kind k) { return k == Kind::post || k == Kind::wait || k == Kin
 bool right_number_of_blocks(const Schedule& s) {
   switch (s.collective) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::reduce:
     case Collective::broadcast: return s.blocks >= 1;
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
     case Collective::allgather:
+    case Collective::allgatherv:
     case Collective::gather:
-    case Collective::scatter: return s.blocks == s.ranks;
-    case Collective::alltoall: return s.blocks == s.ranks * s.ranks;
-    case Collective::barrier: return s.blocks == 0;
+    case Collective::gatherv:
+    case Collective::scatter:
+    case Collective::scatterv: return s.blocks == s.ranks;
+    case Collective::alltoall:
+    case Collective::alltoallv: return s.blocks == s.ranks * s.ranks;
+    case Collective::barrier:
+    case Collective::agreement: return s.blocks == 0;
   }
   return false;
 }

@@ -2,21 +2,6 @@
 
 namespace stretto::schedule {
 
-const char* name(Collective c) noexcept {
-  switch (c) {
-    case Collective::allreduce: return "allreduce";
-    case Collective::reduce: return "reduce";
-    case Collective::reduce_scatter: return "reduce_scatter";
-    case Collective::allgather: return "allgather";
-    case Collective::broadcast: return "broadcast";
-    case Collective::gather: return "gather";
-    case Collective::scatter: return "scatter";
-    case Collective::alltoall: return "alltoall";
-    case Collective::barrier: return "barrier";
-  }
-  return "unknown collective";
-}
-
 const char* name(Buffer b) noexcept {
   switch (b) {
     case Buffer::in: return "in";
@@ -58,32 +43,31 @@ const char* name(Lane l) noexcept {
 }
 
 std::optional<Collective> find_collective(std::string_view text) noexcept {
-  for (int i = 0; i <= static_cast<int>(Collective::barrier); ++i) {
+  for (int i = 0; i < families; ++i) {
     const auto c = static_cast<Collective>(i);
     if (text == name(c)) return c;
   }
-  return std::nullopt;
-}
-
-bool reduces(Collective c) noexcept {
-  return c == Collective::allreduce || c == Collective::reduce || c == Collective::reduce_scatter;
-}
-
-bool rooted(Collective c) noexcept {
-  return c == Collective::reduce || c == Collective::broadcast || c == Collective::gather || c == Collective::scatter;
+  return text == "broadcast" ? std::optional(Collective::broadcast) : std::nullopt;
 }
 
 bool holds(Collective c, int ranks, int root, int rank, int block) noexcept {
   switch (c) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::reduce:
-    case Collective::reduce_scatter: return true;
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return true;
     case Collective::allgather:
-    case Collective::gather: return block == rank;
+    case Collective::allgatherv:
+    case Collective::gather:
+    case Collective::gatherv: return block == rank;
     case Collective::broadcast:
-    case Collective::scatter: return rank == root;
-    case Collective::alltoall: return block / ranks == rank;
-    case Collective::barrier: return false;
+    case Collective::scatter:
+    case Collective::scatterv: return rank == root;
+    case Collective::alltoall:
+    case Collective::alltoallv: return block / ranks == rank;
+    case Collective::barrier:
+    case Collective::agreement: return false;
   }
   return false;
 }
@@ -91,14 +75,21 @@ bool holds(Collective c, int ranks, int root, int rank, int block) noexcept {
 bool expects(Collective c, int ranks, int root, int rank, int block) noexcept {
   switch (c) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::allgather:
+    case Collective::allgatherv:
     case Collective::broadcast: return true;
     case Collective::reduce:
-    case Collective::gather: return rank == root;
+    case Collective::gather:
+    case Collective::gatherv: return rank == root;
     case Collective::reduce_scatter:
-    case Collective::scatter: return block == rank;
-    case Collective::alltoall: return block % ranks == rank;
-    case Collective::barrier: return false;
+    case Collective::reduce_scatter_block:
+    case Collective::scatter:
+    case Collective::scatterv: return block == rank;
+    case Collective::alltoall:
+    case Collective::alltoallv: return block % ranks == rank;
+    case Collective::barrier:
+    case Collective::agreement: return false;
   }
   return false;
 }

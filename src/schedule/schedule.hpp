@@ -27,9 +27,11 @@
 #include <string>
 #include <vector>
 
+#include "schedule/collective.hpp"
+
 namespace stretto::schedule {
 
-// What is computed. Blocks and the contract on buffers, p = ranks:
+// What a schedule of each family computes. Blocks and the contract on buffers, p = ranks:
 //   allreduce       B blocks (any B >= 1). in: all blocks. out: all blocks hold the combination of all ranks' in.
 //   reduce          as allreduce, out defined at root only.
 //   reduce_scatter  p blocks. in: all. out: block `rank` holds the combination of all ranks' block `rank`.
@@ -40,17 +42,6 @@ namespace stretto::schedule {
 //   alltoall        p*p blocks; block s*p+d is what rank s has for rank d. in: blocks rank*p+0..p-1.
 //                   out: blocks 0*p+rank, 1*p+rank, ...
 //   barrier         0 blocks; no rank may finish before every rank has started.
-enum class Collective : std::uint8_t {
-  allreduce,
-  reduce,
-  reduce_scatter,
-  allgather,
-  broadcast,
-  gather,
-  scatter,
-  alltoall,
-  barrier
-};
 
 enum class Buffer : std::uint8_t { in, out, tmp };
 

@@ -69,6 +69,7 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
   const std::size_t mine = a.counts[static_cast<std::size_t>(rank)];
   switch (collective) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::reduce:
       a.in = values<T>(rank, 0, c.count);
       a.expects = collective == Collective::allreduce || rank == c.root;
@@ -76,11 +77,14 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
       if (a.expects) a.expected = reduced(0, c.count);
       break;
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
       a.in = values<T>(rank, 0, c.count);
       a.expected = reduced(first(rank), mine);
       break;
     case Collective::allgather:
+    case Collective::allgatherv:
     case Collective::gather:
+    case Collective::gatherv:
       a.in = values<T>(rank, first(rank), mine);
       a.expects = collective == Collective::allgather || rank == c.root;
       a.same_everywhere = collective == Collective::allgather;
@@ -90,6 +94,7 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
       }
       break;
     case Collective::scatter:
+    case Collective::scatterv:
       if (rank == c.root) a.in = values<T>(rank, 0, c.count);
       a.expected = as_double(values<T>(c.root, first(rank), mine));
       break;
@@ -97,7 +102,8 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
       if (rank == c.root) a.in = values<T>(rank, 0, c.count);
       a.expected = as_double(values<T>(c.root, 0, c.count));
       break;
-    case Collective::alltoall: {
+    case Collective::alltoall:
+    case Collective::alltoallv: {
       const std::size_t n = c.count / static_cast<std::size_t>(p);
       a.counts.clear();
       a.in = values<T>(rank, 0, n * static_cast<std::size_t>(p));
@@ -107,7 +113,8 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
       }
       break;
     }
-    case Collective::barrier: a.counts.clear(); break;
+    case Collective::barrier:
+    case Collective::agreement: a.counts.clear(); break;
   }
   a.out.assign(a.expected.size(), static_cast<T>(-77));
   return a;
@@ -121,8 +128,10 @@ void put_in_place(const Case& c, int p, int rank, Arrangement<T>& a, const void*
   if (!c.in_place || !a.expects) return;
   switch (c.algorithm->collective) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::reduce:
     case Collective::alltoall:
+    case Collective::alltoallv:
       a.out = a.in;
       *in = nullptr;
       break;
@@ -131,18 +140,23 @@ void put_in_place(const Case& c, int p, int rank, Arrangement<T>& a, const void*
       *in = nullptr;
       break;
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
       a.out = a.in;
       *in = nullptr;
       break;
     case Collective::allgather:
-    case Collective::gather: {
+    case Collective::allgatherv:
+    case Collective::gather:
+    case Collective::gatherv: {
       const std::size_t at = std::accumulate(a.counts.begin(), a.counts.begin() + rank, std::size_t{0});
       std::copy(a.in.begin(), a.in.end(), a.out.begin() + static_cast<std::ptrdiff_t>(at));
       *in = nullptr;
       break;
     }
     case Collective::scatter:
-    case Collective::barrier: break;
+    case Collective::scatterv:
+    case Collective::barrier:
+    case Collective::agreement: break;
   }
   *out = a.out.data();
   static_cast<void>(p);
@@ -252,17 +266,24 @@ std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fing
   arguments.grain = c.grain;
   switch (c.algorithm->collective) {
     case Collective::allreduce:
+    case Collective::allreduce_multi:
     case Collective::reduce:
     case Collective::broadcast:
       arguments.count = c.count;
       arguments.counts = {};
       break;
-    case Collective::alltoall: arguments.count = c.count / static_cast<std::size_t>(p); break;
+    case Collective::alltoall:
+    case Collective::alltoallv: arguments.count = c.count / static_cast<std::size_t>(p); break;
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
     case Collective::allgather:
+    case Collective::allgatherv:
     case Collective::gather:
+    case Collective::gatherv:
     case Collective::scatter:
-    case Collective::barrier: break;
+    case Collective::scatterv:
+    case Collective::barrier:
+    case Collective::agreement: break;
   }
   if (const Status s = engine::bind(*call.schedule, c.type, arguments, &call.blocks); s != Status::ok) return message();
   engine::Report report;

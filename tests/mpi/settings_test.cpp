@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "mpi/site.hpp"
+#include "mpi/call_site.hpp"
 #include "mpi/variables.hpp"
 
 using namespace stretto::mpi;

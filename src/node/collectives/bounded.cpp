@@ -12,12 +12,10 @@ namespace {
 
 constexpr std::size_t least_grains = 4;  // of a chunk of a short vector
 
-bool reduces(Kind k) noexcept { return k == Kind::allreduce || k == Kind::reduce || k == Kind::reduce_scatter; }
-
 // Values that only move: who has some compresses them once, chunk by chunk, into its slots, and whoever wants them decodes them there.
 // Cost of n bytes: rounds n/chunk; compress n on each source, decode n of each source on each reader; n/ratio crosses. Error eps.
 Status move(Group& g, Coder& coder, const BoundedCall& call) {
-  const bool all = call.kind == Kind::allgather;
+  const bool all = call.kind == Collective::allgather;
   const int me = g.rank(), ranks = g.size();
   auto* const out = static_cast<std::byte*>(call.out);
   const auto block = [&](int r) { return all ? out + coder.bytes(call.count) * static_cast<std::size_t>(r) : out; };
@@ -62,18 +60,24 @@ Status move(Group& g, Coder& coder, const BoundedCall& call) {
 
 }  // namespace
 
-Status check_bounded(Kind kind, const payload::Spec& spec) noexcept {
+Status check_bounded(Collective kind, const payload::Spec& spec) noexcept {
   switch (kind) {
-    case Kind::allreduce:
-    case Kind::reduce:
-    case Kind::reduce_scatter:
-    case Kind::bcast:
-    case Kind::allgather: break;
-    case Kind::barrier:
-    case Kind::gather:
-    case Kind::scatter:
-    case Kind::alltoall:
-    case Kind::agreement: return fail(Status::unsupported, "{} has no streams inside a node", name(kind));
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::broadcast:
+    case Collective::allgather: break;
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::alltoall:
+    case Collective::barrier:
+    case Collective::allreduce_multi:
+    case Collective::reduce_scatter_block:
+    case Collective::allgatherv:
+    case Collective::gatherv:
+    case Collective::scatterv:
+    case Collective::alltoallv:
+    case Collective::agreement: return fail(Status::unsupported, "{} has no streams inside a node", name(kind));
   }
   using payload::Type;
   if (spec.type != Type::f32 && spec.type != Type::f64 && spec.type != Type::f16 && spec.type != Type::bf16)

@@ -17,10 +17,10 @@
 namespace stretto::node {
 
 struct BoundedCall {
-  Kind kind = Kind::allreduce;  // or reduce, reduce_scatter, bcast, allgather
-  const void* in = nullptr;     // null: in place
-  void* out = nullptr;          // of bcast: the data, on every rank
-  std::size_t count = 0;        // elements of the vector; of reduce_scatter and allgather: of a block
+  Collective kind = Collective::allreduce;  // or reduce, reduce_scatter, bcast, allgather
+  const void* in = nullptr;                 // null: in place
+  void* out = nullptr;                      // of bcast: the data, on every rank
+  std::size_t count = 0;                    // elements of the vector; of reduce_scatter and allgather: of a block
   int root = 0;
   payload::Spec spec;  // homomorphic or fused, of a floating type, one operation for all (nothing travels raw)
 };
@@ -32,7 +32,7 @@ struct Streamed {
 };
 
 // Whether run() can: else `unsupported`, `invalid_argument` or `invalid_bound`, and why.
-Status check_bounded(Kind kind, const payload::Spec& spec) noexcept;
+Status check_bounded(Collective kind, const payload::Spec& spec) noexcept;
 
 // One rank's; the group outlives it.
 class Bounded {

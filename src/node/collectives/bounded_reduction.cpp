@@ -10,10 +10,10 @@ BoundedReduction::BoundedReduction(Group& group, Coder& coder, const BoundedCall
       coder_(coder),
       call_(call),
       in_(static_cast<const std::byte*>(call.in == nullptr ? call.out : call.in)),
-      out_(call.kind == Kind::reduce && group.rank() != call.root ? nullptr : static_cast<std::byte*>(call.out)),
+      out_(call.kind == Collective::reduce && group.rank() != call.root ? nullptr : static_cast<std::byte*>(call.out)),
       ranks_(static_cast<std::size_t>(group.size())),
       me_(static_cast<std::size_t>(group.rank())),
-      scatters_(call.kind == Kind::reduce_scatter),
+      scatters_(call.kind == Collective::reduce_scatter),
       divisor_(call.spec.op == payload::Op::mean ? static_cast<std::uint32_t>(ranks_) : 1) {
   // A part for every rank, if one of a grain each fits; or for as many as that, and a region for the sum.
   constexpr std::size_t grain = Coder::kGrain;

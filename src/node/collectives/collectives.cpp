@@ -64,7 +64,7 @@ Status Collectives::finish_call(Status s) noexcept {
 }
 
 Status Collectives::barrier() noexcept {
-  const Call call{Kind::barrier};
+  const Call call{Collective::barrier};
   // Over several levels a barrier is the reduction of one byte.
   std::uint8_t in = 0, out = 0;
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
@@ -74,7 +74,7 @@ Status Collectives::barrier() noexcept {
 Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
   const std::uint64_t in[2] = {value, ~value};
   std::uint64_t out[2] = {0, 0};
-  const Status s = reduction({Kind::agreement, 0, 0, 0, sizeof in}, in, out, 2, Type::u64, {payload::Op::max});
+  const Status s = reduction({Collective::agreement, 0, 0, 0, sizeof in}, in, out, 2, Type::u64, {payload::Op::max});
   *same = s == Status::ok && out[0] == ~out[1];
   return s;
 }
@@ -82,7 +82,7 @@ Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
 Status Collectives::reduce(const void* in, void* out, std::size_t count, Type type, const Operation& operation,
                            int root) noexcept {
   if (root < 0 || root >= size()) return fail(Status::invalid_argument, "root {} of {} ranks", root, size());
-  const Call call{Kind::reduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), root,
+  const Call call{Collective::reduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), root,
                   count * payload::size_of(type)};
   if (rank() != root) return reduction(call, in, nullptr, count, type, operation);
   return reduction(call, in == nullptr ? out : in, out, count, type, operation);
@@ -90,15 +90,15 @@ Status Collectives::reduce(const void* in, void* out, std::size_t count, Type ty
 
 Status Collectives::allreduce(const void* in, void* out, std::size_t count, Type type,
                               const Operation& operation) noexcept {
-  const Call call{Kind::allreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), 0,
+  const Call call{Collective::allreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), 0,
                   count * payload::size_of(type)};
   return reduction(call, in == nullptr ? out : in, out, count, type, operation);
 }
 
 Status Collectives::reduce_scatter(const void* in, void* out, std::size_t count, Type type,
                                    const Operation& operation) noexcept {
-  const Call call{Kind::reduce_scatter, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), 0,
-                  count * payload::size_of(type)};
+  const Call call{Collective::reduce_scatter, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op),
+                  0, count * payload::size_of(type)};
   return reduction(call, in == nullptr ? out : in, out, count, type, operation);
 }
 
@@ -107,8 +107,8 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
   if (const Status s = check(operation, type); s != Status::ok) return s;
   if (const Status s = group_->enter(call); s != Status::ok) return s;
   ++counters_.calls;
-  if (count == 0 && call.kind != Kind::barrier) return finish_call(Status::ok);
-  const std::size_t blocks = call.kind == Kind::reduce_scatter ? static_cast<std::size_t>(size()) : 1;
+  if (count == 0 && call.kind != Collective::barrier) return finish_call(Status::ok);
+  const std::size_t blocks = call.kind == Collective::reduce_scatter ? static_cast<std::size_t>(size()) : 1;
   const bool in_order = options_.reproducible || operation.rank_by_rank || !operation.commutes();
   const bool one_level = in_order || hierarchy(call.kind).levels() == 1;
   const std::size_t bytes = count * blocks * payload::size_of(type);
@@ -118,8 +118,8 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
     if (const Status s = tune_when_due(bytes); s != Status::ok) return s;
   }
   try {
-    const bool all = call.kind == Kind::barrier || call.kind == Kind::agreement;
-    const Kind kind = all ? Kind::allreduce : call.kind;
+    const bool all = call.kind == Collective::barrier || call.kind == Collective::agreement;
+    const Collective kind = all ? Collective::allreduce : call.kind;
     Reduction r(
         *this,
         {kind, static_cast<const std::byte*>(in), static_cast<std::byte*>(out), count, type, operation, call.root},
@@ -130,8 +130,8 @@ Status Collectives::reduction(Call call, const void* in, void* out, std::size_t 
   }
 }
 
-std::size_t Collectives::eager_limit(Kind kind) const noexcept {
-  const bool shared = group_->oversubscribed(), reduce = kind == Kind::reduce;
+std::size_t Collectives::eager_limit(Collective kind) const noexcept {
+  const bool shared = group_->oversubscribed(), reduce = kind == Collective::reduce;
   const std::size_t few = std::max(4 * kKib, 32 * kKib / static_cast<std::size_t>(size()));
   const std::size_t usual = !shared ? few : reduce ? 64 * kKib : 16 * kKib;
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
@@ -143,20 +143,20 @@ Status Collectives::eager(const Call& call, const void* in, void* out, std::size
                           const Operation& operation) noexcept {
   Group& g = *group_;
   const std::size_t size_of = payload::size_of(type), bytes = count * size_of;
-  const std::size_t all = call.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(size()) : bytes;
-  const std::size_t mine = call.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(rank()) : 0;
+  const std::size_t all = call.kind == Collective::reduce_scatter ? bytes * static_cast<std::size_t>(size()) : bytes;
+  const std::size_t mine = call.kind == Collective::reduce_scatter ? bytes * static_cast<std::size_t>(rank()) : 0;
   const bool inlined = all <= kInline;
   if (size() > 1) {
     const std::uint64_t round = g.rounds(1);
-    const std::span<const int> readers = call.kind != Kind::reduce ? std::span<const int>(others_)
-                                         : rank() == call.root     ? std::span<const int>()
-                                                                   : std::span<const int>(&call.root, 1);
-    const Group::Room room = Group::room_for(all, call.kind != Kind::reduce);
+    const std::span<const int> readers = call.kind != Collective::reduce ? std::span<const int>(others_)
+                                         : rank() == call.root           ? std::span<const int>()
+                                                                         : std::span<const int>(&call.root, 1);
+    const Group::Room room = Group::room_for(all, call.kind != Collective::reduce);
     ++(inlined ? counters_.inlined : counters_.eager);
     if (const Status s = g.open(round, readers, room); s != Status::ok) return s;
     if (all > 0) copy_to_peer(g.place(round, room, all), in, all, Stores::plain);
     g.publish(round);
-    if (call.kind == Kind::reduce && rank() != call.root) {
+    if (call.kind == Collective::reduce && rank() != call.root) {
       g.done_with(round + 1, room);
       return Status::ok;
     }

@@ -33,7 +33,7 @@ struct Options {
   GroupOptions group;
   MemoryOptions memory;
   Hierarchy hierarchy;  // of as many ranks as the exchange has, or of one (the default): one level
-  std::vector<std::pair<Kind, Hierarchy>>
+  std::vector<std::pair<Collective, Hierarchy>>
       hierarchies;  // of single kinds of reduction, of broadcasts, and of barriers, instead of that one
   bool reproducible = false;
   // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). The same of reduce, where only
@@ -89,7 +89,7 @@ class Collectives {
   const Memory& memory() const noexcept { return *memory_; }
   Group& group() noexcept { return *group_; }
   const Hierarchy& hierarchy() const noexcept { return options_.hierarchy; }
-  const Hierarchy& hierarchy(Kind kind) const noexcept {
+  const Hierarchy& hierarchy(Collective kind) const noexcept {
     for (const auto& [of, hierarchy] : options_.hierarchies)
       if (of == kind) return hierarchy;
     return options_.hierarchy;
@@ -123,7 +123,7 @@ class Collectives {
                    const Operation& operation) noexcept;
   Status eager(const Call& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Operation& operation) noexcept;
-  std::size_t eager_limit(Kind kind) const noexcept;
+  std::size_t eager_limit(Collective kind) const noexcept;
   // Whether so many blocks of a rank are one round of small.cpp. The same on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;

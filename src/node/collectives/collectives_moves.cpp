@@ -42,10 +42,10 @@ Status Collectives::move(const Call& call, const Describe& describe) noexcept {
 
 // Down a tree: the root of the call leads every group that it is in.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
-  const Hierarchy& asked = hierarchy(Kind::bcast);
+  const Hierarchy& asked = hierarchy(Collective::broadcast);
   const bool one_level = (size() <= kFlat && bytes <= kFlatBytes) || asked.levels() == 1;
   if (one_level && small(bytes, 1)) return small_bcast(data, bytes, root);
-  return move({Kind::bcast, 0, 0, root, bytes}, [&](Moves* m) {
+  return move({Collective::broadcast, 0, 0, root, bytes}, [&](Moves* m) {
     if (m == nullptr) return;
     const Hierarchy& h = one_level ? one_level_ : asked;
     if (root != offspring_root_ || h.levels() != offspring_levels_) {
@@ -68,7 +68,7 @@ Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
 
 Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noexcept {
   if (small(bytes, 1)) return small_allgather(in, out, bytes);
-  return move({Kind::allgather, 0, 0, 0, bytes}, [&](Moves* m) {
+  return move({Collective::allgather, 0, 0, 0, bytes}, [&](Moves* m) {
     auto* blocks = static_cast<std::byte*>(out);
     std::byte* own = blocks + static_cast<std::size_t>(rank()) * bytes;
     if (m == nullptr) {
@@ -93,7 +93,7 @@ Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noex
 
 Status Collectives::gather(const void* in, void* out, std::size_t bytes, int root) noexcept {
   if (small(bytes, 1)) return small_gather(in, out, bytes, root);
-  return move({Kind::gather, 0, 0, root, bytes}, [&](Moves* m) {
+  return move({Collective::gather, 0, 0, root, bytes}, [&](Moves* m) {
     auto* blocks = static_cast<std::byte*>(out);
     if (rank() == root) {
       if (in != nullptr) move_own(blocks + static_cast<std::size_t>(rank()) * bytes, in, bytes);
@@ -111,7 +111,7 @@ Status Collectives::gather(const void* in, void* out, std::size_t bytes, int roo
 
 Status Collectives::scatter(const void* in, void* out, std::size_t bytes, int root) noexcept {
   if (small(bytes, others_.size())) return small_scatter(in, out, bytes, root);
-  return move({Kind::scatter, 0, 0, root, bytes}, [&](Moves* m) {
+  return move({Collective::scatter, 0, 0, root, bytes}, [&](Moves* m) {
     const auto* blocks = static_cast<const std::byte*>(in);
     if (rank() == root && out != nullptr) move_own(out, blocks + static_cast<std::size_t>(rank()) * bytes, bytes);
     if (m == nullptr) return;
@@ -130,7 +130,7 @@ Status Collectives::scatter(const void* in, void* out, std::size_t bytes, int ro
 
 Status Collectives::alltoall(const void* in, void* out, std::size_t bytes) noexcept {
   if (small(bytes, others_.size())) return small_alltoall(in, out, bytes);
-  return move({Kind::alltoall, 0, 0, 0, bytes}, [&](Moves* m) {
+  return move({Collective::alltoall, 0, 0, 0, bytes}, [&](Moves* m) {
     if (m == nullptr) {
       if (in != nullptr) move_own(out, in, bytes);
       return;

@@ -29,7 +29,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
 
 // A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
 void Reduction::choose_chunk() noexcept {
-  const std::size_t scatter = t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
+  const std::size_t scatter = t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
   // whole / (1 + 1/a + 1/b + ...), in integers: fractions are rounded as each rank likes.
   std::size_t numerator = 1, denominator = 1;
   for (int level = 1; level <= levels_; ++level) {
@@ -58,12 +58,12 @@ void Reduction::choose_chunk() noexcept {
 
 Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
   const std::size_t at = static_cast<std::size_t>(k) * chunk_, n = std::min(chunk_, t_.count - at);
-  return {at, t_.kind == Kind::reduce_scatter ? n * static_cast<std::size_t>(ranks_) : n, n};
+  return {at, t_.kind == Collective::reduce_scatter ? n * static_cast<std::size_t>(ranks_) : n, n};
 }
 
 // Elements of a part: whole cache lines, but for the top level of a reduce_scatter, where parts are blocks.
 std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
-  if (t_.kind == Kind::reduce_scatter && level == levels_) return c.per_block;
+  if (t_.kind == Collective::reduce_scatter && level == levels_) return c.per_block;
   const std::size_t members = h_.group(level, rank).size();
   return ((c.elements + members - 1) / members + quantum_ - 1) / quantum_ * quantum_;
 }
@@ -78,7 +78,8 @@ Reduction::Range Reduction::part(int level, int rank, const Chunk& c) const noex
 // Where in a slot of `rank` its part of a level begins: after the input and the parts of the levels below, of whole chunks.
 std::size_t Reduction::region(int level, int rank) const noexcept {
   if (level == 0) return 0;
-  const Chunk whole{0, t_.kind == Kind::reduce_scatter ? chunk_ * static_cast<std::size_t>(ranks_) : chunk_, chunk_};
+  const Chunk whole{0, t_.kind == Collective::reduce_scatter ? chunk_ * static_cast<std::size_t>(ranks_) : chunk_,
+                    chunk_};
   const auto lines = [this](std::size_t elements) { return (elements * size_ + kLine - 1) / kLine * kLine; };
   std::size_t at = lines(whole.elements);
   for (int l = 1; l < level; ++l) at += lines(part_size(l, rank, whole));
@@ -86,12 +87,12 @@ std::size_t Reduction::region(int level, int rank) const noexcept {
 }
 
 std::size_t Reduction::source_at(const Chunk& c, std::size_t position) const noexcept {
-  if (t_.kind != Kind::reduce_scatter) return c.at + position;
+  if (t_.kind != Collective::reduce_scatter) return c.at + position;
   return position / c.per_block * t_.count + c.at + position % c.per_block;
 }
 
 std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const noexcept {
-  if (t_.kind != Kind::reduce_scatter) return c.elements - position;
+  if (t_.kind != Collective::reduce_scatter) return c.elements - position;
   return c.per_block - position % c.per_block;
 }
 
@@ -108,9 +109,9 @@ void Reduction::find_readers() {
         if (std::max(mine.first, theirs.first) < std::min(mine.end, theirs.end)) reads[static_cast<std::size_t>(r)] = 1;
       }
     }
-    if (part(levels_, me_, c).empty() || t_.kind == Kind::reduce_scatter) continue;
+    if (part(levels_, me_, c).empty() || t_.kind == Collective::reduce_scatter) continue;
     for (int r = 0; r < ranks_; ++r)
-      if (t_.kind == Kind::allreduce || r == t_.root) reads[static_cast<std::size_t>(r)] = 1;
+      if (t_.kind == Collective::allreduce || r == t_.root) reads[static_cast<std::size_t>(r)] = 1;
   }
   for (int r = 0; r < ranks_; ++r)
     if (r != me_ && reads[static_cast<std::size_t>(r)]) readers_.push_back(r);
@@ -119,13 +120,13 @@ void Reduction::find_readers() {
 Status Reduction::run() noexcept {
   const auto levels = static_cast<std::uint64_t>(levels_);
   const std::size_t bytes = t_.count * size_;
-  const std::size_t all = t_.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(ranks_) : bytes;
+  const std::size_t all = t_.kind == Collective::reduce_scatter ? bytes * static_cast<std::size_t>(ranks_) : bytes;
   large_ = all >= c_.options_.direct;
   if (large_) {
     // The result of a reduce_scatter in place overwrites the first block, which a peer might still read there.
-    const bool over_input = t_.kind == Kind::reduce_scatter && t_.in == t_.out;
+    const bool over_input = t_.kind == Collective::reduce_scatter && t_.in == t_.out;
     if (!over_input) told_.in = c_.memory_->expose(t_.in, all, bytes >= c_.options_.kernel_streams);
-    if (t_.out != nullptr && t_.kind != Kind::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
+    if (t_.out != nullptr && t_.kind != Collective::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
     const Answer a = answer(told_.in.access);
     ++(a == Answer::mapped ? c_.counters_.mapped : a == Answer::copyable ? c_.counters_.copyable : c_.counters_.staged);
   }
@@ -191,7 +192,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
     for (std::size_t child = 0; child < sources_.size(); ++child) end = std::min(end, piece(child, c, at).end);
     // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
     const bool at_home = level == levels_ && results_ == Stores::plain && t_.out != nullptr &&
-                         t_.kind != Kind::reduce_scatter && t_.operation.op != payload::Op::user &&
+                         t_.kind != Collective::reduce_scatter && t_.operation.op != payload::Op::user &&
                          (t_.in != t_.out || sources_.size() <= 2);
     std::byte* to = at_home ? t_.out + (c.at + at) * size_ : sum.data();
     ask_ahead(c, at, end, mine.end);
@@ -236,13 +237,13 @@ Status Reduction::combine_block(int level, const Chunk& c, std::size_t first, st
 void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
                         const Range& mine) noexcept {
   const std::size_t bytes = count * size_;
-  if (t_.kind == Kind::reduce_scatter) {
+  if (t_.kind == Collective::reduce_scatter) {
     copy(t_.out + (c.at + first - mine.first) * size_, sum, bytes, results_);
     return;
   }
   const std::size_t at = (c.at + first) * size_;
   if (t_.out != nullptr && t_.out + at != sum) copy(t_.out + at, sum, bytes, results_);
-  if (t_.kind == Kind::reduce && me_ == t_.root) return;
+  if (t_.kind == Collective::reduce && me_ == t_.root) return;
   if (lent_ != nullptr) {
     copy(lent_ + first * size_, sum, bytes, Stores::plain);
     return;
@@ -256,7 +257,7 @@ void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, co
 }
 
 Status Reduction::copy_out(std::uint64_t k) noexcept {
-  if (t_.kind == Kind::reduce_scatter || t_.out == nullptr) return Status::ok;
+  if (t_.kind == Collective::reduce_scatter || t_.out == nullptr) return Status::ok;
   const Chunk c = chunk(k);
   for (const int r : c_.others_) {
     const Range theirs = part(levels_, r, c);

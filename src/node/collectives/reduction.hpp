@@ -27,7 +27,7 @@ namespace stretto::node {
 class Reduction {
  public:
   struct Task {
-    Kind kind = Kind::allreduce;  // or reduce, reduce_scatter
+    Collective kind = Collective::allreduce;  // or reduce, reduce_scatter
     const std::byte* in = nullptr;
     std::byte* out = nullptr;  // of reduce: null where nothing is wanted
     std::size_t count = 0;     // of the vector; of reduce_scatter: of a block

@@ -15,9 +15,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
     // Outputs of others that this rank can store into: of a reduce the root's.
-    const bool one_wants = t_.kind == Kind::reduce;
+    const bool one_wants = t_.kind == Collective::reduce;
     const bool may_push =
-        one_wants ? me_ != t_.root : t_.kind == Kind::allreduce && answer(told_.out.access) == Answer::mapped;
+        one_wants ? me_ != t_.root : t_.kind == Collective::allreduce && answer(told_.out.access) == Answer::mapped;
     bool all_mapped = level == 1 && levels_ == 1 && large_ && may_push;
     std::byte* copies = c_.scratch(level == 1 ? children.size() * bytes : 0);
     for (std::size_t child = 0; child < children.size(); ++child) {
@@ -45,7 +45,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         Told told;
         std::memcpy(&told, line->payload, sizeof told);
         const std::size_t length =
-            t_.count * size_ * (t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
+            t_.count * size_ * (t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
         const bool wants = !one_wants || r == t_.root;
         all_mapped &= !wants || answer(told.out.access) == Answer::mapped;
         if (all_mapped && wants) {
@@ -75,7 +75,8 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
 // Where the other's input is in its slot, and it wants the result.
 void Reduction::find_lent(std::uint64_t round) noexcept {
   lent_ = nullptr;
-  if (!lends() || pushes_ || t_.kind == Kind::reduce_scatter || (t_.kind == Kind::reduce && me_ == t_.root)) return;
+  if (!lends() || pushes_ || t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root))
+    return;
   const int other = 1 - me_;
   for (const std::vector<Source>& child : sources_)
     if (child.front().rank == other && child.front().at == g_.slot(other, round)) lent_ = g_.lent_slot(other, round);

@@ -5,24 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "schedule/collective.hpp"
+
 namespace stretto::node {
 
-enum class Kind : std::uint8_t {
-  barrier,
-  bcast,
-  reduce,
-  allreduce,
-  allgather,
-  reduce_scatter,
-  gather,
-  scatter,
-  alltoall,
-  agreement,
-};
-const char* name(Kind k) noexcept;
+using schedule::Collective;
 
 struct Call {
-  Kind kind = Kind::barrier;
+  Collective kind = Collective::barrier;
   std::uint8_t type = 0, op = 0;  // payload::Type, payload::Op where it combines
   std::int32_t root = 0;
   std::uint64_t bytes = 0;  // of the vector, or of each block
@@ -41,7 +31,7 @@ struct Call {
   // Of all calls up to this one; `before`: of those before it. Each step keeps different values apart, so ranks that once called
   // differently differ ever after. Calls with nothing to move are all alike.
   std::uint64_t signature(std::uint64_t before) const noexcept {
-    const std::uint64_t what = bytes != 0 || kind == Kind::barrier ? packed() : ~std::uint64_t{0};
+    const std::uint64_t what = bytes != 0 || kind == Collective::barrier ? packed() : ~std::uint64_t{0};
     std::uint64_t hash = (before ^ what) * 0xbf58476d1ce4e5b9u;
     hash = (hash ^ (hash >> 31) ^ bytes) * 0x94d049bb133111ebu;
     return bounded() && bytes != 0 ? with_bound(hash) : hash;

@@ -80,7 +80,8 @@ Status parse_levels(std::string_view text, std::span<const topology::Place> plac
 
 Status parse_hierarchies(std::string_view text, std::span<const topology::Place> places, std::span<const int> numbers,
                          Hierarchies* hierarchies) {
-  constexpr std::array kinds = {Kind::barrier, Kind::bcast, Kind::reduce, Kind::allreduce, Kind::reduce_scatter};
+  constexpr std::array kinds = {Collective::barrier, Collective::broadcast, Collective::reduce, Collective::allreduce,
+                                Collective::reduce_scatter};
   Hierarchies all;
   // What a machine says of itself need not nest; then nobody asked for more than one level.
   if (parse_levels(topology::all_levels, places, numbers, &all.usual) != Status::ok)
@@ -96,7 +97,7 @@ Status parse_hierarchies(std::string_view text, std::span<const topology::Place>
       continue;
     }
     const std::string_view operation = part.substr(0, equals);
-    const auto* kind = std::find_if(kinds.begin(), kinds.end(), [&](Kind k) { return operation == name(k); });
+    const auto* kind = std::find_if(kinds.begin(), kinds.end(), [&](Collective k) { return operation == name(k); });
     if (kind == kinds.end())
       return fail(Status::invalid_argument,
                   "'{}' is no operation with a hierarchy: barrier, bcast, reduce, allreduce, reduce_scatter",

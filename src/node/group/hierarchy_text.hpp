@@ -19,7 +19,7 @@ namespace stretto::node {
 
 struct Hierarchies {
   Hierarchy usual;
-  std::vector<std::pair<Kind, Hierarchy>> of;
+  std::vector<std::pair<Collective, Hierarchy>> of;
 };
 
 // places[r] and numbers[r] are of rank r: where it is, and by which number groups name it. A rank in none of a level's groups is one of its own, and

@@ -17,7 +17,7 @@ using payload::Type;
 using Vector = std::vector<std::byte>;
 
 struct Case {
-  Kind kind;
+  Collective kind;
   Type type;
   Op op;
   payload::Kind travels;
@@ -87,25 +87,25 @@ Vector expected(const Case& c, const std::vector<Vector>& of, std::size_t first,
 void check(Group& g, Bounded& bounded, const Case& c, int root) {
   const auto p = static_cast<std::size_t>(g.size()), me = static_cast<std::size_t>(g.rank());
   const std::size_t size = payload::size_of(c.type), n = c.count;
-  const bool scatters = c.kind == Kind::reduce_scatter, gathers = c.kind == Kind::allgather;
-  const bool moves = gathers || c.kind == Kind::bcast;
+  const bool scatters = c.kind == Collective::reduce_scatter, gathers = c.kind == Collective::allgather;
+  const bool moves = gathers || c.kind == Collective::broadcast;
   std::vector<Vector> of;
   for (int r = 0; r < g.size(); ++r) of.push_back(values(c, r, scatters ? n * p : n));
   Vector in = of[me], out(size * n * (scatters || gathers ? p : 1), std::byte{0x5a});
-  if (c.kind == Kind::bcast && g.rank() == root) out = in;
-  const bool in_place = c.in_place && (c.kind != Kind::reduce || g.rank() == root);
+  if (c.kind == Collective::broadcast && g.rank() == root) out = in;
+  const bool in_place = c.in_place && (c.kind != Collective::reduce || g.rank() == root);
   if (in_place && gathers) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(me * n * size));
   if (in_place && !moves) out = in;
-  const bool none = c.kind == Kind::reduce && g.rank() != root;
+  const bool none = c.kind == Collective::reduce && g.rank() != root;
   Streamed streamed;
-  ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Kind::bcast ? nullptr : in.data(), none ? nullptr : out.data(),
-                         n, root, spec_of(c)},
+  ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Collective::broadcast ? nullptr : in.data(),
+                         none ? nullptr : out.data(), n, root, spec_of(c)},
                         &streamed),
             Status::ok)
       << message();
   if (none) return;
   Vector right;
-  if (c.kind == Kind::bcast) {
+  if (c.kind == Collective::broadcast) {
     right = g.rank() == root ? of[me] : expected(c, {of[static_cast<std::size_t>(root)]}, 0, n);
   } else if (gathers) {
     for (const Vector& v : of) {
@@ -129,7 +129,8 @@ void on_bounded(int ranks, std::size_t slot, const Body& body) {
   });
 }
 
-constexpr Kind kinds[] = {Kind::allreduce, Kind::reduce, Kind::reduce_scatter, Kind::bcast, Kind::allgather};
+constexpr Collective kinds[] = {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+                                Collective::broadcast, Collective::allgather};
 
 class Slots : public testing::TestWithParam<std::size_t> {};
 // The smaller one has room for parts of one group of values, and not of every rank's.
@@ -139,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Bounded, Slots, testing::Values(20 * 1024, 128 * 1024),
 TEST_P(Slots, results_are_those_of_the_codec_alone_for_any_length_and_number_of_ranks) {
   for (const int ranks : {1, 2, 3, 5, 7}) {
     on_bounded(ranks, GetParam(), [&](Group& g, Bounded& b) {
-      for (const Kind kind : kinds)
+      for (const Collective kind : kinds)
         for (const std::size_t n : {0, 1, 3, 1000, 1024, 5001, 40037})
           check(g, b, {kind, Type::f32, Op::sum, payload::Kind::fused, n, 1e-3, n % 2 == 0}, g.size() - 1);
     });
@@ -148,13 +149,13 @@ TEST_P(Slots, results_are_those_of_the_codec_alone_for_any_length_and_number_of_
 
 TEST_P(Slots, types_operations_and_payloads_all_give_what_the_codec_gives) {
   on_bounded(3, GetParam(), [](Group& g, Bounded& b) {
-    for (const Kind kind : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter})
+    for (const Collective kind : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
       for (const Type type : {Type::f32, Type::f64, Type::f16, Type::bf16})
         for (const Op op : {Op::sum, Op::mean, Op::min, Op::max})
           for (const payload::Kind travels : {payload::Kind::fused, payload::Kind::homomorphic})
-            check(g, b, {kind, type, op, travels, 9001, 1e-3, kind == Kind::reduce_scatter}, 0);
+            check(g, b, {kind, type, op, travels, 9001, 1e-3, kind == Collective::reduce_scatter}, 0);
     for (const Type type : {Type::f64, Type::f16, Type::bf16})
-      for (const Kind kind : {Kind::bcast, Kind::allgather})
+      for (const Collective kind : {Collective::broadcast, Collective::allgather})
         check(g, b, {kind, type, Op::sum, payload::Kind::homomorphic, 9001}, 1);
   });
 }
@@ -162,7 +163,7 @@ TEST_P(Slots, types_operations_and_payloads_all_give_what_the_codec_gives) {
 // Sums of such values have little room: they are held exactly, many bytes each.
 TEST_P(Slots, values_off_the_grid_and_codes_that_widen_are_added_exactly) {
   on_bounded(5, GetParam(), [](Group& g, Bounded& b) {
-    for (const Kind kind : kinds)
+    for (const Collective kind : kinds)
       for (const Type type : {Type::f32, Type::f64}) {
         check(g, b, {kind, type, Op::sum, payload::Kind::fused, 7003, 1e-4, false, true}, 2);
         check(g, b, {kind, type, Op::mean, payload::Kind::homomorphic, 7003, 1e-4, false, true}, 2);
@@ -174,7 +175,7 @@ TEST_P(Slots, values_off_the_grid_and_codes_that_widen_are_added_exactly) {
 
 TEST(Bounded, the_bound_of_a_sum_is_kept) {
   on_bounded(3, 128 * 1024, [](Group& g, Bounded& b) {
-    const Case c{Kind::allreduce, Type::f64, Op::sum, payload::Kind::fused, 30011, 1e-5};
+    const Case c{Collective::allreduce, Type::f64, Op::sum, payload::Kind::fused, 30011, 1e-5};
     std::vector<double> y(c.count);
     const Vector mine = values(c, g.rank(), c.count);
     Streamed streamed;
@@ -199,10 +200,10 @@ TEST(Bounded, the_bound_of_a_sum_is_kept) {
 TEST(Bounded, ranks_with_different_bounds_all_learn_both) {
   on_bounded(3, 128 * 1024, [](Group& g, Bounded& b) {
     std::vector<float> x(5000, 1), y(5000);
-    payload::Spec spec = spec_of({Kind::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
+    payload::Spec spec = spec_of({Collective::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
     if (g.rank() == 1) spec.eps = 0.25;
     Streamed streamed;
-    EXPECT_EQ(b.run({Kind::allreduce, x.data(), y.data(), x.size(), 0, spec}, &streamed), Status::incompatible);
+    EXPECT_EQ(b.run({Collective::allreduce, x.data(), y.data(), x.size(), 0, spec}, &streamed), Status::incompatible);
     EXPECT_NE(std::string(message()).find("eps 0.25"), std::string::npos) << message();
     EXPECT_NE(std::string(message()).find("eps 0.001"), std::string::npos) << message();
   });
@@ -217,26 +218,27 @@ TEST(Bounded, what_has_no_streams_here_is_refused_with_the_reason) {
       EXPECT_NE(std::string(message()).find(why), std::string::npos) << message();
     };
     const auto fused = payload::Kind::fused;
-    refused({Kind::alltoall, Type::f32, Op::sum, fused, 1}, Status::unsupported, "alltoall");
-    refused({Kind::allreduce, Type::i32, Op::sum, fused, 1}, Status::unsupported, "i32");
-    refused({Kind::allreduce, Type::f32, Op::prod, fused, 1}, Status::unsupported, "prod");
-    refused({Kind::allreduce, Type::f32, Op::difference, fused, 1}, Status::unsupported, "difference");
-    refused({Kind::allreduce, Type::f32, Op::sum, payload::Kind::doc, 1}, Status::unsupported, "doc");
-    refused({Kind::allreduce, Type::f32, Op::sum, fused, 1, -1}, Status::invalid_bound, "-1");
+    refused({Collective::alltoall, Type::f32, Op::sum, fused, 1}, Status::unsupported, "alltoall");
+    refused({Collective::allreduce, Type::i32, Op::sum, fused, 1}, Status::unsupported, "i32");
+    refused({Collective::allreduce, Type::f32, Op::prod, fused, 1}, Status::unsupported, "prod");
+    refused({Collective::allreduce, Type::f32, Op::difference, fused, 1}, Status::unsupported, "difference");
+    refused({Collective::allreduce, Type::f32, Op::sum, payload::Kind::doc, 1}, Status::unsupported, "doc");
+    refused({Collective::allreduce, Type::f32, Op::sum, fused, 1, -1}, Status::invalid_bound, "-1");
     std::vector<float> x(1);
     Streamed streamed;
-    EXPECT_EQ(
-        b.run({Kind::bcast, nullptr, x.data(), 1, 3, spec_of({Kind::bcast, Type::f32, Op::sum, fused, 1})}, &streamed),
-        Status::invalid_argument);
+    EXPECT_EQ(b.run({Collective::broadcast, nullptr, x.data(), 1, 3,
+                     spec_of({Collective::broadcast, Type::f32, Op::sum, fused, 1})},
+                    &streamed),
+              Status::invalid_argument);
   });
 }
 
 TEST(Bounded, a_slot_too_small_for_a_group_of_values_is_named) {
   on_bounded(2, 4096, [](Group&, Bounded& b) {
     std::vector<float> x(5000, 1), y(5000);
-    const payload::Spec spec = spec_of({Kind::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
+    const payload::Spec spec = spec_of({Collective::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
     Streamed streamed;
-    EXPECT_EQ(b.run({Kind::allreduce, x.data(), y.data(), x.size(), 0, spec}, &streamed), Status::unsupported);
+    EXPECT_EQ(b.run({Collective::allreduce, x.data(), y.data(), x.size(), 0, spec}, &streamed), Status::unsupported);
     EXPECT_NE(std::string(message()).find("4096 bytes"), std::string::npos) << message();
   });
 }
@@ -248,7 +250,7 @@ TEST(Bounded, ranks_as_processes_have_the_same_results) {
     std::unique_ptr<Group> g;
     if (Group::create(exchange, {}, &g) != Status::ok) return 2;
     Bounded b(*g);
-    for (const Kind kind : kinds) check(*g, b, {kind, Type::f32, Op::sum, payload::Kind::fused, 20011}, 1);
+    for (const Collective kind : kinds) check(*g, b, {kind, Type::f32, Op::sum, payload::Kind::fused, 20011}, 1);
     return testing::Test::HasFailure() ? 3 : 0;
   };
   const auto ends = on_processes(ranks, memory, body, [](const std::vector<pid_t>&) {});

@@ -30,20 +30,26 @@ std::set<std::string> files_in(const char* directory) {
   return names;
 }
 
-Status call(Collectives& c, Kind kind, std::span<float> in, std::span<float> out) {
+Status call(Collectives& c, Collective kind, std::span<float> in, std::span<float> out) {
   const std::size_t n = in.size() / ranks, bytes = n * sizeof(float);
   const Operation sum{payload::Op::sum};
   switch (kind) {
-    case Kind::barrier: return c.barrier();
-    case Kind::bcast: return c.bcast(in.data(), bytes, victim);
-    case Kind::reduce: return c.reduce(in.data(), out.data(), n, payload::Type::f32, sum, 0);
-    case Kind::allreduce: return c.allreduce(in.data(), out.data(), n, payload::Type::f32, sum);
-    case Kind::allgather: return c.allgather(in.data(), out.data(), bytes);
-    case Kind::reduce_scatter: return c.reduce_scatter(in.data(), out.data(), n, payload::Type::f32, sum);
-    case Kind::gather: return c.gather(in.data(), out.data(), bytes, victim);
-    case Kind::scatter: return c.scatter(in.data(), out.data(), bytes, victim);
-    case Kind::alltoall: return c.alltoall(in.data(), out.data(), bytes);
-    case Kind::agreement: break;  // a reduction
+    case Collective::barrier: return c.barrier();
+    case Collective::broadcast: return c.bcast(in.data(), bytes, victim);
+    case Collective::reduce: return c.reduce(in.data(), out.data(), n, payload::Type::f32, sum, 0);
+    case Collective::allreduce:
+    case Collective::allreduce_multi: return c.allreduce(in.data(), out.data(), n, payload::Type::f32, sum);
+    case Collective::allgather:
+    case Collective::allgatherv: return c.allgather(in.data(), out.data(), bytes);
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return c.reduce_scatter(in.data(), out.data(), n, payload::Type::f32, sum);
+    case Collective::gather:
+    case Collective::gatherv: return c.gather(in.data(), out.data(), bytes, victim);
+    case Collective::scatter:
+    case Collective::scatterv: return c.scatter(in.data(), out.data(), bytes, victim);
+    case Collective::alltoall:
+    case Collective::alltoallv: return c.alltoall(in.data(), out.data(), bytes);
+    case Collective::agreement: break;  // a reduction
   }
   return Status::internal;
 }
@@ -98,7 +104,7 @@ const char* name(How how) {
 }
 
 struct Case {
-  Kind kind;
+  Collective kind;
   How how;
 };
 
@@ -111,9 +117,9 @@ std::span<float> numbers(How how, std::size_t n) {
 }
 
 // The same within a bound.
-Status call(Bounded& b, Kind kind, std::span<float> in, std::span<float> out) {
-  BoundedCall c{kind, kind == Kind::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
-  if (kind == Kind::bcast) c.root = victim;
+Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> out) {
+  BoundedCall c{kind, kind == Collective::broadcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
+  if (kind == Collective::broadcast) c.root = victim;
   c.spec.kind = payload::Kind::fused;
   c.spec.eps = 1e-3;
   Streamed streamed;
@@ -124,9 +130,10 @@ class Death : public testing::TestWithParam<Case> {};
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (int k = 0; k <= static_cast<int>(Kind::alltoall); ++k)
-    for (const How how : {How::staged, How::copyable, How::mapped}) all.push_back({static_cast<Kind>(k), how});
-  for (const Kind k : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter, Kind::bcast, Kind::allgather})
+  for (int k = 0; k < schedule::families; ++k)
+    for (const How how : {How::staged, How::copyable, How::mapped}) all.push_back({static_cast<Collective>(k), how});
+  for (const Collective k : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+                             Collective::broadcast, Collective::allgather})
     all.push_back({k, How::bounded});
   return all;
 }

@@ -20,7 +20,7 @@ std::vector<int> others(const Group& g) {
 
 // Every rank publishes a number that depends on the round; all read all.
 void meet(Group& g, const std::vector<int>& peers, int rounds) {
-  ASSERT_EQ(g.enter({Kind::allgather}), Status::ok) << message();
+  ASSERT_EQ(g.enter({Collective::allgather}), Status::ok) << message();
   const std::uint64_t first = g.rounds(static_cast<std::uint64_t>(rounds));
   for (std::uint64_t r = first; r < first + static_cast<std::uint64_t>(rounds); ++r) {
     ASSERT_EQ(g.open(r, peers, Group::Room::slot), Status::ok) << message();
@@ -53,7 +53,7 @@ TEST(Group, every_rank_reads_what_each_published_in_every_round) {
 TEST(Group, a_slot_is_not_filled_again_before_its_slowest_reader_is_done) {
   on_groups(3, {.slot = 4096}, [](Group& g) {
     constexpr std::uint64_t rounds = 200;
-    ASSERT_EQ(g.enter({Kind::bcast}), Status::ok);
+    ASSERT_EQ(g.enter({Collective::broadcast}), Status::ok);
     g.rounds(rounds);
     const std::vector<int> readers{1, 2};
     for (std::uint64_t r = 0; r < rounds; ++r) {
@@ -81,7 +81,7 @@ TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
     meet(g, peers, 2);
     const bool odd = g.rank() == 1;
     // A rank that comes late learns it on entering: another has found out already.
-    Status met = g.enter({odd ? Kind::bcast : Kind::reduce, 0, 0, 0, odd ? 80u : 40u});
+    Status met = g.enter({odd ? Collective::broadcast : Collective::reduce, 0, 0, 0, odd ? 80u : 40u});
     const std::uint64_t r = g.rounds(1);
     if (met == Status::ok) met = g.open(r, peers, Group::Room::slot);
     if (met == Status::ok) g.publish(r);
@@ -92,7 +92,7 @@ TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
     EXPECT_EQ(met, Status::incompatible);
     EXPECT_NE(std::string(message()).find("bcast (bytes 80"), std::string::npos) << message();
     EXPECT_NE(std::string(message()).find("reduce (bytes 40"), std::string::npos) << message();
-    EXPECT_EQ(g.enter({Kind::barrier}), Status::incompatible) << "a group in which a call failed stays failed";
+    EXPECT_EQ(g.enter({Collective::barrier}), Status::incompatible) << "a group in which a call failed stays failed";
   });
 }
 
@@ -101,7 +101,7 @@ TEST(Group, a_rank_that_does_not_come_is_named_after_the_limit) {
   options.patience.limit = 0.05;
   on_groups(3, options, [](Group& g) {
     if (g.rank() == 2) return;
-    ASSERT_EQ(g.enter({Kind::barrier}), Status::ok);
+    ASSERT_EQ(g.enter({Collective::barrier}), Status::ok);
     const Line* line = nullptr;
     EXPECT_EQ(g.await(2, g.rounds(1), &line), Status::timeout);
     EXPECT_NE(std::string(message()).find("for rank 2 in its collective 1, barrier"), std::string::npos) << message();
@@ -124,7 +124,7 @@ TEST(Group, ranks_that_share_their_cores_with_others_of_the_node_give_way_soon) 
 
 TEST(Group, progress_is_driven_while_a_rank_waits) {
   on_groups(2, {.slot = 4096}, [](Group& g) {
-    ASSERT_EQ(g.enter({Kind::barrier}), Status::ok);
+    ASSERT_EQ(g.enter({Collective::barrier}), Status::ok);
     const std::uint64_t r = g.rounds(2);
     const std::vector<int> peer{1 - g.rank()};
     const Line* line = nullptr;

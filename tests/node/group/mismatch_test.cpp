@@ -175,7 +175,7 @@ TEST(Mismatch, of_bounds_and_of_the_magnitude_of_values_is_named) {
     on_collectives(3, options, [&](Collectives& c) {
       Bounded bounded(c.group());
       std::vector<float> in(9000, 1), out(9000);
-      BoundedCall call{Kind::allreduce, in.data(), out.data(), in.size(), 0, {}};
+      BoundedCall call{Collective::allreduce, in.data(), out.data(), in.size(), 0, {}};
       call.spec.kind = payload::Kind::fused;
       call.spec.eps = bound && c.rank() == 2 ? 1e-2 : 1e-3;
       call.spec.magnitude = !bound && c.rank() == 2 ? 4 : 2;

@@ -1,0 +1,43 @@
+#include "api/communicator.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "api/operation.hpp"
+#include "backend/schedules.hpp"
+
+stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
+                               std::string no_node)
+    : carriers(std::move(c)),
+      agreement(*carriers.agreement),
+      data(*carriers.data),
+      selector(std::move(chooser), carriers.data->rank(), carriers.data->size(),
+               stretto::engine::most_messages(*carriers.data)),
+      rank(carriers.data->rank()),
+      size(carriers.data->size()) {
+  backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
+  backends.no_node = std::move(no_node);
+}
+
+void stretto_comm_s::progress() noexcept {
+  // Operations leave `live` as they complete: walk by position, and look again where one left.
+  bool may_start_data = true;
+  for (std::size_t i = 0; i < live.size();) {
+    stretto::api::Operation* o = live[i];
+    o->advance(may_start_data);
+    if (o->done()) continue;
+    may_start_data = may_start_data && o->data_started();
+    ++i;
+  }
+}
+
+void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {
+  std::array<char, 512> text{};  // `why` may be this thread's message
+  std::strncpy(text.data(), why, text.size() - 1);
+  if (!broken) broken_by = text;
+  broken = true;
+  agreement.give_up(status, text.data());
+  data.give_up(status, text.data(), number);
+  static_cast<void>(stretto::fail(status, std::string_view(text.data())));
+  if (backends.node) backends.node->give_up(status);
+}

@@ -1,0 +1,40 @@
+// From what a C function was called with to a call, checked and decided.
+#pragma once
+
+#include <string>
+
+#include "api/communicator.hpp"
+#include "base/status.hpp"
+#include "call/builders.hpp"
+#include "call/check.hpp"
+#include "select/forced.hpp"
+
+namespace stretto::api {
+
+inline select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
+  const backend::Backends& b = comm.backends;
+  return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};
+}
+
+// Reads and checks options and arguments into `call`, and decides; whatever fails is what this rank brings to the agreement.
+template <class Build>
+Status form(stretto_comm_s& comm, const stretto_options* options, const Build& build, Call* call,
+            select::Decision* decision) noexcept {
+  try {
+    Status s = read_options(options, &call->settings);
+    if (s == Status::ok) s = build(*call, comm.rank, comm.size);
+    settle_payload(call);
+    if (s == Status::ok) s = check_arguments(*call, comm.rank, comm.size);
+    if (s == Status::ok && !call->settings.schedule.empty())
+      s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
+    const std::string why = s == Status::ok ? "" : message();
+    // Also where something is wrong: to be where the others are, if they exchange anything.
+    *decision = comm.selector.decide(*call, comm.backends.serve(*call));
+    return s == Status::ok ? s : fail(s, "{}", why);
+  } catch (...) {
+    decision->known = false;
+    return fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
+  }
+}
+
+}  // namespace stretto::api

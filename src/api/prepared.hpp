@@ -1,0 +1,143 @@
+// Blocking calls that repeat. What was decided of a call that needs no word with the other ranks, and that a backend runs as it is, is kept: the
+// next call like it costs a comparison. The C functions find such a call by its arguments (PreparedByCall), the profiling library by those of
+// the program's own call (mpi/prepared.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "backend/backend.hpp"
+#include "base/status.hpp"
+#include "select/decision.hpp"
+#include "select/retune.hpp"
+
+struct stretto_comm_s;
+
+namespace stretto::api {
+
+// A call put down with its backend, as long as what was decided of it holds.
+class Prepared {
+ public:
+  Prepared() = default;  // empty
+  Prepared(std::unique_ptr<backend::PreparedCall> call, select::Retuner* retuner, std::uint32_t looks,
+           std::uint32_t generation) noexcept
+      : call_(std::move(call)), retuner_(retuner), looks_(looks), generation_(generation) {}
+
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+
+  // Whether a call like it still runs this way at once. Precondition: not empty.
+  bool holds(const stretto_comm_s& comm) const noexcept;
+
+  // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); seconds as of timeout_of().
+  Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
+
+  select::Retuner* retuner() const noexcept { return retuner_; }
+  std::uint32_t looks() const noexcept { return looks_; }
+
+ private:
+  std::unique_ptr<backend::PreparedCall> call_;
+  select::Retuner* retuner_ = nullptr;        // of the trial that chose how it runs, when it had had so many looks
+  std::uint32_t looks_ = 0, generation_ = 0;  // of PreparedByCall, when it was prepared
+};
+
+// 64 lines, each of one call; made when first needed. A line is a struct with members `key` and `call`, a Prepared.
+template <class Line>
+class PreparedLines {
+ public:
+  static constexpr std::size_t lines = 64;
+
+  // The line where a call of this hash is, or would be; null: there is none yet.
+  const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
+
+  // The same to be filled in; null: there is no memory, and it goes without.
+  Line* make(std::size_t hash) noexcept {
+    if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
+    return lines_ ? &(*lines_)[hash % lines] : nullptr;
+  }
+
+  void clear() noexcept { lines_.reset(); }
+
+ private:
+  std::unique_ptr<std::array<Line, lines>> lines_;
+};
+
+// Calls of the C functions, by all that decided them. Each rank keeps what follows from arguments that are the same on all ranks, so all
+// ranks go on alike. Calls with arrays of counts, with several inputs or with a function of the user's are not kept.
+class PreparedByCall {
+ public:
+  // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened but, perhaps, that the ranks *compared words and
+  // must exchange it all. Arguments are passed one by one: a struct would stall on store forwarding.
+  bool again(stretto_comm_s& comm, call::Collective collective, stretto_type type, stretto_op op, int root,
+             std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
+             bool* compared) noexcept;
+
+  // `call`, whose arguments are fine, runs as decided as long as the same is known of its data. `digest`: what its ranks compare first; 0: nothing.
+  void keep(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision,
+            std::uint64_t digest) noexcept;
+
+  // The blocking call that ended last, for somebody else to keep: empty, unless it was one that is kept here and nothing is said before it.
+  Prepared last(const stretto_comm_s& comm) const noexcept;
+
+  // A call goes another way.
+  void passed_by() noexcept { last_ = nullptr; }
+
+  // A backend serves nothing any more: what was decided with it no longer holds.
+  void forget() noexcept {
+    lines_.clear();
+    last_ = nullptr;
+    ++generation_;
+  }
+  std::uint32_t generation() const noexcept { return generation_; }
+
+ private:
+  // All that decides how a call runs but what is kept beside: one cache line.
+  struct Key {
+    call::Shape shape;
+    std::uint8_t buffers = 0;
+    bool forced = false;  // by the name of the backend
+    bool reproducible = false;
+    stretto_bound bound_kind{};
+    stretto_scope scope{};
+    stretto_payload payload{};
+    int check = 0, trials = 0;
+    double bound = 0;
+    std::size_t segment = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  static_assert(sizeof(Key) == 64);
+  static Key key_of(const call::Shape& shape, std::uint8_t buffers, const stretto_options& o, bool forced) noexcept;
+  static std::size_t hash_of(const Key& k) noexcept;
+
+  struct alignas(64) Line {
+    Key key;
+    Prepared call;
+    select::Why why;
+    select::Provider provider{};
+    bool other_copy = false;
+    std::uint64_t digest = 0;
+    std::uint64_t ratios = 0;  // what was known of such data then
+  };
+  PreparedLines<Line> lines_;
+  const Line* last_ = nullptr;  // the line of the call that ended last; null: it had none
+  std::uint32_t generation_ = 0;
+};
+
+// All that the checks of buffers look at: which are null, which stand for "in place", and whether they are the same.
+inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
+  const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
+  return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
+         bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
+}
+
+// Whether the ranks first compare one word each in shared memory: every blocking call with check = 1 does, where ranks share a host's memory.
+bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
+
+// Precondition: the arguments are checked. True: the blocking call ran at once, and *ended is its status. False: it is an Operation's; nothing has
+// happened but, perhaps, that the ranks *compared words.
+bool run_at_once(stretto_comm_s& comm, const call::Call& call, const select::Decision& decision, Status* ended,
+                 bool* compared) noexcept;
+
+}  // namespace stretto::api

@@ -1,0 +1,19 @@
+// Statuses, messages and the version under their C names.
+#include "base/status.hpp"
+
+#include "stretto/stretto.h"
+
+using namespace stretto;
+
+extern "C" {
+
+const char* stretto_message(void) { return message(); }
+
+const char* stretto_status_name(stretto_status status) {
+  return int(status) >= STRETTO_OK && int(status) <= STRETTO_INTERNAL ? name(static_cast<Status>(int(status)))
+                                                                      : "unknown";
+}
+
+const char* stretto_version(void) { return STRETTO_VERSION; }
+
+}  // extern "C"

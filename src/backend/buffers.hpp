@@ -1,0 +1,12 @@
+// The buffers of a call as the engine takes them.
+#pragma once
+
+#include "call/call.hpp"
+#include "engine/binding.hpp"
+
+namespace stretto::backend {
+
+// Precondition: the arguments are checked, and counts are complete on every rank.
+engine::Arguments engine_arguments(const call::Call& call, int rank) noexcept;
+
+}  // namespace stretto::backend

@@ -1,0 +1,16 @@
+// An MPI's own collectives as a communicator's native ones.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "backend/backend.hpp"
+
+namespace stretto::backend {
+
+// Takes over `comm`, a duplicate whose errors are returned, and frees it in the end (before MPI_Finalize). Throws
+// std::bad_alloc, and has not taken it over then.
+std::unique_ptr<Backend> make_mpi_backend(MPI_Comm comm);
+
+}  // namespace stretto::backend

@@ -1,0 +1,204 @@
+#include "backend/node.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <new>
+
+#include "backend/buffers.hpp"
+#include "call/enums.hpp"
+#include "call/inputs.hpp"
+#include "node/collectives/bounded.hpp"
+
+namespace stretto::backend {
+
+using namespace call;
+
+namespace {
+
+bool combines(const Call& c) noexcept {
+  return c.op != STRETTO_DIFFERENCE && payload::defined(payload_op(c.op), payload_type(c.type));
+}
+
+bool even(const std::vector<std::size_t>& counts) noexcept {
+  return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
+}
+
+bool has_streams_of(const Call& c) noexcept {
+  const Collective f = schedule::family(c.collective);
+  const bool moves = f == Collective::allgather || f == Collective::broadcast;
+  return reduces(f) ? c.op == STRETTO_SUM || c.op == STRETTO_MEAN || c.op == STRETTO_MIN || c.op == STRETTO_MAX : moves;
+}
+
+bool adds_codes(stretto_payload p) noexcept {
+  return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
+}
+
+class Node final : public NodeBackend {
+ public:
+  Node(std::unique_ptr<node::Collectives> c, std::shared_ptr<void> kept)
+      : kept_(std::move(kept)), node_(std::move(c)), bounded_(node_->group()) {}
+
+  const char* name() const noexcept override { return node_name; }
+
+  // Blocks of different lengths are left to others, and so is what is started: nobody would move it while the caller computes.
+  bool serves(const Call& c) const noexcept override {
+    if (c.nonblocking || over_) return false;
+    switch (c.collective) {
+      case Collective::allreduce:
+      case Collective::reduce:
+      case Collective::reduce_scatter_block: return combines(c);
+      case Collective::reduce_scatter: return combines(c) && even(c.counts);
+      case Collective::allgather:
+      case Collective::broadcast:
+      case Collective::scatter:
+      case Collective::gather:
+      case Collective::alltoall:
+      case Collective::barrier: return true;
+      case Collective::allreduce_multi:
+      case Collective::allgatherv:
+      case Collective::scatterv:
+      case Collective::gatherv:
+      case Collective::alltoallv:
+      case Collective::agreement: return false;
+    }
+    return false;
+  }
+
+  bool starts(const Call&) const noexcept override { return false; }
+
+  bool other_copy(const Call& c) const noexcept override {
+    const bool moves = !reduces(c.collective) && c.collective != Collective::barrier;
+    return moves && serves(c) && node_->copies_differ(c.count * stretto_type_size(c.type));
+  }
+
+  bool streams(const Call& c) const noexcept override {
+    const stretto_options& o = c.settings.options;
+    return serves(c) && o.bound_kind != STRETTO_BOUND_NONE && adds_codes(o.payload) && is_floating(c.type) &&
+           has_streams_of(c);
+  }
+
+  Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
+    if (d.streams()) return run_streams(c, d, ran);
+    node::Operation o = operation_of(shape_of(c));
+    if (o.op == payload::Op::user) o.user = user_function(c);
+    return run(shape_of(c), c.send, c.recv, o, d.choice.other_copy, timeout_of(c.settings.options));
+  }
+
+  Status start(const Call& c, const Decision&, std::unique_ptr<Pending>*) noexcept override {
+    return fail(Status::internal, "{} cannot be started on a node", schedule::name(c.collective));
+  }
+
+  std::unique_ptr<PreparedCall> prepare(const Shape& s, bool other_copy) noexcept override {
+    return std::unique_ptr<PreparedCall>(new (std::nothrow) Prepared(*this, s, other_copy));
+  }
+
+  Status agree(std::uint64_t value, double timeout, bool* same) noexcept override {
+    be_patient(timeout);
+    const Status s = node_->agree(value, same);
+    over_ = over_ || s == Status::incompatible;
+    return s;
+  }
+
+  void give_up(Status status) noexcept override {
+    over_ = true;
+    static_cast<void>(node_->group().give_up_all(status));
+  }
+  void started() noexcept override { node_->group().began(); }
+  bool differed() const noexcept override { return node_->group().differed(); }
+  bool look_again() noexcept override {
+    over_ = over_ || node_->group().failed();
+    return over_;
+  }
+
+ private:
+  class Prepared final : public PreparedCall {
+   public:
+    Prepared(Node& node, const Shape& s, bool other_copy) noexcept
+        : node_(node), shape_(s), other_copy_(other_copy), operation_(operation_of(s)) {}
+    Status run(const void* send, void* recv, double timeout) noexcept override {
+      return node_.run(shape_, send, recv, operation_, other_copy_, timeout);
+    }
+
+   private:
+    Node& node_;
+    const Shape shape_;
+    const bool other_copy_;
+    const node::Operation operation_;
+  };
+
+  static node::Operation operation_of(const Shape& s) noexcept {
+    return {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank};
+  }
+
+  void be_patient(double timeout) noexcept {
+    node_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
+  }
+
+  Status run_streams(const Call& c, const Decision& d, engine::Report* ran) noexcept {
+    be_patient(timeout_of(c.settings.options));
+    const engine::Arguments a = engine_arguments(c, node_->rank());
+    const node::BoundedCall call{schedule::family(c.collective),    a.in,  a.out, c.count,
+                                 rooted(c.collective) ? c.root : 0, d.spec};
+    node::Streamed streamed;
+    const Status s = bounded_.run(call, &streamed);
+    ran->payload = d.spec.kind;
+    ran->raw_bytes = streamed.raw_bytes;
+    ran->bytes_sent = streamed.stream_bytes;
+    ran->compress_seconds = streamed.seconds.compress;
+    ran->decompress_seconds = streamed.seconds.decompress;
+    ran->combine_seconds = streamed.seconds.combine;
+    return s;
+  }
+
+  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o, bool other_copy,
+             double timeout) noexcept {
+    be_patient(timeout);
+    if (!other_copy) [[likely]]
+      return run(s, send, recv, o);
+    node_->reverse_copies(true);
+    const Status status = run(s, send, recv, o);
+    node_->reverse_copies(false);
+    return status;
+  }
+
+  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o) noexcept {
+    const void* in = in_place(send) ? nullptr : send;
+    void* out = in_place(recv) ? nullptr : recv;
+    const payload::Type type = payload_type(s.type);
+    const std::size_t bytes = s.count * payload::size_of(type);
+    switch (s.collective) {
+      case Collective::allreduce: return node_->allreduce(in, out, s.count, type, o);
+      case Collective::reduce: return node_->reduce(in, out, s.count, type, o, s.root);
+      case Collective::reduce_scatter_block:
+      case Collective::reduce_scatter: return node_->reduce_scatter(in, out, s.count, type, o);
+      case Collective::allgather: return node_->allgather(in, out, bytes);
+      case Collective::broadcast: return node_->bcast(out != nullptr ? out : const_cast<void*>(in), bytes, s.root);
+      case Collective::scatter: return node_->scatter(in, out, bytes, s.root);
+      case Collective::gather: return node_->gather(in, out, bytes, s.root);
+      case Collective::alltoall: return node_->alltoall(in, out, bytes);
+      case Collective::barrier: return node_->barrier();
+      case Collective::allreduce_multi:
+      case Collective::allgatherv:
+      case Collective::scatterv:
+      case Collective::gatherv:
+      case Collective::alltoallv:
+      case Collective::agreement: break;
+    }
+    return fail(Status::internal, "{} runs on no node", schedule::name(s.collective));
+  }
+
+  std::shared_ptr<void> kept_;
+  std::unique_ptr<node::Collectives> node_;
+  node::Bounded bounded_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives,
+                                               std::shared_ptr<void> kept) {
+  return std::make_unique<Node>(std::move(collectives), std::move(kept));
+}
+
+}  // namespace stretto::backend

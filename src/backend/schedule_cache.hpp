@@ -1,0 +1,28 @@
+// Schedules already built by a communicator.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace stretto::backend {
+
+class ScheduleCache {
+ public:
+  // Null: there is no such algorithm for the collective.
+  std::shared_ptr<const schedule::Schedule> get(const std::string& algorithm, const schedule::Request& request);
+
+ private:
+  struct Entry {
+    std::string algorithm;
+    schedule::Request request;
+    std::shared_ptr<const schedule::Schedule> schedule;
+  };
+  std::vector<Entry> entries_;  // the latest last, at most `capacity`
+  static constexpr std::size_t capacity = 16;
+};
+
+}  // namespace stretto::backend

@@ -1,0 +1,93 @@
+#include "backend/schedules.hpp"
+
+#include <new>
+
+#include "backend/buffers.hpp"
+#include "backend/schedule_cache.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::backend {
+
+using namespace call;
+
+namespace {
+
+class Schedules final : public Backend {
+ public:
+  Schedules(engine::Engine& engine, const schedule::Groups& groups) noexcept
+      : engine_(engine), groups_(groups), rank_(engine.carrier().rank()), ranks_(engine.carrier().size()) {}
+
+  const char* name() const noexcept override { return nullptr; }
+  bool serves(const Call&) const noexcept override { return true; }
+  bool starts(const Call&) const noexcept override { return true; }
+
+  Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
+    std::unique_ptr<Pending> pending;
+    Status s = start(c, d, &pending);
+    if (s == Status::ok) static_cast<void>(pending->wait(&s, ran));
+    return s;
+  }
+
+  Status start(const Call& c, const Decision& d, std::unique_ptr<Pending>* pending) noexcept override {
+    try {
+      engine::Call run;
+      if (const Status s = bind(c, d, &run); s != Status::ok) return s;
+      auto made = std::make_unique<Running>();
+      if (const Status s = engine_.start(run, &made->request); s != Status::ok) return s;
+      *pending = std::move(made);
+      return Status::ok;
+    } catch (...) {
+      return fail(Status::out_of_memory, std::string_view("no memory to prepare the collective"));
+    }
+  }
+
+  // Each run is bound anew: what would be kept is small beside what the engine does.
+  std::unique_ptr<PreparedCall> prepare(const Shape&, bool) noexcept override { return nullptr; }
+
+ private:
+  struct Running final : Pending {
+    Status test(bool* done, engine::Report* ran) noexcept override { return request.test(done, ran); }
+    bool wait(Status* ended, engine::Report* ran) noexcept override {
+      *ended = request.wait(ran);
+      return true;
+    }
+    engine::Request request;
+  };
+
+  Status bind(const Call& c, const Decision& d, engine::Call* run) {
+    schedule::Request request;
+    request.collective = schedule::family(c.collective);
+    request.ranks = ranks_;
+    request.rank = rank_;
+    request.root = rooted(c.collective) ? c.root : 0;
+    request.blocks = d.choice.blocks;
+    request.radix = d.choice.radix;
+    request.groups = &groups_;
+    if (const Status s = schedule::check_ranks(request.collective, ranks_); s != Status::ok) return s;
+    run->schedule = cache_.get(d.choice.schedule, request);
+    if (!run->schedule) return fail(Status::internal, "schedule {} cannot be built", d.choice.schedule);
+    run->payload = d.spec;
+    if (c.op == STRETTO_USER && reduces(c.collective)) run->payload.user = user_function(c);
+    run->options.segment_bytes = d.choice.segment;
+    run->options.timeout = timeout_of(c.settings.options);
+    if (c.collective == Collective::allreduce_multi) {
+      run->several = true;
+      run->inputs = c.inputs;
+      run->contributions = static_cast<std::uint32_t>(d.inputs);
+    }
+    return engine::bind(*run->schedule, run->payload.type, engine_arguments(c, rank_), &run->blocks);
+  }
+
+  engine::Engine& engine_;
+  const schedule::Groups& groups_;
+  const int rank_, ranks_;
+  ScheduleCache cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_schedules_backend(engine::Engine& engine, const schedule::Groups& groups) {
+  return std::make_unique<Schedules>(engine, groups);
+}
+
+}  // namespace stretto::backend

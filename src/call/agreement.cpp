@@ -1,0 +1,224 @@
+#include "call/agreement.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/float_environment.hpp"
+#include "call/call.hpp"
+#include "call/enums.hpp"
+#include "call/schedule_names.hpp"
+
+namespace stretto::call {
+
+namespace {
+
+constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+
+const char* field_name(Field f) noexcept {
+  switch (f) {
+    case Field::collective: return "collective";
+    case Field::type: return "type";
+    case Field::op: return "operation";
+    case Field::commutes: return "user_commutes";
+    case Field::count: return "count";
+    case Field::counts: return "counts (by checksum)";
+    case Field::root: return "root";
+    case Field::bound_kind: return "bound_kind";
+    case Field::bound: return "bound";
+    case Field::scope: return "scope";
+    case Field::schedule: return "schedule";
+    case Field::payload: return "payload";
+    case Field::segment: return "segment";
+    case Field::reproducible: return "reproducible";
+  }
+  return "?";
+}
+
+std::string field_value(Field f, std::uint64_t v) {
+  const auto i = static_cast<int>(v);
+  switch (f) {
+    case Field::collective:
+      return fmt::format("{}{}", v & nonblocking_form ? "i" : "",
+                         schedule::name(static_cast<Collective>(v & ~nonblocking_form)));
+    case Field::type: return type_name(static_cast<stretto_type>(i));
+    case Field::op: return op_name(static_cast<stretto_op>(i));
+    case Field::commutes:
+    case Field::count:
+    case Field::root:
+    case Field::segment:
+    case Field::reproducible: return fmt::format("{}", v);
+    case Field::counts: return fmt::format("{:08x}", v);
+    case Field::bound_kind: return bound_name(static_cast<stretto_bound>(i));
+    case Field::bound: return fmt::format("{}", from_ordered(v));
+    case Field::scope: return scope_name(static_cast<stretto_scope>(i));
+    case Field::schedule: return schedule_name(i);
+    case Field::payload: return payload_name(static_cast<stretto_payload>(i));
+  }
+  return "?";
+}
+
+// Some rank has no bound, so no value of it or scope either; that, bound_kind says.
+bool bound_missing(const Signature& merged) noexcept {
+  return merged.span[static_cast<std::size_t>(Field::bound_kind)].lo == STRETTO_BOUND_NONE;
+}
+bool only_with_bound(Field f) noexcept { return f == Field::bound || f == Field::scope; }
+
+Status differences(const Signature& merged) {
+  std::string text;
+  for (int i = 0; i < fields; ++i) {
+    const Span& s = merged.span[i];
+    if (s.lo == s.hi) continue;
+    const auto f = static_cast<Field>(i);
+    if (only_with_bound(f) && bound_missing(merged)) continue;
+    text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
+                        field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
+    if (f == Field::collective) break;  // the other arguments mean different things then
+  }
+  return text.empty() ? Status::ok : fail(Status::incompatible, text);
+}
+
+// Of a pair of ranks: splitmix64 of its number.
+std::uint64_t weight(int from, int to) noexcept {
+  std::uint64_t x =
+      (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) + 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return (x ^ (x >> 31)) | 1;
+}
+
+Status differ(const Signature& merged, const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
+              int rank) {
+  const auto more = static_cast<std::int64_t>(merged.surplus);
+  const int ranks = static_cast<int>(sends.size());
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      if (more == 0 || weight(from, to) * merged.surplus != merged.balance) continue;
+      const std::string pair = fmt::format("counts differ: rank {} sends rank {} ", from, to);
+      if (rank != from && rank != to)
+        return fail(Status::incompatible, "{}{} element{} {} than it expects", pair, more > 0 ? more : -more,
+                    more == 1 || more == -1 ? "" : "s", more > 0 ? "more" : "fewer");
+      const std::uint64_t sent =
+          rank == from ? sends[static_cast<std::size_t>(to)] : expects[static_cast<std::size_t>(from)] + merged.surplus;
+      return fail(Status::incompatible, "{}{} elements, which expects {}", pair, sent, sent - merged.surplus);
+    }
+  }
+  return fail(Status::incompatible,
+              "counts differ: sendcounts and recvcounts do not match for more than one pair of ranks ({} elements are "
+              "sent beyond those expected)",
+              more);
+}
+
+}  // namespace
+
+std::uint64_t ordered(double value) noexcept {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return bits & sign_bit ? ~bits : bits | sign_bit;
+}
+
+double from_ordered(std::uint64_t bits) noexcept {
+  return std::bit_cast<double>(bits & sign_bit ? bits & ~sign_bit : ~bits);
+}
+
+void Signature::set(Field f, std::uint64_t value, int rank) noexcept {
+  const auto r = static_cast<std::uint32_t>(rank);
+  span[static_cast<std::size_t>(f)] = {value, value, r, r};
+}
+
+void Signature::set(Field f, double value, int rank) noexcept { set(f, ordered(value), rank); }
+
+void Signature::set_failure(Status s, const char* message, int rank) noexcept {
+  status = static_cast<std::uint32_t>(s);
+  failed_rank = static_cast<std::uint32_t>(rank);
+  constexpr std::string_view cut = "...";
+  const std::string_view whole = message;
+  const bool fits = whole.size() < text.size();
+  const std::size_t n = fits ? whole.size() : text.size() - 1 - cut.size();
+  text.fill(0);
+  std::copy_n(whole.begin(), n, text.begin());
+  if (!fits) std::copy(cut.begin(), cut.end(), text.begin() + static_cast<std::ptrdiff_t>(n));
+}
+
+void Signature::add_sample(double ratio) noexcept {
+  if (!(ratio > 0)) return;
+  ++samples;
+  shrunk += static_cast<std::uint64_t>(std::max(1.0, 65536 / ratio));
+}
+
+// Weights are odd and as good as random, so that differences of several pairs do not cancel.
+void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
+                          int rank) noexcept {
+  std::uint64_t sent = 0, expected = 0;
+  for (std::size_t r = 0; r < sends.size(); ++r) {
+    const int peer = static_cast<int>(r);
+    balance += weight(rank, peer) * sends[r] - weight(peer, rank) * expects[r];
+    sent += sends[r];
+    expected += expects[r];
+  }
+  surplus += sent - expected;
+  largest = std::max({largest, sent, expected});
+}
+
+double Signature::ratio() const noexcept {
+  const FloatEnvironment environment;
+  return samples > 0 ? 65536 * static_cast<double>(samples) / static_cast<double>(shrunk) : 0;
+}
+
+std::uint64_t digest(const Signature& s) noexcept {
+  std::uint64_t h = 0;
+  for (const Span& field : s.span) {
+    h = (h ^ field.lo) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+  }
+  return h | 1;
+}
+
+void merge(const Signature& from, Signature& into) noexcept {
+  const FloatEnvironment environment;
+  for (int i = 0; i < fields; ++i) {
+    const Span& a = from.span[i];
+    Span& b = into.span[i];
+    // Ties go to the lower rank, so that the order of merging does not show.
+    if (a.lo < b.lo || (a.lo == b.lo && a.lo_rank < b.lo_rank)) b.lo = a.lo, b.lo_rank = a.lo_rank;
+    if (a.hi > b.hi || (a.hi == b.hi && a.hi_rank < b.hi_rank)) b.hi = a.hi, b.hi_rank = a.hi_rank;
+  }
+  if (from.status && (!into.status || from.failed_rank < into.failed_rank)) {
+    into.status = from.status;
+    into.failed_rank = from.failed_rank;
+    into.text = from.text;
+  }
+  into.values.merge(from.values);
+  into.contributions += from.contributions;
+  into.balance += from.balance;
+  into.surplus += from.surplus;
+  into.largest = std::max(into.largest, from.largest);
+  into.samples += from.samples;
+  into.shrunk += from.shrunk;
+}
+
+Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {
+  try {
+    if (merged.status) {
+      const auto s = static_cast<Status>(merged.status);
+      if (own.status == merged.status && own.text == merged.text)
+        return fail(s, std::string_view(*message != 0 ? message : merged.text.data()));
+      return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
+    }
+    return differences(merged);
+  } catch (...) {
+    return fail(merged.status ? static_cast<Status>(merged.status) : Status::incompatible,
+                std::string_view("ranks disagree (no memory for the details)"));
+  }
+}
+
+Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
+                   const std::vector<std::size_t>& expects, int rank) noexcept {
+  if (merged.balance == 0) return Status::ok;
+  try {
+    return differ(merged, sends, expects, rank);
+  } catch (...) {
+    return fail(Status::incompatible, std::string_view("counts differ (no memory for the details)"));
+  }
+}
+
+}  // namespace stretto::call

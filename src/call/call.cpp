@@ -1,0 +1,57 @@
+#include "call/call.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "call/enums.hpp"
+
+namespace stretto::call {
+
+namespace {
+
+// The user's function behind the payload's: one more argument.
+void call_user(const void* left, void* right, std::size_t count, void* context) {
+  const auto& call = *static_cast<const Call*>(context);
+  const stretto_options& o = call.settings.options;
+  o.user_function(left, right, count, call.type, o.user_context);
+}
+
+}  // namespace
+
+payload::UserFunction user_function(const Call& call) noexcept {
+  return {call_user, const_cast<Call*>(&call), call.settings.options.user_commutes != 0};
+}
+
+bool needs_order(const Call& c) noexcept {
+  return reduces(c.collective) && c.op == STRETTO_USER && !c.settings.options.user_commutes;
+}
+
+Status read_options(const stretto_options* given, Settings* settings) {
+  *settings = {};
+  if (!given) return Status::ok;
+  // `size` and the bound are in every version. A longer struct than ours comes from a newer header: fine while what we do
+  // not know is left at zero.
+  constexpr std::size_t least = offsetof(stretto_options, schedule), most = 4096;
+  if (given->size < least || given->size > most)
+    return fail(Status::invalid_argument, "options.size is {}; use STRETTO_OPTIONS_INIT", given->size);
+  stretto_options& o = settings->options;
+  std::memcpy(&o, given, std::min(given->size, sizeof o));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  if (given->size > sizeof o && std::any_of(bytes + sizeof o, bytes + given->size, [](unsigned char b) { return b; }))
+    return fail(Status::unsupported, "options of {} bytes set fields that this library ({} bytes) does not know",
+                given->size, sizeof o);
+  o.size = sizeof o;
+  if (o.schedule) settings->schedule = o.schedule;
+  o.schedule = nullptr;  // the copy is the one to use
+  return Status::ok;
+}
+
+void settle_payload(Call* call) noexcept {
+  stretto_options& o = call->settings.options;
+  if (o.reproducible && o.bound_kind != STRETTO_BOUND_NONE && o.payload == STRETTO_PAYLOAD_AUTO &&
+      reduces(call->collective) && is_floating(call->type))
+    o.payload = STRETTO_PAYLOAD_FUSED;
+}
+
+}  // namespace stretto::call

@@ -1,0 +1,164 @@
+#include "call/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/float_environment.hpp"
+#include "call/enums.hpp"
+#include "call/inputs.hpp"
+
+namespace stretto::call {
+
+namespace {
+
+// Elements of the largest buffer of the call, which its bytes must fit; false on overflow.
+bool addressable(const Call& c, int ranks) {
+  const std::size_t limit = std::numeric_limits<std::ptrdiff_t>::max() / stretto_type_size(c.type);
+  const auto fits = [&](const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs) {
+    std::size_t end = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      const std::size_t first = displs.empty() ? end : displs[r];
+      if (first > limit || counts[r] > limit - first) return false;
+      end = displs.empty() ? first + counts[r] : end;
+    }
+    return true;
+  };
+  if (!c.counts_given) {
+    const bool blocks = schedule::properties(c.collective).blocks;
+    return c.count <= limit / (blocks ? static_cast<std::size_t>(ranks) : 1);
+  }
+  return fits(c.counts, c.displs) && fits(c.send_counts, c.send_displs);
+}
+
+Status check_kind(const Call& c, int ranks) {
+  if (!is_type(c.type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(c.type));
+  if (rooted(c.collective) && (c.root < 0 || c.root >= ranks))
+    return fail(Status::invalid_argument, "root {} is no rank of {}", c.root, ranks);
+  if (!addressable(c, ranks))
+    return fail(Status::invalid_argument, "a buffer of {} elements of {} for {} ranks exceeds the address space",
+                c.count, type_name(c.type), ranks);
+  if (!reduces(c.collective)) return Status::ok;
+  if (!is_op(c.op)) return fail(Status::invalid_argument, "operation {} is no stretto_op", int(c.op));
+  if (c.op == STRETTO_USER && !c.settings.options.user_function)
+    return fail(Status::invalid_argument, "STRETTO_USER needs options.user_function");
+  if (!payload::defined(payload_op(c.op), payload_type(c.type)))
+    return fail(Status::unsupported, "operation {} is not defined on type {}", op_name(c.op), type_name(c.type));
+  if (c.collective == Collective::allreduce_multi && c.op != STRETTO_SUM && c.op != STRETTO_MEAN &&
+      c.op != STRETTO_MIN && c.op != STRETTO_MAX)
+    return fail(Status::unsupported, "allreduce_multi takes sum, mean, min and max, not {}", op_name(c.op));
+  return Status::ok;
+}
+
+Status check_bound(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  const FloatEnvironment environment;  // a bound that the caller flushes is one
+  const auto kind = int(o.bound_kind), scope = int(o.scope), payload = int(o.payload);
+  if (kind < STRETTO_BOUND_NONE || kind > STRETTO_BOUND_RELATIVE)
+    return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
+  if (scope < STRETTO_SCOPE_CONTRIBUTION || scope > STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM)
+    return fail(Status::invalid_argument, "scope {} is no stretto_scope", scope);
+  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_MIXED)
+    return fail(Status::invalid_argument, "payload {} is no stretto_payload", payload);
+  const bool compressed = payload > STRETTO_PAYLOAD_RAW;
+  if (o.bound_kind == STRETTO_BOUND_NONE) {
+    if (compressed && is_floating(c.type))
+      return fail(Status::invalid_argument, "payload {} needs a bound", payload_name(o.payload));
+    if (!compressed) return Status::ok;
+  } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
+    return fail(Status::invalid_bound, "bound {} is not finite and positive", o.bound);
+  }
+  if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
+    return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
+                payload_name(o.payload));
+  if (o.reproducible && reduces(c.collective) && is_floating(c.type) && compressed &&
+      o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+    return fail(Status::unsupported, "payload {} rounds as its schedule has it, and options.reproducible is set",
+                payload_name(o.payload));
+  if (!has_streams(c.type)) return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
+  if (reduces(c.collective) && !payload::compressible(payload_op(c.op)))
+    return fail(Status::unsupported, "operation {} cannot keep a bound", op_name(c.op));
+  return Status::ok;
+}
+
+Status check_options(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
+  if (o.report && o.report->size < sizeof o.report->size)
+    return fail(Status::invalid_argument, "report.size is {}; use STRETTO_REPORT_INIT", o.report->size);
+  return Status::ok;
+}
+
+// One buffer: not null unless empty, and in place only where the collective has it.
+Status check_buffer(const void* p, const char* what, std::size_t elements, bool may_be_in_place) {
+  if (in_place(p)) return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
+  return p || elements == 0 ? Status::ok
+                            : fail(Status::invalid_argument, "{} is NULL with {} elements", what, elements);
+}
+
+Status check_buffers(const Call& c, int rank, int ranks) {
+  const Extent e = extent(c, rank, ranks);
+  const bool one = c.collective == Collective::broadcast;
+  if (e.sends)
+    if (Status s = check_buffer(c.send, one ? "buffer" : "sendbuf", e.send, e.send_in_place); s != Status::ok) return s;
+  if (e.receives) {
+    // In place, the receive buffer holds the input too.
+    const std::size_t n = in_place(c.send) ? std::max(e.recv, e.send) : e.recv;
+    if (Status s = check_buffer(c.recv, one ? "buffer" : "recvbuf", n, e.recv_in_place); s != Status::ok) return s;
+  }
+  if (e.sends && e.receives && c.send == c.recv && c.send && e.send && e.recv)
+    return fail(Status::invalid_argument,
+                "sendbuf and recvbuf are the same address; STRETTO_IN_PLACE is how to say so");
+  for (std::size_t j = 0; j < c.inputs.size(); ++j) {
+    if (!c.inputs[j] && c.count) return fail(Status::invalid_argument, "contributions[{}] is NULL", j);
+    if (in_place(c.inputs[j]) || (c.inputs[j] == c.recv && c.count))
+      return fail(Status::invalid_argument, "contributions[{}] is {}", j,
+                  in_place(c.inputs[j]) ? "STRETTO_IN_PLACE" : "the receive buffer");
+  }
+  if (c.collective == Collective::allreduce_multi && c.inputs.empty() && (c.op == STRETTO_MIN || c.op == STRETTO_MAX))
+    return fail(Status::invalid_argument, "k is 0, and {} of nothing is undefined", op_name(c.op));
+  return Status::ok;
+}
+
+// Received blocks that overlap would leave their content to chance.
+Status check_overlap(const Call& c, int rank) {
+  const bool receives = c.collective == Collective::allgatherv || counts_by_pair(c.collective) ||
+                        (c.collective == Collective::gatherv && rank == c.root);
+  if (!receives || c.displs.empty()) return Status::ok;
+  std::vector<std::size_t> order(c.displs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t r) { return c.counts[r] == 0; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return c.displs[a] < c.displs[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (c.displs[order[i - 1]] + c.counts[order[i - 1]] > c.displs[order[i]])
+      return fail(Status::invalid_argument, "blocks of ranks {} and {} overlap in recvbuf", order[i - 1], order[i]);
+  return Status::ok;
+}
+
+Status check_own_pair(const Call& c, int rank) {
+  if (!counts_by_pair(c.collective)) return Status::ok;
+  const auto r = static_cast<std::size_t>(rank);
+  if (c.send_counts[r] == c.counts[r]) return Status::ok;
+  return fail(Status::invalid_argument, "rank {} sends itself {} elements and expects {}", rank, c.send_counts[r],
+              c.counts[r]);
+}
+
+}  // namespace
+
+Status check_arguments(const Call& call, int rank, int ranks) noexcept {
+  try {
+    if (call.collective == Collective::barrier) return check_options(call);
+    Status s = check_kind(call, ranks);
+    if (s == Status::ok) s = check_bound(call);
+    if (s == Status::ok) s = check_options(call);
+    if (s == Status::ok) s = check_buffers(call, rank, ranks);
+    if (s == Status::ok) s = check_overlap(call, rank);
+    if (s == Status::ok) s = check_own_pair(call, rank);
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
+  }
+}
+
+}  // namespace stretto::call

@@ -1,0 +1,143 @@
+#include "call/enums.hpp"
+
+namespace stretto::call {
+
+static_assert(int(STRETTO_OK) == int(Status::ok) && int(STRETTO_INVALID_ARGUMENT) == int(Status::invalid_argument) &&
+              int(STRETTO_INVALID_BOUND) == int(Status::invalid_bound) &&
+              int(STRETTO_BUFFER_TOO_SMALL) == int(Status::buffer_too_small) &&
+              int(STRETTO_CORRUPT_STREAM) == int(Status::corrupt_stream) &&
+              int(STRETTO_INCOMPATIBLE) == int(Status::incompatible) &&
+              int(STRETTO_OVERFLOW) == int(Status::overflow) && int(STRETTO_UNSUPPORTED) == int(Status::unsupported) &&
+              int(STRETTO_OUT_OF_MEMORY) == int(Status::out_of_memory) &&
+              int(STRETTO_TIMEOUT) == int(Status::timeout) && int(STRETTO_MPI_ERROR) == int(Status::mpi_error) &&
+              int(STRETTO_INTERNAL) == int(Status::internal));
+
+static_assert(int(STRETTO_F32) == int(codec::Type::f32) && int(STRETTO_F64) == int(codec::Type::f64) &&
+              int(STRETTO_I32) == int(codec::Type::i32) && int(STRETTO_I64) == int(codec::Type::i64) &&
+              int(STRETTO_F16) == int(codec::Type::f16) && int(STRETTO_BF16) == int(codec::Type::bf16));
+
+namespace {
+constexpr const char* type_names[] = {"f32", "f64", "i32", "i64", "f16", "bf16",
+                                      "i8",  "u8",  "i16", "u16", "u32", "u64"};
+constexpr std::size_t type_sizes[] = {4, 8, 4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
+constexpr const char* op_names[] = {"sum",  "prod", "min",  "max",  "land",       "lor", "lxor",
+                                    "band", "bor",  "bxor", "mean", "difference", "user"};
+}  // namespace
+
+bool is_type(stretto_type t) noexcept { return int(t) >= STRETTO_F32 && int(t) <= STRETTO_U64; }
+bool is_op(stretto_op op) noexcept { return int(op) >= STRETTO_SUM && int(op) <= STRETTO_USER; }
+bool has_streams(stretto_type t) noexcept { return int(t) >= STRETTO_F32 && int(t) <= STRETTO_BF16; }
+
+bool is_floating(stretto_type t) noexcept {
+  return t == STRETTO_F32 || t == STRETTO_F64 || t == STRETTO_F16 || t == STRETTO_BF16;
+}
+
+const char* type_name(stretto_type t) noexcept { return is_type(t) ? type_names[int(t) - 1] : "?"; }
+const char* op_name(stretto_op op) noexcept { return is_op(op) ? op_names[int(op) - 1] : "?"; }
+
+const char* bound_name(stretto_bound b) noexcept {
+  switch (b) {
+    case STRETTO_BOUND_NONE: return "none";
+    case STRETTO_BOUND_ABSOLUTE: return "absolute";
+    case STRETTO_BOUND_RELATIVE: return "relative";
+  }
+  return "?";
+}
+
+const char* scope_name(stretto_scope s) noexcept {
+  switch (s) {
+    case STRETTO_SCOPE_CONTRIBUTION: return "contribution";
+    case STRETTO_SCOPE_RESULT: return "result";
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return "result_statistical_95";
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return "result_statistical_95_uniform";
+  }
+  return "?";
+}
+
+const char* payload_name(stretto_payload p) noexcept {
+  switch (p) {
+    case STRETTO_PAYLOAD_AUTO: return "auto";
+    case STRETTO_PAYLOAD_RAW: return "raw";
+    case STRETTO_PAYLOAD_RECOMPRESS: return "recompress";
+    case STRETTO_PAYLOAD_HOMOMORPHIC: return "homomorphic";
+    case STRETTO_PAYLOAD_FUSED: return "fused";
+    case STRETTO_PAYLOAD_CPRP2P: return "cprp2p";
+    case STRETTO_PAYLOAD_MIXED: return "mixed";
+  }
+  return "?";
+}
+
+payload::Type payload_type(stretto_type t) noexcept {
+  using T = payload::Type;
+  switch (t) {
+    case STRETTO_F32: return T::f32;
+    case STRETTO_F64: return T::f64;
+    case STRETTO_I32: return T::i32;
+    case STRETTO_I64: return T::i64;
+    case STRETTO_F16: return T::f16;
+    case STRETTO_BF16: return T::bf16;
+    case STRETTO_I8: return T::i8;
+    case STRETTO_U8: return T::u8;
+    case STRETTO_I16: return T::i16;
+    case STRETTO_U16: return T::u16;
+    case STRETTO_U32: return T::u32;
+    case STRETTO_U64: return T::u64;
+  }
+  return T::u8;
+}
+
+payload::Op payload_op(stretto_op op) noexcept {
+  using O = payload::Op;
+  switch (op) {
+    case STRETTO_SUM: return O::sum;
+    case STRETTO_PROD: return O::prod;
+    case STRETTO_MIN: return O::min;
+    case STRETTO_MAX: return O::max;
+    case STRETTO_LAND: return O::land;
+    case STRETTO_LOR: return O::lor;
+    case STRETTO_LXOR: return O::lxor;
+    case STRETTO_BAND: return O::band;
+    case STRETTO_BOR: return O::bor;
+    case STRETTO_BXOR: return O::bxor;
+    case STRETTO_MEAN: return O::mean;
+    case STRETTO_DIFFERENCE: return O::difference;
+    case STRETTO_USER: return O::user;
+  }
+  return O::sum;
+}
+
+payload::Kind payload_kind(stretto_payload p) noexcept {
+  using K = payload::Kind;
+  switch (p) {
+    case STRETTO_PAYLOAD_AUTO:
+    case STRETTO_PAYLOAD_RAW: return K::raw;
+    case STRETTO_PAYLOAD_RECOMPRESS: return K::doc;
+    case STRETTO_PAYLOAD_HOMOMORPHIC: return K::homomorphic;
+    case STRETTO_PAYLOAD_MIXED:
+    case STRETTO_PAYLOAD_FUSED: return K::fused;
+    case STRETTO_PAYLOAD_CPRP2P: return K::cprp2p;
+  }
+  return K::raw;
+}
+
+stretto_payload payload_of(payload::Kind k) noexcept {
+  using K = payload::Kind;
+  switch (k) {
+    case K::raw: return STRETTO_PAYLOAD_RAW;
+    case K::cprp2p: return STRETTO_PAYLOAD_CPRP2P;
+    case K::doc: return STRETTO_PAYLOAD_RECOMPRESS;
+    case K::homomorphic: return STRETTO_PAYLOAD_HOMOMORPHIC;
+    case K::fused: return STRETTO_PAYLOAD_FUSED;
+  }
+  return STRETTO_PAYLOAD_RAW;
+}
+
+}  // namespace stretto::call
+
+using namespace stretto;
+
+extern "C" {
+
+size_t stretto_type_size(stretto_type type) { return call::is_type(type) ? call::type_sizes[int(type) - 1] : 0; }
+
+}  // extern "C"

@@ -1,0 +1,36 @@
+// The enumerations of stretto.h next to those of the floors below.
+#pragma once
+
+#include "base/status.hpp"
+#include "codec/codec.hpp"
+#include "payload/payload.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::call {
+
+inline stretto_status to_c(Status s) noexcept { return static_cast<stretto_status>(static_cast<int>(s)); }
+
+bool is_type(stretto_type t) noexcept;
+bool is_op(stretto_op op) noexcept;
+bool is_floating(stretto_type t) noexcept;
+
+// Whether values of this type can travel as streams.
+bool has_streams(stretto_type t) noexcept;
+
+// Precondition: has_streams(t).
+inline codec::Type codec_type(stretto_type t) noexcept { return static_cast<codec::Type>(static_cast<int>(t)); }
+
+// Preconditions: members of their enums; payload_kind: not AUTO.
+payload::Type payload_type(stretto_type t) noexcept;
+payload::Op payload_op(stretto_op op) noexcept;
+payload::Kind payload_kind(stretto_payload p) noexcept;
+
+stretto_payload payload_of(payload::Kind k) noexcept;
+
+const char* type_name(stretto_type t) noexcept;        // "f32"; "?" for a number that is none
+const char* op_name(stretto_op op) noexcept;           // "sum"
+const char* bound_name(stretto_bound b) noexcept;      // "absolute"
+const char* scope_name(stretto_scope s) noexcept;      // "result"
+const char* payload_name(stretto_payload p) noexcept;  // "fused"
+
+}  // namespace stretto::call

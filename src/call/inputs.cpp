@@ -1,0 +1,142 @@
+#include "call/inputs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "call/enums.hpp"
+#include "codec/codec.hpp"
+
+namespace stretto::call {
+namespace {
+
+constexpr std::size_t group = 1024;  // values that the codec looks at together
+constexpr std::size_t samples = 4;
+
+std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
+
+struct Piece {
+  const void* first = nullptr;
+  std::size_t count = 0;
+};
+
+const void* at(const void* p, std::size_t element, stretto_type t) noexcept {
+  return static_cast<const std::byte*>(p) + element * stretto_type_size(t);
+}
+
+// Where the i-th piece of this rank's input lies; pieces are contiguous. False: there is no such piece.
+bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece) noexcept {
+  const Extent e = extent(c, rank, ranks);
+  const auto r = static_cast<std::size_t>(rank);
+  if (c.collective == Collective::allreduce_multi) {
+    if (i >= c.inputs.size()) return false;
+    *piece = {c.inputs[i], c.count};
+    return true;
+  }
+  if (!e.sends) return false;
+  if (c.collective == Collective::scatterv && !c.displs.empty()) {
+    if (i >= c.counts.size()) return false;
+    *piece = {at(c.send, c.displs[i], c.type), c.counts[i]};
+    return true;
+  }
+  if (counts_by_pair(c.collective) && !c.send_displs.empty()) {
+    if (i >= c.send_counts.size()) return false;
+    *piece = {at(in_place(c.send) ? c.recv : c.send, c.send_displs[i], c.type), c.send_counts[i]};
+    return true;
+  }
+  if (i > 0) return false;
+  if (!in_place(c.send)) {
+    *piece = {c.send, e.send};
+    return true;
+  }
+  // A rank's block lies at its place in the result of a gather; elsewhere the input fills the buffer from its start.
+  const bool gathers =
+      schedule::family(c.collective) == Collective::allgather || schedule::family(c.collective) == Collective::gather;
+  std::size_t first = 0;
+  if (gathers) {
+    if (!c.counts_given)
+      first = r * c.count;
+    else if (!c.displs.empty())
+      first = c.displs[r];
+    else
+      first = std::accumulate(c.counts.begin(), c.counts.begin() + rank, std::size_t{0});
+  }
+  *piece = {e.send ? at(c.recv, first, c.type) : nullptr, e.send};
+  return true;
+}
+
+}  // namespace
+
+Extent extent(const Call& c, int rank, int ranks) noexcept {
+  const std::size_t p = static_cast<std::size_t>(ranks), n = c.count;
+  const bool root = rank == c.root;
+  const std::size_t all = c.counts_given ? sum(c.counts) : n * p;
+  switch (c.collective) {
+    case Collective::allreduce: return {n, n, true, true, true, false};
+    case Collective::allreduce_multi: return {0, n, false, true, false, false};
+    case Collective::reduce: return {n, root ? n : 0, true, root, root, false};
+    case Collective::reduce_scatter_block:
+    case Collective::reduce_scatter: return {all, n, true, true, true, false};
+    case Collective::allgather:
+    case Collective::allgatherv: return {n, all, true, true, true, false};
+    case Collective::broadcast: return {n, n, root, !root, false, false};
+    case Collective::scatter:
+    case Collective::scatterv: return {root ? all : 0, n, root, true, false, root};
+    case Collective::gather:
+    case Collective::gatherv: return {n, root ? all : 0, true, root, root, false};
+    case Collective::alltoall: return {all, all, true, true, true, false};
+    case Collective::alltoallv: return {sum(c.send_counts), all, true, true, true, false};
+    case Collective::barrier:
+    case Collective::agreement: return {0, 0, false, false, false, false};
+  }
+  return {};
+}
+
+std::size_t vector_bytes(const Call& c, int ranks) noexcept {
+  if (c.collective == Collective::barrier) return 0;
+  std::size_t n = c.count;
+  if (counts_by_pair(c.collective))
+    n = c.largest;
+  else if (!c.counts.empty())
+    n = std::accumulate(c.counts.begin(), c.counts.end(), std::size_t{0});
+  else if (schedule::properties(c.collective).blocks)
+    n *= static_cast<std::size_t>(ranks);
+  return n * stretto_type_size(c.type);
+}
+
+Status input_values(const Call& call, int rank, int ranks, codec::Spread* values) noexcept {
+  *values = {};
+  Piece piece;
+  for (std::size_t i = 0; input_piece(call, rank, ranks, i, &piece); ++i) {
+    if (piece.count == 0) continue;
+    codec::Spread own;
+    if (Status s = codec::value_spread(codec_type(call.type), piece.first, piece.count, &own); s != Status::ok)
+      return s;
+    values->merge(own);
+  }
+  return Status::ok;
+}
+
+double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept {
+  std::array<std::byte, 16384> out;
+  const codec::Type type = codec_type(call.type);
+  const std::size_t size = stretto_type_size(call.type);
+  if (codec::compress_bound(type, group) > out.size()) return 0;
+  std::size_t raw = 0, packed = 0;
+  Piece piece;
+  for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
+    // The first piece in several places, further ones in one.
+    const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, samples) : 1;
+    for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
+      const std::size_t n = std::min(piece.count, group);
+      const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : 0;
+      std::size_t bytes = 0;
+      if (codec::compress(type, at(piece.first, first, call.type), n, eps, out, &bytes, {}) != Status::ok) return 0;
+      raw += n * size;
+      packed += bytes;
+    }
+  }
+  return packed > 0 ? static_cast<double>(raw) / static_cast<double>(packed) : 0;
+}
+
+}  // namespace stretto::call

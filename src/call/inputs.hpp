@@ -1,0 +1,32 @@
+// The buffers of a call as what they mean: how much a rank gives and gets, where its input lies, its range, and how well it compresses.
+#pragma once
+
+#include <cstddef>
+
+#include "base/status.hpp"
+#include "call/call.hpp"
+#include "codec/codec.hpp"
+
+namespace stretto::call {
+
+inline bool in_place(const void* p) noexcept { return p == STRETTO_IN_PLACE; }
+
+// Elements that a rank gives and gets.
+struct Extent {
+  std::size_t send = 0, recv = 0;
+  bool sends = true, receives = true;  // whether the buffer matters on this rank
+  bool send_in_place = false, recv_in_place = false;
+};
+Extent extent(const Call& call, int rank, int ranks) noexcept;
+
+// Bytes of the whole vector, the same on every rank once all counts are known; of a row where each pair of ranks has a block.
+std::size_t vector_bytes(const Call& call, int ranks) noexcept;
+
+// Range of the finite values of this rank's input, one pass (a second where there are far ones); empty when there are none. Precondition of both: the
+// arguments are checked; for counts_at_root() collectives counts are needed at the root alone.
+Status input_values(const Call& call, int rank, int ranks, codec::Spread* values) noexcept;
+
+// By how much a few groups of this rank's input shrink, spread over it, within `eps`; 0 when there is no input, or no telling.
+double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept;
+
+}  // namespace stretto::call

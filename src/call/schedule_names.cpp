@@ -1,0 +1,27 @@
+#include "call/schedule_names.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "schedule/registry.hpp"
+
+namespace stretto::call {
+
+int schedule_index(const char* name) noexcept {
+  const auto& all = schedule::algorithms();
+  if (std::strcmp(name, native_name) == 0) return static_cast<int>(all.size()) + 1;
+  if (std::strcmp(name, node_name) == 0) return static_cast<int>(all.size()) + 2;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].name == name) return static_cast<int>(i) + 1;
+  return -1;
+}
+
+const char* schedule_name(int index) noexcept {
+  const auto& all = schedule::algorithms();
+  if (index == 0) return "chosen";
+  if (index == static_cast<int>(all.size()) + 1) return native_name;
+  if (index == static_cast<int>(all.size()) + 2) return node_name;
+  return index > 0 && static_cast<std::size_t>(index) <= all.size() ? all[index - 1].name.data() : "?";
+}
+
+}  // namespace stretto::call

@@ -1,0 +1,78 @@
+// The collectives, and what each of them is: one enumeration and one table for every floor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto::schedule {
+
+// The first nine are families: schedules are built for these, and docs/algorithms.md lists them. The others are forms of a family that
+// differ in what the caller gives (see Properties). `agreement` compares a word of each rank in a node's memory; nobody calls it by name.
+enum class Collective : std::uint8_t {
+  allreduce,
+  reduce,
+  reduce_scatter,
+  allgather,
+  broadcast,
+  gather,
+  scatter,
+  alltoall,
+  barrier,
+  allreduce_multi,
+  reduce_scatter_block,
+  allgatherv,
+  gatherv,
+  scatterv,
+  alltoallv,
+  agreement
+};
+inline constexpr int families = 9, collectives = 16;
+
+// Who gives how many elements there are.
+enum class Counts : std::uint8_t {
+  one,      // every rank the same number
+  by_rank,  // every rank all of them
+  at_root,  // the root all of them, each other rank its own
+  by_pair   // each rank those of its pairs with all others
+};
+
+struct Properties {
+  const char* name;
+  Collective family;
+  bool reduces;  // contributions are combined
+  bool rooted;   // one rank has all, at the start or at the end
+  bool blocks;   // a count is of a rank's block; else of the whole vector
+  Counts counts;
+};
+
+inline constexpr auto all_properties = [] {
+  using enum Collective;
+  using enum Counts;
+  return std::array<Properties, collectives>{{
+      {"allreduce", allreduce, true, false, false, one},
+      {"reduce", reduce, true, true, false, one},
+      {"reduce_scatter", reduce_scatter, true, false, true, by_rank},
+      {"allgather", allgather, false, false, true, one},
+      {"bcast", broadcast, false, true, false, one},
+      {"gather", gather, false, true, true, one},
+      {"scatter", scatter, false, true, true, one},
+      {"alltoall", alltoall, false, false, true, one},
+      {"barrier", barrier, false, false, false, one},
+      {"allreduce_multi", allreduce, true, false, false, one},
+      {"reduce_scatter_block", reduce_scatter, true, false, true, one},
+      {"allgatherv", allgather, false, false, true, by_rank},
+      {"gatherv", gather, false, true, true, at_root},
+      {"scatterv", scatter, false, true, true, at_root},
+      {"alltoallv", alltoall, false, false, true, by_pair},
+      {"agreement", barrier, false, false, false, one},
+  }};
+}();
+
+constexpr const Properties& properties(Collective c) noexcept { return all_properties[static_cast<std::size_t>(c)]; }
+constexpr const char* name(Collective c) noexcept { return properties(c).name; }
+constexpr Collective family(Collective c) noexcept { return properties(c).family; }
+constexpr bool reduces(Collective c) noexcept { return properties(c).reduces; }
+constexpr bool rooted(Collective c) noexcept { return properties(c).rooted; }
+
+}  // namespace stretto::schedule

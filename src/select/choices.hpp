@@ -1,0 +1,95 @@
+// Which schedule, payload and segment a collective runs with: what the model predicts to be the cheapest among what the caller
+// leaves open. A choice follows from what all ranks agree on, so every rank chooses alike.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.hpp"
+#include "model/choose.hpp"
+#include "schedule/schedule.hpp"
+#include "select/decision.hpp"
+#include "select/question.hpp"
+#include "select/ran_once.hpp"
+#include "select/retune.hpp"
+
+namespace stretto::select {
+
+// What a vector is assumed to compress by before anything is known of it, and at best.
+inline constexpr double usual_ratio = 4, best_ratio = 32;
+
+// One model for the ranks of a process that share it.
+struct SharedChooser {
+  SharedChooser(model::Profile profile, topology::Topology topology)
+      : chooser(std::move(profile), std::move(topology)) {}
+  std::mutex mutex;
+  model::Chooser chooser;
+  // Longest message to another host that is not announced first (carrier/mpi_eager_limit.hpp); 0: length makes no such difference.
+  std::size_t eager_limit = 0;
+};
+
+// The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's grid; answers are at
+// hand without the model. Where the native collective serves and the prediction is not clear, blocking calls of one shape, but for the first, take turns
+// with several choices until the ranks agree on the fastest (retune.hpp; docs/semantics.md): what to try takes the model's whole table, and many a
+// shape comes once. What a trial has come to changes only where all ranks are at the same call: when a blocking one runs and ends.
+class Choices {
+ public:
+  explicit Choices(std::shared_ptr<SharedChooser> shared);
+
+  const schedule::Groups& groups() const noexcept { return groups_; }
+  int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
+  std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
+
+  // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `streaming`: where a bound allows them,
+  // streams shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has no answer, the
+  // collective's default serves.
+  const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
+
+  // The same for a blocking call: what a trial has found; or whose turn it is in one; or what is predicted. Changes nothing of the trials:
+  // begin() does, once the call runs, with the *turn that is told here.
+  const Choice& look(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, Turn* turn);
+  void begin(const Turn& turn);
+
+  // Whether the call may run with streams.
+  bool may_stream(const Call& call, std::size_t bytes, double ratio, Served served);
+
+  // Whether the call of a trial is the first of a turn, which the ranks begin together.
+  bool meets(Trial trial) const noexcept;
+
+  // A call of a trial took `seconds` on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and settle()
+  // with it, which may end the trial.
+  bool took(Trial trial, double seconds) noexcept;
+  std::vector<double> times(Trial trial) const;
+  void settle(Trial trial, const std::vector<double>& slowest) noexcept;
+
+ private:
+  struct Answer {
+    Asked asked;
+    Choice choice;
+    bool open = false;                                       // trials are allowed, and long enough a time is predicted
+    std::shared_ptr<const std::vector<Choice>> contestants;  // where `open` and they were wanted; empty: nothing to try
+  };
+  struct Tried {
+    std::vector<Choice> contestants;
+    Retuner retuner;
+  };
+  Asked put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const;
+  Answer& answer(Asked&& asked);
+  std::vector<Choice> contestants_of(const Asked& asked) const;
+  const std::shared_ptr<const std::vector<Choice>>& contestants(Answer& a) const;
+
+  std::shared_ptr<SharedChooser> shared_;
+  schedule::Groups groups_;
+  std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; then all are forgotten
+  RanOnce ran_once_;                                   // alike on all ranks
+  std::unordered_map<Trial, Tried> trials_;            // never more than most_trials; none is dropped or moved
+};
+
+}  // namespace stretto::select

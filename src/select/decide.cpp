@@ -1,0 +1,184 @@
+#include "select/decide.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_environment.hpp"
+#include "call/enums.hpp"
+#include "call/inputs.hpp"
+#include "codec/format.hpp"
+#include "select/error_bound.hpp"
+#include "select/forced.hpp"
+
+namespace stretto::select {
+
+using namespace call;
+
+namespace {
+
+// Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless. A native collective that is forced
+// moves values as they are, unless it is the node's and a payload is forced with it.
+bool may_compress(const Call& c) noexcept {
+  const stretto_options& o = c.settings.options;
+  if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW) return false;
+  const auto forced = forced_provider(c);
+  if (forced && (*forced != Provider::node || o.payload == STRETTO_PAYLOAD_AUTO)) return false;
+  return o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW;
+}
+
+payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreed& agreed, double eps) noexcept {
+  payload::Spec spec;
+  spec.kind = kind;
+  spec.type = payload_type(call.type);
+  spec.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
+  spec.eps = eps;
+  if (call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && eps > 0) {
+    const codec::Interval range = codec::bounded_range(agreed.values);
+    spec.magnitude = std::max(std::fabs(range.lo), std::fabs(range.hi));
+  }
+  return spec;
+}
+
+// Of sums of as many values as each host has ranks.
+double roundings_inside(const schedule::Groups& groups) noexcept {
+  double n = 0;
+  for (const auto& members : groups.members) n += roundings(static_cast<double>(members.size()));
+  return n;
+}
+
+// Enumerations and the root are what they should be.
+bool fit_to_choose(const Call& c, int ranks) noexcept {
+  const auto payload = int(c.settings.options.payload);
+  return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
+         (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && payload >= STRETTO_PAYLOAD_AUTO &&
+         payload <= STRETTO_PAYLOAD_MIXED;
+}
+
+// What a decision's error depends on, as far as it is chosen.
+Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noexcept {
+  Terms t;
+  t.hosts = d.choice.raw_inside ? static_cast<int>(groups.members.size()) : 0;
+  t.kind = t.hosts == 1 ? payload::Kind::raw : d.choice.payload;
+  t.contributions = d.inputs;
+  t.ranks = ranks;
+  t.short_raw = d.choice.raw_below > 0;
+  t.inside = t.hosts > 1 ? roundings_inside(groups) : 0;
+  return t;
+}
+
+}  // namespace
+
+Selector::Selector(std::shared_ptr<SharedChooser> chooser, int rank, int ranks, std::uint32_t messages)
+    : choices_(std::move(chooser)), rank_(rank), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
+
+// Of arguments that are not fit to choose with, only the needs are found that all ranks have.
+Decision Selector::decide(const Call& call, Served served) noexcept {
+  const FloatEnvironment environment;
+  const stretto_options& o = call.settings.options;
+  Decision d;
+  Needs& needs = d.needs;
+  needs.check = o.check && ranks_ > 1;  // one rank agrees with itself
+  const bool multi = call.collective == Collective::allreduce_multi;
+  const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
+  needs.counts = open_counts || multi;
+  const bool streams = may_compress(call), rounded = rounds(call, ranks_);
+  const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
+  needs.range = (streams && relative) || rounded;
+  d.ratio = streams ? usual_ratio : 1;
+  if (open_counts || !fit_to_choose(call, ranks_)) return d;
+  try {
+    const std::size_t bytes = vector_bytes(call, ranks_);
+    if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
+      const auto may_stream = [&](double ratio) { return choices_.may_stream(call, bytes, ratio, served); };
+      if (!may_stream(best_ratio)) {
+        d.ratio = best_ratio;  // not even then a stream
+        needs.range = rounded;
+      } else {
+        const std::optional<double> known = ratios_.recall(call, bytes);
+        needs.sample = o.check || !known;
+        d.ratio = known.value_or(usual_ratio);
+        needs.range = rounded || (needs.range && (needs.sample || may_stream(d.ratio)));
+      }
+    }
+    choose(call, bytes, {streams}, served, &d);
+    d.made = !needs.values();
+    needs.start_together = choices_.meets(d.turn.trial);
+  } catch (...) {
+    d.known = false;
+  }
+  return d;
+}
+
+void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
+  d->choice = call.nonblocking ? choices_.choose(call, bytes, streaming, d->ratio, served)
+                               : choices_.look(call, bytes, streaming, d->ratio, served, &d->turn);
+}
+
+Status Selector::complete(const Call& call, const Agreed& agreed, Served served, Decision* d) noexcept {
+  const FloatEnvironment environment;
+  try {
+    const bool multi = call.collective == Collective::allreduce_multi;
+    if (reduces(call.collective)) d->inputs = multi ? agreed.contributions : static_cast<std::uint64_t>(ranks_);
+    if (d->inputs == 0)
+      return fail(Status::invalid_argument, "no rank gives a contribution: k is 0 on all {} ranks", ranks_);
+    if (d->inputs > 0x7fffffffu) return fail(Status::unsupported, "{} contributions; at most 2147483647", d->inputs);
+    const std::size_t bytes = vector_bytes(call, ranks_);
+    if (agreed.ratio > 0) d->ratio = agreed.ratio;
+    bool streams = may_compress(call);
+    double bound = 0;
+    const bool found = streams && d->needs.range && absolute_bound(call, agreed, &bound) == Status::ok;
+    if (found && bound == 0 && is_floating(call.type)) {  // of a range of 0: only exact values will do
+      streams = false;
+      d->ratio = 1;
+    }
+    if (!d->made)
+      choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, served, d);
+    d->made = true;
+    if (!call.nonblocking) choices_.begin(d->turn);
+    suit_counts(call, bytes, &d->choice);
+    return settle(call, agreed, served, bytes, d);
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to choose how the collective runs"));
+  }
+}
+
+Status Selector::settle(const Call& call, const Agreed& agreed, Served served, std::size_t bytes, Decision* d) {
+  Choice& c = d->choice;
+  // One addition is within any bound, however large the values are; short raw messages beside streams would round once more.
+  if (bounds_sum(call) && !d->needs.range) c.raw_below = 0;
+  const Terms terms = terms_of(*d, ranks_, choices_.groups());
+  if (const Status s = eps_of(call, terms, agreed, &d->eps); s != Status::ok) return s;
+  c.payload = terms.kind;
+  const bool raw = !d->streams();
+  if (raw) {
+    d->ratio = 1;
+    d->eps = 0;
+    c.raw_below = 0;
+  }
+  if (d->turn.trial) c.why.reason = Reason::turn;
+  d->error = error_of(call, terms, agreed, d->eps);
+  d->contributions = d->inputs;
+  d->payload = payload_of(c.payload);
+  d->spec = spec_of(call, c.payload, agreed, d->eps);
+  if (c.provider != Provider::schedules) {
+    if (raw ? served.by(c.provider) : served.streams) return Status::ok;
+    return fail(Status::unsupported, "{} has no {} of these counts",
+                c.provider == Provider::node ? "the host's memory" : "the MPI", name(call.collective));
+  }
+  if (!raw && terms.hosts > 0) {
+    d->hosts = terms.hosts;
+    d->payload = STRETTO_PAYLOAD_MIXED;
+    if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
+  }
+  d->spec.nodes = d->hosts;
+  d->spec.raw_below = c.raw_below;
+  c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), limits_.eager_limit);
+  const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
+  return fit_segment(call, bytes, grain, limits_.messages, &c.segment);
+}
+
+void Selector::remember(const Call& call, double ratio) noexcept {
+  if (ratio > 0 && !call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratio);
+}
+
+}  // namespace stretto::select

@@ -1,0 +1,98 @@
+// How a call runs: what follows from its arguments alone, and what the ranks' agreement adds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "call/call.hpp"
+#include "payload/payload.hpp"
+#include "select/why.hpp"
+
+namespace stretto::select {
+
+using call::Call;
+using call::Collective;
+
+// Who moves the data: a schedule of ours, the MPI's own collective, or the collectives of the memory that ranks of a host share.
+enum class Provider : std::uint8_t { schedules, mpi, node };
+
+// Which providers serve a call, beside schedules, which serve all.
+struct Served {
+  bool mpi = false, node = false;
+  bool streams = false;     // by the node's, within a bound
+  bool other_copy = false;  // by the node's, with another way to copy private buffers
+  constexpr bool any() const noexcept { return mpi || node; }
+  constexpr bool by(Provider p) const noexcept {
+    return p == Provider::schedules || (p == Provider::node ? node : mpi);
+  }
+};
+
+// One way to run a collective. Of the MPI's and the node's only `other_copy`, `payload` and `why` mean anything beside the provider.
+struct Choice {
+  Provider provider = Provider::schedules;
+  bool other_copy = false;  // node: private buffers are copied the other way (through slots, or by the kernel)
+  payload::Kind payload = payload::Kind::raw;
+  std::string schedule;
+  bool raw_inside = false;    // raw inside a host, `payload` between hosts
+  std::size_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`
+  std::size_t segment = 0;    // bytes; 0: uncut
+  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
+  int radix = 2;
+  Why why;
+};
+
+// A blocking call that is one of a trial. 0: it is none.
+using Trial = std::uint64_t;
+
+class Retuner;
+
+// What a blocking call changes in the trials when it runs: the same on every rank, so only once all ranks know that it does.
+struct Turn {
+  Trial trial = 0;                                    // whose turn it takes
+  std::shared_ptr<const std::vector<Choice>> begins;  // the contestants of that trial, where it has not begun
+  Trial first = 0;                                    // its shape may come to a trial, and has not run yet
+  Retuner* retuner = nullptr;  // of the trial that chose how it runs; valid as long as the communicator
+};
+
+// What a call needs of the agreement before its data may move.
+struct Needs {
+  bool counts = false;          // of other ranks
+  bool range = false;           // of the values, for a bound
+  bool sample = false;          // how well the values compress
+  bool check = false;           // whether all ranks call alike
+  bool start_together = false;  // a turn of a trial begins: who comes early would measure the others
+  bool values() const noexcept { return counts || range || sample; }
+  bool any() const noexcept { return values() || check || start_together; }
+};
+
+// decide() makes `choice` where no need of the call can change it; complete() makes it elsewhere, and fills in the rest.
+struct Decision {
+  bool known = true;  // false: there was no memory to find out
+  Needs needs;
+  bool made = false;
+  Choice choice;
+  double ratio = 1;  // by which the vector is expected to shrink
+  Turn turn;
+
+  stretto_payload payload = STRETTO_PAYLOAD_RAW;
+  std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the hosts
+  std::uint64_t inputs = 1;         // K in all
+  int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `payload` says
+  double eps = 0;                   // of each contribution
+  double error = 0;                 // |result - exact| <= this
+  payload::Spec spec;
+
+  bool streams() const noexcept { return choice.payload != payload::Kind::raw; }
+};
+
+// What the agreement brought, the same on every rank.
+struct Agreed {
+  codec::Spread values;  // the range of the finite values; empty: there are none, or it was not asked for
+  std::uint64_t contributions = 1;
+  double ratio = 0;  // of samples; 0: none were taken
+};
+
+}  // namespace stretto::select

@@ -1,0 +1,196 @@
+#include "select/error_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "call/enums.hpp"
+
+namespace stretto::select {
+
+using namespace call;
+
+namespace {
+
+using payload::Kind;
+
+bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
+
+bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
+
+// A floating type as additions see it: they round by `unit` of their result at most.
+struct Adding {
+  double unit, largest;
+};
+Adding adding(stretto_type t) noexcept {
+  if (t == STRETTO_F16) return {0x1p-11, 65504};
+  if (t == STRETTO_BF16) return {0x1p-8, 0x1.fep127};
+  if (t == STRETTO_F32) return {0x1p-24, std::numeric_limits<float>::max()};
+  return {0x1p-53, std::numeric_limits<double>::max()};
+}
+
+// What values of at most 1 round by in all, in units, but for the rounding of the result itself.
+double units(const Call& c, const Terms& t) noexcept {
+  const auto K = static_cast<double>(t.contributions);
+  if (K < 2) return 0;
+  const bool half = c.type == STRETTO_F16 || c.type == STRETTO_BF16, mean = c.op == STRETTO_MEAN;
+  double n = 0;
+  if (t.kind == Kind::raw)
+    n = roundings(K) - (mean ? 0 : K);  // the last sum is the result, or what is divided
+  else if (t.short_raw)
+    n = roundings(K) + K +
+        (mean ? K : 0);  // sums that were streams are rounded before they travel raw and before they are divided
+  else if (meets_in_code_space(t.kind))
+    n = t.hosts > 0 ? t.inside + (mean ? K : 0) : 0;
+  else
+    n = half ? 2 * roundings(K) + K : roundings(K);  // a stream is within eps before it is rounded to 16 bits
+  return mean ? n / K : n;
+}
+
+// The same times the type's unit: by how much a sum is off, in parts of the largest value. Infinite where that says nothing.
+double unit_of(const Call& c, const Terms& t) noexcept {
+  const double n = units(c, t), all = static_cast<double>(t.contributions) * adding(c.type).unit;
+  if (n == 0) return 0;
+  return all > 0.5 ? INFINITY
+                   : n * adding(c.type).unit * (1 + 4 * all);  // sums so far are off by what they were rounded by
+}
+
+double largest_of(const Agreed& a) noexcept {
+  const codec::Interval& all = a.values.all;
+  return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
+}
+
+// The largest values whose sums do not overflow.
+double largest_added(const Call& c, const Terms& t, double unit) noexcept {
+  return adding(c.type).largest / (static_cast<double>(t.contributions) * (1 + unit)) * (1 - 0x1p-50);
+}
+
+// By how much sums of values that are as large as agreed are rounded, each off by eps twice at most. Infinite: they may overflow.
+double rounding(const Call& c, const Terms& t, const Agreed& agreed, double eps) noexcept {
+  const double unit = unit_of(c, t), largest = largest_of(agreed) + 2 * eps;
+  if (unit == 0 || largest == 0) return 0;
+  return largest <= largest_added(c, t, unit) ? unit * largest : INFINITY;
+}
+
+// The largest eps with which they do not overflow.
+double most_eps(const Call& c, const Terms& t, const Agreed& agreed) noexcept {
+  return (largest_added(c, t, unit_of(c, t)) - largest_of(agreed)) / 2 * (1 - 0x1p-50);
+}
+
+Status refuse(const Call& c, const Terms& t, const Agreed& agreed, double bound, double rounded) noexcept {
+  const stretto_payload asked = c.settings.options.payload;  // none: a native collective is forced
+  const char* const payload = payload_name(asked != STRETTO_PAYLOAD_AUTO ? asked : payload_of(t.kind));
+  const char* const type = type_name(c.type);
+  const double largest = largest_of(agreed);
+  if (std::isinf(unit_of(c, t)))
+    return fail(Status::invalid_bound,
+                "{} of {} contributions in {} with payload {} has no bound for what it rounds by; with fused it does "
+                "not round",
+                op_name(c.op), t.contributions, type, payload);
+  if (std::isinf(rounded))
+    return fail(Status::invalid_bound,
+                "{} of {} contributions of up to {} may overflow {} with payload {}; with fused it does not",
+                op_name(c.op), t.contributions, largest, type, payload);
+  return fail(Status::invalid_bound,
+              "{} of {} contributions of up to {} may round by {:.3g} in {} with payload {}, and the bound for the "
+              "result is {}; with fused it does not",
+              op_name(c.op), t.contributions, largest, rounded, type, payload, bound);
+}
+
+}  // namespace
+
+Status absolute_bound(const Call& c, const Agreed& agreed, double* bound) noexcept {
+  const stretto_options& o = c.settings.options;
+  *bound = o.bound;
+  if (o.bound_kind != STRETTO_BOUND_RELATIVE) return Status::ok;
+  const codec::Interval range = codec::bounded_range(agreed.values);
+  *bound = codec::fraction_of(range, o.bound);
+  if (std::isfinite(*bound)) return Status::ok;
+  return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, range.lo, range.hi);
+}
+
+bool bounds_sum(const Call& c) noexcept {
+  const stretto_options& o = c.settings.options;
+  return reduces(c.collective) && sums(c) && is_floating(c.type) && o.bound_kind != STRETTO_BOUND_NONE &&
+         o.scope != STRETTO_SCOPE_CONTRIBUTION;
+}
+
+double error_factor(const Call& call, const Terms& t) noexcept {
+  if (t.kind == Kind::raw || !is_floating(call.type)) return 0;
+  if (!reduces(call.collective) || !sums(call)) return 1;
+  const double divisor = call.op == STRETTO_MEAN ? static_cast<double>(t.contributions) : 1;
+  const double K = t.hosts > 0 ? t.hosts : static_cast<double>(t.contributions);
+  const int meeting = t.hosts > 0 ? t.hosts : t.ranks;
+  if (!meets_in_code_space(t.kind)) return (K + meeting - 1) / divisor;
+  const double again = t.short_raw ? 1 : 0;
+  if (K < 3) return (K + again) / divisor;
+  switch (call.settings.options.scope) {
+    case STRETTO_SCOPE_CONTRIBUTION:
+    case STRETTO_SCOPE_RESULT: return (K + again) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return (2.0 / 3.0 * std::sqrt(K) + again) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return (2.0 / std::sqrt(3.0) * std::sqrt(K) + again) / divisor;
+  }
+  return (K + again) / divisor;
+}
+
+double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept {
+  const double quantised = eps > 0 ? error_factor(call, terms) * eps : 0;
+  return bounds_sum(call) ? quantised + rounding(call, terms, agreed, eps) : quantised;
+}
+
+Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept {
+  *eps = 0;
+  const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);
+  if (!is_floating(call.type) || (raw && !(within && units(call, terms) > 0))) return Status::ok;
+  double bound = 0;
+  if (const Status s = absolute_bound(call, agreed, &bound); s != Status::ok) return s;
+  if (bound == 0) return Status::ok;
+  const stretto_options& o = call.settings.options;
+  if (o.scope == STRETTO_SCOPE_CONTRIBUTION || !reduces(call.collective)) {
+    *eps = bound;
+    return Status::ok;
+  }
+  const double rounded = within ? rounding(call, terms, agreed, 0) : 0;
+  // What remains of the bound; a hair less, where it is a difference, than its own rounding takes.
+  const double left = rounded > 0 ? bound * (1 - 0x1p-50) - rounded : bound;
+  if (raw ? rounded > bound : !(left > 0)) return refuse(call, terms, agreed, bound, rounded);
+  if (raw) return Status::ok;
+  const double unit = within ? unit_of(call, terms) : 0;
+  double e = left / (error_factor(call, terms) + 2 * unit);
+  e = std::isfinite(e) ? e : bound;
+  if (unit > 0) e = std::min(e, most_eps(call, terms, agreed));
+  while (e > 0 && error_of(call, terms, agreed, e) > bound) e = std::nextafter(e, 0.0);  // rounding must not break it
+  if (!(e > 0))
+    return fail(Status::invalid_bound, "bound {} for the result leaves nothing for each of {} contributions", bound,
+                terms.contributions);
+  *eps = e;
+  return Status::ok;
+}
+
+bool rounds(const Call& call, int ranks) noexcept {
+  if (!bounds_sum(call)) return false;
+  const bool several = call.collective == Collective::allreduce_multi;
+  switch (call.settings.options.payload) {
+    case STRETTO_PAYLOAD_HOMOMORPHIC:
+    case STRETTO_PAYLOAD_FUSED: return false;
+    case STRETTO_PAYLOAD_AUTO:
+      if (several) return false;  // as codes, always
+      [[fallthrough]];
+    case STRETTO_PAYLOAD_RAW: return several || ranks > (call.op == STRETTO_MEAN ? 1 : 2);
+    case STRETTO_PAYLOAD_RECOMPRESS:
+    case STRETTO_PAYLOAD_CPRP2P:
+    case STRETTO_PAYLOAD_MIXED: return several || ranks > 1;
+  }
+  return true;
+}
+
+bool adds_codes_alone(const Call& call, const Agreed& agreed, std::uint64_t contributions, int ranks) noexcept {
+  if (call.settings.options.payload != STRETTO_PAYLOAD_AUTO || !rounds(call, ranks)) return false;
+  Terms most{Kind::fused, contributions, ranks};
+  most.short_raw = true;
+  double bound = 0;
+  if (absolute_bound(call, agreed, &bound) != Status::ok || bound == 0) return false;
+  return !(rounding(call, most, agreed, bound) <= bound / 2);
+}
+
+}  // namespace stretto::select

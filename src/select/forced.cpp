@@ -1,0 +1,72 @@
+#include "select/forced.hpp"
+
+#include "call/enums.hpp"
+#include "call/schedule_names.hpp"
+#include "schedule/registry.hpp"
+
+namespace stretto::select {
+namespace {
+
+using namespace call;
+
+// What is known of a call before counts are: gatherv, scatterv and alltoallv are looked at again when every rank knows them.
+Status check_provider(const Call& call, Provider provider, const Providers& all) {
+  const stretto_options& o = call.settings.options;
+  const bool node = provider == Provider::node;
+  if (node && !all.node)
+    return fail(Status::unsupported, "schedule {} needs ranks that share a host's memory: {}", node_name, all.no_node);
+  if (!node && !all.mpi) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", native_name);
+  const auto what = [&] {
+    return fmt::format("{}{} of {} elements of {}{}{}", call.nonblocking ? "started " : "", name(call.collective),
+                       call.count, type_name(call.type), reduces(call.collective) ? " by " : "",
+                       reduces(call.collective) ? op_name(call.op) : "");
+  };
+  if (o.payload > STRETTO_PAYLOAD_RAW && node) {
+    if (all.served.streams) return Status::ok;
+    return fail(Status::unsupported, "a host's memory has no {} as payload {}", what(), payload_name(o.payload));
+  }
+  if (o.payload > STRETTO_PAYLOAD_RAW)
+    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native_name,
+                payload_name(o.payload));
+  if (all.served.by(provider)) return Status::ok;
+  if (!node && rank_by_rank(call))
+    return fail(Status::unsupported, "schedule {} adds in an order of the MPI's, and options.reproducible is set",
+                native_name);
+  return fail(Status::unsupported, "{} has no {} of its own", node ? "a host's memory" : "the MPI", what());
+}
+
+}  // namespace
+
+std::optional<Provider> forced_provider(const Call& call) noexcept {
+  if (call.settings.schedule == native_name) return Provider::mpi;
+  if (call.settings.schedule == node_name) return Provider::node;
+  return std::nullopt;
+}
+
+Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups) {
+  if (call.settings.schedule.empty()) return Status::ok;
+  if (const auto forced = forced_provider(call)) return check_provider(call, *forced, providers);
+  const auto collective = schedule::family(call.collective);
+  const std::string& name = call.settings.schedule;
+  const schedule::Algorithm* a = schedule::find(collective, name);
+  if (!a) {
+    std::string offered;
+    for (const auto& other : schedule::algorithms())
+      if (other.collective == collective) offered += (offered.empty() ? "" : ", ") + std::string(other.name);
+    return fail(Status::unsupported, "{} has no schedule '{}'; it has {}", schedule::name(collective), name, offered);
+  }
+  if (needs_order(call) && !schedule::keeps_order(*a, groups))
+    return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", name);
+  // Within a relative bound values travel raw where their range is 0.
+  const stretto_options& o = call.settings.options;
+  const bool raw = o.bound_kind != STRETTO_BOUND_ABSOLUTE || o.payload == STRETTO_PAYLOAD_RAW;
+  if (raw && rank_by_rank(call) && !a->rank_by_rank)
+    return fail(Status::unsupported, "schedule {} does not add rank by rank, and options.reproducible is set", name);
+  if (counts_by_pair(call.collective) && schedule::passes_blocks_on(collective, name))
+    return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts", name);
+  if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a->uses_groups)
+    return fail(Status::unsupported, "schedule {} does not add up a host first, as payload mixed needs", name);
+  return Status::ok;
+}
+
+}  // namespace stretto::select

@@ -1,0 +1,88 @@
+#include "select/question.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "call/enums.hpp"
+#include "select/mix.hpp"
+
+namespace stretto::select {
+namespace {
+
+bool same(const model::Question& a, const model::Question& b) noexcept {
+  return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
+         a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.compress == b.compress &&
+         a.code_space == b.code_space && a.native == b.native && a.node == b.node && a.node_streams == b.node_streams &&
+         a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment && a.schedule == b.schedule;
+}
+
+// Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
+bool rounds_once(const Call& c, int ranks) noexcept {
+  const bool wide = c.type == STRETTO_F32 || c.type == STRETTO_F64;
+  return ranks <= 2 && wide && (c.op == STRETTO_SUM || c.op == STRETTO_PROD);
+}
+
+// A barrier cannot be tried: the agreement that begins a turn is one. Nothing is forced, and results depend on the way within the bound at
+// most: not exact sums of floats that round more than once, nor a user's operation, nor integer sums with a bound, whose overflow only streams tell.
+bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
+  const stretto_options& o = c.settings.options;
+  const bool floating = call::is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
+  const bool rounds = c.op == STRETTO_USER || (floating && !rounds_once(c, ranks));
+  const bool depends = reduces(c.collective) && (compress ? !floating && sums : rounds);
+  return c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && !depends &&
+         c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
+}
+
+}  // namespace
+
+bool Asked::same_answer(const Asked& o) const noexcept {
+  return mixed == o.mixed && tries == o.tries && other_copy == o.other_copy && same(question, o.question);
+}
+
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, int ranks) {
+  const stretto_options& o = call.settings.options;
+  const bool compress = streaming.may;
+  Asked a;
+  model::Question& q = a.question;
+  q.collective = schedule::family(call.collective);
+  q.bytes = bytes;
+  q.element = static_cast<std::uint32_t>(call.collective == Collective::barrier ? 1 : stretto_type_size(call.type));
+  q.root = rooted(call.collective) ? call.root : 0;
+  q.keeps_order = call::needs_order(call);
+  q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are the same in any order
+  q.compress = compress;
+  q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
+                     : 1;  // data that change a little ask the same
+  q.segment = o.segment;
+  a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
+  if (a.mixed)
+    q.payload = static_cast<int>(payload::Kind::fused);
+  else if (compress && o.payload != STRETTO_PAYLOAD_AUTO)
+    q.payload = static_cast<int>(call::payload_kind(o.payload));
+  else if (!compress)
+    q.payload = static_cast<int>(payload::Kind::raw);
+  // A payload that adds codes promises the same bits for every schedule, where it is asked for; and several inputs a rank are
+  // always added as codes, or the result would depend on how they are shared out.
+  const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
+  q.code_space = compress && (adds_codes || streaming.alone || call.collective == Collective::allreduce_multi);
+  q.native = served.mpi;
+  q.node = served.node;
+  q.node_streams = compress && served.streams;
+  q.schedule = call.settings.schedule;
+  q = model::on_grid(std::move(q));
+  a.other_copy = served.other_copy;
+  a.tries = o.trials && may_be_tried(call, compress, ranks);
+
+  std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
+  h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
+  h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.rank_by_rank} << 15 |
+                 std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 |
+                 std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
+                 std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
+  a.cell = mix(h, q.segment ^ q.schedule.size());
+  a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
+  return a;
+}
+
+}  // namespace stretto::select

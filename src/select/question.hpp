@@ -1,0 +1,33 @@
+// A call as the model is asked about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "model/choose.hpp"
+#include "select/decision.hpp"
+
+namespace stretto::select {
+
+// Whether a call's values may travel as streams, and whether its sums must be of these alone (no value is added in its own type).
+struct Streaming {
+  bool may = false, alone = false;
+};
+
+struct Asked {
+  model::Question question;  // on the model's grid
+  bool mixed = false;        // raw inside hosts and streams between were asked for
+  bool tries = false;        // trials are allowed
+  bool other_copy = false;   // Served::other_copy
+  std::uint64_t cell = 0;    // of all this
+  Trial trial = 0;           // and of what else tells shapes apart
+
+  // Of one cell and of one question: two questions may have one cell by chance.
+  bool same_answer(const Asked& other) const noexcept;
+};
+
+// `bytes`: of the whole vector; `ranks`: of the communicator.
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, int ranks);
+
+}  // namespace stretto::select

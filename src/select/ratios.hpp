@@ -1,0 +1,32 @@
+// What vectors of a kind were seen to compress by.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "call/call.hpp"
+
+namespace stretto::select {
+
+// Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.
+class Ratios {
+ public:
+  // Of vectors like this one.
+  std::optional<double> recall(const call::Call& call, std::size_t bytes) const noexcept;
+  void remember(const call::Call& call, std::size_t bytes, double ratio) noexcept;
+
+  // Grows whenever something else is remembered.
+  std::uint64_t changes() const noexcept { return changes_; }
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    double ratio = 0;
+  };
+  std::array<Entry, 64> entries_;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace stretto::select

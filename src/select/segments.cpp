@@ -1,0 +1,60 @@
+#include "select/segments.hpp"
+
+#include <algorithm>
+
+#include "schedule/registry.hpp"
+
+namespace stretto::select {
+
+using namespace call;
+
+namespace {
+
+// Of blocks that are far from equal, from where on one is worth a ring in segments; and how long these are.
+constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
+
+// The engine keeps a few hundred bytes for each segment, and posts the receives of all that land where they belong at once.
+constexpr std::size_t most_segments = std::size_t{1} << 12;
+
+}  // namespace
+
+std::size_t segment_for(const Call& call, const Choice& choice, std::size_t bytes, std::size_t ranks,
+                        std::size_t eager_limit) noexcept {
+  const bool fits = choice.segment > 0 && choice.segment <= eager_limit;
+  if (choice.payload != payload::Kind::raw || eager_limit == 0 || fits || call.settings.options.segment > 0)
+    return choice.segment;
+  // Of an alltoall `bytes` is what one rank sends, and all ranks' blocks are cut.
+  const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
+  return bytes / eager_limit < most_segments / rows ? eager_limit : choice.segment;
+}
+
+Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
+                   std::size_t* segment) noexcept {
+  const std::size_t most = messages / most_passes;
+  const std::size_t piece = std::max(*segment - *segment % grain, grain);
+  if (*segment == 0 || bytes / piece < most) return Status::ok;
+  const std::size_t least = (bytes / most / grain + 1) * grain;
+  if (call.settings.options.segment > 0)
+    return fail(Status::invalid_argument, "segments of {} bytes of {}: too many to be numbered; at least {} bytes each",
+                call.settings.options.segment, bytes, least);
+  *segment = least;
+  return Status::ok;
+}
+
+void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
+  if (choice->provider != Provider::schedules || !c.settings.schedule.empty()) return;
+  // A rank knows the lengths of its own blocks alone.
+  if (counts_by_pair(c.collective) && schedule::passes_blocks_on(schedule::family(c.collective), choice->schedule))
+    choice->schedule = "linear", choice->why = {.reason = Reason::counts};
+  // Whatever the counts, a ring in segments takes what its busiest link has to carry, and once around.
+  if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
+  const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
+  if (rank_by_rank(c) && choice->payload == payload::Kind::raw) return;
+  if (choice->raw_inside || most * stretto_type_size(c.type) < bytes / p * uneven || bytes < p * ring_segment * uneven)
+    return;
+  choice->schedule = "ring";
+  choice->why = {.reason = Reason::counts};
+  choice->segment = c.settings.options.segment > 0 ? c.settings.options.segment : ring_segment;
+}
+
+}  // namespace stretto::select

@@ -1,0 +1,14 @@
+// What a rank brings to the agreement.
+#pragma once
+
+#include "base/status.hpp"
+#include "call/agreement.hpp"
+#include "select/decision.hpp"
+
+namespace stretto::select {
+
+// Its arguments, its own failure if it has one (with the message of this thread), and what the call needs: the range of its input, and how well a
+// sample of it compresses.
+call::Signature signature_of(const Call& call, const Needs& needs, Status own, int rank, int ranks) noexcept;
+
+}  // namespace stretto::select

@@ -1,0 +1,43 @@
+// Why a call runs the way it does, as reports tell it.
+#pragma once
+
+#include <cstdint>
+
+namespace stretto::select {
+
+enum class Reason : std::uint8_t {
+  predicted,
+  assumed,
+  unpredicted,
+  alone,
+  rounding,
+  forced,
+  turn,
+  winner,
+  counts,
+  agreement
+};
+
+struct Why {
+  Reason reason = Reason::predicted;
+  float seconds = 0, mpi = 0;  // predicted: of that way, and of the MPI's own collective; 0: no opinion
+};
+
+// As in stretto_report. Static storage.
+constexpr const char* name(Reason r) noexcept {
+  switch (r) {
+    case Reason::predicted: return "predicted";
+    case Reason::assumed: return "assumed";
+    case Reason::unpredicted: return "unpredicted";
+    case Reason::alone: return "no native collective";
+    case Reason::rounding: return "raw sums would round too much";
+    case Reason::forced: return "forced";
+    case Reason::turn: return "turn of a trial";
+    case Reason::winner: return "winner of a trial";
+    case Reason::counts: return "unequal counts";
+    case Reason::agreement: return "agreement";
+  }
+  return "";
+}
+
+}  // namespace stretto::select

@@ -1,0 +1,135 @@
+// In a host's shared memory ranks that differ are told so, with agreement and without; those that stay away are named.
+#include "node_ranks.hpp"
+
+using namespace api_test;
+
+// Where each rank gives, and takes another for the root, it need not find out in that call. The next agreement tells all of them.
+TEST_F(Close, CallsThatDifferedWithoutAgreementAreToldAtTheNextOne) {
+  if (ranks == 1) GTEST_SKIP() << "one rank does not differ";
+  std::int32_t x = 1, sum = 0;
+  const auto meet = [&] { return stretto_allreduce(&x, &sum, 1, STRETTO_I32, STRETTO_SUM, comm, nullptr); };
+  for (int k = 0; k < 3; ++k) ASSERT_STRETTO_OK(meet());
+  node.check = 0;
+  stretto_status s = stretto_bcast(&x, 1, STRETTO_I32, rank, comm, &node);  // another rank may have found it by then
+  if (s == STRETTO_OK) s = meet();
+  EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
+  EXPECT_NE(std::string(stretto_message()).find("(root)"), std::string::npos) << stretto_message();
+  EXPECT_NE(meet(), STRETTO_OK) << "nobody knows what the calls before gave";
+}
+
+TEST_F(Close, RanksThatDifferAreToldWithoutAnExchange) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  node.check = 0;
+  node.timeout = 60;
+  std::vector<float> x(9, 1.0F), y(9);
+  const std::size_t n = rank == 0 ? 9 : 5;
+  EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &node), STRETTO_INCOMPATIBLE);
+  const std::string why = stretto_message();
+  EXPECT_NE(why.find("bytes 36"), std::string::npos) << why;
+  EXPECT_NE(why.find("bytes 20"), std::string::npos) << why;
+  EXPECT_NE(stretto_barrier(comm, &node), STRETTO_OK);  // what the others have done is uncertain
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(Close, WithAgreementRanksThatDifferOrErrAreToldWhatAndGoOn) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<float> x(9, 1.0F), y(9);
+  const auto works = [&] {
+    for (int again = 0; again < 3; ++again) {
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 9, STRETTO_F32, STRETTO_SUM, comm, &node));
+      EXPECT_EQ(y, std::vector<float>(9, static_cast<float>(ranks)));
+      EXPECT_STREQ(report.algorithm, "node");
+    }
+  };
+  works();
+  for (int again = 0; again < 3; ++again) {
+    const std::size_t n = rank == 0 ? 9 : 5;
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &node), STRETTO_INCOMPATIBLE);
+    EXPECT_NE(std::string(stretto_message()).find("count differs: 5 on rank 1, 9 on rank 0"), std::string::npos)
+        << stretto_message();
+    works();
+  }
+  float* out = rank == 0 ? nullptr : y.data();
+  EXPECT_EQ(stretto_allreduce(x.data(), out, 9, STRETTO_F32, STRETTO_SUM, comm, &node), STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("recvbuf is NULL"), std::string::npos) << stretto_message();
+  works();
+  if (rank == 0) {
+    EXPECT_EQ(stretto_barrier(comm, nullptr), STRETTO_INCOMPATIBLE);
+  } else {
+    EXPECT_EQ(stretto_bcast(x.data(), 9, STRETTO_F32, 0, comm, nullptr), STRETTO_INCOMPATIBLE);
+  }
+  works();
+}
+
+TEST_F(Close, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<float> x(4, 1.0F), y(4);
+  stretto_status s = STRETTO_OK;
+  if (rank == 0) {
+    stretto_request r = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), 4, STRETTO_F32, STRETTO_SUM, comm, nullptr, &r));
+    s = stretto_wait(r);
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+  } else {
+    s = stretto_allreduce(x.data(), y.data(), 4, STRETTO_F32, STRETTO_SUM, comm, nullptr);
+  }
+  EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
+  EXPECT_NE(std::string(stretto_message()).find("collective differs"), std::string::npos) << stretto_message();
+  // What follows runs without the shared memory.
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.report = &report;
+  for (int again = 0; again < 3; ++again) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 4, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(y, std::vector<float>(4, static_cast<float>(ranks)));
+    EXPECT_STRNE(report.algorithm, "node");
+  }
+}
+
+TEST_F(Close, CallsThatRepeatGoOnWithoutTheMemoryOnceItsUseHasEnded) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  stretto_comm own = nullptr;
+  create_unmeasured(&own);
+  constexpr std::size_t n = 300;
+  const auto x = samples<double>(rank, n);
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.report = &report;
+  const auto repeat = [&](int check) {
+    o.check = check;
+    for (int again = 0; again < 3; ++again) {
+      std::vector<double> y(n);
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, own, &o));
+      EXPECT_EQ(y, sums<double>(n));
+    }
+  };
+  repeat(1);
+  repeat(0);
+  EXPECT_STREQ(report.algorithm, "node");
+  std::vector<double> y(n);
+  stretto_status s = STRETTO_OK;
+  if (rank == 0) {
+    s = stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, own, nullptr);
+  } else {
+    stretto_request r = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, own, nullptr, &r));
+    s = stretto_wait(r);
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+  }
+  EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
+  repeat(0);
+  EXPECT_STRNE(report.algorithm, "node");
+  repeat(1);
+  EXPECT_STRNE(report.algorithm, "node");
+  ASSERT_STRETTO_OK(stretto_comm_free(own));
+}
+
+TEST_F(Close, WhoStaysAwayIsNamedWithinTheLimit) {
+  if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
+  node.check = 0;
+  node.timeout = 0.2;
+  std::vector<float> x(9, 1.0F), y(9);
+  if (rank != 0) {
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 9, STRETTO_F32, STRETTO_SUM, comm, &node), STRETTO_TIMEOUT);
+    EXPECT_NE(std::string(stretto_message()).find("for rank 0"), std::string::npos) << stretto_message();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}

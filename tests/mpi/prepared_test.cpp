@@ -1,0 +1,185 @@
+// Which calls are kept, and for how long: on ranks that the program was launched with, by the parts of the library themselves, since in a
+// program the two ways give the same.
+#include "mpi/prepared.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "../launched.hpp"
+#include "api/communicator.hpp"
+#include "mpi/buffers.hpp"
+#include "mpi/communicators.hpp"
+#include "mpi/serve.hpp"
+
+using namespace stretto::mpi;
+using stretto::api::Prepared;
+
+namespace {
+
+constexpr double limit = 120;       // seconds that ranks wait for each other
+constexpr int few = 6;              // calls after which one is kept, if it is at all
+constexpr int tried_count = 32768;  // of a vector whose ways are put to the test
+
+class PreparedCalls : public testing::Test {
+ protected:
+  void SetUp() override {
+    PMPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &c.size);
+    ASSERT_TRUE(make(MPI_COMM_WORLD, &c)) << c.refused;
+    if (c.size == 1) GTEST_SKIP() << "one rank is served by the MPI";
+    in.assign(static_cast<std::size_t>(tried_count * c.size), c.rank + 1);
+    out.assign(in.size(), -1);
+  }
+  void TearDown() override { EXPECT_EQ(stretto_comm_free(c.comm), STRETTO_OK); }
+
+  Call call(Operation operation, int count, MPI_Datatype type = MPI_INT, MPI_Op op = MPI_SUM, int root = 0) {
+    Call made(operation, Form::blocking, nullptr);
+    made.comm = MPI_COMM_WORLD;
+    if (operation == Operation::barrier) return made;
+    made.sendbuf = operation == Operation::bcast ? nullptr : in.data();
+    made.recvbuf = out.data();
+    made.sendcount = made.recvcount = count;
+    made.sendtype = made.recvtype = type;
+    made.op = op;
+    made.root = root;
+    return made;
+  }
+
+  Passed serve_it(const Call& call) {
+    Shape shape;
+    EXPECT_EQ(shape_of(call, c, &shape), nullptr);
+    stretto_options o = STRETTO_OPTIONS_INIT;
+    o.check = 0;
+    o.timeout = limit;
+    Passed passed;
+    EXPECT_EQ(serve(call, c, shape, o, &passed), STRETTO_OK) << stretto_message();
+    return passed;
+  }
+
+  // As the library does. Whether it was kept.
+  bool perform(const Call& call) {
+    stretto_status s = STRETTO_OK;
+    if (prepared.again(call, c, limit, &s)) {
+      EXPECT_EQ(s, STRETTO_OK) << stretto_message();
+      return true;
+    }
+    const Passed passed = serve_it(call);
+    prepared.keep(call, c, passed);
+    return false;
+  }
+
+  Communicator c;
+  PreparedByArguments prepared;
+  std::vector<int> in, out;
+};
+
+}  // namespace
+
+TEST_F(PreparedCalls, AreThoseThatRepeat) {
+  for (const Operation o :
+       {Operation::allreduce, Operation::reduce, Operation::reduce_scatter_block, Operation::bcast,
+        Operation::allgather, Operation::alltoall, Operation::gather, Operation::scatter, Operation::barrier})
+    for (const int root : {0, c.size - 1}) {
+      const Call repeated = call(o, 8, MPI_INT, MPI_SUM, root);
+      for (int k = 0; k < few; ++k) perform(repeated);
+      for (int k = 0; k < few; ++k)
+        EXPECT_TRUE(perform(repeated)) << "operation " << static_cast<int>(o) << ", root " << root;
+    }
+}
+
+TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
+  const Call repeated = call(Operation::allreduce, 8);
+  for (int k = 0; k < few; ++k) perform(repeated);
+  std::vector<Call> others(6, repeated);
+  others[0].recvcount = others[0].sendcount = 7;
+  others[1].recvtype = others[1].sendtype = MPI_UNSIGNED;
+  others[2].op = MPI_MAX;
+  others[3].form = Form::nonblocking;
+  others[4].sendbuf = MPI_IN_PLACE;
+  others[5].operation = Operation::reduce_scatter_block;
+  stretto_status s = STRETTO_OK;
+  for (const Call& other : others) EXPECT_FALSE(prepared.again(other, c, limit, &s));
+  EXPECT_TRUE(perform(repeated));
+}
+
+TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
+  std::vector<Call> by_turns;
+  for (const MPI_Datatype type : {MPI_INT, MPI_FLOAT, MPI_UNSIGNED})
+    for (const MPI_Op op : {MPI_SUM, MPI_MAX}) {
+      by_turns.push_back(call(Operation::allreduce, 8, type, op));
+      by_turns.push_back(by_turns.back());
+      by_turns.back().sendbuf = MPI_IN_PLACE;
+    }
+  std::fill(in.begin(), in.end(), 0);
+  std::fill(out.begin(), out.end(), 0);
+  int hits = 0, calls = 0;
+  for (int k = 0; k < 2 * few; ++k)
+    for (const Call& one : by_turns) {
+      const bool hit = perform(one);
+      if (k < few) continue;
+      hits += hit;
+      ++calls;
+    }
+  EXPECT_GT(hits, 0) << calls << " calls";  // not all: some may fall on one line by chance
+}
+
+TEST_F(PreparedCalls, HaveNoCountsByRank) {
+  const std::vector<int> counts(static_cast<std::size_t>(c.size), 8);
+  Call scattered = call(Operation::reduce_scatter, 8);
+  scattered.recvcounts = Numbers(counts.data());
+  for (int k = 0; k < 2 * few; ++k) EXPECT_FALSE(perform(scattered));
+}
+
+TEST_F(PreparedCalls, EndWithTheCommunicator) {
+  const Call repeated = call(Operation::allreduce, 8);
+  for (int k = 0; k < few; ++k) perform(repeated);
+  c.comm->give_up(stretto::Status::internal, "the test ends it");
+  stretto_status s = STRETTO_OK;
+  EXPECT_FALSE(prepared.again(repeated, c, limit, &s));
+}
+
+TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
+  const Call repeated = call(Operation::allreduce, 8);
+  for (int k = 0; k < few; ++k) perform(repeated);
+  c.comm->prepared.forget();
+  stretto_status s = STRETTO_OK;
+  EXPECT_FALSE(prepared.again(repeated, c, limit, &s));
+}
+
+// A trial's winner holds until the trial is looked at again, which a call may begin that itself was prepared.
+TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
+  const Call tried = call(Operation::allreduce, tried_count);
+  const stretto::select::Retuner* retuner = nullptr;
+  int held = 0, ended = 0;
+  for (int k = 0; k < 20000 && ended < 2; ++k) {
+    const std::uint32_t before = retuner ? retuner->looks() : 0;
+    serve_it(tried);
+    const Prepared last = c.comm->prepared.last(*c.comm);
+    if (!last) continue;
+    if (retuner) {
+      const bool same = retuner->looks() == before;
+      EXPECT_EQ(last.holds(*c.comm), same) << "call " << k;
+      ++(same ? held : ended);
+    }
+    retuner = last.retuner();
+  }
+  if (held == 0 || ended == 0) GTEST_SKIP() << "no trial was won by a native collective and then looked at again";
+}
+
+// One rank meets other calls on its lines, and forgets this one every now and then.
+TEST_F(PreparedCalls, MayBeKeptBySomeRanksOnly) {
+  const Call tried = call(Operation::allreduce, tried_count);
+  const int expected = c.size * (c.size + 1) / 2;
+  for (int k = 0; k < 8000; ++k) {
+    out[0] = out[tried_count - 1] = -1;
+    if (c.rank == 0 && k % 2 == 0)
+      prepared.keep(tried, c, serve_it(tried));
+    else
+      perform(tried);
+    ASSERT_TRUE(out[0] == expected && out[tried_count - 1] == expected) << "call " << k;
+  }
+}
+
+int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv); }

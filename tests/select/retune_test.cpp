@@ -1,0 +1,127 @@
+// What a contest came to is looked at again, ever more seldom while it stays.
+#include "select/retune.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <vector>
+
+#include "select/ran_once.hpp"
+
+using stretto::select::RanOnce;
+using stretto::select::Retuner;
+
+namespace {
+
+// Calls of the look that is open; `fastest` takes half as long as the others.
+std::size_t look(Retuner& course, std::size_t fastest) {
+  std::size_t calls = 0;
+  while (!course.autotuner().settled() && calls < 10000) {
+    ++calls;
+    if (course.took(course.autotuner().turn() == fastest ? 0.005 : 0.010)) course.compare(course.autotuner().times());
+  }
+  return calls;
+}
+
+// A look is to cost 2 % at most of what comes after it.
+std::size_t wait_after(const Retuner& course, std::size_t calls) {
+  return std::max(calls, static_cast<std::size_t>(50 * course.autotuner().price()));
+}
+
+std::size_t calls_until_the_next(Retuner& course) {
+  std::size_t calls = 0;
+  for (; course.autotuner().settled() && calls < 1000000; ++calls) course.ran();
+  return calls;
+}
+
+}  // namespace
+
+TEST(Retuner, AWinnerIsLookedAtAgainEverMoreSeldom) {
+  Retuner course(5, 0.01);
+  const std::size_t first = look(course, 3);
+  EXPECT_EQ(course.looks(), 0u);
+  EXPECT_EQ(calls_until_the_next(course), wait_after(course, Retuner::first_wait * first));
+  EXPECT_EQ(course.looks(), 1u);
+  EXPECT_EQ(course.autotuner().open().size(), 3u);
+  const std::size_t second = look(course, 3);
+  EXPECT_EQ(course.autotuner().turn(), 3u);
+  EXPECT_EQ(calls_until_the_next(course), wait_after(course, 4 * Retuner::first_wait * second));
+}
+
+TEST(Retuner, AnotherLookFindsAnotherWinner) {
+  Retuner course(3, 0.01);
+  look(course, 2);
+  calls_until_the_next(course);
+  const std::size_t calls = look(course, 1);
+  EXPECT_EQ(course.autotuner().turn(), 1u);
+  EXPECT_EQ(calls_until_the_next(course), wait_after(course, Retuner::first_wait * calls));
+  look(course, 0);
+  EXPECT_EQ(course.autotuner().turn(), 0u);
+}
+
+TEST(Retuner, NumberZeroIsAlwaysLookedAtAgainAndWithItThoseThatLostLast) {
+  Retuner course(6, 0.01);
+  while (!course.autotuner().settled()) {
+    const double seconds[] = {0.020, 0.018, 0.0104, 0.010, 0.0103, 0.016};
+    if (course.took(seconds[course.autotuner().turn()])) course.compare(course.autotuner().times());
+  }
+  EXPECT_EQ(course.autotuner().turn(), 3u);
+  calls_until_the_next(course);
+  EXPECT_EQ(course.autotuner().open(), (std::vector<std::size_t>{0, 3, 4}));
+}
+
+TEST(Retuner, WhatIsMuchSlowerIsSeldomLookedAt) {
+  Retuner course(2, 0.01);
+  std::size_t calls = 0;
+  for (; !course.autotuner().settled(); ++calls)
+    if (course.took(course.autotuner().turn() == 0 ? 0.4 : 0.01)) course.compare(course.autotuner().times());
+  EXPECT_EQ(course.autotuner().turn(), 1u);
+  const double excess = 0.39 * static_cast<double>(calls) / 2;
+  const std::size_t wait = calls_until_the_next(course);
+  EXPECT_GT(wait, Retuner::first_wait * calls);
+  EXPECT_NEAR(excess / (static_cast<double>(wait) * 0.01), 0.02, 0.001);
+}
+
+TEST(Retuner, CallsDuringALookDoNotCount) {
+  Retuner course(2, 0.01);
+  for (int k = 0; k < 1000; ++k) course.ran();
+  EXPECT_EQ(course.looks(), 0u);
+  EXPECT_FALSE(course.autotuner().settled());
+}
+
+// A turn of 0.4 ms has five calls of 80 us, and, of a quotient that is rounded down, four.
+TEST(Retuner, IsConcludedAlikeHoweverARankRounds) {
+  constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  std::vector<Retuner> all(std::size(modes), Retuner(2, 80e-6));
+  for (std::size_t calls = 0; calls < 2000; ++calls) {
+    const std::size_t now = all[0].autotuner().turn(), looks = all[0].looks();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      Retuner& c = all[r];
+      ASSERT_EQ(c.autotuner().turn(), now) << "call " << calls << ", mode " << r;
+      ASSERT_EQ(c.looks(), looks) << "call " << calls << ", mode " << r;
+      if (c.autotuner().settled()) {
+        c.ran();
+      } else if (c.took(now == 0 ? 80e-6 : 40e-6)) {
+        std::fesetround(modes[r]);
+        c.compare(c.autotuner().times());
+        std::fesetround(FE_TONEAREST);
+      }
+    }
+  }
+  EXPECT_GT(all[0].looks(), 0u);
+}
+
+TEST(RanOnce, KnowsWhatRanUntilItIsFullAndForgetsAllThen) {
+  RanOnce once;
+  const auto nth = [](std::size_t i) { return i * 0x9E3779B97F4A7C15u | 1; };
+  for (std::size_t i = 0; i < RanOnce::most; ++i) {
+    EXPECT_FALSE(once.contains(nth(i)));
+    once.insert(nth(i));
+    once.insert(nth(i));
+  }
+  for (std::size_t i = 0; i < RanOnce::most; ++i) EXPECT_TRUE(once.contains(nth(i)));
+  once.insert(nth(RanOnce::most));
+  EXPECT_TRUE(once.contains(nth(RanOnce::most)));
+  for (std::size_t i = 0; i < RanOnce::most; ++i) EXPECT_FALSE(once.contains(nth(i)));
+}
