@@ -55,20 +55,23 @@ void ask_mpi(State* state) {
   }
 }
 
+std::string members(const sigset_t& set) {
+  std::string all;
+  for (int signal = 1; signal < NSIG; ++signal) all += sigismember(&set, signal) == 1 ? '1' : '0';
+  return all;
+}
+
 void ask_process(State* state) {
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
-    if (sigaction(signal, nullptr, &action) == 0) {
-      const bool usual = action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
+    if (sigaction(signal, nullptr, &action) == 0)
       (*state)["signal " + std::to_string(signal)] =
-          bytes_of(action.sa_handler) + bytes_of(action.sa_flags) + (usual ? "" : bytes_of(action.sa_mask));
-    }
+          bytes_of(action.sa_handler) + bytes_of(action.sa_flags) + members(action.sa_mask);
   }
   sigset_t blocked;
   sigemptyset(&blocked);
   sigprocmask(SIG_BLOCK, nullptr, &blocked);
-  for (int signal = 1; signal < NSIG; ++signal)
-    (*state)["blocked signals"] += sigismember(&blocked, signal) == 1 ? '1' : '0';
+  (*state)["blocked signals"] = members(blocked);
   for (char** entry = environ; *entry; ++entry) (*state)["environment"] += std::string(*entry) + '\n';
   cpu_set_t cores;
   CPU_ZERO(&cores);
