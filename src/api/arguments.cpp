@@ -89,6 +89,7 @@ Status check_bound(const Call& c) {
 Status check_options(const Call& c, const Setting& setting) {
   const stretto_options& o = c.settings.options;
   if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
+  if (!(o.ignore_above >= 0)) return fail(Status::invalid_argument, "ignore_above is {}; 0 or more", o.ignore_above);
   if (o.report && o.report->size < sizeof o.report->size)
     return fail(Status::invalid_argument, "report.size is {}; use STRETTO_REPORT_INIT", o.report->size);
   if (c.settings.schedule.empty()) return Status::ok;
@@ -236,6 +237,7 @@ Signature signature_of(const Call& c, Status own, int rank, int ranks) noexcept 
   if (o.bound_kind != STRETTO_BOUND_NONE) {
     s.set(Field::bound, o.bound, rank);
     s.set(Field::scope, unsigned_value(o.scope), rank);
+    if (o.bound_kind == STRETTO_BOUND_RELATIVE) s.set(Field::ignore_above, ignore_above(o), rank);
   }
   s.set(Field::payload, unsigned_value(o.payload), rank);
   s.set(Field::segment, std::uint64_t{o.segment}, rank);

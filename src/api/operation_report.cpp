@@ -3,6 +3,16 @@
 #include "api/types.hpp"
 
 namespace stretto::api {
+namespace {
+
+// Of no value at all 0 to 0.
+void tell_range(const codec::Ranges& values, stretto_report* r) noexcept {
+  r->ignored = values.ignored;
+  if (!values.below.empty()) r->range_lo = values.below.lo, r->range_hi = values.below.hi;
+  if (!values.all.empty()) r->ignored_lo = values.all.lo, r->ignored_hi = values.all.hi;
+}
+
+}  // namespace
 
 void Operation::report() noexcept {
   stretto_report* out = call_.settings.options.report;
@@ -31,6 +41,8 @@ void Operation::report() noexcept {
   r.expected_ratio = plan_.ratio;
   r.raw_below = plan_.raw_below;
   r.trial = plan_.trial != 0 ? 1 : 0;
+  if (call_.prospect.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE)
+    tell_range(merged_.values, &r);
   deliver(r, out);
 }
 

@@ -29,7 +29,8 @@ std::size_t place_of(const Key& k, std::size_t lines) noexcept {
 }
 
 bool fit(const stretto_options& o) noexcept {
-  return o.size == sizeof o && !std::isnan(o.timeout) && (!o.report || o.report->size >= sizeof o.report->size);
+  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above >= 0 &&
+         (!o.report || o.report->size >= sizeof o.report->size);
 }
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
@@ -83,7 +84,9 @@ template <class Run>
                                                              const stretto_options& o, bool forced) noexcept {
   const double bound = o.bound_kind == STRETTO_BOUND_NONE ? 0 : o.bound;
   const bool reproducible = o.reproducible != 0;
-  Key key{shape, buffers, forced, reproducible, o.bound_kind, o.scope, o.payload, o.check, o.trials, bound, o.segment};
+  const double ignore_above = o.bound_kind == STRETTO_BOUND_RELATIVE ? o.ignore_above : 0;
+  Key key{shape,     buffers, forced,   reproducible, o.bound_kind, o.scope,
+          o.payload, o.check, o.trials, bound,        o.segment,    ignore_above};
   key.shape.rank_by_rank = rank_by_rank(shape.collective, shape.type, shape.op, o);
   return key;
 }

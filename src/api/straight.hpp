@@ -51,7 +51,7 @@ class Straight {
   std::uint32_t forgotten() const noexcept { return forgotten_; }  // so many times
 
  private:
-  // All that decides how a call runs but what is kept beside: one cache line.
+  // All that decides how a call runs but what is kept beside.
   struct Key {
     Shape shape;
     std::uint8_t buffers = 0;
@@ -63,9 +63,10 @@ class Straight {
     int check = 0, trials = 0;
     double bound = 0;
     std::size_t segment = 0;
+    double ignore_above = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  static_assert(sizeof(Key) == 64);
+  static_assert(sizeof(Key) == 72);  // its end is in the cache line of what is kept beside
   static Key key_of(const Shape& shape, std::uint8_t buffers, const stretto_options& o, bool forced) noexcept;
 
   struct alignas(64) Line {
