@@ -1,8 +1,10 @@
 // The range of finite values, and that of those below a threshold, which relative bounds are a fraction of.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <type_traits>
 
 #include "codec/driver.hpp"
 #include "codec/values.hpp"
@@ -33,49 +35,40 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// Magnitudes below it are those below `above`: the least number of T that is not less, infinity included.
-template <class T>
-struct Threshold {
-  explicit Threshold(double above) noexcept : value(static_cast<T>(above)) {
-    if (static_cast<double>(value) < above) value = std::nextafter(value, std::numeric_limits<T>::infinity());
-  }
-  bool reached(T v) const noexcept { return std::fabs(v) >= value; }
-  T value;
-};
-
-// Of integers, whose magnitudes reach 2^63.
-template <std::signed_integral T>
-struct Threshold<T> {
-  explicit Threshold(double above) noexcept
-      : value(above > 0x1p63 ? std::numeric_limits<std::uint64_t>::max()
-                             : static_cast<std::uint64_t>(std::ceil(above))) {}
-  bool reached(T v) const noexcept {
-    const auto bits = static_cast<std::uint64_t>(v);
-    return (v < 0 ? 0 - bits : bits) >= value;
-  }
-  std::uint64_t value;
-};
-
-// The values below the threshold of m <= kGroup ones at x, at out; how many these are. *ignored counts the finite others. Of floats all m are
-// there, in the others' places NaN, which no range takes: so the compiler makes vectors of it.
-template <class T>
-std::size_t keep_below(const T* x, int m, const Threshold<T>& threshold, T* out, std::uint64_t* ignored) noexcept {
-  std::size_t kept = 0;
-  std::uint32_t reached = 0;
+// The values below `above` of m <= kGroup ones at x, at out; how many these are. *ignored counts the finite others. Magnitudes of floats order as
+// their bits do. In the places of those that are left out stands NaN, which no range takes: so the compiler makes vectors of it.
+template <std::floating_point T>
+std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  T least = static_cast<T>(above);  // the least number of T that is not below `above`
+  if (static_cast<double>(least) < above) least = std::nextafter(least, infinity);
+  const auto threshold = std::bit_cast<Bits>(least), infinite = std::bit_cast<Bits>(infinity),
+             nan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+  Bits reached = 0;
   for (int i = 0; i < m; ++i) {
-    const T v = element(x, static_cast<std::size_t>(i));
-    if constexpr (std::is_floating_point_v<T>) {
-      const bool out_of_range = threshold.reached(v);
-      reached += out_of_range && std::fabs(v) <= std::numeric_limits<T>::max();
-      out[i] = out_of_range ? std::numeric_limits<T>::quiet_NaN() : v;
-    } else if (threshold.reached(v)) {
-      ++reached;
-    } else {
-      out[kept++] = v;
-    }
+    const Bits bits = element(reinterpret_cast<const Bits*>(x), i);
+    const Bits magnitude = bits & std::numeric_limits<Bits>::max();
+    reached += (magnitude >= threshold) & (magnitude < infinite);
+    out[i] = std::bit_cast<T>(magnitude >= threshold ? nan : bits);
   }
-  *ignored += reached;
-  return std::is_floating_point_v<T> ? static_cast<std::size_t>(m) : kept;
+  *ignored += static_cast<std::uint64_t>(reached);
+  return static_cast<std::size_t>(m);
+}
+
+// Of integers, whose magnitudes reach 2^63, without gaps.
+template <std::signed_integral T>
+std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
+  const std::uint64_t threshold =
+      above > 0x1p63 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(std::ceil(above));
+  std::size_t kept = 0;
+  for (int i = 0; i < m; ++i) {
+    const T v = element(x, i);
+    const auto bits = static_cast<std::uint64_t>(v);
+    if ((v < 0 ? 0 - bits : bits) < threshold) out[kept++] = v;
+  }
+  *ignored += static_cast<std::uint64_t>(m) - kept;
+  return kept;
 }
 
 // What each part of the values adds to the whole.
@@ -129,9 +122,8 @@ Ranges ranges_below(Type t, const void* x, std::size_t count, double ignore_abov
   return merged(count, parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
     with_stored_type(t, [&](auto* tag) {
       using T = std::remove_pointer_t<decltype(tag)>;
-      const Threshold<T> threshold(ignore_above);
       each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
-        widen(kept, keep_below(v, m, threshold, kept, &found->ignored), kernels, &found->below);
+        widen(kept, keep_below(v, m, ignore_above, kept, &found->ignored), kernels, &found->below);
       });
     });
   });
