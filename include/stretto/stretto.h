@@ -118,16 +118,9 @@ typedef void (*stretto_user_function)(const void* in, void* inout, size_t count,
 typedef enum stretto_bound {
   STRETTO_BOUND_NONE = 0,     /* raw and exact */
   STRETTO_BOUND_ABSOLUTE = 1, /* `bound` is in units of the data */
-  STRETTO_BOUND_RELATIVE = 2  /* `bound` is a fraction of max - min over the finite values of all ranks' inputs, but for
-                                 marks of missing data: */
+  STRETTO_BOUND_RELATIVE = 2  /* `bound` is a fraction of max - min over the finite values of all ranks' inputs whose
+                                 magnitude is below stretto_options.ignore_above; the others keep it too */
 } stretto_bound;
-
-/* Finite values of this magnitude (1e15, as the coarsest type rounds it) and more may be marks of missing data, as 1e20 is, and a
- * fraction of a range with them more than all other data. Where the others, over all ranks, span less than a millionth of the
- * range with them, and they are within a factor of 128 of each other (one mark or a few alike, no field of large units), a
- * relative bound is a fraction of the others' range: it can only be tighter for it. Marks keep the bound
- * as all values do; those that the grid of so small a bound cannot carry travel exactly, bit for bit. */
-#define STRETTO_FAR 998356558020608.0
 
 /* What `bound` holds for, in reductions of K contributions (K = p, or the total of stretto_allreduce_multi):
  *  CONTRIBUTION  each contribution is within it: eps = bound, and quantisation moves a sum by K*eps at most, guaranteed.
@@ -203,14 +196,22 @@ typedef struct stretto_report {
   int bytes_known; /* 1: raw_bytes and bytes_sent are this rank's messages (schedules), what it put into shared memory ("node" as
                          streams), or 0 because nothing was to be sent; 0: both are 0 because nobody counted: "native", and "node" with
                          exact values, which are read where they lie, copied by the kernel or through slots */
+  uint64_t ignored; /* finite values left out of the range of a relative bound, over all ranks */
+  /* The range that the bound is a fraction of, and the same with the values left out (equal to it when ignored is 0).
+   * 0 to 0 where no range was wanted, or no value is in it. */
+  double range_lo, range_hi;
+  double ignored_lo, ignored_hi;
 } stretto_report;
 
-#define STRETTO_REPORT_INIT \
-  { sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0 }
+#define STRETTO_REPORT_INIT                                                                                         \
+  {                                                                                                                 \
+    sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
+        0.0, 0.0                                                                                                    \
+  }
 
 /* How a collective runs. NULL in place of a stretto_options* means STRETTO_OPTIONS_INIT: exact, everything chosen.
  * The struct itself is copied by the call; what it points at follows the comments. All ranks pass the same values of
- * bound_kind, bound, scope, schedule, payload, segment and reproducible; a difference gives STRETTO_INCOMPATIBLE on every rank. They
+ * bound_kind, bound, scope, ignore_above, schedule, payload, segment and reproducible; a difference gives STRETTO_INCOMPATIBLE on every rank. They
  * also pass the same check and trials: where they do not, they wait for different exchanges until the timeout. */
 typedef struct stretto_options {
   size_t size;              /* sizeof(stretto_options), set by the initialiser: older callers keep working */
@@ -234,19 +235,21 @@ typedef struct stretto_options {
   int user_commutes;                   /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report;              /* NULL, or filled at completion; borrowed until then */
   int trials;                          /* 1: close choices are put to the test (see below); 0: prediction alone */
-  int reproducible; /* 1: floating reductions give the same bits wherever the ranks are (see below) */
+  int reproducible;    /* 1: floating reductions give the same bits wherever the ranks are (see below) */
+  double ignore_above; /* values of this magnitude and more are left out of the range of a relative bound; 0: 1e15;
+                          INFINITY: none is. NaN or negative: STRETTO_INVALID_ARGUMENT */
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                          \
   {                                                                                                                   \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, \
-        1, NULL, NULL, 0, NULL, 1, 0                                                                                  \
+        1, NULL, NULL, 0, NULL, 1, 0, 0.0                                                                             \
   }
 
 /* The agreement exchange (check = 1). Before a collective moves data the ranks combine a signature of their call (a
  * few hundred bytes, ceil(log2 p) messages a rank, two more where p is no power of two). It carries the range for
  * relative bounds, the number of contributions, and each rank's own argument errors. If ranks differ in collective,
- * count, type, operation, root, bound, scope, schedule, payload, segment or reproducible, every rank returns STRETTO_INCOMPATIBLE
+ * count, type, operation, root, bound, scope, ignore_above, schedule, payload, segment or reproducible, every rank returns STRETTO_INCOMPATIBLE
  * and the message names the field, both values and a rank for each. Where all ranks share a host's memory,
  * blocking calls first compare one word each there (some hundred nanoseconds), and exchange signatures only where those differ or
  * something is to be learned. check = 0 saves it where nothing else needs it (relative bounds, bounds for the result of
@@ -544,22 +547,12 @@ STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
                                                double* hi);
 
-/* What a relative bound needs to know of values: `lo` and `hi` as stretto_value_range gives them, those of the values of magnitude
- * below STRETTO_FAR alone, and the least magnitude of the others, +inf where there are none. Combine over parts, or ranks, by min (lo, near_lo, far) and
- * max (hi, near_hi). */
-typedef struct stretto_spread {
-  double lo, hi;
-  double near_lo, near_hi;
-  double far;
-} stretto_spread;
-
-/* All of it, in one pass, or two where values reach STRETTO_FAR. */
-STRETTO_API stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count,
-                                                stretto_spread* spread);
-
-/* The range that STRETTO_BOUND_RELATIVE takes a fraction of: near_lo to near_hi where that leaves marks of missing data out, else lo to
- * hi. Take *hi - *lo times a fraction for a relative bound; *lo > *hi when no value is finite. */
-STRETTO_API stretto_status stretto_spread_range(const stretto_spread* spread, double* lo, double* hi);
+/* Range of the finite values whose magnitude is below ignore_above (0: 1e15), as STRETTO_BOUND_RELATIVE takes it: one pass,
+ * or two where a value reaches ignore_above. *ignored is the number of finite values that do; it may be NULL. *lo = +inf and
+ * *hi = -inf when no value is in the range. ignore_above of NaN or below 0 gives STRETTO_INVALID_ARGUMENT. Combine over parts
+ * by min, max and sum. */
+STRETTO_API stretto_status stretto_value_range_below(stretto_type type, const void* values, size_t count,
+                                                     double ignore_above, double* lo, double* hi, uint64_t* ignored);
 
 /* Compress `count` values with absolute bound eps > 0 (integers: lossless, eps is ignored) to out of `capacity`
  * bytes; stretto_compress_bound() always suffices. Each decoded y has |x - y| <= eps in exact arithmetic (F16 and BF16:

@@ -108,8 +108,8 @@ STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const 
                                                        const void* codes, const void* values, size_t count, void* out,
                                                        size_t capacity, const stretto_cuda_call* call);
 
-/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value, +inf and -inf if there is none. Marks of missing
- * data (STRETTO_FAR) count: where a range reaches so far, stretto_value_spread on the host tells that of the rest. */
+/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value, +inf and -inf if there is none. Fill
+ * values (1e20) count: where a range has them, stretto_value_range_below on the host gives that of the rest. */
 STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,
                                                          double* range, const stretto_cuda_call* call);
 

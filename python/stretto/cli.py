@@ -77,6 +77,9 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
                                             help="Compress floating sums, within rel:1e-4 of the range of their inputs, or abs:0.001: the error of the SUM. "
                                                  "With :contribution after it, that of each rank's part, and so of a sum of p ranks p times it. "
                                                  "Without a bound all is exact."),
+        ignore_above: Optional[str] = typer.Option(None, "--ignore-above", metavar="VALUE",
+                                                   help="Leave values of this magnitude and more, as fill values are, out of the range of a bound of "
+                                                        "rel:. Without it 1e15; inf leaves out none."),
         rules: Optional[str] = typer.Option(None, "--rules", metavar="FILE", help="Bounds by operation, size and call site (docs/mpi.md)."),
         report: bool = flag("--report", help="Print what was done, at the end."),
         report_to: Optional[str] = typer.Option(None, "--report-to", metavar="FILE", help="Write that as JSON instead."),
@@ -88,7 +91,7 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     The profiling library is preloaded in the ranks: it takes the collectives that it makes faster and leaves the others to the MPI.
     The status is the launcher's.
     """
-    run_.run(mpirun, ranks, hosts, command, bound=bound, rules=rules, report=report_to or ("1" if report else None), profile=profile,
+    run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
              arena=arena, show=(lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None)
 
 

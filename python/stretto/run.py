@@ -11,13 +11,15 @@ from stretto.errors import Failure
 BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
 
 
-def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=False):
+def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, profile=None, arena=False):
     """What the ranks' environment is given."""
     if bound is not None:
         found = BOUND.fullmatch(bound)
         if not found or not float(found[2]) > 0:
             raise Failure(f"--bound {bound!r} is no bound; it takes rel:1e-4 (of the range of the inputs) or abs:0.001, of the sum, "
                           "or of each rank's contribution with :contribution after it")
+    if ignore_above is not None and not positive(ignore_above):
+        raise Failure(f"--ignore-above {ignore_above!r} is neither a positive number nor inf")
     if rules is not None and not (os.path.isfile(rules) and os.access(rules, os.R_OK)):
         raise Failure(f"--rules {rules}: there is no such file, or it may not be read")
     if profile is not None:
@@ -30,9 +32,14 @@ def settings(flavour, bound=None, rules=None, report=None, profile=None, arena=F
     inherited = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
     if "STRETTO" in os.environ:
         inherited["STRETTO"] = os.environ["STRETTO"]
-    wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_RULES": rules and os.path.abspath(rules),
+    wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_IGNORE_ABOVE": ignore_above, "STRETTO_RULES": rules and os.path.abspath(rules),
               "STRETTO_REPORT": report, "STRETTO_PROFILE": profile}
     return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}
+
+
+def positive(text):
+    """Whether the library reads it as a positive number, or inf."""
+    return bool(re.fullmatch(r"inf|[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", text)) and float(text) > 0
 
 
 def check_profile(name):

@@ -341,6 +341,7 @@ void Operation::report_outcome() noexcept {
   o.raw_below = decision_.choice.raw_below;
   o.why = decision_.choice.why;
   o.trial = decision_.turn.trial != 0;
+  if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;
   report(o, out);
 }
 

@@ -14,8 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What is kept is of the usual options; calls with others are checked each time.
 bool fit(const stretto_options& o) noexcept {
-  return o.size == sizeof o && !std::isnan(o.timeout) && (!o.report || o.report->size >= sizeof o.report->size);
+  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && (!o.report || o.report->size >= sizeof o.report->size);
 }
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
@@ -117,6 +118,7 @@ Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
 
 void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const select::Decision& d,
                           std::uint64_t digest) noexcept {
+  if (!fit(call.settings.options)) return;
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
   const Key key = key_of(shape_of(call), buffers_kind(call.send, call.recv), call.settings.options,
                          !call.settings.schedule.empty());

@@ -22,6 +22,13 @@ const char* payload_of(const Outcome& o) noexcept {
   return once ? "compress_once" : call::payload_name(o.payload);
 }
 
+// Of no value at all 0 to 0.
+void tell_range(const codec::Ranges& values, stretto_report* r) noexcept {
+  r->ignored = values.ignored;
+  if (!values.below.empty()) r->range_lo = values.below.lo, r->range_hi = values.below.hi;
+  if (!values.all.empty()) r->ignored_lo = values.all.lo, r->ignored_hi = values.all.hi;
+}
+
 }  // namespace
 
 void report(const Outcome& o, stretto_report* out) noexcept {
@@ -49,6 +56,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   r.expected_ratio = o.expected_ratio;
   r.raw_below = o.raw_below;
   r.trial = o.trial ? 1 : 0;
+  if (o.ranges) tell_range(*o.ranges, &r);
   const std::size_t size = out->size;
   r.size = size;
   std::memcpy(out, &r, std::min(size, sizeof r));

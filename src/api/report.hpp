@@ -23,6 +23,7 @@ struct Outcome {
   std::uint64_t raw_below = 0;
   select::Why why;
   bool trial = false;
+  const codec::Ranges* ranges = nullptr;  // of the values, where a bound is a fraction of their range; else null
   double agree_seconds = 0, seconds = 0;
 };
 

@@ -7,8 +7,6 @@
 using namespace stretto;
 using call::to_c;
 
-static_assert(STRETTO_FAR == codec::kFar);
-
 namespace {
 
 codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
@@ -93,22 +91,19 @@ stretto_status stretto_value_range(stretto_type type, const void* values, size_t
   return to_c(codec::value_range(call::codec_type(type), values, count, lo, hi, codec_options()));
 }
 
-stretto_status stretto_value_spread(stretto_type type, const void* values, size_t count, stretto_spread* spread) {
-  const Status s = check_pointer(check_values(check_type(type), values, count), spread, "spread");
+stretto_status stretto_value_range_below(stretto_type type, const void* values, size_t count, double ignore_above,
+                                         double* lo, double* hi, uint64_t* ignored) {
+  Status s = check_pointer(check_pointer(check_values(check_type(type), values, count), lo, "lo"), hi, "hi");
+  if (s == Status::ok && !(ignore_above >= 0))
+    s = fail(Status::invalid_argument, "ignore_above is {}; 0 or more", ignore_above);
   if (s != Status::ok) return to_c(s);
-  codec::Spread found;
-  const Status done = codec::value_spread(call::codec_type(type), values, count, &found, codec_options());
-  if (done == Status::ok) *spread = {found.all.lo, found.all.hi, found.near.lo, found.near.hi, found.far};
-  return to_c(done);
-}
-
-stretto_status stretto_spread_range(const stretto_spread* spread, double* lo, double* hi) {
-  const Status s = check_pointer(check_pointer(check_pointer(Status::ok, spread, "spread"), lo, "lo"), hi, "hi");
+  codec::Ranges found;
+  const double above = ignore_above == 0 ? codec::kIgnoreAbove : ignore_above;
+  s = codec::value_ranges(call::codec_type(type), values, count, above, &found, codec_options());
   if (s != Status::ok) return to_c(s);
-  const codec::Interval range =
-      codec::bounded_range({{spread->lo, spread->hi}, {spread->near_lo, spread->near_hi}, spread->far});
-  *lo = range.lo;
-  *hi = range.hi;
+  *lo = found.below.lo;
+  *hi = found.below.hi;
+  if (ignored) *ignored = found.ignored;
   return STRETTO_OK;
 }
 

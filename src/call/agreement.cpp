@@ -27,6 +27,7 @@ const char* field_name(Field f) noexcept {
     case Field::bound_kind: return "bound_kind";
     case Field::bound: return "bound";
     case Field::scope: return "scope";
+    case Field::ignore_above: return "ignore_above";
     case Field::schedule: return "schedule";
     case Field::payload: return "payload";
     case Field::segment: return "segment";
@@ -50,7 +51,8 @@ std::string field_value(Field f, std::uint64_t v) {
     case Field::reproducible: return fmt::format("{}", v);
     case Field::counts: return fmt::format("{:08x}", v);
     case Field::bound_kind: return bound_name(static_cast<stretto_bound>(i));
-    case Field::bound: return fmt::format("{}", from_ordered(v));
+    case Field::bound:
+    case Field::ignore_above: return fmt::format("{}", from_ordered(v));
     case Field::scope: return scope_name(static_cast<stretto_scope>(i));
     case Field::schedule: return schedule_name(i);
     case Field::payload: return payload_name(static_cast<stretto_payload>(i));
@@ -64,6 +66,12 @@ bool bound_missing(const Signature& merged) noexcept {
 }
 bool only_with_bound(Field f) noexcept { return f == Field::bound || f == Field::scope; }
 
+// Only a relative bound has a value of it, and some rank has a bound of another kind; that, bound_kind says.
+bool follows_from_kind(Field f, const Signature& merged) noexcept {
+  const Span& kind = merged.span[static_cast<std::size_t>(Field::bound_kind)];
+  return f == Field::ignore_above && kind.lo != kind.hi;
+}
+
 Status differences(const Signature& merged) {
   std::string text;
   for (int i = 0; i < fields; ++i) {
@@ -71,6 +79,7 @@ Status differences(const Signature& merged) {
     if (s.lo == s.hi) continue;
     const auto f = static_cast<Field>(i);
     if (only_with_bound(f) && bound_missing(merged)) continue;
+    if (follows_from_kind(f, merged)) continue;
     text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
                         field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
     if (f == Field::collective) break;  // the other arguments mean different things then

@@ -28,12 +28,13 @@ enum class Field : std::uint8_t {
   bound_kind,
   bound,
   scope,
+  ignore_above,
   schedule,
   payload,
   segment,
   reproducible
 };
-inline constexpr int fields = 14;
+inline constexpr int fields = 15;
 
 // In the value of Field::collective: it was started as a request. An MPI's blocking and nonblocking collectives do not meet.
 inline constexpr std::uint64_t nonblocking_form = 0x100;
@@ -49,7 +50,7 @@ struct Signature {
   std::uint32_t status = 0;  // of the lowest rank that failed; 0: none did
   std::uint32_t failed_rank = 0;
   std::array<char, 112> text{};  // its message, zero-terminated; where it was cut to fit, it ends in an ellipsis
-  codec::Spread values;          // the range of the finite values
+  codec::Ranges values;          // of the finite values: all, and those of a relative bound
   std::uint64_t contributions = 0;
   // Of counts by pair: 0 when what is sent is what is expected (each pair has a weight of its own); by how much more is sent than is
   // expected; what the busiest rank sends or receives.
@@ -66,7 +67,7 @@ struct Signature {
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 544);  // whole words; docs/api.md and docs/limits.md tell it
+static_assert(sizeof(Signature) == 568);  // whole words; docs/api.md and docs/limits.md tell it
 
 // What is the same on all ranks whose arguments are, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;

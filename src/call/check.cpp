@@ -85,6 +85,7 @@ Status check_bound(const Call& c) {
 Status check_options(const Call& c) {
   const stretto_options& o = c.settings.options;
   if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
+  if (!(o.ignore_above >= 0)) return fail(Status::invalid_argument, "ignore_above is {}; 0 or more", o.ignore_above);
   if (o.report && o.report->size < sizeof o.report->size)
     return fail(Status::invalid_argument, "report.size is {}; use STRETTO_REPORT_INIT", o.report->size);
   return Status::ok;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include "call/enums.hpp"
@@ -104,13 +105,19 @@ std::size_t vector_bytes(const Call& c, int ranks) noexcept {
   return n * stretto_type_size(c.type);
 }
 
-Status input_values(const Call& call, int rank, int ranks, codec::Spread* values) noexcept {
+double ignore_above(const stretto_options& o) noexcept {
+  if (o.bound_kind != STRETTO_BOUND_RELATIVE) return std::numeric_limits<double>::infinity();
+  return o.ignore_above == 0 ? codec::kIgnoreAbove : o.ignore_above;
+}
+
+Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept {
+  const double above = ignore_above(call.settings.options);
   *values = {};
   Piece piece;
   for (std::size_t i = 0; input_piece(call, rank, ranks, i, &piece); ++i) {
     if (piece.count == 0) continue;
-    codec::Spread own;
-    if (Status s = codec::value_spread(codec_type(call.type), piece.first, piece.count, &own); s != Status::ok)
+    codec::Ranges own;
+    if (Status s = codec::value_ranges(codec_type(call.type), piece.first, piece.count, above, &own); s != Status::ok)
       return s;
     values->merge(own);
   }

@@ -22,9 +22,12 @@ Extent extent(const Call& call, int rank, int ranks) noexcept;
 // Bytes of the whole vector, the same on every rank once all counts are known; of a row where each pair of ranks has a block.
 std::size_t vector_bytes(const Call& call, int ranks) noexcept;
 
-// Range of the finite values of this rank's input, one pass (a second where there are far ones); empty when there are none. Precondition of both: the
+// Ranges of the finite values of this rank's input, in one pass, or two where a value reaches ignore_above(). Precondition of both: the
 // arguments are checked; for counts_at_root() collectives counts are needed at the root alone.
-Status input_values(const Call& call, int rank, int ranks, codec::Spread* values) noexcept;
+Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept;
+
+// Values of this magnitude and more are left out of the range of the bound; infinite where it is not relative.
+double ignore_above(const stretto_options& o) noexcept;
 
 // By how much a few groups of this rank's input shrink, spread over it, within `eps`; 0 when there is no input, or no telling.
 double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept;

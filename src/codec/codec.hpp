@@ -98,30 +98,23 @@ struct Interval {
 // ranks combine theirs by minimum and maximum.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
-// Finite values of this magnitude and more may be marks of missing data (1e20, 9.97e36). It is what 1e15 is in bfloat16, so that it is in every type.
-inline constexpr double kFar = 0x1.c6p49;
+// The threshold of value_ranges() where nobody gives another: values of 1e15 and more are often fill values (1e20, 9.97e36).
+inline constexpr double kIgnoreAbove = 1e15;
 
-// The finite values as a bound relative to their range sees them: all, the near ones, of magnitude below kFar, and the least magnitude of the far
-// ones, infinite where there are none. Several ranks merge theirs.
-struct Spread {
-  Interval all, near;
-  double far = std::numeric_limits<double>::infinity();
-  void merge(const Spread& other) noexcept {
+// The finite values as a relative bound sees them. Several ranks merge theirs.
+struct Ranges {
+  Interval all, below;        // of all finite values; of those whose magnitude is below the threshold
+  std::uint64_t ignored = 0;  // finite values whose magnitude reaches the threshold
+  void merge(const Ranges& other) noexcept {
     all.merge(other.all);
-    near.merge(other.near);
-    far = std::min(far, other.far);
+    below.merge(other.below);
+    ignored += other.ignored;
   }
 };
 
-// Both, in a second pass where the first meets a far value.
-Status value_spread(Type t, const void* x, std::size_t count, Spread* spread, const Options& = {}) noexcept;
-
-// Marks are one number, or a few alike: data of large units reach further down from their largest one.
-inline constexpr double kMarksAlike = 128;
-
-// What a relative bound is a fraction of: the range of all finite values; of the near ones, where there are some, they span less than a millionth
-// of it, so that far ones would leave nothing of them, and the far ones are within a factor kMarksAlike. To be asked of all ranks' values together.
-Interval bounded_range(const Spread& s) noexcept;
+// One pass, or two where a value reaches `ignore_above` > 0 (infinity: none does). The comparison is exact in every type.
+Status value_ranges(Type t, const void* x, std::size_t count, double ignore_above, Ranges* ranges,
+                    const Options& = {}) noexcept;
 
 // fraction * (hi - lo), also where the difference is no double; 0 for an empty interval.
 double fraction_of(const Interval& range, double fraction) noexcept;

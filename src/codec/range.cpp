@@ -1,7 +1,10 @@
-// The range of values, and the part of it that relative bounds are a fraction of.
+// The range of finite values, and that of those below a threshold, which relative bounds are a fraction of.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <concepts>
 #include <limits>
+#include <type_traits>
 
 #include "codec/driver.hpp"
 #include "codec/values.hpp"
@@ -32,64 +35,98 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// The near ones of m <= kGroup values at x, at out, or the magnitudes of the far ones; how many these are. Of floats all m are there, in the others'
-// places NaN, which no range takes: so the compiler makes vectors of it.
-template <bool kNear, class T>
-std::size_t keep(const T* x, int m, T* out) noexcept {
-  std::size_t kept = 0;
+// The values below `above` of m <= kGroup ones at x, at out; how many these are. *ignored counts the finite others. Magnitudes of floats order as
+// their bits do. In the places of those that are left out stands NaN, which no range takes: so the compiler makes vectors of it.
+template <std::floating_point T>
+std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  T least = static_cast<T>(above);  // the least number of T that is not below `above`
+  if (static_cast<double>(least) < above) least = std::nextafter(least, infinity);
+  const auto threshold = std::bit_cast<Bits>(least), infinite = std::bit_cast<Bits>(infinity),
+             nan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+  Bits reached = 0;
   for (int i = 0; i < m; ++i) {
-    const T v = element(x, static_cast<std::size_t>(i));
-    if constexpr (std::is_floating_point_v<T>) {
-      const T magnitude = std::fabs(v);
-      out[i] =
-          (magnitude < static_cast<T>(kFar)) == kNear ? (kNear ? v : magnitude) : std::numeric_limits<T>::quiet_NaN();
-    } else if ((std::fabs(static_cast<double>(v)) < kFar) == kNear) {
-      out[kept++] = kNear || v >= 0                      ? v
-                    : v == std::numeric_limits<T>::min() ? std::numeric_limits<T>::max()
-                                                         : static_cast<T>(-v);
-    }
+    const Bits bits = element(reinterpret_cast<const Bits*>(x), i);
+    const Bits magnitude = bits & std::numeric_limits<Bits>::max();
+    reached += (magnitude >= threshold) & (magnitude < infinite);
+    out[i] = std::bit_cast<T>(magnitude >= threshold ? nan : bits);
   }
-  return std::is_floating_point_v<T> ? static_cast<std::size_t>(m) : kept;
+  *ignored += static_cast<std::uint64_t>(reached);
+  return static_cast<std::size_t>(m);
 }
 
-enum class Which { finite, near_and_far };
+// Of integers, whose magnitudes reach 2^63, without gaps.
+template <std::signed_integral T>
+std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
+  const std::uint64_t threshold =
+      above > 0x1p63 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(std::ceil(above));
+  std::size_t kept = 0;
+  for (int i = 0; i < m; ++i) {
+    const T v = element(x, i);
+    const auto bits = static_cast<std::uint64_t>(v);
+    if ((v < 0 ? 0 - bits : bits) < threshold) out[kept++] = v;
+  }
+  *ignored += static_cast<std::uint64_t>(m) - kept;
+  return kept;
+}
 
-Spread spread_of(Type t, const void* x, std::size_t count, Which which, const Kernels& kernels,
-                 const Parallel* parallel) noexcept {
+// What each part of the values adds to the whole.
+template <class Part>
+Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) noexcept {
   struct alignas(64) Own {
-    Spread spread;
+    Ranges ranges;
   } own[kMaxParts];
   const std::uint64_t groups = groups_of(count);
   const int parts = parts_of(groups, parallel);
   auto part = [&](int i, std::uint64_t first, std::uint64_t last) {
     const FloatEnvironment here;
-    Spread& found = own[i].spread;
-    const std::uint64_t begin = first * kGroup, end = std::min<std::uint64_t>(last * kGroup, count);
-    with_stored_type(t, [&](auto* tag) {
-      using T = std::remove_pointer_t<decltype(tag)>;
-      if (which == Which::finite && stored_type(t) == t) {
-        widen(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), kernels, &found.all);
-        return;
-      }
-      T widened[kGroup], kept[kGroup];
-      Interval far;
-      for (std::uint64_t at = begin; at < end; at += kGroup) {
-        const int m = static_cast<int>(std::min<std::uint64_t>(kGroup, end - at));
-        const T* v = group_values<T>(t, x, at, m, widened);
-        if (which == Which::finite) {
-          widen(v, static_cast<std::size_t>(m), kernels, &found.all);
-        } else {
-          widen(kept, keep<true>(v, m, kept), kernels, &found.near);
-          widen(kept, keep<false>(v, m, kept), kernels, &far);
-        }
-      }
-      found.far = far.lo;
-    });
+    of_part(first * kGroup, std::min<std::uint64_t>(last * kGroup, count), &own[i].ranges);
   };
   run_parts(groups, parts, parallel, part);
-  Spread total;
-  for (int i = 0; i < parts; ++i) total.merge(own[i].spread);
+  Ranges total;
+  for (int i = 0; i < parts; ++i) total.merge(own[i].ranges);
   return total;
+}
+
+// Group by group, in the type that streams store: f(values, how many), and room for as many.
+template <class T, class F>
+void each_group(Type t, const void* x, std::uint64_t begin, std::uint64_t end, const F& f) noexcept {
+  T widened[kGroup], room[kGroup];
+  for (std::uint64_t at = begin; at < end; at += kGroup) {
+    const int m = static_cast<int>(std::min<std::uint64_t>(kGroup, end - at));
+    f(group_values<T>(t, x, at, m, widened), m, room);
+  }
+}
+
+Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& kernels,
+                      const Parallel* parallel) noexcept {
+  return merged(count, parallel,
+                [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
+                  with_stored_type(t, [&](auto* tag) {
+                    using T = std::remove_pointer_t<decltype(tag)>;
+                    if (stored_type(t) == t)
+                      widen(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), kernels,
+                            &found->all);
+                    else
+                      each_group<T>(t, x, begin, end, [&](const T* v, int m, T*) {
+                        widen(v, static_cast<std::size_t>(m), kernels, &found->all);
+                      });
+                  });
+                })
+      .all;
+}
+
+Ranges ranges_below(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
+                    const Parallel* parallel) noexcept {
+  return merged(count, parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
+    with_stored_type(t, [&](auto* tag) {
+      using T = std::remove_pointer_t<decltype(tag)>;
+      each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
+        widen(kept, keep_below(v, m, ignore_above, kept, &found->ignored), kernels, &found->below);
+      });
+    });
+  });
 }
 
 Status check(const char* what, Type t, const void* x, std::size_t count, const Options& options,
@@ -100,8 +137,6 @@ Status check(const char* what, Type t, const void* x, std::size_t count, const O
   return *kernels ? Status::ok : Status::unsupported;
 }
 
-bool reaches_far(const Interval& range) noexcept { return range.hi >= kFar || range.lo <= -kFar; }
-
 }  // namespace
 
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& options) noexcept {
@@ -109,32 +144,26 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_range", t, x, count, options, &kernels); s != Status::ok) return s;
   const FloatEnvironment environment;
-  const Interval all = spread_of(t, x, count, Which::finite, *kernels, options.parallel).all;
+  const Interval all = finite_range(t, x, count, *kernels, options.parallel);
   *lo = all.lo;
   *hi = all.hi;
   return Status::ok;
 }
 
-Status value_spread(Type t, const void* x, std::size_t count, Spread* spread, const Options& options) noexcept {
-  if (!spread) return fail(Status::invalid_argument, "value_spread: spread is null");
+Status value_ranges(Type t, const void* x, std::size_t count, double ignore_above, Ranges* ranges,
+                    const Options& options) noexcept {
+  if (!ranges) return fail(Status::invalid_argument, "value_ranges: ranges is null");
+  const FloatEnvironment environment;
+  if (!(ignore_above > 0))
+    return fail(Status::invalid_argument, "value_ranges: ignore_above {} is not positive", ignore_above);
   const Kernels* kernels = nullptr;
-  if (const Status s = check("value_spread", t, x, count, options, &kernels); s != Status::ok) return s;
-  const FloatEnvironment environment;
-  const Interval all = spread_of(t, x, count, Which::finite, *kernels, options.parallel).all;
-  *spread = {all, all};
-  if (!reaches_far(all)) return Status::ok;
-  *spread = spread_of(t, x, count, Which::near_and_far, *kernels, options.parallel);
-  spread->all = all;
+  if (const Status s = check("value_ranges", t, x, count, options, &kernels); s != Status::ok) return s;
+  const Interval all = finite_range(t, x, count, *kernels, options.parallel);
+  *ranges = {all, all, 0};
+  if (all.empty() || std::max(all.hi, -all.lo) < ignore_above) return Status::ok;
+  *ranges = ranges_below(t, x, count, ignore_above, *kernels, options.parallel);
+  ranges->all = all;
   return Status::ok;
-}
-
-Interval bounded_range(const Spread& s) noexcept {
-  const FloatEnvironment environment;
-  if (s.near.empty() || !reaches_far(s.all)) return s.all;
-  if (std::max(s.all.hi, -s.all.lo) / kMarksAlike > s.far) return s.all;
-  // Of halves: that of all may be no double.
-  const double near = s.near.hi / 2 - s.near.lo / 2, all = s.all.hi / 2 - s.all.lo / 2;
-  return near < 1e-6 * all ? s.near : s.all;
 }
 
 double fraction_of(const Interval& range, double fraction) noexcept {

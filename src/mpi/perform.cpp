@@ -132,6 +132,7 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
     o.bound = d.bound.value;
     o.scope = d.bound.scope;
     o.payload = d.payload;
+    o.ignore_above = settings.ignore_above;
   }
   return o;
 }
@@ -186,6 +187,7 @@ class Account {
     t.promised_error = r.promised_error;
     t.predicted = r.predicted_seconds;
     t.predicted_mpi = r.mpi_seconds;
+    if (r.ignored > 0) t.ignored = {1, r.ignored, r.range_lo, r.range_hi, r.ignored_lo, r.ignored_hi};
     const bool plain = std::string_view(r.payload) == "raw";
     const bool own = std::string_view(r.algorithm) == "native";
     note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, why_served(d, r)}, d, t,

@@ -20,6 +20,11 @@ namespace {
 
 using nlohmann::json;
 
+json to_json(const Ignored& i) {
+  if (i.calls == 0) return nullptr;
+  return {{"calls", i.calls}, {"values", i.values}, {"range", {i.lo, i.hi}}, {"range_with_them", {i.all_lo, i.all_hi}}};
+}
+
 json to_json(const Way& w, const Tally& t) {
   const auto sent = [&t](double bytes) { return t.known > 0 ? json(bytes) : json(nullptr); };
   return {{"operation", w.operation},
@@ -33,7 +38,8 @@ json to_json(const Way& w, const Tally& t) {
           {"promised_error", t.promised_error},
           {"saved_seconds", t.saved},
           {"predicted_seconds", t.predicted},
-          {"predicted_mpi_seconds", t.predicted_mpi}};
+          {"predicted_mpi_seconds", t.predicted_mpi},
+          {"ignored", to_json(t.ignored)}};
 }
 
 // Between ranks plain text, a line a row: a json that is destroyed may want memory, which a rank may not have.
@@ -48,10 +54,14 @@ std::string word(std::string_view text) {
 
 std::string to_text(const Statistics& own) {
   std::string all;
-  for (const auto& [w, t] : own.all())
-    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}\n", between,
+  for (const auto& [w, t] : own.all()) {
+    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}", between,
                        word(w.operation), word(w.path), word(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
                        t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi, t.known);
+    const Ignored& i = t.ignored;
+    all +=
+        fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+  }
   return all;
 }
 
@@ -72,6 +82,9 @@ Row from_text(std::string_view line) {
   for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted,
                     &t.predicted_mpi, &t.known})
     number(x);
+  number(&t.ignored.calls);
+  number(&t.ignored.values);
+  for (double* x : {&t.ignored.lo, &t.ignored.hi, &t.ignored.all_lo, &t.ignored.all_hi}) number(x);
   return r;
 }
 
@@ -106,6 +119,14 @@ std::string with_unit(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
 }
 
+std::string told(const Ignored& i, std::uint64_t calls) {
+  if (i.calls == 0) return {};
+  return fmt::format(
+      "ignored: in {} of {} calls values were left out of the range of the bound, at most {} in a call: the range is "
+      "{:.6g} to {:.6g}, with them {:.6g} to {:.6g} (STRETTO_IGNORE_ABOVE)\n",
+      i.calls, calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+}
+
 std::string path_and_why(const Row& r) {
   std::string text = r.way.path + (r.way.why.empty() ? "" : ": ") + r.way.why;
   const Tally& t = r.tally;
@@ -125,11 +146,13 @@ std::string table(const std::vector<Row>& rows, int ranks) {
                      "saved (s)", "ratio", "error", "path: why");
   double saved = 0;
   std::uint64_t calls = 0, compared = 0;
+  Ignored ignored;
   for (const Row& r : rows) {
     const auto& [w, t] = r;
     saved += t.saved;
     calls += t.calls;
     compared += t.saved != 0 ? t.calls : 0;
+    ignored.add(t.ignored);
     const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
     const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
     const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
@@ -141,7 +164,7 @@ std::string table(const std::vector<Row>& rows, int ranks) {
         "saved: {:.3f} s in {} of {} calls, an estimate: their medians against those of the MPI's calls of the same "
         "operation and length\n",
         saved, compared, calls);
-  return out;
+  return out + told(ignored, calls);
 }
 
 std::string to_json(const std::vector<Row>& rows, int ranks) {

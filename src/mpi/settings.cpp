@@ -31,6 +31,13 @@ std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings
   return {};
 }
 
+// Of all of `text`, "inf" included; false where that is no positive number.
+bool read_positive(std::string_view text, double* number) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, *number);
+  return error == std::errc() && end == last && *number > 0;
+}
+
 std::string shown(std::string_view given) { return given.empty() ? "not set" : fmt::format("'{}'", given); }
 
 }  // namespace
@@ -57,6 +64,12 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   }
   decides("STRETTO_BOUND",
           s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
+  if (const std::string_view text = given("STRETTO_IGNORE_ABOVE");
+      !text.empty() && !read_positive(text, &s.ignore_above)) {
+    s.ignore_above = 0;
+    complain(s, "STRETTO_IGNORE_ABOVE: '{}' is neither a positive number nor inf", text);
+  }
+  decides("STRETTO_IGNORE_ABOVE", s.ignore_above > 0 ? fmt::format("{}", s.ignore_above) : "");
   const std::string_view file = given("STRETTO_RULES");
   decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), is_schedule, s));
   const std::string_view reproducible = given("STRETTO_REPRODUCIBLE");
@@ -72,8 +85,7 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is the one that is written
   if (const std::string_view text = given("STRETTO_TIMEOUT"); !text.empty()) {
     double seconds = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error == std::errc() && end == text.data() + text.size() && seconds > 0)
+    if (read_positive(text, &seconds))
       s.timeout = seconds;
     else
       complain(s, "STRETTO_TIMEOUT: '{}' is no positive number of seconds", text);

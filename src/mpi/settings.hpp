@@ -23,6 +23,7 @@ struct Decisive {
 struct Settings {
   bool on = true;              // STRETTO
   std::optional<Bound> bound;  // STRETTO_BOUND
+  double ignore_above = 0;     // STRETTO_IGNORE_ABOVE; 0: not set
   Rules rules;                 // STRETTO_RULES
   bool reproducible = false;   // STRETTO_REPRODUCIBLE
   bool report = false;         // STRETTO_REPORT

@@ -5,6 +5,12 @@
 
 namespace stretto::mpi {
 
+void Ignored::add(const Ignored& other) noexcept {
+  const std::uint64_t both = calls + other.calls;
+  if (other.values > values) *this = other;
+  calls = both;
+}
+
 void Tally::add(const Tally& other) noexcept {
   calls += other.calls;
   bytes += other.bytes;
@@ -16,6 +22,7 @@ void Tally::add(const Tally& other) noexcept {
   saved += other.saved;
   predicted += other.predicted;
   predicted_mpi += other.predicted_mpi;
+  ignored.add(other.ignored);
 }
 
 void Statistics::add(const Way& way, const Tally& tally, bool own) {

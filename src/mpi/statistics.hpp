@@ -22,6 +22,15 @@ struct Way {
   auto operator<=>(const Way&) const = default;
 };
 
+// What calls left out of the range of their bound.
+struct Ignored {
+  std::uint64_t calls = 0;   // that left something out
+  std::uint64_t values = 0;  // of the call that left most out, and its ranges, without them and with them
+  double lo = 0, hi = 0, all_lo = 0, all_hi = 0;
+
+  void add(const Ignored& other) noexcept;
+};
+
 struct Tally {
   std::uint64_t calls = 0;
   double bytes = 0;           // as Shape counts them
@@ -33,6 +42,7 @@ struct Tally {
   double saved = 0;           // seconds, an estimate: see Statistics::all
   double predicted = 0;       // seconds that the model expected, and of the MPI's own collective in these calls' place
   double predicted_mpi = 0;
+  Ignored ignored;
 
   void add(const Tally& other) noexcept;
 };

@@ -33,7 +33,7 @@ payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreed& agreed
   spec.op = reduces(call.collective) ? payload_op(call.op) : payload::Op::sum;
   spec.eps = eps;
   if (call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && eps > 0) {
-    const codec::Interval range = codec::bounded_range(agreed.values);
+    const codec::Interval& range = agreed.values.below;
     spec.magnitude = std::max(std::fabs(range.lo), std::fabs(range.hi));
   }
   return spec;

@@ -90,7 +90,7 @@ struct Decision {
 
 // What the agreement brought, the same on every rank.
 struct Agreed {
-  codec::Spread values;  // the range of the finite values; empty: there are none, or it was not asked for
+  codec::Ranges values;  // of the finite values; empty: there are none, or it was not asked for
   std::uint64_t contributions = 1;
   double ratio = 0;  // of samples; 0: none were taken
 };

@@ -103,7 +103,7 @@ Status absolute_bound(const Call& c, const Agreed& agreed, double* bound) noexce
   const stretto_options& o = c.settings.options;
   *bound = o.bound;
   if (o.bound_kind != STRETTO_BOUND_RELATIVE) return Status::ok;
-  const codec::Interval range = codec::bounded_range(agreed.values);
+  const codec::Interval& range = agreed.values.below;
   *bound = codec::fraction_of(range, o.bound);
   if (std::isfinite(*bound)) return Status::ok;
   return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, range.lo, range.hi);

@@ -62,6 +62,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   if (o.bound_kind != STRETTO_BOUND_NONE) {
     s.set(Field::bound, o.bound, rank);
     s.set(Field::scope, unsigned_value(o.scope), rank);
+    if (o.bound_kind == STRETTO_BOUND_RELATIVE) s.set(Field::ignore_above, ignore_above(o), rank);
   }
   s.set(Field::payload, unsigned_value(o.payload), rank);
   s.set(Field::segment, std::uint64_t{o.segment}, rank);

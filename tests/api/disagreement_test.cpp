@@ -88,11 +88,27 @@ TEST(Disagreement, BoundKind) {
               {"bound_kind differs", "none on rank 1", "absolute on rank 0"});
   expect_told(nothing, [](Given& g) { g.options = bounded(1e-3, STRETTO_BOUND_RELATIVE, STRETTO_SCOPE_RESULT); },
               STRETTO_INCOMPATIBLE, {"bound_kind differs: none on rank 0, relative on rank 1"});
+  // A threshold that only some ranks have follows from it.
+  on_ranks(2, [](stretto_comm comm, int rank, int) {
+    Given g;
+    g.options = bounded(1e-3, rank == 0 ? STRETTO_BOUND_ABSOLUTE : STRETTO_BOUND_RELATIVE);
+    EXPECT_EQ(call(comm, g), STRETTO_INCOMPATIBLE);
+    EXPECT_STREQ(stretto_message(), "bound_kind differs: absolute on rank 0, relative on rank 1");
+  });
 }
 
 TEST(Disagreement, Scope) {
   expect_told(bound, [](Given& g) { g.options.scope = STRETTO_SCOPE_RESULT; }, STRETTO_INCOMPATIBLE,
               {"scope differs", "contribution on rank 0", "result on rank 1"});
+}
+
+TEST(Disagreement, IgnoreAbove) {
+  const auto relative = [](Given& g) { g.options = bounded(1e-3, STRETTO_BOUND_RELATIVE); };
+  expect_told(relative, [](Given& g) { g.options.ignore_above = 1e10; }, STRETTO_INCOMPATIBLE,
+              {"ignore_above differs: 10000000000 on rank 1, 1000000000000000 on rank 0"});
+  expect_told(relative, [](Given& g) { g.options.ignore_above = INFINITY; }, STRETTO_INCOMPATIBLE,
+              {"ignore_above differs: 1000000000000000 on rank 0, inf on rank 1"});
+  expect_told(relative, [](Given& g) { g.options.ignore_above = 1e15; }, STRETTO_OK, {});  // as 0
 }
 
 TEST(Disagreement, Schedule) {

@@ -91,6 +91,11 @@ TEST_F(Straight, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
   stretto_options wrong = o;
   wrong.timeout = std::nan("");
   EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_INVALID_ARGUMENT);
+  for (const double threshold : {-1.0, std::nan("")}) {
+    wrong = o;
+    wrong.ignore_above = threshold;
+    EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_INVALID_ARGUMENT);
+  }
   wrong = o;
   wrong.size = 1;
   EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_INVALID_ARGUMENT);
@@ -113,6 +118,21 @@ TEST_F(Straight, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
   EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_UNSUPPORTED);
   ASSERT_STRETTO_OK(sum(x.data(), y.data(), o));
   EXPECT_EQ(y[1], 2 * static_cast<float>(ranks));
+}
+
+TEST_F(Straight, RanksThatChangeTheThresholdOfARelativeBoundAreTold) {
+  const auto x = samples<float>(rank, 6);
+  std::vector<float> y(6);
+  o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
+  const auto largest = [&] { return stretto_allreduce(x.data(), y.data(), 6, STRETTO_F32, STRETTO_MAX, comm, &o); };
+  for (int k = 0; k < times; ++k) ASSERT_STRETTO_OK(largest());
+  if (rank == ranks - 1) o.ignore_above = 1e10;
+  if (ranks > 1) {
+    EXPECT_EQ(largest(), STRETTO_INCOMPATIBLE);
+    EXPECT_NE(std::string(stretto_message()).find("ignore_above differs"), std::string::npos) << stretto_message();
+  }
+  o.ignore_above = 1e10;
+  for (int k = 0; k < times; ++k) ASSERT_STRETTO_OK(largest());
 }
 
 TEST_F(Straight, OptionsThatAskForSomethingElseGetIt) {

@@ -63,9 +63,10 @@ Stream all_outputs() {
   std::vector<double> range(2);
   EXPECT_EQ(stretto_value_range(STRETTO_F32, x.data(), n, &range[0], &range[1]), STRETTO_OK);
   values(range);
-  std::vector<stretto_spread> spread(1);
-  EXPECT_EQ(stretto_value_spread(STRETTO_F32, x.data(), n, spread.data()), STRETTO_OK);
-  values(spread);
+  std::uint64_t ignored = 0;
+  EXPECT_EQ(stretto_value_range_below(STRETTO_F32, x.data(), n, 1, &range[0], &range[1], &ignored), STRETTO_OK);
+  range.push_back(static_cast<double>(ignored));
+  values(range);
   return all;
 }
 

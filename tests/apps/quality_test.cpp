@@ -60,15 +60,15 @@ TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
   EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0, 0, 0}));
 }
 
-TEST(Quality, MarksOfMissingDataKeepTheirPromiseAndAreInNoFigure) {
-  std::vector<float> marked = images;
-  marked[1] = 1e20F;
-  marked[6] = -1e20F;
+TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
+  std::vector<float> filled = images;
+  filled[1] = 1e20F;
+  filled[6] = -1e20F;
   Reference r;
-  add_to_reference(STRETTO_F32, marked.data(), 2, 4, &r);
-  r.marks_from = 1e15;
-  EXPECT_TRUE(is_mark(r, 1));
-  EXPECT_FALSE(is_mark(r, 0));
+  add_to_reference(STRETTO_F32, filled.data(), 2, 4, &r);
+  r.fills_from = 1e15;
+  EXPECT_TRUE(is_fill(r, 1));
+  EXPECT_FALSE(is_fill(r, 0));
   std::vector<float> result{1.5F, 1e20F, -1e20F, 3.25F};
   const Quality q = compare(STRETTO_F32, result.data(), r, {0.25, 1});
   EXPECT_EQ(q.worst, 0.25);

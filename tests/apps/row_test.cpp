@@ -61,7 +61,7 @@ TEST(Row, RanksThatDisagreeAreNamedWhateverThePayload) {
   EXPECT_EQ(violations(rows).size(), 1U);
 }
 
-TEST(Row, ValuesThatAreNotFiniteMarksAndABoundAboveHalfOfTheValuesAreNoted) {
+TEST(Row, ValuesThatAreNotFiniteFillValuesAndABoundAboveHalfOfTheValuesAreNoted) {
   Setting s;
   s.count = 2;
   s.values = 100;
@@ -71,8 +71,8 @@ TEST(Row, ValuesThatAreNotFiniteMarksAndABoundAboveHalfOfTheValuesAreNoted) {
   s.usual = 12;
   EXPECT_NE(notes(s, good()).find("At 3 of 100 values"), std::string::npos);
   EXPECT_EQ(notes(s, good()).find("The bound is larger"), std::string::npos);
-  EXPECT_EQ(notes(s, good()).find("marks missing data"), std::string::npos);
-  s.marks = 40;
+  EXPECT_EQ(notes(s, good()).find("a fill value"), std::string::npos);
+  s.fills = 40;
   EXPECT_NE(notes(s, good()).find("At 40 of 100 values an image holds 1e15 or more"), std::string::npos);
   s.usual = 10;
   EXPECT_NE(notes(s, good()).find("The bound is larger than half of the values: a stack may be off by 1.000e+01"),

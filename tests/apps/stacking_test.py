@@ -81,11 +81,11 @@ class Reproducible(Program):
             self.same_for_all_ranks("--images", MARMOUSI, "--shape", MARMOUSI_SHAPE, "--bound", bound, ranks=(1, 4, 5))
 
 
-class Marks(Program):
-    """Large finite numbers that mark missing data."""
+class FillValues(Program):
+    """Large finite numbers that stand for missing data."""
 
     def expect_data(self, file, shape, kind="f"):
-        """The stack is within images times 1e-4 of the range of what is no mark, and marks are exact."""
+        """The stack is within images times 1e-4 of the range of the others, and fill values are exact."""
         images = array.array(kind)
         images.frombytes(file.read_bytes())
         count, height, width = map(int, shape.split(","))
@@ -107,7 +107,7 @@ class Marks(Program):
             else:
                 self.assertLessEqual(abs(stack[i] - exact), 1.0001 * count * eps + 1e-6 * abs(exact))
         page = (self.here / "out" / "stack.html").read_text(encoding="utf-8")
-        self.assertIn("marks missing data", page)
+        self.assertIn("1e15 or more, a fill value", page)
         self.assertNotIn("The bound is larger", page)
 
     def test_are_left_out_of_the_range_and_are_exact(self):

@@ -23,7 +23,7 @@ Signature of(int rank, std::uint64_t count, double lo, double hi) {
   s.set(Field::type, std::uint64_t{STRETTO_F32}, rank);
   s.set(Field::op, std::uint64_t{STRETTO_SUM}, rank);
   s.set(Field::count, count, rank);
-  s.values.all = {lo, hi};
+  s.values = {{lo, hi}, {lo / 2, hi / 2}, count};
   s.contributions = static_cast<std::uint64_t>(rank);
   return s;
 }
@@ -47,6 +47,9 @@ TEST(Agreement, MergingIsIndependentOfOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
   EXPECT_EQ(first.values.all.lo, -5);
   EXPECT_EQ(first.values.all.hi, 10);
+  EXPECT_EQ(first.values.below.lo, -2.5);
+  EXPECT_EQ(first.values.below.hi, 5);
+  EXPECT_EQ(first.values.ignored, 4 * 7u + 2 * 9u);
   EXPECT_EQ(first.contributions, 15u);
   EXPECT_EQ(verdict(first, all[0], ""), Status::invalid_bound);
   EXPECT_STREQ(message(), "rank 3: three");

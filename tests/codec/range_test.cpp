@@ -45,69 +45,110 @@ TYPED_TEST(Range, ABoundRelativeToItHolds) {
     }
 }
 
-// Marks among them, in front, at the end and in whole groups; each magnitude at the limit, beside values on both sides of it.
-TYPED_TEST(Range, OfTheNearOnesLeavesOutWhatReachesTheLimit) {
+// Large values among them, in front, at the end and in whole groups; each magnitude at the threshold, beside the next one below it.
+TYPED_TEST(Range, BelowAThresholdLeavesOutAndCountsWhatReachesIt) {
   using T = TypeParam;
-  const T limit = static_cast<T>(kFar), below = std::nextafter(limit, T{0});
+  const T threshold = static_cast<T>(1e15), below = std::nextafter(threshold, T{0});
   for (const std::size_t n : {1u, 7u, 1024u, 5000u})
-    for (const T far : {limit, -limit, static_cast<T>(1e20), std::numeric_limits<T>::lowest()})
+    for (const T large : {threshold, -threshold, static_cast<T>(-1e20), std::numeric_limits<T>::max()})
       for (const std::size_t step : {1u, 2u, 3u, 1030u}) {
         std::vector<T> x(n);
-        Interval near;
+        Ranges expected;
         for (std::size_t i = 0; i < n; ++i) {
-          x[i] = i % step == 0 ? far : i == 4 ? below : i == 5 ? T{NAN} : static_cast<T>(i) - 40;
-          if (std::fabs(x[i]) < limit) near.merge({static_cast<double>(x[i]), static_cast<double>(x[i])});
+          x[i] = i % step == 0  ? large
+                 : i % 7 == 4   ? below
+                 : i % 7 == 5   ? T{NAN}
+                 : i % 100 == 6 ? std::numeric_limits<T>::infinity()
+                                : static_cast<T>(i) - 40;
+          const Interval one{static_cast<double>(x[i]), static_cast<double>(x[i])};
+          if (!std::isfinite(x[i])) continue;
+          expected.all.merge(one);
+          if (std::fabs(x[i]) < threshold)
+            expected.below.merge(one);
+          else
+            ++expected.ignored;
         }
         for (const Isa isa : isas())
           for (const int width : {1, 3}) {
             const Parallel parallel = threads(width);
             Options o = with(isa);
             o.parallel = &parallel;
-            Spread spread;
-            ASSERT_EQ(value_spread(type_of<T>(), x.data(), n, &spread, o), Status::ok) << message();
-            EXPECT_EQ(spread.near.lo, near.lo) << name(isa) << ", " << n << ", step " << step;
-            EXPECT_EQ(spread.near.hi, near.hi) << name(isa) << ", " << n << ", step " << step;
-            EXPECT_EQ(spread.far, std::fabs(static_cast<double>(far))) << name(isa) << ", " << n << ", step " << step;
-            EXPECT_EQ(far > 0 ? spread.all.hi : spread.all.lo, static_cast<double>(far));
+            Ranges found;
+            ASSERT_EQ(value_ranges(type_of<T>(), x.data(), n, static_cast<double>(threshold), &found, o), Status::ok);
+            EXPECT_EQ(found.all.lo, expected.all.lo) << name(isa) << ", " << n << ", step " << step;
+            EXPECT_EQ(found.all.hi, expected.all.hi) << name(isa) << ", " << n << ", step " << step;
+            EXPECT_EQ(found.below.lo, expected.below.lo) << name(isa) << ", " << n << ", step " << step;
+            EXPECT_EQ(found.below.hi, expected.below.hi) << name(isa) << ", " << n << ", step " << step;
+            EXPECT_EQ(found.ignored, expected.ignored) << name(isa) << ", " << n << ", step " << step;
           }
       }
 }
 
-TEST(Range, ABoundLeavesFarValuesOutOnlyWhereTheRestIsLessThanAMillionthOfTheRange) {
-  const auto bounded = [](Interval all, Interval near, double far = 1e20) {
-    const Interval r = bounded_range({all, near, far});
-    return r.hi - r.lo;
+// A double between two floats: the lower one is below it, the upper one reaches it.
+TEST(Range, BelowAThresholdIsComparedExactly) {
+  const auto ignored = [](const std::vector<float>& x, double above) {
+    Ranges found;
+    EXPECT_EQ(value_ranges(Type::f32, x.data(), x.size(), above, &found), Status::ok) << message();
+    EXPECT_EQ(found.below.empty(), found.ignored == x.size());
+    return found.ignored;
   };
-  EXPECT_EQ(bounded({0, 1e20}, {0, 9e13}), 9e13);
-  EXPECT_EQ(bounded({0, 1e20}, {0, 1.1e14}), 1e20);
-  EXPECT_EQ(bounded({-1e20, 3}, {2, 3}), 1);
-  EXPECT_EQ(bounded({5, 1e20}, {5, 5}), 0);                     // the rest is one value
-  EXPECT_EQ(bounded({1e20, 3e20}, {}), 2e20);                   // there is no rest
-  EXPECT_EQ(bounded({0, 9e14}, {0, 1}), 9e14);                  // nothing is far
-  EXPECT_EQ(bounded({-1.7e308, 1.7e308}, {0, 1}, 1.7e308), 1);  // the range is no double
-  EXPECT_EQ(bounded({0, 1e22}, {0, 1}, 1e20), 1);               // several marks
-  EXPECT_EQ(bounded({0, 1e22}, {0, 1}, 7e19), 1e22);            // a field that reaches down to the near ones
-  EXPECT_TRUE(bounded_range({}).empty());
+  const float one = 1, next = std::nextafter(one, 2.0f), most = std::numeric_limits<float>::max();
+  const float least = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(ignored({one, next}, 1 + 0x1p-25), 1u);
+  EXPECT_EQ(ignored({one, next}, 1 + 0x1p-23), 1u);
+  EXPECT_EQ(ignored({one, next}, 1 + 0x1.1p-23), 0u);
+  EXPECT_EQ(ignored({-one, -next, 0}, 1), 2u);
+  EXPECT_EQ(ignored({0, least, -least}, 1e-300), 2u);
+  EXPECT_EQ(ignored({most}, double{most}), 1u);
+  EXPECT_EQ(ignored({most, -most}, std::nextafter(double{most}, INFINITY)), 0u);
+  EXPECT_EQ(ignored({most, -most}, INFINITY), 0u);
+}
+
+TEST(Range, BelowAThresholdOfNothing) {
+  Ranges found;
+  const float none[] = {NAN, INFINITY};
+  ASSERT_EQ(value_ranges(Type::f32, none, 2, 1, &found), Status::ok);
+  EXPECT_TRUE(found.all.empty() && found.below.empty());
+  EXPECT_EQ(found.ignored, 0u);
+  for (const double bad : {0.0, -1.0, double{NAN}}) {
+    EXPECT_EQ(value_ranges(Type::f32, none, 2, bad, &found), Status::invalid_argument);
+    EXPECT_NE(std::string(message()).find("ignore_above"), std::string::npos) << message();
+  }
+  EXPECT_EQ(value_ranges(Type::f32, none, 2, 1, nullptr), Status::invalid_argument);
+}
+
+TEST(Range, ItsFractionIsANumberWhereItsWidthIsNone) {
   EXPECT_EQ(fraction_of({-1.7e308, 1.7e308}, 0.25), 0.85e308);
   EXPECT_EQ(fraction_of({4e15, 4e15 + 1}, 0.1), 0.1);
   EXPECT_EQ(fraction_of({}, 0.1), 0);
 }
 
-TEST(Range, OfNearIntegersAndHalves) {
-  Spread spread;
-  const std::vector<std::int64_t> x{-7, std::int64_t{1} << 60, 9};
-  ASSERT_EQ(value_spread(Type::i64, x.data(), x.size(), &spread), Status::ok);
-  EXPECT_EQ(spread.near.hi, 9);
-  EXPECT_EQ(spread.far, 0x1p60);
+TEST(Range, BelowAThresholdOfIntegersAndHalves) {
+  Ranges found;
+  const std::vector<std::int64_t> x{-7, std::int64_t{1} << 60, (std::int64_t{1} << 60) - 1, 9};
+  ASSERT_EQ(value_ranges(Type::i64, x.data(), x.size(), 0x1p60, &found), Status::ok);
+  EXPECT_EQ(found.below.lo, -7);
+  EXPECT_EQ(found.ignored, 1u);
+  ASSERT_EQ(value_ranges(Type::i64, x.data(), x.size(), 8.5, &found), Status::ok);
+  EXPECT_EQ(found.below.hi, -7);
+  EXPECT_EQ(found.ignored, 3u);
   const std::vector<std::int64_t> least{std::numeric_limits<std::int64_t>::min(), 5};
-  ASSERT_EQ(value_spread(Type::i64, least.data(), least.size(), &spread), Status::ok);
-  EXPECT_EQ(spread.far, 0x1p63);
-  const std::vector<std::uint16_t> h{0x3f80, 0x60ad, 0x5863,
-                                     0x5862};  // 1, 1e20, 1e15, and what is below that, in bfloat16
-  ASSERT_EQ(value_spread(Type::bf16, h.data(), h.size(), &spread), Status::ok);
-  EXPECT_EQ(spread.near.lo, 1);
-  EXPECT_LT(spread.near.hi, kFar);
-  EXPECT_GT(spread.near.hi, 0.99 * kFar);
+  ASSERT_EQ(value_ranges(Type::i64, least.data(), least.size(), 0x1p63, &found), Status::ok);
+  EXPECT_EQ(found.below.lo, 5);
+  EXPECT_EQ(found.ignored, 1u);
+  ASSERT_EQ(value_ranges(Type::i64, least.data(), least.size(), 0x1p64, &found), Status::ok);
+  EXPECT_EQ(found.below.lo, -0x1p63);
+  const std::vector<std::uint16_t> h{
+      0x3f80, 0x60ad, 0x5864, 0x5863};  // 1, 1e20, the least of 1e15 or more, and what is below that, in bfloat16
+  ASSERT_EQ(value_ranges(Type::bf16, h.data(), h.size(), kIgnoreAbove, &found), Status::ok);
+  EXPECT_EQ(found.below.lo, 1);
+  EXPECT_LT(found.below.hi, kIgnoreAbove);
+  EXPECT_GT(found.below.hi, 0.99 * kIgnoreAbove);
+  EXPECT_EQ(found.ignored, 2u);
+  const std::vector<std::uint16_t> f16{0x7bff, 0xfbff};  // 65504 and its negative
+  ASSERT_EQ(value_ranges(Type::f16, f16.data(), f16.size(), kIgnoreAbove, &found), Status::ok);
+  EXPECT_EQ(found.below.lo, -65504);
+  EXPECT_EQ(found.ignored, 0u);
 }
 
 TEST(Range, OfIntegersAndHalves) {

@@ -76,7 +76,7 @@ def switched_off_it_says_and_does_nothing():
 
 
 def a_bad_value_is_told_once():
-    for name, value in (("STRETTO_BOUND", "rel:much"), ("STRETTO_RULES", "/no/such"), ("STRETTO_TIMEOUT", "x")):
+    for name, value in (("STRETTO_BOUND", "rel:much"), ("STRETTO_IGNORE_ABOVE", "some"), ("STRETTO_RULES", "/no/such"), ("STRETTO_TIMEOUT", "x")):
         done = run(**{name: value})
         told = [line for line in done.stderr.splitlines() if name in line]
         assert len(told) == 1 and value in told[0], done.stderr
@@ -88,6 +88,20 @@ def savings_are_told_against_calls_of_the_mpi():
     ring = [row for row in data["calls"] if row["path"] == "ring"]
     assert ring and all(row["saved_seconds"] != 0 for row in ring), data
     assert all(row["saved_seconds"] == 0 for row in data["calls"] if row["path"] in ("MPI", "native")), data
+
+
+def values_left_out_of_the_range_are_told():
+    # Of i % 13 + rank on 5000 places, from 10 on.
+    left = 384 * (3 + 4 + 5)
+    bound = {"STRETTO_BOUND": "rel:1e-3", "STRETTO_IGNORE_ABOVE": "10"}
+    _, _, data = report(**bound)
+    rows = [row["ignored"] for row in data["calls"] if row["ignored"]]
+    assert sum(row["calls"] for row in rows) == 17 * RANKS, data
+    assert all(row["values"] == left and row["range"] == [0, 9] and row["range_with_them"] == [0, 14] for row in rows), data
+    told = [line for line in run(STRETTO_REPORT=1, **bound).stderr.splitlines() if line.startswith("ignored:")]
+    assert len(told) == 1 and f"in {17 * RANKS} of {24 * RANKS} calls" in told[0] and f"at most {left} in a call" in told[0], told
+    assert "the range is 0 to 9, with them 0 to 14" in told[0], told
+    assert "ignored:" not in run(STRETTO_REPORT=1, STRETTO_BOUND="rel:1e-3").stderr
 
 
 def rules_choose_by_size_name_and_place():
@@ -175,6 +189,7 @@ if __name__ == "__main__":
         switched_off_it_says_and_does_nothing,
         a_bad_value_is_told_once,
         savings_are_told_against_calls_of_the_mpi,
+        values_left_out_of_the_range_are_told,
         rules_choose_by_size_name_and_place,
         a_schedule_of_another_collective_falls_through,
         what_would_be_without_effect_is_told_at_the_beginning,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 
@@ -25,6 +26,7 @@ TEST(Settings, AreExactAndQuietWhereNothingIsGiven) {
   const Settings s = settings({});
   EXPECT_TRUE(s.on);
   EXPECT_FALSE(s.bound);
+  EXPECT_EQ(s.ignore_above, 0);
   EXPECT_TRUE(s.rules.empty());
   EXPECT_FALSE(s.report);
   EXPECT_FALSE(s.reproducible);
@@ -41,6 +43,8 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_EQ(s.report_file, "out.json");
   EXPECT_EQ(s.timeout, 20);
   EXPECT_TRUE(s.complaints.empty());
+  EXPECT_EQ(settings({{"STRETTO_IGNORE_ABOVE", "1e10"}}).ignore_above, 1e10);
+  EXPECT_EQ(settings({{"STRETTO_IGNORE_ABOVE", "inf"}}).ignore_above, INFINITY);
   EXPECT_TRUE(settings({{"STRETTO_REPRODUCIBLE", "1"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPRODUCIBLE", "0"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPORT", "0"}}).report);
@@ -50,13 +54,15 @@ TEST(Settings, AreReadFromTheEnvironment) {
 TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
   const Settings s = settings({{"STRETTO", "off"},
                                {"STRETTO_BOUND", "1e-4"},
+                               {"STRETTO_IGNORE_ABOVE", "-1"},
                                {"STRETTO_RULES", "/no/such/rules"},
                                {"STRETTO_REPRODUCIBLE", "yes"},
                                {"STRETTO_NODE", "maybe"},
                                {"STRETTO_TIMEOUT", "soon"}});
-  ASSERT_EQ(s.complaints.size(), 6u);
+  ASSERT_EQ(s.complaints.size(), 7u);
   const char* told[] = {"STRETTO: 'off'",
                         "STRETTO_BOUND: '1e-4'",
+                        "STRETTO_IGNORE_ABOVE: '-1' is neither a positive number nor inf",
                         "STRETTO_RULES: '/no/such/rules'",
                         "STRETTO_REPRODUCIBLE: 'yes'",
                         "STRETTO_NODE: 'maybe'",
@@ -67,7 +73,13 @@ TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
   }
   EXPECT_TRUE(s.on);
   EXPECT_FALSE(s.bound);
+  EXPECT_EQ(s.ignore_above, 0);
   EXPECT_LT(s.timeout, 0);
+  for (const char* value : {"0", "nan", "1e15x", "-inf", "1e999", "none"}) {
+    const Settings bad = settings({{"STRETTO_IGNORE_ABOVE", value}});
+    EXPECT_EQ(bad.complaints.size(), 1u) << value;
+    EXPECT_EQ(bad.ignore_above, 0) << value;
+  }
 }
 
 TEST(Settings, ThatDifferAreNamedWithTheRankWhereTheyDo) {
@@ -91,6 +103,9 @@ TEST(Settings, ThatMeanTheSameAreAlike) {
   const Settings bound = settings({{"STRETTO_BOUND", "abs:2"}}), same = settings({{"STRETTO_BOUND", "abs:2.0"}});
   EXPECT_EQ(meanings(bound), meanings(same));
   EXPECT_NE(meanings(bound), meanings(none));
+  const Settings above = settings({{"STRETTO_IGNORE_ABOVE", "100"}}), too = settings({{"STRETTO_IGNORE_ABOVE", "1e2"}});
+  EXPECT_EQ(meanings(above), meanings(too));
+  EXPECT_NE(meanings(above), meanings(none));
 }
 
 TEST(Settings, RulesInADirectoryAreToldLikeAFileThatIsNotThere) {

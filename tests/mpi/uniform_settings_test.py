@@ -44,6 +44,7 @@ def each_setting_that_differs_is_named_and_the_program_goes_on():
     cases = {
         "STRETTO=0": "STRETTO is '0' on rank 2 and not set on rank 0",
         "STRETTO_BOUND=rel:1e-4": "STRETTO_BOUND is 'rel:1e-4' on rank 2 and not set on rank 0",
+        "STRETTO_IGNORE_ABOVE=inf": "STRETTO_IGNORE_ABOVE is 'inf' on rank 2 and not set on rank 0",
         f"STRETTO_RULES={ring}": f"STRETTO_RULES is '{ring}' on rank 2 and not set on rank 0",
     }
     for setting, difference in cases.items():

@@ -64,10 +64,10 @@ def test_ranks_that_somebody_else_places_are_left_alone(stretto, libraries):
 
 def test_each_option_has_its_setting(stretto, libraries):
     (stretto.home / "rules").write_text("", encoding="utf-8")
-    line = printed(stretto, OPENMPI, "--arena", "--report", "--rules", "rules", "--profile", "a100-hdr", "--hosts", "a,b", "./app")
+    line = printed(stretto, OPENMPI, "--arena", "--report", "--rules", "rules", "--profile", "a100-hdr", "--ignore-above", "1e30", "--hosts", "a,b", "./app")
     assert "--host a,b" in line
     for setting in ("LD_PRELOAD=~/libraries/libstretto_mpi.so:~/libraries/libstretto_arena.so", "STRETTO_REPORT=1",
-                    "STRETTO_RULES=~/rules", "STRETTO_PROFILE=a100-hdr"):
+                    "STRETTO_RULES=~/rules", "STRETTO_PROFILE=a100-hdr", "STRETTO_IGNORE_ABOVE=1e30"):
         assert f"-x {setting}" in line, line
     assert "STRETTO_REPORT=out.json" in printed(stretto, OPENMPI, "--report-to", "out.json", "./app")
 
@@ -89,6 +89,13 @@ def test_a_former_preload_is_kept(stretto, libraries):
 @pytest.mark.parametrize("bound", ["1e-4", "rel:0", "rel:-1", "abs:x", "rel:1e-4x", ""])
 def test_a_bound_that_is_none_is_refused_and_named(stretto, libraries, bound):
     assert f"--bound {bound!r} is no bound" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--bound", bound, "./app")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "1e15x", "none", ""])
+def test_a_threshold_that_is_none_is_refused_and_named(stretto, libraries, value):
+    said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), f"--ignore-above={value}", "./app")
+    assert f"--ignore-above {value!r} is neither a positive number nor inf" in said
+    assert "-x STRETTO_IGNORE_ABOVE=inf " in printed(stretto, OPENMPI, "--ignore-above", "inf", "./app")
 
 
 def test_help_and_refusals_say_what_a_bound_is_of(stretto, libraries):

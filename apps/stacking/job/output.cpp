@@ -44,10 +44,10 @@ std::vector<float> as_floats(const Images& im, const std::vector<std::byte>& sta
   return out;
 }
 
-// Marks of missing data, in the picture, are as values that are not finite.
-std::vector<float> without_marks(std::vector<float> stack, const Reference& reference) {
+// Fill values, in the picture, are as values that are not finite.
+std::vector<float> without_fills(std::vector<float> stack, const Reference& reference) {
   for (std::size_t i = 0; i < stack.size(); ++i) {
-    if (is_mark(reference, i)) stack[i] = std::numeric_limits<float>::quiet_NaN();
+    if (is_fill(reference, i)) stack[i] = std::numeric_limits<float>::quiet_NaN();
   }
   return stack;
 }
@@ -57,7 +57,7 @@ double positive(double v) { return v > 0 ? v : 1; }
 std::vector<std::byte> picture(const Images& im, const Result& r) {
   Panel stack{.title = fmt::format("stack of {} images, {} {}", im.shape.n, r.shown.schedule, r.shown.payload),
               .unit = "amplitude",
-              .values = without_marks(as_floats(im, r.stack), r.reference),
+              .values = without_fills(as_floats(im, r.stack), r.reference),
               .limit = 1,
               .scale = grey};
   stack.limit = positive(quantile_of_magnitude(stack.values, 0.99));
@@ -126,12 +126,12 @@ std::string write_outputs(const Options& o, const Images& im, const Result& r) {
   write_file(raw, r.stack.data(), r.stack.size());
   const std::vector<std::byte> figure = picture(im, r);
   write_file(png, figure.data(), figure.size());
-  const std::string html = html_page(
-      r.setting, r.rows, figure,
-      fmt::format("Above the stack that {} {} gave on every rank, grey scale cut at the 99th percentile of "
-                  "its magnitude, grey-green where it is not finite or marks missing data. Below its difference "
-                  "from the sum in double precision; the ends of the scale are the worst error seen.",
-                  r.shown.schedule, r.shown.payload));
+  const std::string html =
+      html_page(r.setting, r.rows, figure,
+                fmt::format("Above the stack that {} {} gave on every rank, grey scale cut at the 99th percentile of "
+                            "its magnitude, grey-green where it is not finite or a fill value. Below its difference "
+                            "from the sum in double precision; the ends of the scale are the worst error seen.",
+                            r.shown.schedule, r.shown.payload));
   write_file(page, html.data(), html.size());
   std::string files = raw + "\n" + png + "\n" + page + "\n";
   if (!o.json.empty()) {

@@ -14,6 +14,9 @@
 namespace stretto::stacking {
 namespace {
 
+// Values of this magnitude and more are taken for fill values, as stretto does where nobody says otherwise.
+constexpr double fill_value = 1e15;
+
 void require(stretto_status s, const std::string& doing) {
   if (s != STRETTO_OK) throw Problem(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
 }
@@ -71,8 +74,8 @@ void describe(const Reference& reference, Setting* s) {
   for (std::size_t i = 0; i < reference.sum.size(); ++i) {
     if (reference.finite[i] == 0)
       ++s->not_finite;
-    else if (is_mark(reference, i))
-      ++s->marks;
+    else if (is_fill(reference, i))
+      ++s->fills;
     else if (reference.sum[i] != 0)
       known.push_back(std::abs(reference.sum[i]));
   }
@@ -83,7 +86,7 @@ void describe(const Reference& reference, Setting* s) {
 }
 
 // The reference of all ranks, on rank 0.
-Reference reference_of_all(MPI_Comm comm, const Images& im, double marks_from) {
+Reference reference_of_all(MPI_Comm comm, const Images& im, double fills_from) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   Reference own;
@@ -96,7 +99,7 @@ Reference reference_of_all(MPI_Comm comm, const Images& im, double marks_from) {
   gather(own.magnitude.data(), MPI_DOUBLE, MPI_SUM);
   gather(own.finite.data(), MPI_UINT8_T, MPI_MIN);
   own.terms = static_cast<double>(im.shape.n);
-  own.marks_from = marks_from;
+  own.fills_from = fills_from;
   return own;
 }
 
@@ -191,26 +194,29 @@ void probe(MPI_Comm comm, const Options& o) {
 }
 
 Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
-  stretto_spread spread;
-  require(stretto_value_spread(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), &spread),
-          "finding the range");
-  double ends[5] = {-spread.lo, spread.hi, -spread.near_lo, spread.near_hi, -spread.far};
-  MPI_Allreduce(MPI_IN_PLACE, ends, 5, MPI_DOUBLE, MPI_MAX, comm);
-  spread = {-ends[0], ends[1], -ends[2], ends[3], -ends[4]};
   double lo = 0;
   double hi = 0;
-  require(stretto_spread_range(&spread, &lo, &hi), "finding the range");
+  std::uint64_t fills = 0;
+  require(stretto_value_range_below(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), fill_value,
+                                    &lo, &hi, &fills),
+          "finding the range");
+  double ends[2] = {-lo, hi};
+  MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MAX, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &fills, 1, MPI_UINT64_T, MPI_SUM, comm);
+  lo = -ends[0];
+  hi = ends[1];
   Budget out;
   out.range = std::max(0.0, hi - lo);
-  if (lo != spread.lo || hi != spread.hi) out.marks_from = STRETTO_FAR;
+  if (fills > 0 && lo <= hi) out.fills_from = fill_value;
   const Bound& bound = o.bound;
   if (!bound.relative) {
     out.eps = bound.value;
     return out;
   }
   if (lo > hi) {
-    throw Problem(fmt::format("bound {}: no value of the images ({}) is finite, so there is no range; abs:X needs none",
-                              bound.text, im.origin));
+    throw Problem(fmt::format(
+        "bound {}: no value of the images ({}) is finite and below {}, so there is no range; abs:X needs none",
+        bound.text, im.origin, fill_value));
   }
   const double range = hi - lo;
   // A range that is no double still has fractions that are.
@@ -240,7 +246,7 @@ Result stack_all(MPI_Comm comm, const Options& o, const Images& im, const Budget
   s.type = type_name(im.type);
   s.repeats = o.repeats;
 
-  out.reference = reference_of_all(comm, im, budget.marks_from);
+  out.reference = reference_of_all(comm, im, budget.fills_from);
   describe(out.reference, &s);
   std::vector<std::byte> result(im.values * stretto_type_size(im.type));
   out.rows.push_back(with_mpi(comm, o, im, out.reference, result));

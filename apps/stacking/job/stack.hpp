@@ -27,9 +27,9 @@ void probe(MPI_Comm comm, const Options& options);
 
 // What errors are measured by.
 struct Budget {
-  double range = 0;  // over the finite values of all images, but for marks of missing data (stretto_spread_range)
-  double eps = 0;    // error that each image may have
-  double marks_from = std::numeric_limits<double>::infinity();  // of this magnitude and more are such marks
+  double range = 0;                                             // of the finite values of all images but fill values
+  double eps = 0;                                               // error that each image may have
+  double fills_from = std::numeric_limits<double>::infinity();  // values of this magnitude and more are fill values
 };
 
 // Collective. Throws Problem on every rank where the images have no range that the bound could be relative to.

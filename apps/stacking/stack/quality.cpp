@@ -45,7 +45,7 @@ bool overflows(stretto_type type, const Reference& ref, std::size_t i, const Pro
 
 }  // namespace
 
-bool is_mark(const Reference& ref, std::size_t i) { return ref.magnitude[i] >= ref.marks_from; }
+bool is_fill(const Reference& ref, std::size_t i) { return ref.magnitude[i] >= ref.fills_from; }
 
 void add_to_reference(stretto_type type, const void* images, std::uint64_t count, std::size_t pixels, Reference* ref) {
   ref->sum.resize(pixels);
@@ -81,7 +81,7 @@ Quality compare(stretto_type type, const void* result, const Reference& ref, con
     }
     const double error = std::abs(got - ref.sum[i]);
     raise(&q.excess, error - promised(type, ref, i, promise));
-    if (is_mark(ref, i)) continue;
+    if (is_fill(ref, i)) continue;
     lo = std::min(lo, ref.sum[i]);
     hi = std::max(hi, ref.sum[i]);
     ++compared;
@@ -97,7 +97,7 @@ std::vector<float> error_map(stretto_type type, const void* result, const Refere
   std::vector<float> out(ref.sum.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double got = value(type, result, i);
-    if (known(ref, i) && !is_mark(ref, i) && std::isfinite(got)) out[i] = static_cast<float>(got - ref.sum[i]);
+    if (known(ref, i) && !is_fill(ref, i) && std::isfinite(got)) out[i] = static_cast<float>(got - ref.sum[i]);
   }
   return out;
 }
@@ -105,7 +105,7 @@ std::vector<float> error_map(stretto_type type, const void* result, const Refere
 double largest_promise(stretto_type type, const Reference& ref, const Promise& promise) {
   double largest = promise.bound;
   for (std::size_t i = 0; i < ref.sum.size(); ++i) {
-    if (!known(ref, i) || is_mark(ref, i) || std::abs(ref.sum[i]) > largest_value(type)) continue;
+    if (!known(ref, i) || is_fill(ref, i) || std::abs(ref.sum[i]) > largest_value(type)) continue;
     largest = std::max(largest, promised(type, ref, i, promise));
   }
   return largest;

@@ -16,13 +16,12 @@ struct Reference {
   std::vector<double> sum;
   std::vector<double> magnitude;
   std::vector<std::uint8_t> finite;
-  double terms = 0;  // images in each sum
-  double marks_from =
-      std::numeric_limits<double>::infinity();  // images hold marks of missing data of this magnitude and more
+  double terms = 0;                                             // images in each sum
+  double fills_from = std::numeric_limits<double>::infinity();  // values of this magnitude and more are fill values
 };
 
-// Whether an image has such a mark at a pixel. There a sum keeps its promise as everywhere, but says nothing of how good a stack is.
-bool is_mark(const Reference& reference, std::size_t pixel);
+// Whether an image has a fill value at a pixel. There a sum keeps its promise as everywhere, but says nothing of how good a stack is.
+bool is_fill(const Reference& reference, std::size_t pixel);
 
 // Adds `count` images of `pixels` values at `images` to a reference (sized on first use).
 void add_to_reference(stretto_type type, const void* images, std::uint64_t count, std::size_t pixels, Reference* ref);
@@ -37,7 +36,7 @@ struct Promise {
 };
 
 struct Quality {
-  double worst = 0;            // largest |result - reference|, marks not counted, as in the next
+  double worst = 0;            // largest |result - reference|, fill values not counted, as in the next
   double psnr = 0;             // 20 log10(range of the reference / root mean square error), dB; infinity when equal
   double excess = 0;           // largest amount by which an error passes its promise; <= 0 when the promise holds
   std::size_t overflowed = 0;  // pixels that overflowed rightly, of images that are finite there; not in the above
@@ -46,10 +45,10 @@ struct Quality {
 // A result against the reference.
 Quality compare(stretto_type type, const void* result, const Reference& ref, const Promise& promise);
 
-// result - reference, as float, 0 where one of them is not finite, or a mark; for the picture.
+// result - reference, as float, 0 where one of them is not finite, or a fill value; for the picture.
 std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref);
 
-// The largest promise over all pixels but marks whose sum the type can hold, as compare() applies it: what the table prints.
+// The largest promise over all pixels but fill values whose sum the type can hold, as compare() applies it: what the table prints.
 double largest_promise(stretto_type type, const Reference& ref, const Promise& promise);
 
 }  // namespace stretto::stacking

@@ -77,11 +77,11 @@ std::string notes(const Setting& s, const std::vector<Row>& rows) {
         fmt::format("At {} of {} values an image is not finite (NaN, infinite): these are in no range and no error.\n",
                     s.not_finite, s.values);
   const double bound = static_cast<double>(s.count) * s.eps;
-  if (s.marks > 0)
+  if (s.fills > 0)
     out += fmt::format(
-        "At {} of {} values an image holds 1e15 or more, far from all others, which marks missing data: "
-        "these are in no range and not in the errors, and keep their promise like the rest.\n",
-        s.marks, s.values);
+        "At {} of {} values an image holds 1e15 or more, a fill value: these are in no range and not in the errors, "
+        "and keep their promise like the rest.\n",
+        s.fills, s.values);
   if (s.usual >= 0 && bound >= s.usual) {
     out += fmt::format(
         "The bound is larger than half of the values: a stack may be off by {:.3e}, and half of what is not 0 in it is "

@@ -35,9 +35,9 @@ struct Setting {
   std::uint64_t values = 0;  // in a stack, tiling included
   std::string type;
   double eps = 0;                // for each image
-  double range = 0;              // max - min over all images, but for these marks
+  double range = 0;              // max - min over all images but these fill values
   std::uint64_t not_finite = 0;  // values at which some image is not
-  std::uint64_t marks = 0;       // values at which some image marks missing data by a large number
+  std::uint64_t fills = 0;       // values at which some image has a fill value
   double usual = -1;  // half of the other sums that are not 0 are of no larger magnitude; negative: not known
   int ranks = 0;
   int hosts = 0;  // groups of ranks that share memory
@@ -50,7 +50,7 @@ std::string text_table(const std::vector<Row>& rows);
 // The same as an HTML table.
 std::string html_table(const std::vector<Row>& rows);
 
-// Says how many values are not finite or mark missing data, how many sums are infinite because the type cannot hold them, and whether the bound is larger
+// Says how many values are not finite or fill values, how many sums are infinite because the type cannot hold them, and whether the bound is larger
 // than half of the sums; a line each, empty if none.
 std::string notes(const Setting& setting, const std::vector<Row>& rows);
 

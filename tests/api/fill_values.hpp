@@ -1,4 +1,4 @@
-// Fields in which large numbers mark missing data, on some ranks, for the tests of relative bounds.
+// Fields with fill values, on some ranks, for the tests of relative bounds.
 #pragma once
 
 #include <algorithm>
@@ -12,29 +12,33 @@
 
 namespace api_test {
 
-inline constexpr float mark = 1e20f;
+inline constexpr float fill = 1e20f;
 
-// Between 260 and 300 and some, rank by rank; every `every`-th value is a mark (0: none).
-inline std::vector<float> marked(int rank, std::size_t count, std::size_t every) {
+// Between 260 and 300 and some, rank by rank; every `every`-th value is a fill value (0: none).
+inline std::vector<float> filled(int rank, std::size_t count, std::size_t every) {
   std::vector<float> x(count);
   for (std::size_t i = 0; i < count; ++i)
     x[i] = every > 0 && i % every == 0
-               ? mark
+               ? fill
                : static_cast<float>(280 + 20 * std::sin(1e-3 * static_cast<double>(i)) + 0.1 * rank);
   return x;
 }
 
 struct Ends {
   double lo = INFINITY, hi = -INFINITY;
+  std::uint64_t ignored = 0;  // values that are not below the threshold
   double width() const { return hi - lo; }
 };
 
-// Of the values of all that are no marks.
-inline Ends ends_of(const std::vector<std::vector<float>>& all) {
+// Of the values of all ranks below `threshold`.
+inline Ends ends_of(const std::vector<std::vector<float>>& all, double threshold = 1e15) {
   Ends e;
   for (const auto& x : all)
     for (const float v : x)
-      if (std::fabs(v) < 1e15f) e.lo = std::min(e.lo, double{v}), e.hi = std::max(e.hi, double{v});
+      if (std::fabs(double{v}) < threshold)
+        e.lo = std::min(e.lo, double{v}), e.hi = std::max(e.hi, double{v});
+      else
+        ++e.ignored;
   return e;
 }
 
@@ -48,7 +52,7 @@ inline std::vector<float> sea_surface() {
   return x;
 }
 
-// A sum of the ranks' values: marks exactly, where any rank has one, all else within `each` of every rank's, and rounding.
+// A sum of the ranks' values: fill values exactly, where any rank has one, all else within `each` of every rank's, and rounding.
 inline void expect_sum(const std::vector<float>& y, const std::vector<std::vector<float>>& all, double each) {
   for (std::size_t i = 0; i < y.size(); ++i) {
     double exact = 0;
