@@ -1,21 +1,29 @@
-"""Figures, in the format that a file's name ends in (.png, .svg, .pdf)."""
+"""Figures, in the format that a file's name ends in (.png, .svg, .pdf), all in the style of stretto.mplstyle."""
 
 import pathlib
 
-import matplotlib
+import numpy as np
+
+from stretto import fit, units
+from stretto.errors import Failure
+
+try:
+    import matplotlib
+except ImportError as error:
+    raise Failure(f"no figure can be drawn: {error.msg} (pip install matplotlib)", status=1) from None
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402  after the backend is chosen
-import numpy as np  # noqa: E402
-
-from stretto import fit, units  # noqa: E402
-from stretto.errors import Failure  # noqa: E402
 
 FORMATS = (".png", ".svg", ".pdf")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#000000")  # told apart by all eyes
-STYLE = {"font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.5, "axes.spines.top": False,
-         "axes.spines.right": False, "legend.frameon": False, "svg.hashsalt": "stretto"}
+STYLE = pathlib.Path(__file__).with_name("stretto.mplstyle")
+COLOURS = tuple(matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()["color"])
+
+
+def style():
+    """A context in which figures are made and saved."""
+    return plt.style.context(STYLE)
 
 
 def check(paths):
@@ -30,7 +38,8 @@ def check(paths):
 def save(figure, paths):
     for path in map(pathlib.Path, paths):
         try:
-            figure.savefig(path, dpi=150)
+            with style():
+                figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)  # the same twice
         except OSError as error:
             raise Failure(f"plot {path}: {error.strerror}") from None
     plt.close(figure)
@@ -57,7 +66,7 @@ def pingpong(measurement, series, paths):
 
     placements = list(dict.fromkeys(one.placement for one in series))
     cache = measurement.machine["cache"]
-    with plt.rc_context(STYLE):
+    with style():
         figure, grid = plt.subplots(3, len(placements), figsize=(1.5 + 5.5 * len(placements), 8.5), sharex="col", squeeze=False,
                                     height_ratios=(3, 3, 1.4), layout="constrained")
         for column, placement in enumerate(placements):
@@ -100,7 +109,7 @@ def explain(result, paths):
 
     sweep = result["sweep"]
     sizes = [point["bytes"] for point in sweep]
-    with plt.rc_context(STYLE):
+    with style():
         figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
         for key, name, colour in (("native", "the MPI's own", "#999999"), ("raw", "best without compression", COLOURS[0]),
                                   ("compressed", "best compressed", COLOURS[1])):
@@ -127,7 +136,7 @@ def simulate(result, paths):
     rows = result["rows"]
     systems = list(dict.fromkeys(row["system"] for row in rows))
     sizes = list(dict.fromkeys(row["bytes"] for row in rows))
-    with plt.rc_context(STYLE):
+    with style():
         figure, grid = plt.subplots(1, len(sizes), figsize=(2 + 5 * len(sizes), 4.5), sharey=True, squeeze=False,
                                     layout="constrained")
         for axes, size in zip(grid[0], sizes):

@@ -46,7 +46,7 @@ struct Quality {
 // A result against the reference.
 Quality compare(stretto_type type, const void* result, const Reference& ref, const Promise& promise);
 
-// result - reference, as float, 0 where one of them is not finite, or a mark; for the picture.
+// result - reference, as float, for the picture; NaN where one of them is not finite, or a mark.
 std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref);
 
 // The largest promise over all pixels but marks whose sum the type can hold, as compare() applies it: what the table prints.
