@@ -60,6 +60,37 @@ def time_axis(axes, label):
     axes.set_ylabel(label)
 
 
+def spread(places, gap):
+    """The places nearest to these (least squares) that keep their order and are `gap` apart."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    runs = []  # of places that touch: [sum of their distances from an unbroken column, how many]
+    for rank, i in enumerate(order):
+        runs.append([places[i] - rank * gap, 1])
+        while len(runs) > 1 and runs[-2][0] / runs[-2][1] > runs[-1][0] / runs[-1][1]:
+            total, count = runs.pop()
+            runs[-1][0] += total
+            runs[-1][1] += count
+    means = [total / count for total, count in runs for _ in range(count)]
+    found = [0.0] * len(places)
+    for rank, i in enumerate(order):
+        found[i] = means[rank] + rank * gap
+    return found
+
+
+def label_lines(axes, size=7):
+    """Writes each line's label at its right end, in its colour, instead of a legend. Comes last: the figure is laid out by it."""
+    lines = [line for line in axes.get_lines() if not line.get_label().startswith("_") and len(line.get_xdata())]
+    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
+    axes.figure.draw_without_rendering()
+    points = 72 / axes.figure.dpi
+    heights = [axes.transData.transform(end)[1] * points for end in ends]
+    for line, end, height, place in zip(lines, ends, heights, spread(heights, 1.25 * size)):
+        axes.annotate(line.get_label(), end, xytext=(14, place - height), textcoords="offset points", color=line.get_color(), fontsize=size,
+                      va="center", annotation_clip=False,
+                      arrowprops={"arrowstyle": "-", "color": line.get_color(), "lw": 0.5, "shrinkA": 0, "shrinkB": 2,
+                                  "relpos": (0, 0.5)})
+
+
 def pingpong(measurement, series, paths):
     """Observed and computed times and bandwidths, a column a placement."""
     from stretto.pingpong import BUFFERS  # noqa: PLC0415  it imports this module's neighbours
@@ -111,7 +142,7 @@ def explain(result, paths):
     sizes = [point["bytes"] for point in sweep]
     with style():
         figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-        for key, name, colour in (("native", "the MPI's own", "#999999"), ("raw", "best without compression", COLOURS[0]),
+        for key, name, colour in (("native", "the MPI's own", "#000000"), ("raw", "best without compression", COLOURS[0]),
                                   ("compressed", "best compressed", COLOURS[1])):
             points = [(point["bytes"], point[key]) for point in sweep if point.get(key)]
             if points:
@@ -126,8 +157,8 @@ def explain(result, paths):
         time_axis(axes, "predicted time")
         axes.set_ylim(bottom=axes.get_ylim()[0] / 30)  # room for the labels of the bands
         axes.set_xlim(sizes[0], sizes[-1])
-        axes.legend(loc="upper left")
         axes.set_title(f"{subject(result, sized=False)}\nbands: what is chosen", loc="left", fontsize=9)
+        label_lines(axes)
         save(figure, paths)
 
 
@@ -148,9 +179,9 @@ def simulate(result, paths):
             axes.set_xlabel("ranks")
             axes.set_title(units.size(size) + (" on each rank" if result["study"] == "weak" else " over all ranks"), loc="left")
         time_axis(grid[0][0], "predicted time")
-        grid[0][-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
         figure.suptitle(f"{result['collective']}, {result['study']} scaling on {result['machine']}, {result['per_node']} ranks a node",
                         fontsize=10, x=0.01, ha="left")
+        label_lines(grid[0][-1])
         save(figure, paths)
 
 
