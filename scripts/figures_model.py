@@ -23,7 +23,7 @@ SIZES = "1K 4K 16K 64K 256K 1M 4M 16M 64M 256M 1G".split()
 PER_NODE = "4"
 
 BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY, GREY, BLACK = plots.COLOURS
-PALE, DARK = "#d0d0d0", "#333333"
+LIGHT, PALE = "#eeeeee", "#c0c0c0"
 
 # One colour a kind of system, one dash for each of a kind; ours and the MPI stand out.
 SYSTEMS = {
@@ -39,7 +39,7 @@ SYSTEMS = {
     "ours": ("ours", VERMILLION, "-"),
 }
 WAYS = {  # (schedule, compressed): colour
-    ("ring", False): PALE, ("rabenseifner", False): GREY, ("recursive_doubling", False): DARK,
+    ("ring", False): LIGHT, ("rabenseifner", False): PALE, ("recursive_doubling", False): GREY,
     ("ring", True): SKY, ("rabenseifner", True): VERMILLION, ("recursive_doubling", True): PINK,
     ("hierarchical_ring", True): BLUE, ("hierarchical_rabenseifner", True): ORANGE, ("hierarchical_recursive_doubling", True): GREEN,
 }

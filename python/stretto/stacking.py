@@ -18,9 +18,9 @@ from stretto.errors import Failure
 TYPES = {"f32": "<f4", "f64": "<f8"}
 PAGE = 1200  # pixels: images are enlarged up to this width or height, and thinned beyond it
 LEAST = 96  # pixels of a panel, either way
-LEFT, RIGHT, ABOVE, BELOW, NARROWEST = 110, 150, 76, 84, 560  # margins of a panel, and its least width with them but for LEFT
+LEFT, RIGHT, ABOVE, BELOW, NARROWEST = 110, 206, 76, 84, 780  # margins of a panel, and its least width with them but for LEFT
 BAR_GAP, BAR_WIDTH = 24, 22
-SEEN = 0.99  # part of the stack's magnitudes that the grey scale does not cut
+CUT = 0.01  # part of the stack's values beyond the ends of the grey scale
 MISSING = "#e9d66b"
 STEPS = (1, 2, 2.5, 5, 10)  # between ticks, times a power of ten
 FIGURE = re.compile(r"<figure>.*?</figure>", re.DOTALL)
@@ -78,10 +78,23 @@ def enlarged(shape):
     return tuple(max(alike, -(-LEAST // n)) for n in shape)
 
 
-def limit(values, part):
-    """The magnitude that `part` of the values do not exceed; 1 where all are 0 or none is known."""
-    known = np.abs(values[np.isfinite(values)])
-    return float(np.quantile(known, part, method="lower")) or 1.0 if known.size else 1.0
+def ends(values, cut):
+    """Two values that all others lie between, but for the part `cut`: as far from 0 where values lie on both sides of it, so that 0 is in the
+    middle, as in a seismic section. They differ."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return -1.0, 1.0
+    low, high = map(float, np.quantile(known, (cut / 2, 1 - cut / 2), method="nearest"))
+    if low < 0 < high or low == high:
+        far = float(np.quantile(np.abs(known), 1 - cut, method="lower")) or 1.0
+        return -far, far
+    return low, high
+
+
+def parts(values, low, high):
+    """Where values lie between the ends of a scale, from 0 to 1; masked where not known. (Sums near the largest number differ by more.)"""
+    far = max(abs(low), abs(high))
+    return np.ma.masked_invalid(np.clip((values / far - low / far) / (high / far - low / far), 0, 1))
 
 
 def colours(name, steps):
@@ -93,16 +106,17 @@ def panels(data):
     """(title, unit, values, ends of the scale, colours) of each."""
     about = data.about
     worst, promised = about["worst_error"] or 0.0, about["promised_error"] or 0.0
-    end = limit(data.stack, SEEN)
-    yield (f"Stack of {about['images']} images, by {about['schedule']} {about['payload']}", "amplitude", data.stack, end, colours("gray", 65))
+    yield (f"Stack of {about['images']} images, by {about['schedule']} {about['payload']}", "sum", data.stack,
+           ends(data.stack, CUT), colours("gray", 65))
+    largest = float(np.nanmax(np.abs(data.error), initial=0)) or 1.0
     used = f" ({worst / promised:.0%} of the bound)" if promised > 0 else ""
-    yield (f"Its error: at most {worst:.3g}, error bound {promised:.3g}{used}", "error", data.error, limit(data.error, 1.0),
+    yield (f"Its error: at most {worst:.3g}, error bound {promised:.3g}{used}", "error", data.error, (-largest, largest),
            colours("RdBu_r", 17))
 
 
 def caption(about):
-    return (f"Above the stack that {about['schedule']} {about['payload']} gave on every rank; the grey scale is cut at the "
-            f"{SEEN * 100:.0f}th percentile of magnitudes. Below its difference from the sum in double precision; the ends of the scale are "
+    return (f"Above the stack that {about['schedule']} {about['payload']} gave on every rank; {CUT:.0%} of its "
+            "values lie beyond the ends of the grey scale. Below its difference from the sum in double precision; the ends of the scale are "
             "the largest error seen. Yellow: not finite, or marked as missing data.")
 
 
@@ -125,22 +139,22 @@ def figure(data):
             axes.spines[:].set_visible(True)
             return axes
 
-        for top, (title, unit, values, end, colour) in zip((ABOVE, each + ABOVE), panels(data)):
+        for top, (title, unit, values, (low, high), colour) in zip((ABOVE, each + ABOVE), panels(data)):
             axes = place(LEFT, top, width, height)
-            scaled = np.ma.masked_invalid(np.clip(thinned(values, step) / end, -1, 1))
             # The colours are ours, value by value: nothing between the array and the picture may smooth it.
-            axes.imshow(colour((scaled + 1) / 2, bytes=True), extent=extent, aspect="auto", interpolation="none")
+            axes.imshow(colour(parts(thinned(values, step), low, high), bytes=True), extent=extent, aspect="auto", interpolation="none")
             axes.set_title(title, pad=8)
             axes.set(xlabel=across, ylabel=down)
             axes.xaxis.set_major_locator(plots.matplotlib.ticker.MaxNLocator(max(width // 120, 2), steps=STEPS))
             axes.yaxis.set_major_locator(plots.matplotlib.ticker.MaxNLocator(max(height // 50, 2), steps=STEPS))
             bar = place(LEFT + width + BAR_GAP, top, BAR_WIDTH, height)
-            bar.imshow(colour(np.linspace(1, 0, height)[:, None], bytes=True), extent=(0, 1, -1, 1), aspect="auto", interpolation="none")
+            bar.imshow(colour(np.linspace(1, 0, height)[:, None], bytes=True), extent=(0, 1, 0, 1), aspect="auto", interpolation="none")
             bar.yaxis.tick_right()
-            at = (-1, -0.5, 0, 0.5, 1) if height >= 180 else (-1, 0, 1)
+            bar.yaxis.set_label_position("right")
+            at = np.linspace(0, 1, 5 if height >= 180 else 3)
             bar.set_xticks([])
-            bar.set_yticks(at, [f"{one * end:+.3g}" if one else "0" for one in at])
-            bar.set_title(unit, pad=8)
+            bar.set_yticks(at, [f"{low * (1 - one) + high * one:.4g}" for one in at])
+            bar.set_ylabel(unit)
         return drawn
 
 

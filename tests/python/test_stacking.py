@@ -74,9 +74,32 @@ def test_titles_axes_and_scales_say_what_is_shown(tmp_path, arrays):
         for axes in (above, below):
             assert (axes.get_xlabel(), axes.get_ylabel()) == words
             assert np.allclose(axes.images[0].get_extent(), extent)
-        assert scale.get_title(loc="left") == "amplitude"
-        assert [label.get_text() for label in error_scale.get_yticklabels()] == ["-0.5", "-0.25", "0", "+0.25", "+0.5"]
+        assert (scale.get_ylabel(), error_scale.get_ylabel()) == ("sum", "error")
+        assert [label.get_text() for label in error_scale.get_yticklabels()] == ["-0.5", "-0.25", "0", "0.25", "0.5"]
         plots.plt.close("all")
+
+
+@pytest.mark.parametrize(("shape", "size"), [((30, 50), 1.0), ((3, 4), 1.23456e-123), ((18, 432), -1.23456e-5), ((5000, 30), 1.23456e30)])
+def test_all_words_stand_inside_the_picture_and_apart(tmp_path, arrays, shape, size):
+    values = np.resize(arrays[1] * 2 * size, shape)
+    about = {"worst_error": abs(size), "promised_error": abs(1.2345 * size), "schedule": "recursive_doubling", "payload": "homomorphic",
+             "images": 131072, "type": "f64", "stack": "stack.f64"}
+    data = stacking.read(leave(tmp_path, values, values.clip(-1e30, 1e30), **about))
+    made = stacking.figure(data)
+    made.draw_without_rendering()
+    words = []
+    for axes in made.axes:
+        shown = [*axes.get_children(), axes.xaxis.label, axes.yaxis.label]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            shown += [label for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high for label in (tick.label1, tick.label2)]
+        words += [text.get_window_extent() for text in shown
+                  if isinstance(text, plots.matplotlib.text.Text) and text.get_text() and text.get_visible()]
+    assert len(words) > 12
+    for i, box in enumerate(words):
+        assert made.bbox.x0 <= box.x0 and box.x1 <= made.bbox.x1 and made.bbox.y0 <= box.y0 and box.y1 <= made.bbox.y1
+        assert not any(box.overlaps(other) for other in words[:i])
+    plots.plt.close(made)
 
 
 def test_what_is_not_finite_or_is_no_data_is_yellow_in_both_panels(tmp_path, arrays):
@@ -109,10 +132,22 @@ def test_small_images_are_enlarged_and_no_panel_is_too_thin_to_be_seen(shape, pi
 
 
 def test_scales_ignore_what_is_not_known_and_are_never_empty():
-    assert stacking.limit(np.array([-4, 1, np.nan, 2, -3, 0]), 1.0) == 4
-    assert stacking.limit(np.array([-4, 1, np.nan, 2, -3, 0]), 0.5) == 2
-    assert stacking.limit(np.array([np.nan]), 0.5) == 1
-    assert stacking.limit(np.zeros(4), 1.0) == 1
+    assert stacking.ends(np.array([-4, 1, np.nan, 2, -3, 0]), 0) == (-4, 4)
+    assert stacking.ends(np.array([-4, 1, np.nan, 2, -3, 0]), 0.5) == (-2, 2)
+    assert stacking.ends(np.array([np.nan, 7, 9, 8]), 0) == (7, 9)
+    assert stacking.ends(np.array([np.nan, 0, 9, 8]), 0) == (0, 9)
+    assert stacking.ends(np.array([np.nan]), 0) == (-1, 1)
+    assert stacking.ends(np.zeros(4), 0.01) == (-1, 1)
+    assert stacking.ends(np.full(4, -3.0), 0.01) == (-3, 3)
+
+
+def test_fields_without_zero_are_no_white_sheet(tmp_path, arrays):
+    temperatures = 16000 + arrays[0]
+    stacking.draw(leave(tmp_path, temperatures, arrays[1]), [])
+    greys = panel(drawn(tmp_path), 0, temperatures.shape)[..., 0]
+    assert np.ptp(greys) == 255 and 30 < greys.std() < 100
+    order = np.argsort(temperatures.astype("f4"), axis=None)
+    assert (np.diff(greys.ravel()[order]) >= 0).all()
 
 
 def test_a_tiled_stack_of_doubles_is_drawn_once(tmp_path, arrays):
@@ -123,7 +158,7 @@ def test_a_tiled_stack_of_doubles_is_drawn_once(tmp_path, arrays):
 
 
 def test_without_errors_or_values_a_picture_is_drawn_all_the_same(tmp_path):
-    for value, worst in ((0.0, 0.0), (np.nan, None), (1e300, 0.0)):
+    for value, worst in ((0.0, 0.0), (np.nan, None), (1e300, 0.0), (-1.7e308, 0.0)):
         about = {"worst_error": worst, "promised_error": worst, "type": "f64", "stack": "stack.f64"}
         leave(tmp_path, np.full((4, 5), value), np.zeros((4, 5)), **about)
         stacking.draw(tmp_path, [])
