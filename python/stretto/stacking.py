@@ -105,11 +105,11 @@ def colours(name, steps):
 def panels(data):
     """(title, unit, values, ends of the scale, colours) of each."""
     about = data.about
-    worst, promised = about["worst_error"] or 0.0, about["promised_error"] or 0.0
+    worst, promised = (float("inf") if about[name] is None else about[name] for name in ("worst_error", "promised_error"))
     yield (f"Stack of {about['images']} images, by {about['schedule']} {about['payload']}", "sum", data.stack,
            ends(data.stack, CUT), colours("gray", 65))
     largest = float(np.nanmax(np.abs(data.error), initial=0)) or 1.0
-    used = f" ({worst / promised:.0%} of the bound)" if promised > 0 else ""
+    used = f" ({worst / promised:.0%} of the bound)" if 0 < promised < float("inf") else ""
     yield (f"Its error: at most {worst:.3g}, error bound {promised:.3g}{used}", "error", data.error, (-largest, largest),
            colours("RdBu_r", 17))
 
@@ -164,7 +164,8 @@ def into_page(directory, about):
     try:
         text = page.read_text(encoding="utf-8")
         data = base64.b64encode((page.parent / "stack.png").read_bytes()).decode()
-        content = f'<figure><img alt="the stack and its error" src="data:image/png;base64,{data}"><figcaption>{html.escape(caption(about))}</figcaption></figure>'
+        content = (f'<figure><img alt="the stack and its error" src="data:image/png;base64,{data}">'
+                   f"<figcaption>{html.escape(caption(about))}</figcaption></figure>")
         if not FIGURE.search(text):
             raise Failure(f"{page} has no place for a picture; the stacking program writes it")
         page.write_text(FIGURE.sub(lambda _: content, text, count=1), encoding="utf-8")

@@ -143,6 +143,13 @@ class Demo(unittest.TestCase):
         self.assertEqual(self.demo(draws=3), (1, drawn))
 
 
+class Figures(unittest.TestCase):
+    def test_a_figure_that_nobody_knows_is_refused_before_any_is_drawn(self):
+        done = subprocess.run([str(ROOT / "scripts" / "figures"), "stacking", "no-such"], capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no figure no-such; there are: stacking model pingpong", done.stderr)
+
+
 class Bench(unittest.TestCase):
     """scripts/bench in a checkout of its own, where setup and build do nothing, over benchmarks of these few words of Python."""
 

@@ -157,6 +157,11 @@ def test_a_tiled_stack_of_doubles_is_drawn_once(tmp_path, arrays):
     assert (data.stack == stack).all()
 
 
+def test_a_bound_beyond_all_numbers_is_told_as_that(tmp_path, arrays):
+    data = stacking.read(leave(tmp_path, *arrays, promised_error=None))  # JSON has no infinity
+    assert [title for title, *_ in stacking.panels(data)][1] == "Its error: at most 0.5, error bound inf"
+
+
 def test_without_errors_or_values_a_picture_is_drawn_all_the_same(tmp_path):
     for value, worst in ((0.0, 0.0), (np.nan, None), (1e300, 0.0), (-1.7e308, 0.0)):
         about = {"worst_error": worst, "promised_error": worst, "type": "f64", "stack": "stack.f64"}
