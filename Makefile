@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo test test-conformance test-exhaustive bench setup build asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-conformance test-exhaustive bench setup build asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -39,6 +39,9 @@ gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields
 
 gpu-all: ## on a GPU: build, test and time everything, within 8 minutes
 	@scripts/gpu all
+
+figures: ## draw the pictures of docs/ again: stacking and the model's, in minutes
+	@scripts/figures
 
 setup: ## install what is missing: system packages, Python tools, an MPI
 	@scripts/setup test

@@ -1,12 +1,11 @@
 # Libraries that stretto stands on, each under one target name:
-#   fmt::fmt  hwloc::hwloc  hwy::hwy  CLI11::CLI11  nlohmann_json::nlohmann_json  PNG::PNG  Threads::Threads  MPI::MPI_C
+#   fmt::fmt  hwloc::hwloc  hwy::hwy  CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads  MPI::MPI_C
 #   GTest::gtest  GTest::gtest_main
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(PNG REQUIRED)
 
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET GLOBAL hwloc)
 add_library(hwloc::hwloc ALIAS PkgConfig::hwloc)

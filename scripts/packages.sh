@@ -10,7 +10,6 @@ libhwy-dev hwy/highway.h
 libcli11-dev CLI/CLI.hpp
 nlohmann-json3-dev nlohmann/json.hpp
 libgtest-dev gtest/gtest.h
-libpng-dev png.h
 LIST
 }
 

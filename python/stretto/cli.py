@@ -175,6 +175,25 @@ def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks
         pingpong_.show(out, measurement, series)
 
 
+@app.command(epilog="""Examples:
+
+stretto draw stacking-out
+
+stretto draw build/demo --plot stack.pdf""")
+def draw(directory: str = typer.Argument("stacking-out", help="What the stacking program was given as --out."),
+         plot: Optional[List[str]] = PLOT):
+    """The picture of a stack: the sum of images over a map of its error.
+
+    Draws what the stacking program (make demo) left in DIRECTORY: to stack.png and stack.svg there, and into the page stack.html. With
+    --plot, to those files alone.
+    """
+    from stretto import plots, stacking  # noqa: PLC0415  they take a second to load
+
+    plots.check(plot or [])
+    for path in stacking.draw(directory, plot):
+        out.print(str(path), markup=False, soft_wrap=True)
+
+
 # The options of these are stretto-model's, so all but ours are handed on, --help among them.
 FORWARDED = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "add_help_option": False}
 HELP = flag("--help", "-h", help="Show the options, with examples.")

@@ -1,21 +1,29 @@
-"""Figures, in the format that a file's name ends in (.png, .svg, .pdf)."""
+"""Figures, in the format that a file's name ends in (.png, .svg, .pdf), all in the style of stretto.mplstyle."""
 
 import pathlib
 
-import matplotlib
+import numpy as np
+
+from stretto import fit, units
+from stretto.errors import Failure
+
+try:
+    import matplotlib
+except ImportError as error:
+    raise Failure(f"no figure can be drawn: {error.msg} (pip install matplotlib)", status=1) from None
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402  after the backend is chosen
-import numpy as np  # noqa: E402
-
-from stretto import fit, units  # noqa: E402
-from stretto.errors import Failure  # noqa: E402
 
 FORMATS = (".png", ".svg", ".pdf")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#000000")  # told apart by all eyes
-STYLE = {"font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.5, "axes.spines.top": False,
-         "axes.spines.right": False, "legend.frameon": False, "svg.hashsalt": "stretto"}
+STYLE = pathlib.Path(__file__).with_name("stretto.mplstyle")
+COLOURS = tuple(matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()["color"])
+
+
+def style():
+    """A context in which figures are made and saved."""
+    return plt.style.context(STYLE)
 
 
 def check(paths):
@@ -30,7 +38,8 @@ def check(paths):
 def save(figure, paths):
     for path in map(pathlib.Path, paths):
         try:
-            figure.savefig(path, dpi=150)
+            with style():
+                figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)  # the same twice
         except OSError as error:
             raise Failure(f"plot {path}: {error.strerror}") from None
     plt.close(figure)
@@ -51,13 +60,44 @@ def time_axis(axes, label):
     axes.set_ylabel(label)
 
 
+def spread(places, gap):
+    """The places nearest to these (least squares) that keep their order and are `gap` apart."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    runs = []  # of places that touch: [sum of their distances from an unbroken column, how many]
+    for rank, i in enumerate(order):
+        runs.append([places[i] - rank * gap, 1])
+        while len(runs) > 1 and runs[-2][0] / runs[-2][1] > runs[-1][0] / runs[-1][1]:
+            total, count = runs.pop()
+            runs[-1][0] += total
+            runs[-1][1] += count
+    means = [total / count for total, count in runs for _ in range(count)]
+    found = [0.0] * len(places)
+    for rank, i in enumerate(order):
+        found[i] = means[rank] + rank * gap
+    return found
+
+
+def label_lines(axes, size=7):
+    """Writes each line's label at its right end, in its colour, instead of a legend. Comes last: the figure is laid out by it."""
+    lines = [line for line in axes.get_lines() if not line.get_label().startswith("_") and len(line.get_xdata())]
+    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
+    axes.figure.draw_without_rendering()
+    points = 72 / axes.figure.dpi
+    heights = [axes.transData.transform(end)[1] * points for end in ends]
+    for line, end, height, place in zip(lines, ends, heights, spread(heights, 1.25 * size)):
+        axes.annotate(line.get_label(), end, xytext=(14, place - height), textcoords="offset points", color=line.get_color(), fontsize=size,
+                      va="center", annotation_clip=False,
+                      arrowprops={"arrowstyle": "-", "color": line.get_color(), "lw": 0.5, "shrinkA": 0, "shrinkB": 2,
+                                  "relpos": (0, 0.5)})
+
+
 def pingpong(measurement, series, paths):
     """Observed and computed times and bandwidths, a column a placement."""
     from stretto.pingpong import BUFFERS  # noqa: PLC0415  it imports this module's neighbours
 
     placements = list(dict.fromkeys(one.placement for one in series))
     cache = measurement.machine["cache"]
-    with plt.rc_context(STYLE):
+    with style():
         figure, grid = plt.subplots(3, len(placements), figsize=(1.5 + 5.5 * len(placements), 8.5), sharex="col", squeeze=False,
                                     height_ratios=(3, 3, 1.4), layout="constrained")
         for column, placement in enumerate(placements):
@@ -100,9 +140,9 @@ def explain(result, paths):
 
     sweep = result["sweep"]
     sizes = [point["bytes"] for point in sweep]
-    with plt.rc_context(STYLE):
+    with style():
         figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-        for key, name, colour in (("native", "the MPI's own", "#999999"), ("raw", "best without compression", COLOURS[0]),
+        for key, name, colour in (("native", "the MPI's own", "#000000"), ("raw", "best without compression", COLOURS[0]),
                                   ("compressed", "best compressed", COLOURS[1])):
             points = [(point["bytes"], point[key]) for point in sweep if point.get(key)]
             if points:
@@ -117,8 +157,8 @@ def explain(result, paths):
         time_axis(axes, "predicted time")
         axes.set_ylim(bottom=axes.get_ylim()[0] / 30)  # room for the labels of the bands
         axes.set_xlim(sizes[0], sizes[-1])
-        axes.legend(loc="upper left")
         axes.set_title(f"{subject(result, sized=False)}\nbands: what is chosen", loc="left", fontsize=9)
+        label_lines(axes)
         save(figure, paths)
 
 
@@ -127,7 +167,7 @@ def simulate(result, paths):
     rows = result["rows"]
     systems = list(dict.fromkeys(row["system"] for row in rows))
     sizes = list(dict.fromkeys(row["bytes"] for row in rows))
-    with plt.rc_context(STYLE):
+    with style():
         figure, grid = plt.subplots(1, len(sizes), figsize=(2 + 5 * len(sizes), 4.5), sharey=True, squeeze=False,
                                     layout="constrained")
         for axes, size in zip(grid[0], sizes):
@@ -139,9 +179,9 @@ def simulate(result, paths):
             axes.set_xlabel("ranks")
             axes.set_title(units.size(size) + (" on each rank" if result["study"] == "weak" else " over all ranks"), loc="left")
         time_axis(grid[0][0], "predicted time")
-        grid[0][-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
         figure.suptitle(f"{result['collective']}, {result['study']} scaling on {result['machine']}, {result['per_node']} ranks a node",
                         fontsize=10, x=0.01, ha="left")
+        label_lines(grid[0][-1])
         save(figure, paths)
 
 

@@ -16,7 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 // What is kept is of the usual options; calls with others are checked each time.
 bool fit(const stretto_options& o) noexcept {
-  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && (!o.report || o.report->size >= sizeof o.report->size);
+  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 &&
+         (!o.report || o.report->size >= sizeof o.report->size);
 }
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }

@@ -17,6 +17,14 @@ Reference reference() {
   return r;
 }
 
+// The error map, with `left_out` in place of NaN, which is equal to nothing.
+constexpr float left_out = -99;
+std::vector<float> errors(const std::vector<float>& result, const Reference& r) {
+  std::vector<float> out = error_map(STRETTO_F32, result.data(), r);
+  for (float& v : out) v = std::isnan(v) ? left_out : v;
+  return out;
+}
+
 TEST(Quality, ReferenceIsTheSumAndTheSumOfMagnitudes) {
   const Reference r = reference();
   EXPECT_EQ(r.sum, (std::vector<double>{1.5, 0, 4, 3}));
@@ -57,7 +65,7 @@ TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
   EXPECT_EQ(r.finite, (std::vector<std::uint8_t>{1, 0, 0, 1}));
   const std::vector<float> result{1.5F, fill[1], fill[6], 3};
   EXPECT_EQ(compare(STRETTO_F32, result.data(), r, {0, 1}).worst, 0.0);
-  EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(errors(result, r), (std::vector<float>{0, left_out, left_out, 0}));
 }
 
 TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
@@ -75,7 +83,7 @@ TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
   EXPECT_NEAR(q.psnr, 20 * std::log10(1.5 / std::sqrt(0.25 * 0.25 / 2)), 1e-9);
   EXPECT_LE(q.excess, 0.0);
   EXPECT_NEAR(largest_promise(STRETTO_F32, r, {0.25, 1}), 0.25, 1e-6);
-  EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0, 0, 0.25F}));
+  EXPECT_EQ(errors(result, r), (std::vector<float>{0, left_out, left_out, 0.25F}));
   result[1] = 1.1e20F;
   EXPECT_GT(compare(STRETTO_F32, result.data(), r, {0.25, 1}).excess, 0.0);
 }
@@ -119,7 +127,7 @@ TEST(Quality, WhatOverflowsIsNeitherInThePromiseThatIsShownNorInTheErrorMap) {
   add_to_reference(STRETTO_F32, two.data(), 2, 2, &r);
   EXPECT_NEAR(largest_promise(STRETTO_F32, r, {0, 1}), 3 * 0x1p-24, 1e-12);
   const std::vector<float> result{infinite, 3};
-  EXPECT_EQ(error_map(STRETTO_F32, result.data(), r), (std::vector<float>{0, 0}));
+  EXPECT_EQ(errors(result, r), (std::vector<float>{left_out, 0}));
 }
 
 TEST(Quality, WhereDoublesOverflowNothingIsKnown) {

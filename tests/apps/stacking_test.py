@@ -2,7 +2,7 @@
 """Runs the stacking program as a user does, on ranks of this machine. Needs STACKING, MPIRUN, LAUNCH and STRETTO_DATA_DIR."""
 
 import array
-import base64
+import json
 import math
 import pathlib
 import tempfile
@@ -181,14 +181,35 @@ class Outputs(Program):
             self.assertGreater(row["bytes_sent"], 0, row)
             self.assertEqual(row["peer_value"], rows[0]["value"])
 
-    def test_the_page_carries_the_picture(self):
+    def test_the_description_and_the_error_are_those_of_the_stack(self):
+        file = self.here / "images.f32"
+        values = write_images(file, 3, 16, 25)
+        for name in ("stack.png", "stack.svg"):
+            (self.here / "out").mkdir(exist_ok=True)
+            (self.here / "out" / name).write_text("of former data", encoding="utf-8")
+        rows = self.stack(2, "--images", file, "--shape", "3,16,25", "--schedules", "ring", "--payloads", "raw,fused",
+                          "--tile", "4000")
+        out = self.here / "out"
+        said = json.loads((out / "stack.json").read_text(encoding="utf-8"))
+        self.assertEqual({name: said[name] for name in ("stack", "error", "type", "height", "width", "images", "schedule", "payload")},
+                         {"stack": "stack.f32", "error": "error.f32", "type": "f32", "height": 16, "width": 25, "images": 3,
+                          "schedule": "ring", "payload": "fused"})
+        self.assertEqual((said["worst_error"], said["promised_error"]), (rows[-1]["worst_error"], rows[-1]["promised_error"]))
+        stack, error = array.array("f"), array.array("f")
+        stack.frombytes((out / "stack.f32").read_bytes()[:1600])
+        error.frombytes((out / "error.f32").read_bytes())
+        self.assertEqual(len(error), 400)
+        for i in range(400):
+            self.assertAlmostEqual(error[i], stack[i] - math.fsum(values[i::400]), delta=1e-6)
+        self.assertAlmostEqual(max(map(abs, error)), said["worst_error"], delta=1e-6)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), ["error.f32", "stack.f32", "stack.html", "stack.json"])
+
+    def test_the_page_keeps_room_for_the_picture_and_says_what_draws_it(self):
         file = self.here / "images.f32"
         write_images(file, 3, 16, 25)
         self.stack(2, "--images", file, "--shape", "3,16,25", "--schedules", "ring", "--payloads", "raw,fused")
-        png = (self.here / "out" / "stack.png").read_bytes()
-        self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
         page = (self.here / "out" / "stack.html").read_text(encoding="utf-8")
-        self.assertIn(base64.b64encode(png).decode(), page)
+        self.assertIn(f"stretto draw {self.here / 'out'}", page.partition("<figure>")[2].partition("</figure>")[0])
         self.assertIn("All promises hold", page)
 
     def test_tiling_repeats_the_stack(self):
@@ -245,8 +266,8 @@ class Refusals(Program):
     def test_files_that_cannot_be_written_are_told_before_the_work(self):
         rows = self.here / "none" / "rows.jsonl"
         self.assertIn(str(rows), self.refused("--json", rows))
-        (self.here / "out" / "stack.png").mkdir(parents=True)
-        self.assertIn("stack.png", self.refused("--shots", 1))
+        (self.here / "out" / "error.f32").mkdir(parents=True)
+        self.assertIn("error.f32", self.refused("--shots", 1))
 
     def test_what_is_refused_leaves_no_rows_behind(self):
         rows = self.here / "rows.jsonl"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py, scripts/test, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
+"""Tests of scripts/check_floors.py, scripts/test, scripts/demo, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
 import os
 import pathlib
@@ -100,6 +100,54 @@ class Test(unittest.TestCase):
             self.assertIn(f"\n{name}: LEFT OUT", text)
         self.assertIn("\ncorpora: 100% tests passed", text)
         self.assertEqual(text.splitlines()[-1], "tests: 7 passed, 0 failed, 0 skipped")
+
+
+class Demo(unittest.TestCase):
+    """scripts/demo in a checkout of its own, where setup and build do nothing; the program and the Python are these few words of shell."""
+
+    WRITES = 'while [ "$1" != --out ]; do shift; done; mkdir -p "$2"; echo {} >"$2/stack.json"; echo stacked'
+
+    def demo(self, *arguments, program=WRITES, status=0, matplotlib=True, draws=0):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for folder in ("scripts", "build/setup", "build/release-openmpi/apps/stacking"):
+                (root / folder).mkdir(parents=True)
+            for name in ("demo", "common.sh"):
+                shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
+            (root / "build/setup/auto.build").write_text(f"MPI_FLAVOUR=openmpi MPIRUN=none PYTHON={root}/python3\n")
+            for name, words in (("scripts/setup", ""), ("scripts/build", ""), ("scripts/launch", 'shift 2; exec "$@"'),
+                                ("build/release-openmpi/apps/stacking/stacking", f"{program}\nexit {status}"),
+                                ("python3", f'[ "$1" = -c ] && exit {0 if matplotlib else 1}\necho "python $*"; exit {draws}')):
+                (root / name).write_text(f"#!/bin/sh\n{words}\n")
+                (root / name).chmod(0o755)
+            done = subprocess.run([str(root / "scripts" / "demo"), *arguments], env={**os.environ, "MPI": "auto"}, capture_output=True,
+                                  text=True, timeout=30, check=False)
+            return done.returncode, (done.stdout + done.stderr).splitlines()
+
+    def test_what_was_stacked_is_drawn_where_it_was_written(self):
+        self.assertEqual(self.demo(), (0, ["stacked", "python -m stretto draw build/demo"]))
+        self.assertEqual(self.demo("--out", "a b", "--repeat", "1"), (0, ["stacked", "python -m stretto draw a b"]))
+
+    def test_without_matplotlib_one_line_says_so_and_the_demo_has_succeeded(self):
+        status, lines = self.demo(matplotlib=False)
+        self.assertEqual((status, lines[0], len(lines)), (0, "stacked", 2))
+        self.assertRegex(lines[1], "^no picture: .* has no matplotlib .*stretto draw build/demo")
+
+    def test_help_and_refusals_leave_nothing_to_draw(self):
+        self.assertEqual(self.demo("--help", program="echo helped"), (0, ["helped"]))
+        self.assertEqual(self.demo(program="echo refused", status=2), (2, ["refused"]))
+
+    def test_a_promise_that_is_broken_is_drawn_and_is_a_failure_as_one_of_the_drawing_is(self):
+        drawn = ["stacked", "python -m stretto draw build/demo"]
+        self.assertEqual(self.demo(status=1), (1, drawn))
+        self.assertEqual(self.demo(draws=3), (1, drawn))
+
+
+class Figures(unittest.TestCase):
+    def test_a_figure_that_nobody_knows_is_refused_before_any_is_drawn(self):
+        done = subprocess.run([str(ROOT / "scripts" / "figures"), "stacking", "no-such"], capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no figure no-such; there are: stacking model pingpong", done.stderr)
 
 
 class Bench(unittest.TestCase):

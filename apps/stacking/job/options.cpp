@@ -78,7 +78,7 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
 
   CLI::App app{
       "Stacks partial seismic images: their sum on every rank, by MPI_Allreduce and by stretto's compressed\n"
-      "allreduce, with a table of what each cost and gave, the stack and its picture. Run it under mpirun.\n"
+      "allreduce, with a table of what each cost and gave, the stack and its error. Run it under mpirun.\n"
       "Without --images it computes the images by reverse time migration."};
   app.option_defaults()->always_capture_default();
   auto* images = app.add_option("--images", o.file, "raw little-endian file of your images");
@@ -99,7 +99,9 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
   app.add_option("--payloads", payloads, "payloads, by comma")->delimiter(',');
   app.add_option("--tile", o.tile, "repeat each image until it has so many bytes (512, 64MB, ...)")
       ->transform(CLI::AsSizeValue(true));
-  app.add_option("--out", o.out, "directory for stack.f32 (or .f64), stack.png and stack.html");
+  app.add_option(
+      "--out", o.out,
+      "directory for stack.f32 (or .f64), error.f32, stack.json and stack.html; `stretto draw` adds the picture");
   app.add_option("--json", o.json, "append the rows of the table to this file");
   try {
     app.parse(argc, argv);

@@ -1,19 +1,16 @@
 #include "job/output.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <system_error>
 
 #include <fmt/core.h>
 
 #include "bench/rows.hpp"
-#include "picture/figure.hpp"
-#include "picture/page.hpp"
+#include "stack/page.hpp"
 
 namespace stretto::stacking {
 namespace {
@@ -29,48 +26,21 @@ void check_writable(const std::string& path) {
   if (!there) std::filesystem::remove(path);
 }
 
-// The first image of a stack as floats; a tiled stack repeats it.
-std::vector<float> as_floats(const Images& im, const std::vector<std::byte>& stack) {
-  std::vector<float> out(im.shape.pixels());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (im.type == STRETTO_F64) {
-      double v = 0;
-      std::memcpy(&v, stack.data() + i * sizeof v, sizeof v);
-      out[i] = static_cast<float>(v);
-    } else {
-      std::memcpy(&out[i], stack.data() + i * sizeof(float), sizeof(float));
-    }
-  }
-  return out;
-}
-
-// Fill values, in the picture, are as values that are not finite.
-std::vector<float> without_fills(std::vector<float> stack, const Reference& reference) {
-  for (std::size_t i = 0; i < stack.size(); ++i) {
-    if (is_fill(reference, i)) stack[i] = std::numeric_limits<float>::quiet_NaN();
-  }
-  return stack;
-}
-
-double positive(double v) { return v > 0 ? v : 1; }
-
-std::vector<std::byte> picture(const Images& im, const Result& r) {
-  Panel stack{.title = fmt::format("stack of {} images, {} {}", im.shape.n, r.shown.schedule, r.shown.payload),
-              .unit = "amplitude",
-              .values = without_fills(as_floats(im, r.stack), r.reference),
-              .limit = 1,
-              .scale = grey};
-  stack.limit = positive(quantile_of_magnitude(stack.values, 0.99));
-  std::vector<float> errors = error_map(im.type, r.stack.data(), r.reference);
-  errors.resize(im.shape.pixels());
-  const Panel error{.title = fmt::format("its error: worst {:.3e}, promised {:.3e}", r.shown.worst, r.shown.promised),
-                    .unit = "error",
-                    .values = std::move(errors),
-                    .limit = positive(r.shown.worst),
-                    .scale = blue_red};
-  Axes axes;
-  if (im.cell_km > 0) axes = {.step = im.cell_km, .horizontal = "distance, km", .vertical = "depth, km"};
-  return draw({stack, error}, static_cast<int>(im.shape.h), static_cast<int>(im.shape.w), axes).png();
+// What `stretto draw` needs beside the arrays: their shape, and the figures for the titles.
+std::string describe(const Options& o, const Images& im, const Result& r) {
+  const nlohmann::ordered_json description{{"stack", std::filesystem::path(stack_file(o)).filename().string()},
+                                           {"error", "error.f32"},
+                                           {"type", type_name(im.type)},
+                                           {"height", im.shape.h},
+                                           {"width", im.shape.w},
+                                           {"images", im.shape.n},
+                                           {"origin", im.origin},
+                                           {"cell_km", im.cell_km},
+                                           {"schedule", r.shown.schedule},
+                                           {"payload", r.shown.payload},
+                                           {"worst_error", r.shown.worst},
+                                           {"promised_error", r.shown.promised}};
+  return description.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 void write_rows(const std::string& path, const Result& r) {
@@ -115,25 +85,28 @@ void check_outputs(const Options& o) {
   std::error_code error;
   std::filesystem::create_directories(o.out, error);
   if (error) throw Problem(fmt::format("cannot make the directory \"{}\": {}", o.out, error.message()));
-  for (const std::string& file : {stack_file(o), o.out + "/stack.png", o.out + "/stack.html"}) check_writable(file);
+  check_writable(stack_file(o));
+  for (const char* file : {"error.f32", "stack.json", "stack.html"}) check_writable(o.out + "/" + file);
   if (!o.json.empty()) check_writable(o.json);
 }
 
 std::string write_outputs(const Options& o, const Images& im, const Result& r) {
   const std::string raw = stack_file(o);
-  const std::string png = o.out + "/stack.png";
+  const std::string error = o.out + "/error.f32";
+  const std::string description = o.out + "/stack.json";
   const std::string page = o.out + "/stack.html";
+  for (const char* former : {"stack.png", "stack.svg"}) {
+    std::error_code ignored;  // a picture of other data would be taken for that of these
+    std::filesystem::remove(o.out + "/" + former, ignored);
+  }
   write_file(raw, r.stack.data(), r.stack.size());
-  const std::vector<std::byte> figure = picture(im, r);
-  write_file(png, figure.data(), figure.size());
-  const std::string html =
-      html_page(r.setting, r.rows, figure,
-                fmt::format("Above the stack that {} {} gave on every rank, grey scale cut at the 99th percentile of "
-                            "its magnitude, grey-green where it is not finite or a fill value. Below its difference "
-                            "from the sum in double precision; the ends of the scale are the worst error seen.",
-                            r.shown.schedule, r.shown.payload));
+  const std::vector<float> errors = error_map(im.type, r.stack.data(), r.reference);
+  write_file(error, errors.data(), im.shape.pixels() * sizeof(float));
+  const std::string text = describe(o, im, r);
+  write_file(description, text.data(), text.size());
+  const std::string html = html_page(r.setting, r.rows, o.out);
   write_file(page, html.data(), html.size());
-  std::string files = raw + "\n" + png + "\n" + page + "\n";
+  std::string files = raw + "\n" + error + "\n" + description + "\n" + page + "\n";
   if (!o.json.empty()) {
     write_rows(o.json, r);
     files += o.json + "\n";

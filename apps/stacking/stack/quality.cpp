@@ -94,7 +94,7 @@ Quality compare(stretto_type type, const void* result, const Reference& ref, con
 }
 
 std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref) {
-  std::vector<float> out(ref.sum.size());
+  std::vector<float> out(ref.sum.size(), std::numeric_limits<float>::quiet_NaN());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double got = value(type, result, i);
     if (known(ref, i) && !is_fill(ref, i) && std::isfinite(got)) out[i] = static_cast<float>(got - ref.sum[i]);

@@ -45,7 +45,7 @@ struct Quality {
 // A result against the reference.
 Quality compare(stretto_type type, const void* result, const Reference& ref, const Promise& promise);
 
-// result - reference, as float, 0 where one of them is not finite, or a fill value; for the picture.
+// result - reference, as float, for the picture; NaN where one of them is not finite, or a fill value.
 std::vector<float> error_map(stretto_type type, const void* result, const Reference& ref);
 
 // The largest promise over all pixels but fill values whose sum the type can hold, as compare() applies it: what the table prints.

@@ -1,7 +1,4 @@
-#include "picture/page.hpp"
-
-#include <algorithm>
-#include <cstdint>
+#include "stack/page.hpp"
 
 #include <fmt/core.h>
 
@@ -13,7 +10,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #20242c; max-width: 1200px; 
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
 table { border-collapse: collapse; font: 13px/1.4 ui-monospace, monospace; }
 th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid #d8dbe2; white-space: nowrap; }
-td.w { text-align: left; } img { max-width: 100%; } .bad { color: #b2182b; } .scroll { overflow-x: auto; }
+td.w { text-align: left; } figure { margin: 1em 0; } img { max-width: 100%; } .bad { color: #b2182b; } .scroll { overflow-x: auto; }
 )";
 
 // Promised and seen, in a sentence for the row that uses most of its promise.
@@ -46,22 +43,7 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-std::string base64(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t there = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t word = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      word = word << 8U | (k < there ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) out += k <= there ? digits[word >> (18 - 6 * k) & 63U] : '=';
-  }
-  return out;
-}
-
-std::string html_page(const Setting& s, const std::vector<Row>& rows, const std::vector<std::byte>& png,
-                      const std::string& figure_is) {
+std::string html_page(const Setting& s, const std::vector<Row>& rows, const std::string& directory) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>stretto: stacking</title>\n<style>";
   out += style;
@@ -72,8 +54,8 @@ std::string html_page(const Setting& s, const std::vector<Row>& rows, const std:
       "error bound {} = {:.4e} (the range over all images is {:.4e}).</p>\n",
       s.count, s.height, s.width, escape(s.type), escape(s.images), s.ranks, s.hosts, s.hosts == 1 ? "" : "s",
       escape(s.mpi), escape(s.bound), s.eps, s.range);
-  out += fmt::format("<p><img alt=\"the stack and its error\" src=\"data:image/png;base64,{}\"></p>\n<p>{}</p>\n",
-                     base64(png), escape(figure_is));
+  out += fmt::format("<figure><p>No picture yet: <code>stretto draw {}</code> draws it here.</p></figure>\n",
+                     escape(directory));
   out += "<h2>What each way of summing cost and gave</h2>\n<div class=\"scroll\">\n" + html_table(rows) + "</div>\n";
   out += fmt::format(
       "<p>ms: median of {} repeats of the slowest rank, from the images in memory to the stack on every rank ({} "
