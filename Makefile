@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-conformance test-exhaustive bench setup build asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-conformance test-exhaustive test-xpmem bench setup build asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -21,6 +21,9 @@ test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hour
 
 test-conformance: ## the profiling library on 1 to 9 ranks, every way that it can be made to go (minutes)
 	@scripts/conformance
+
+test-xpmem: ## XPMEM=DIR (xpmem.ko and libxpmem.so.0, built for a kernel of Debian): tests through that module, in a virtual machine
+	@scripts/xpmem "$(XPMEM)" $(ARGS)
 
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench

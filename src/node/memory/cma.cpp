@@ -28,4 +28,14 @@ Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t byte
   return Status::ok;
 }
 
+bool has_pages(const void* at, std::size_t bytes) noexcept {
+  if (bytes == 0) return true;
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(at));  // which is read only
+  std::byte ends[2];
+  iovec here{ends, sizeof ends};
+  iovec there[2]{{first, 1}, {first + bytes - 1, 1}};
+  const ssize_t n = process_vm_readv(getpid(), &here, 1, there, 2, 0);
+  return n < 0 ? errno != EFAULT : n == ssize_t{sizeof ends};
+}
+
 }  // namespace stretto::node

@@ -132,7 +132,7 @@ Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const no
     const auto base = reinterpret_cast<std::uintptr_t>(mine.base);
     if (address >= base && address - base + bytes <= mine.bytes) return {address - base, Access::arena, 0};
   }
-  if (usable(Access::xpmem)) return {address, Access::xpmem, 0};
+  if (usable(Access::xpmem)) return has_pages(at, bytes) ? Exposure{address, Access::xpmem, 0} : Exposure{};
   if (kernel && usable(Access::kernel) && !stopped_kernel_) return {address, Access::kernel, 0};
   return {};
 }

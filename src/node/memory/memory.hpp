@@ -59,6 +59,7 @@ class Memory {
   ~Memory();
 
   // What all peers can do with this range of this rank's memory. kernel: whether the caller wants copies by the kernel at all.
+  // Memory without pages is never left to XPMEM: a peer that reads it there ends by SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
   // From now on no range of this rank's memory is left to copies by the kernel, which some peer is not let do any more.
@@ -104,5 +105,9 @@ class Memory {
 // Reads another process's memory through the kernel; also where the kernel copies in parts. Names the process on failure;
 // errno is the kernel's then.
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
+
+// Whether a range of this process's memory has pages that the kernel hands to others: not that of a device, nor what CUDA pinned, nor
+// what XPMEM attached here. Its two ends are tried; true where the kernel does not tell.
+bool has_pages(const void* at, std::size_t bytes) noexcept;
 
 }  // namespace stretto::node

@@ -45,7 +45,8 @@ std::unique_ptr<Xpmem> Xpmem::load(const char* library, std::string* why) {
   std::unique_ptr<Xpmem> x(new Xpmem);
   x->calls_ = std::make_unique<Calls>();
   Calls& c = *x->calls_;
-  c.library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  // It never closes its descriptor of the module. So it stays: loaded anew it would open another for each communicator.
+  c.library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (c.library == nullptr) {
     *why = fmt::format("no library {}", library);
     return nullptr;

@@ -27,6 +27,7 @@ Options small() {
   o.group.slot = 4096;
   o.eager = o.eager_reduce = 256;
   o.direct = 1024;
+  o.memory.xpmem = false;  // which would map private buffers (xpmem_module_test.cpp)
   return o;
 }
 
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
 
     // Chunks and slots as they are by default, over several megabytes.
     options = {};
-    options.memory.kernel = false;
+    options.memory.xpmem = options.memory.kernel = false;
     run(exchange, options, {}, {300000}, Answer::staged);
     run(exchange, {}, in_arena, {300000}, Answer::mapped);
     mpi_progresses_in_a_wait(exchange);

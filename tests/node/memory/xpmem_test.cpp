@@ -1,8 +1,11 @@
 #include "node/memory/xpmem.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "../cases.hpp"
 #include "../ranks.hpp"
@@ -29,6 +32,21 @@ TEST(Xpmem, a_module_that_refuses_says_why) {
   EXPECT_EQ(Xpmem::load(STAND_IN_XPMEM, &why), nullptr);
   EXPECT_NE(why.find("Permission denied"), std::string::npos) << why;
   unsetenv("STAND_IN_XPMEM_REFUSES");
+}
+
+std::ptrdiff_t descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+// A copy, which nothing but what is tested keeps loaded.
+TEST(Xpmem, of_many_communicators_the_library_opens_its_device_once) {
+  const std::string copy = testing::TempDir() + "stand_in_xpmem." + std::to_string(getpid()) + ".so";
+  std::filesystem::copy_file(STAND_IN_XPMEM, copy);
+  const std::ptrdiff_t before = descriptors();
+  std::string why;
+  for (int k = 0; k < 10; ++k) EXPECT_NE(Xpmem::load(copy.c_str(), &why), nullptr) << why;
+  EXPECT_EQ(descriptors(), before + 1);
+  std::filesystem::remove(copy);
 }
 
 TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_end) {
@@ -73,16 +91,6 @@ TEST(Xpmem, collectives_map_private_buffers_through_it) {
   EXPECT_EQ(ask("stand_in_held"), 0);
 }
 
-// Makes the stand-in refuse to attach anything, while it lives.
-struct NoRoom {
-  NoRoom() { set(true); }
-  ~NoRoom() { set(false); }
-  static void set(bool refuses) {
-    static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
-    reinterpret_cast<void (*)(bool)>(dlsym(library, "stand_in_refuse_to_attach"))(refuses);
-  }
-};
-
 Options of_xpmem(bool kernel) {
   Options options;
   options.group.slot = 4096;
@@ -93,6 +101,37 @@ Options of_xpmem(bool kernel) {
   options.memory.xpmem_library = STAND_IN_XPMEM;
   return options;
 }
+
+// A page that process_vm_readv does not read, though it can be read: vvar, which maps the kernel's own memory as a device's.
+const std::byte* without_pages() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.ends_with("[vvar]")) return reinterpret_cast<const std::byte*>(std::stoull(line, nullptr, 16));
+  return nullptr;
+}
+
+TEST(Xpmem, memory_without_pages_is_not_left_to_it) {
+  const std::byte* const none = without_pages();
+  if (none == nullptr) GTEST_SKIP() << "no such memory here";
+  static const std::vector<std::byte> some(9000);
+  EXPECT_TRUE(has_pages(some.data(), some.size()) && has_pages(some.data(), 1) && has_pages(nullptr, 0));
+  EXPECT_FALSE(has_pages(none, 1));
+  EXPECT_FALSE(has_pages(none, 4096));
+  on_collectives(2, of_xpmem(false), [&](Collectives& c) {
+    EXPECT_EQ(c.memory().expose(some.data(), some.size(), false).access, Access::xpmem);
+    EXPECT_EQ(c.memory().expose(none, 4096, true).access, Access::staged);
+  });
+}
+
+// Makes the stand-in refuse to attach anything, while it lives.
+struct NoRoom {
+  NoRoom() { set(true); }
+  ~NoRoom() { set(false); }
+  static void set(bool refuses) {
+    static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+    reinterpret_cast<void (*)(bool)>(dlsym(library, "stand_in_refuse_to_attach"))(refuses);
+  }
+};
 
 TEST(Xpmem, what_cannot_be_attached_is_copied_by_the_kernel) {
   const NoRoom none;
