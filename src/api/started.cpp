@@ -4,6 +4,7 @@
 #include "api/forms.hpp"
 #include "api/operation.hpp"
 #include "api/types.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace stretto;
 using namespace stretto::api;

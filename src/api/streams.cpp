@@ -3,6 +3,7 @@
 
 #include "api/types.hpp"
 #include "codec/codec.hpp"
+#include "stretto/stretto_stream.h"
 
 using namespace stretto;
 using api::to_c;

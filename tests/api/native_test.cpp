@@ -9,6 +9,7 @@
 
 #include "../launched.hpp"
 #include "launched_ranks.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 
