@@ -245,7 +245,8 @@ typedef struct stretto_options {
   void* user_context;     /* borrowed until completion */
   int user_commutes;      /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report; /* NULL, or filled at completion; borrowed until then */
-  /* 1: close choices are tried (below). 0: prediction alone; equal calls run alike, with the same bits in every run. */
+  /* 1: calls whose prediction is not clear are tried (below). 0: prediction alone; equal calls run alike, with the same
+   * bits in every run. */
   int trials;
   int reproducible; /* 1: floating reductions give the same bits wherever the ranks are (below) */
 } stretto_options;
