@@ -144,7 +144,7 @@ typedef enum stretto_bound {
  * for a MEAN of F64).
  *
  * CONTRIBUTION: eps = bound. Quantisation moves a sum by K*eps at most, guaranteed. Additions in the values' own type
- * (payloads RAW, RECOMPRESS, CPRP2P and MIXED; "native") round besides, as they do without a bound.
+ * (RAW, RECOMPRESS, CPRP2P, MIXED; "native") round besides, as without a bound.
  *
  * RESULT: the result is within the bound, all additions included, guaranteed.
  *  - eps = bound/K for SUM and DIFFERENCE, eps = bound for the rest; less what additions in the values' own type take.
@@ -257,22 +257,18 @@ typedef struct stretto_options {
         1, NULL, NULL, 0, NULL, 1, 0                                                                                  \
   }
 
-/* check = 1, the agreement exchange: before data move, ranks combine a signature of their call (a few hundred bytes,
- * ceil(log2 p) messages a rank, two more where p is no power of two). Where ranks differ in collective, count, type,
- * operation, root or an option named above, the message names the field, both values and a rank for each. In a host's
- * shared memory one word is compared first.
+/* check = 1: before data move, ranks exchange a signature of their call. It takes ceil(log2 p) messages of a few
+ * hundred bytes a rank, two more where p is no power of two; in a host's memory one word is compared first. Where ranks
+ * differ, the message names the field, both values and a rank for each.
  *
- * check = 0 leaves it out, except for what needs it: relative bounds, bounds for the result of floating sums, the first
- * call of a shape with a bound, gatherv, scatterv, alltoallv, stretto_allreduce_multi. Ranks that differ then wait
- * until the timeout (in a host's memory they may get STRETTO_INCOMPATIBLE), and the communicator is unusable. A rank's
+ * check = 0 leaves the exchange out, except for what needs it: relative bounds, bounds for the result of floating sums,
+ * the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi. Ranks that differ
+ * wait until the timeout (or get STRETTO_INCOMPATIBLE in a host's memory), and the communicator is unusable. A rank's
  * own argument error is its own.
  *
- * "native" serves calls over an MPI without a bound, or with one that makes them no faster: predefined operations and
- * MEAN, counts up to 2^31 - 1. Not: reductions of F16 and BF16, DIFFERENCE, USER, stretto_allreduce_multi.
- *
- * "node" serves blocking calls of ranks that share a host's memory, in a fixed order of exact floating sums, and as
- * streams with the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves a new communicator without it
- * (docs/semantics.md).
+ * "native" and "node" (docs/semantics.md says which calls they serve): exact floating sums of "node" have a fixed
+ * order, and its streams the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves a new communicator without
+ * it.
  *
  * trials = 1: where the prediction is not clear, blocking calls of one shape take turns with a few candidates for k
  * rounds. The lowest median wins; the baseline (the MPI's own collective, or the node's) is replaced only by a
@@ -282,8 +278,8 @@ typedef struct stretto_options {
  * element. x_r is rank r's contribution (of stretto_allreduce_multi: the sum of its own, in their order).
  *  - The bits are the same for every number of hosts, hierarchy, binding, memory, length, segment and profile, in every
  *    run, blocking or started. Floating reductions with a bound and PAYLOAD_AUTO run as FUSED, gain or not.
- *  - Over several hosts only "chain" and "line" add in this order; their first piece takes p - 1 messages. "native"
- *    never runs. Other orders where values may travel raw, and RECOMPRESS, CPRP2P and MIXED: STRETTO_UNSUPPORTED.
+ *  - Over several hosts only "chain" and "line" add so, whose first piece takes p - 1 messages; never "native".
+ *  - STRETTO_UNSUPPORTED: other orders where values may travel raw; RECOMPRESS, CPRP2P and MIXED.
  *  - Integers, and collectives that only move data, run as always; the latter may be rounded within a bound, or not.
  *
  * Types with a bound:
