@@ -1,5 +1,5 @@
-// A thin C++ face of stretto.h: owners for its handles, types read from pointers, failures as exceptions. The contracts are
-// those of stretto.h; nothing is added but the deduction of stretto_type and the release of what was created.
+// A thin C++ face of stretto.h, stretto_nonblocking.h and stretto_stream.h, whose contracts hold. It adds owners for
+// handles, types read from pointers, and failures as exceptions.
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "stretto.h"
+#include "stretto_nonblocking.h"
+#include "stretto_stream.h"
 
 namespace stretto {
 
@@ -146,8 +148,8 @@ class communicator {
   void allgather(const T* send, T* recv, std::size_t count, const stretto_options& o = options()) {
     check(stretto_allgather(send, recv, count, type_of<T>(), comm_, &o));
   }
-  // send_counts[d] values from send_displs[d] on go to rank d, recv_counts[s] of rank s to recv_displs[s]; all of size()
-  // entries, or no displacements: blocks lie end to end.
+  // send_counts[d] values at send_displs[d] go to rank d; recv_counts[s] values of rank s come to recv_displs[s]. All have
+  // size() entries; without displacements blocks lie end to end.
   template <class T>
   void alltoallv(const T* send, std::span<const std::size_t> send_counts, std::span<const std::size_t> send_displs,
                  T* recv, std::span<const std::size_t> recv_counts, std::span<const std::size_t> recv_displs,

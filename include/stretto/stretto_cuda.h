@@ -1,26 +1,34 @@
 /* stretto on a GPU: the codec's operations on device memory, enqueued on a CUDA stream.
  *
- * The kernels are in a plugin, libstretto_cuda.so, which is loaded when the first function here needs it: from the path in
- * the environment variable STRETTO_CUDA_PLUGIN, else from beside libstretto, else from where the loader looks. Where
- * there is no plugin or no device, every function returns STRETTO_UNSUPPORTED and stretto_message() says what was looked
- * for; nothing else of stretto changes.
+ *   stretto_cuda_call call = STRETTO_CUDA_CALL_INIT;
+ *   call.stream = stream, call.workspace = workspace, call.workspace_bytes = workspace_bytes, call.result = result;
+ *   stretto_compress_on_stream(STRETTO_F32, values, n, 1e-3, out, capacity, &call);
+ *   ... later, in stream order, *result holds the status and the length ...
  *
- * Rules that hold for every ..._on_stream function:
- *  - It enqueues and returns. One kernel does the work, behind a memset of a part of the workspace; there is no
- *    allocation and no wait in it, so that it may be captured in a CUDA graph.
- *  - The status that it returns is about its arguments. How the work ended lands in call.result, in stream order.
- *  - Bytes are those of the functions of stretto.h, bit for bit, for every input. A checksum is neither written nor verified.
+ * The kernels are in a plugin, libstretto_cuda.so, loaded when a function here first needs it. It is looked for at
+ * STRETTO_CUDA_PLUGIN (environment), beside libstretto, and where the loader looks. Without plugin or device every
+ * function returns STRETTO_UNSUPPORTED, and stretto_message() says what was looked for.
+ *
+ * Rules for every ..._on_stream function:
+ *  - It enqueues and returns: one kernel, behind a memset of a part of the workspace. It neither allocates nor waits,
+ *    so it may be captured in a CUDA graph.
+ *  - The returned status is about the arguments. How the work ended lands in call.result, in stream order.
+ *  - Bytes are those of the functions of stretto_stream.h, bit for bit, for every input. A checksum is neither written
+ *    nor verified.
  *  - Types: F32, F64, F16 and BF16; others give STRETTO_UNSUPPORTED.
- *  - Streams lie at multiples of 8 bytes, values at multiples of their size (16 bytes is fastest). Input and output do not
- *    overlap. The length given for a stream is what may be read of it; the stream itself says how long it is.
- *  - Pointers (host_result too: a copy to memory that is not pinned would wait) must be ones that the device can use; detection says so (stretto_cuda_memory), and can be overridden.
+ *  - Streams lie at multiples of 8 bytes, values at multiples of their size (16 bytes is fastest). Input and output do
+ *    not overlap.
+ *  - The length given for a stream is what may be read of it; the stream itself says how long it is.
+ *  - The device can use every pointer (stretto_cuda_memory says so, and can be overridden). host_result must be pinned:
+ *    a copy to other memory would wait.
  *
- * C99; does not include CUDA's headers: `stream` is a cudaStream_t, or NULL for the legacy default stream, also in
+ * C99; does not include CUDA's headers. `stream` is a cudaStream_t, or NULL for the legacy default stream, also in
  * programs compiled for a default stream a thread (give cudaStreamPerThread there). */
 #ifndef STRETTO_STRETTO_CUDA_H
 #define STRETTO_STRETTO_CUDA_H
 
-#include "stretto/stretto.h"
+#include "stretto.h"
+#include "stretto_stream.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,8 +48,8 @@ typedef enum stretto_memory {
 /* What kind of memory p is in, or is assumed to be in. */
 STRETTO_API stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind);
 
-/* From now on, in the whole process, take every pointer for one of this kind instead of asking CUDA; DETECT asks again.
- * For memory that CUDA does not know by its address, and to save the question. Needs no plugin. */
+/* From now on, in the whole process, every pointer is taken for one of this kind; DETECT asks CUDA again. For memory
+ * that CUDA does not know by its address, and to save the question. Needs no plugin. */
 STRETTO_API stretto_status stretto_cuda_assume_memory(stretto_memory kind);
 
 /* In device memory, when the work has ended. */
@@ -80,16 +88,16 @@ typedef enum stretto_cuda_operation {
 STRETTO_API stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_type type, size_t count,
                                                   size_t* bytes);
 
-/* stretto_compress: capacity of stretto_compress_bound() always suffices. */
+/* stretto_compress; a capacity of stretto_compress_bound() suffices. */
 STRETTO_API stretto_status stretto_compress_on_stream(stretto_type type, const void* values, size_t count, double eps,
                                                       void* out, size_t capacity, const stretto_cuda_call* call);
 
-/* stretto_decompress: `type` and `count` are the stream's (INCOMPATIBLE in the result otherwise); divisor >= 1. */
+/* stretto_decompress; `type` and `count` are the stream's, else INCOMPATIBLE in the result. divisor >= 1. */
 STRETTO_API stretto_status stretto_decompress_on_stream(stretto_type type, const void* stream, size_t bytes,
                                                         void* values, size_t count, uint32_t divisor,
                                                         const stretto_cuda_call* call);
 
-/* stretto_stream_add, _subtract, _min, _max, as `operation` says: capacity of stretto_combine_bound() always suffices. */
+/* stretto_stream_add, _subtract, _min or _max, as `operation` says; a capacity of stretto_combine_bound() suffices. */
 STRETTO_API stretto_status stretto_combine_on_stream(stretto_cuda_operation operation, stretto_type type, const void* a,
                                                      size_t a_bytes, const void* b, size_t b_bytes, size_t count,
                                                      void* out, size_t capacity, const stretto_cuda_call* call);
@@ -100,16 +108,16 @@ STRETTO_API stretto_status stretto_add_values_on_stream(stretto_type type, const
                                                         const stretto_cuda_call* call);
 
 /* The same in two kernels. The first finds the codes of values for bound eps: int32 each (int64 for F64), the smallest
- * integer for values that have none. The second adds them, and `values` where there is no code, to a stream that was
- * compressed with the same eps, and gives the bytes of stretto_add_values_on_stream. */
+ * integer for values that have none. The second adds them, and `values` without a code, to a stream of the same eps. It
+ * gives the bytes of stretto_add_values_on_stream. */
 STRETTO_API stretto_status stretto_quantise_on_stream(stretto_type type, const void* values, size_t count, double eps,
                                                       void* codes, const stretto_cuda_call* call);
 STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, size_t a_bytes,
                                                        const void* codes, const void* values, size_t count, void* out,
                                                        size_t capacity, const stretto_cuda_call* call);
 
-/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value, +inf and -inf if there is none. Fill
- * values (1e20) count: where a range has them, stretto_value_range_below on the host gives that of the rest. */
+/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if there is none.
+ * Fill values (1e20) count: stretto_value_range_below on the host gives the range of the rest. */
 STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,
                                                          double* range, const stretto_cuda_call* call);
 

@@ -1,4 +1,4 @@
-/* stretto over MPI: communicators made from an MPI_Comm. Include this instead of stretto.h where mpi.h is at hand. */
+/* stretto over MPI: communicators made from an MPI_Comm. Includes mpi.h and stretto.h. */
 #ifndef STRETTO_STRETTO_MPI_H
 #define STRETTO_STRETTO_MPI_H
 
@@ -10,11 +10,12 @@
 extern "C" {
 #endif
 
-/* Collective over `parent`: makes a communicator with the same ranks. `parent` is duplicated, so messages never mix, and
- * may be freed at once; *comm is owned by the caller, and freed (collectively) before MPI_Finalize.
- * STRETTO_INVALID_ARGUMENT before MPI_Init, after MPI_Finalize, for MPI_COMM_NULL or a NULL comm; STRETTO_UNSUPPORTED
- * for an intercommunicator. Failure on one rank is failure on all of them, except where it concerns `parent` itself.
- * MPI errors on the duplicate are returned (STRETTO_MPI_ERROR), whatever the error handler of `parent`. */
+/* Collective over `parent`: makes a communicator with the same ranks. `parent` is duplicated, so messages never mix; it
+ * may be freed at once. The caller owns *comm, and frees it (collectively) before MPI_Finalize.
+ *  - STRETTO_INVALID_ARGUMENT before MPI_Init, after MPI_Finalize, for MPI_COMM_NULL or a NULL comm.
+ *  - STRETTO_UNSUPPORTED for an intercommunicator.
+ *  - STRETTO_MPI_ERROR for MPI errors on the duplicate, whatever the error handler of `parent`.
+ * Failure on one rank is failure on all, except where it concerns `parent` itself. */
 STRETTO_API stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* comm);
 
 #ifdef __cplusplus

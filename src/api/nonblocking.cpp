@@ -4,6 +4,7 @@
 #include "api/form.hpp"
 #include "api/operation.hpp"
 #include "call/enums.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace stretto;
 using namespace stretto::api;

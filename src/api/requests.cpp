@@ -1,6 +1,7 @@
 // Requests under their C names.
 #include "api/operation.hpp"
 #include "call/enums.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace stretto;
 using call::to_c;

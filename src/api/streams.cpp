@@ -3,6 +3,7 @@
 
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
+#include "stretto/stretto_stream.h"
 
 using namespace stretto;
 using call::to_c;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ranks.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

@@ -7,6 +7,7 @@
 #include "ranks.hpp"
 #include "scarce.hpp"
 #include "stretto/stretto_mpi.h"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 using stretto::tests::Plenty;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "forms_arranged.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 namespace api_test {
 namespace {

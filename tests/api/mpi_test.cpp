@@ -8,6 +8,7 @@
 
 #include "../launched.hpp"
 #include "ranks.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

@@ -10,6 +10,7 @@
 #include "../launched.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

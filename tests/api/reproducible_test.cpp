@@ -4,6 +4,7 @@
 
 #include "../one_by_one.hpp"
 #include "ranks.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

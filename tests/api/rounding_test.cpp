@@ -6,6 +6,7 @@
 
 #include "exact.hpp"
 #include "ranks.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ranks.hpp"
+#include "stretto/stretto_stream.h"
 
 using namespace api_test;
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "stretto/stretto.h"
+#include "stretto/stretto_stream.h"
 
 namespace {
 

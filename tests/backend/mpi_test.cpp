@@ -9,6 +9,7 @@
 
 #include "../api/launched_ranks.hpp"
 #include "../launched.hpp"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

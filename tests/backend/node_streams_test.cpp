@@ -12,6 +12,7 @@
 #include "../api/ranks.hpp"
 #include "../launched.hpp"
 #include "stretto/stretto_mpi.h"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 

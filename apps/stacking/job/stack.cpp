@@ -10,6 +10,7 @@
 
 #include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
+#include "stretto/stretto_stream.h"
 
 namespace stretto::stacking {
 namespace {

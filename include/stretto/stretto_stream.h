@@ -1,0 +1,131 @@
+/* stretto, the codec by itself: numbers to streams within a bound, streams added without decoding (docs/format.md).
+ *
+ *   size_t capacity = stretto_combine_bound(STRETTO_F32, n), bytes, sum_bytes;
+ *   stretto_compress(STRETTO_F32, x, n, 1e-3, stream, capacity, &bytes, STRETTO_CHECKSUM);
+ *   stretto_stream_add_values(stream, bytes, y, n, sum, capacity, &sum_bytes, STRETTO_CHECKSUM);
+ *   stretto_decompress(sum, sum_bytes, result, n, 1);
+ *
+ * Each result[i] is within 2e-3 of x[i] + y[i], up to its rounding to F32.
+ *
+ * Rules for every function, beside those of stretto.h:
+ *  - Types: F32, F64, F16, BF16, I32 and I64.
+ *  - A stream is `bytes` long, at a pointer of any alignment; input longer than its stream is legal.
+ *  - *written receives the length of the output. On failure it is 0 and the output is unspecified.
+ *  - Output never overlaps input.
+ *  - Nothing is allocated, but for threads that stretto_use_threads asks for.
+ *  - Any bytes given as a stream yield an error or values, never an access outside the buffers. */
+#ifndef STRETTO_STRETTO_STREAM_H
+#define STRETTO_STRETTO_STREAM_H
+
+#include "stretto.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -------------------------------------------------------------------------------- values and streams ---- */
+
+typedef struct stretto_stream_info {
+  stretto_type type;
+  uint32_t contributions; /* compressed inputs summed into it */
+  uint64_t count;         /* values */
+  uint64_t bytes;         /* length of the whole stream */
+  uint64_t code_bound;    /* no code exceeds it in magnitude */
+  double eps;             /* bound of each contribution; 0 for integers */
+  double width;           /* grid: value = code * width */
+  double promised_error;  /* eps * contributions */
+  int checksum;           /* 1: carries a checksum */
+} stretto_stream_info;
+
+/* Flags of the functions that write a stream. */
+#define STRETTO_CHECKSUM 1u /* store a CRC-32C of the whole stream, verified when the stream is read */
+
+/* Largest output of stretto_compress, and of any function that makes a stream of streams (which keep verbatim values
+ * exactly, hence more), in bytes, by the result's count. 0 for a type without streams or a size beyond size_t. */
+STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
+STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
+
+/* Compress `count` values with absolute bound eps to `out` of `capacity` bytes; stretto_compress_bound() suffices. Each
+ * decoded y has |x - y| <= eps in exact arithmetic (F16 and BF16: before y is rounded to them), or is x bit for bit:
+ * NaN, infinities, values that the grid cannot carry. Integers are lossless; eps is ignored. count == 0 gives a header.
+ * STRETTO_INVALID_BOUND for an eps that is not finite and positive. */
+STRETTO_API stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
+                                            size_t capacity, size_t* written, unsigned flags);
+
+/* Decode all values. `count` is the stream's, else STRETTO_INVALID_ARGUMENT. Each value is divided by `divisor` >= 1
+ * (the mean of a sum). */
+STRETTO_API stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count,
+                                              uint32_t divisor);
+
+/* Decode values [first, first + n) alone, from the groups of 1,024 that they lie in. The index (2 bytes a group) and
+ * the checksum, where there is one, are checked as a whole. */
+STRETTO_API stretto_status stretto_decompress_slice(const void* stream, size_t bytes, uint64_t first, size_t n,
+                                                    void* values, uint32_t divisor);
+
+/* Read and check the header, in O(1). */
+STRETTO_API stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info);
+
+/* Check all that the format says, code bound and checksum too; reads every code. */
+STRETTO_API stretto_status stretto_validate(const void* stream, size_t bytes);
+
+/* ---------------------------------------------------------------------------------- sums and the like ----
+ * The capacity that suffices is stretto_combine_bound() of the result's count. */
+
+/* out = a + b, a - b, min(a, b) or max(a, b), element by element in code space, without further error. Sums of K
+ * compressed inputs are within K*eps; neither that nor their bytes depend on order and grouping. (Within K*eps of the
+ * type's largest number a sum may decode to infinity.) Same type, count and grid width, else STRETTO_INCOMPATIBLE.
+ * Codes widen to 64 bits when they must; STRETTO_OVERFLOW beyond. */
+STRETTO_API stretto_status stretto_stream_add(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                              size_t capacity, size_t* written, unsigned flags);
+STRETTO_API stretto_status stretto_stream_subtract(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
+                                                   void* out, size_t capacity, size_t* written, unsigned flags);
+STRETTO_API stretto_status stretto_stream_min(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                              size_t capacity, size_t* written, unsigned flags);
+STRETTO_API stretto_status stretto_stream_max(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
+                                              size_t capacity, size_t* written, unsigned flags);
+
+/* out = a + compress(values) in one pass, byte for byte what the two calls would give. `values` have the stream's type
+ * and count. The promised error grows by the stream's eps. */
+STRETTO_API stretto_status stretto_stream_add_values(const void* a, size_t a_bytes, const void* values, size_t count,
+                                                     void* out, size_t capacity, size_t* written, unsigned flags);
+
+/* out = a * factor, factor != 0. Contributions, and with them the promised error, grow by |factor|. */
+STRETTO_API stretto_status stretto_stream_scale(const void* a, size_t a_bytes, int32_t factor, void* out,
+                                                size_t capacity, size_t* written, unsigned flags);
+
+/* out = values [first, first + n) of a as a stream of its own, without further error. */
+STRETTO_API stretto_status stretto_stream_slice(const void* a, size_t a_bytes, uint64_t first, size_t n, void* out,
+                                                size_t capacity, size_t* written, unsigned flags);
+
+/* out = the values of a followed by those of b. Same type, width and contributions, else STRETTO_INCOMPATIBLE. */
+STRETTO_API stretto_status stretto_stream_concatenate(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
+                                                      void* out, size_t capacity, size_t* written, unsigned flags);
+
+/* ----------------------------------------------------------------------------------- range of values ---- */
+
+/* Range of the finite values in one pass; *lo = +inf and *hi = -inf where there is none. Parts combine by min and max. */
+STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
+                                               double* hi);
+
+/* The same of those whose magnitude is below ignore_above (0: 1e15), as STRETTO_BOUND_RELATIVE takes it: one pass, or two
+ * where a value reaches ignore_above. *ignored is the number of finite values that do; it may be NULL. Combine parts by
+ * min, max and sum. ignore_above of NaN or below 0 gives STRETTO_INVALID_ARGUMENT. */
+STRETTO_API stretto_status stretto_value_range_below(stretto_type type, const void* values, size_t count,
+                                                     double ignore_above, double* lo, double* hi, uint64_t* ignored);
+
+/* --------------------------------------------------------------------------------- threads of the codec ---- */
+
+#define STRETTO_THREADS_MAX 256
+
+/* From now on this thread's calls of this header's functions share their work among `threads` threads: this one, and
+ * others that each call starts and ends. 1 (the default) to STRETTO_THREADS_MAX, else STRETTO_INVALID_ARGUMENT and
+ * nothing changes. The bytes are the same for every number. A thread takes 65,536 values or more, so short inputs use
+ * fewer, as do all where the system gives no thread. stretto_inspect, stretto_validate and checksums stay on this
+ * thread. Collectives, and the program's other threads, are not affected. */
+STRETTO_API stretto_status stretto_use_threads(int threads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
