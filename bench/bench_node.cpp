@@ -19,7 +19,7 @@
 #include "bench/rows.hpp"
 #include "carrier/mpi.hpp"
 #include "node/arena/arena.hpp"
-#include "node/collectives.hpp"
+#include "node/collectives/collectives.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "bench/rows.hpp"
-#include "node/memory.hpp"
-#include "node/wait.hpp"
+#include "node/group/wait.hpp"
+#include "node/memory/memory.hpp"
 
 namespace stretto::bench {
 namespace {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "node/kernels.hpp"
-#include "node/segment.hpp"
+#include "node/memory/kernels.hpp"
+#include "node/memory/segment.hpp"
 
 namespace stretto::bench {
 

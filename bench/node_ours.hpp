@@ -5,7 +5,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "node/collectives.hpp"
+#include "node/collectives/collectives.hpp"
 #include "stretto/stretto_mpi.h"
 
 namespace stretto::bench {

@@ -17,7 +17,7 @@
 #include "facts.hpp"
 #include "model/profile.hpp"
 #include "node/arena/arena.hpp"
-#include "node/collectives.hpp"
+#include "node/collectives/collectives.hpp"
 #include "pairs.hpp"
 #include "stretto/stretto.h"
 

@@ -11,9 +11,9 @@
 
 #include <fmt/core.h>
 
-#include "node/handle.hpp"
-#include "node/memory.hpp"
-#include "node/segment.hpp"
+#include "node/memory/handle.hpp"
+#include "node/memory/memory.hpp"
+#include "node/memory/segment.hpp"
 
 namespace stretto::doctor {
 namespace {

@@ -1,5 +1,5 @@
 // Collectives of ranks that share a node's memory, between buffers as programs have them: private ones.
-#include "node/collectives.hpp"
+#include "node/collectives/collectives.hpp"
 
 #include <algorithm>
 #include <memory>

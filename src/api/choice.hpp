@@ -63,8 +63,8 @@ struct SharedChooser {
       : chooser(std::move(profile), std::move(topology)) {}
   std::mutex mutex;
   model::Chooser chooser;
-  // Longest message to another host that is not announced first (carrier/mpi_unasked.hpp); 0: length makes no such difference.
-  std::size_t unasked = 0;
+  // Longest message to another host that is not announced first (carrier/mpi_eager_limit.hpp); 0: length makes no such difference.
+  std::size_t eager_limit = 0;
 };
 
 // The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's grid; answers are at
@@ -77,7 +77,7 @@ class Choices {
 
   const schedule::Groups& groups() const noexcept { return groups_; }
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
-  std::size_t unasked() const noexcept { return shared_->unasked; }
+  std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
 
   // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `streams`: where a bound allows them,
   // they shrink the vector by about `ratio`; `native`: which native collectives serve the call. The result is valid until

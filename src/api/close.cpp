@@ -9,7 +9,7 @@
 #include "api/inputs.hpp"
 #include "api/payloads.hpp"
 #include "api/types.hpp"
-#include "node/bounded.hpp"
+#include "node/collectives/bounded.hpp"
 
 namespace stretto::api {
 namespace {
@@ -29,7 +29,7 @@ bool even(const std::vector<std::size_t>& counts) noexcept {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
 }
 
-// As what src/node/bounded.hpp has of it; agreement: nothing.
+// As what src/node/collectives/bounded.hpp has of it; agreement: nothing.
 node::Kind streamed_kind(Collective c) noexcept {
   switch (c) {
     case Collective::allreduce: return node::Kind::allreduce;

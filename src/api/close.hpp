@@ -6,7 +6,7 @@
 
 #include "api/native.hpp"
 #include "base/status.hpp"
-#include "node/collectives.hpp"
+#include "node/collectives/collectives.hpp"
 
 namespace stretto::api {
 

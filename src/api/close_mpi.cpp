@@ -14,7 +14,7 @@
 #include "api/close.hpp"
 #include "api/share_mpi.hpp"
 #include "node/arena/arena.hpp"
-#include "node/hierarchy_text.hpp"
+#include "node/group/hierarchy_text.hpp"
 
 namespace stretto::api {
 namespace {

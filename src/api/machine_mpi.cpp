@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/share_mpi.hpp"
-#include "carrier/mpi_unasked.hpp"
+#include "carrier/mpi_eager_limit.hpp"
 #include "model/profile.hpp"
 #include "topology/topology.hpp"
 
@@ -133,8 +133,8 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
       return fail(Status::mpi_error, "MPI_Allgather failed while a communicator was created");
     std::string given, text;
     if (rank == 0) s = profile_here(&given);
-    std::size_t unasked = carrier::mpi_unasked();
-    s = share(comm, s, given, &text, &unasked);
+    std::size_t eager_limit = carrier::mpi_eager_limit();
+    s = share(comm, s, given, &text, &eager_limit);
     // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
     model::Profile profile;
     if (s == Status::ok) s = model::parse(text, &profile);
@@ -143,7 +143,7 @@ Status find_machine(MPI_Comm comm, std::shared_ptr<SharedChooser>* chooser) noex
     if (s != Status::ok) return s;
     const bool between = topology.hosts() > 1;
     *chooser = std::make_shared<SharedChooser>(std::move(profile), std::move(topology));
-    if (between) (*chooser)->unasked = unasked;
+    if (between) (*chooser)->eager_limit = eager_limit;
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));

@@ -94,12 +94,13 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
 }  // namespace
 
 std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
-                        std::size_t ranks, std::size_t unasked) noexcept {
-  const bool fits = choice.segment > 0 && choice.segment <= unasked;
-  if (kind != payload::Kind::raw || unasked == 0 || fits || call.settings.options.segment > 0) return choice.segment;
+                        std::size_t ranks, std::size_t eager_limit) noexcept {
+  const bool fits = choice.segment > 0 && choice.segment <= eager_limit;
+  if (kind != payload::Kind::raw || eager_limit == 0 || fits || call.settings.options.segment > 0)
+    return choice.segment;
   // Of an alltoall `bytes` is what one rank sends, and all ranks' blocks are cut.
   const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
-  return bytes / unasked < most_segments / rows ? unasked : choice.segment;
+  return bytes / eager_limit < most_segments / rows ? eager_limit : choice.segment;
 }
 
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
@@ -245,7 +246,7 @@ Status make_plan(const Call& call, const Agreed& agreed, stretto_comm_s& comm, P
     e.payload.nodes = plan->mixed ? terms.hosts : 0;
     e.payload.raw_below = plan->raw_below;
     e.options.segment_bytes =
-        segment_for(call, choice, terms.kind, bytes, static_cast<std::size_t>(comm.size), comm.choices.unasked());
+        segment_for(call, choice, terms.kind, bytes, static_cast<std::size_t>(comm.size), comm.choices.eager_limit());
     const std::size_t grain = (terms.kind == payload::Kind::raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
     if (const Status s =
             fit_segment(call, bytes, grain, engine::most_messages(*comm.carriers.data), &e.options.segment_bytes);

@@ -28,10 +28,10 @@ struct Plan {
 };
 
 // Bytes of a segment of what is chosen for a vector of `bytes`. Raw values between hosts travel in messages that need not be announced
-// (`unasked`, see carrier/mpi_unasked.hpp; 0: all the same): a segment more costs less than an announcement that waits. Not where the caller
+// (`eager_limit`, see carrier/mpi_eager_limit.hpp; 0: all the same): a segment more costs less than an announcement that waits. Not where the caller
 // asked for a segment, nor where all blocks would have more than 2^12.
 std::size_t segment_for(const Call& call, const Choice& choice, payload::Kind kind, std::size_t bytes,
-                        std::size_t ranks, std::size_t unasked) noexcept;
+                        std::size_t ranks, std::size_t eager_limit) noexcept;
 
 // No pair of ranks may want more messages than `messages`, whatever the schedule: where the caller's segments of a vector of `bytes` are too short,
 // in whole `grain`s, every rank finds invalid_argument before anything has begun; chosen ones grow.

@@ -21,7 +21,7 @@ constexpr double unmeasured_node(int ranks) noexcept { return ranks > 8 ? 1 : 0.
 // measured only counts where it is better than that part.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// Seconds of a collective with streams inside a node (src/node/bounded.hpp), where one of raw values takes `raw` seconds: that, since
+// Seconds of a collective with streams inside a node (src/node/collectives/bounded.hpp), where one of raw values takes `raw` seconds: that, since
 // rounds and readers are the same, and the codec's work on n bytes of each rank, for which ranks take turns where cores are fewer. Of
 // allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n decoded. Infinite: there is none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,

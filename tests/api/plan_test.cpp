@@ -390,24 +390,24 @@ TEST(Plan, AForcedScheduleMustExistAndKeepOrder) {
 
 TEST(Plan, RawValuesBetweenHostsTravelInMessagesThatAreNotAnnounced) {
   using payload::Kind;
-  const std::size_t unasked = 63 * kib, bytes = 1024 * kib;
+  const std::size_t eager = 63 * kib, bytes = 1024 * kib;
   Call c = allreduce(bytes / 4);
   Choice choice;
   for (const std::size_t chosen : {std::size_t{0}, 64 * kib, 1024 * kib}) {
     choice.segment = chosen;
-    EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, unasked), unasked) << chosen;
+    EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, eager), eager) << chosen;
     EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, 0), chosen) << "no difference to this MPI";
-    EXPECT_EQ(segment_for(c, choice, Kind::fused, bytes, 3, unasked), chosen) << "streams are shorter than values";
-    EXPECT_EQ(segment_for(c, choice, Kind::raw, unasked << 12, 3, unasked), chosen) << "too many segments";
+    EXPECT_EQ(segment_for(c, choice, Kind::fused, bytes, 3, eager), chosen) << "streams are shorter than values";
+    EXPECT_EQ(segment_for(c, choice, Kind::raw, eager << 12, 3, eager), chosen) << "too many segments";
   }
   // Each rank of an alltoall has a row of blocks.
   c.collective = Collective::alltoall;
   choice.segment = 256 * kib;
-  EXPECT_EQ(segment_for(c, choice, Kind::raw, unasked << 8, 3, unasked), unasked);
-  EXPECT_EQ(segment_for(c, choice, Kind::raw, unasked << 8, 128, unasked), choice.segment)
+  EXPECT_EQ(segment_for(c, choice, Kind::raw, eager << 8, 3, eager), eager);
+  EXPECT_EQ(segment_for(c, choice, Kind::raw, eager << 8, 128, eager), choice.segment)
       << "too many segments of all ranks";
   choice.segment = 16 * kib;
-  EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, unasked), choice.segment) << "short enough";
+  EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, eager), choice.segment) << "short enough";
   c.settings.options.segment = choice.segment = 256 * kib;
-  EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, unasked), choice.segment) << "asked for";
+  EXPECT_EQ(segment_for(c, choice, Kind::raw, bytes, 3, eager), choice.segment) << "asked for";
 }

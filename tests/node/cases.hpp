@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "node/collectives.hpp"
+#include "node/collectives/collectives.hpp"
 
 namespace stretto::node::cases {
 

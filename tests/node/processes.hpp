@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "node/exchange.hpp"
+#include "node/group/exchange.hpp"
 
 namespace stretto::node {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "carrier/threads.hpp"
-#include "node/collectives.hpp"
-#include "node/exchange.hpp"
-#include "node/group.hpp"
+#include "node/collectives/collectives.hpp"
+#include "node/group/exchange.hpp"
+#include "node/group/group.hpp"
 
 namespace stretto::node {
 

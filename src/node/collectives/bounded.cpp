@@ -1,0 +1,111 @@
+#include "node/collectives/bounded.hpp"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "node/collectives/bounded_reduction.hpp"
+#include "node/collectives/coder.hpp"
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t least_grains = 4;  // of a chunk of a short vector
+
+bool reduces(Kind k) noexcept { return k == Kind::allreduce || k == Kind::reduce || k == Kind::reduce_scatter; }
+
+// Values that only move: who has some compresses them once, chunk by chunk, into its slots, and whoever wants them decodes them there.
+// Cost of n bytes: rounds n/chunk; compress n on each source, decode n of each source on each reader; n/ratio crosses. Error eps.
+Status move(Group& g, Coder& coder, const BoundedCall& call) {
+  const bool all = call.kind == Kind::allgather;
+  const int me = g.rank(), ranks = g.size();
+  auto* const out = static_cast<std::byte*>(call.out);
+  const auto block = [&](int r) { return all ? out + coder.bytes(call.count) * static_cast<std::size_t>(r) : out; };
+  const std::byte* mine = all && call.in != nullptr ? static_cast<const std::byte*>(call.in) : block(me);
+  const bool gives = all || me == call.root;
+  std::vector<int> sources, others;
+  for (int k = 0; k < ranks; ++k) {
+    const int r = (me + k) % ranks;
+    if (r != me) others.push_back(r);
+    if (all || (r == call.root && r != me)) sources.push_back(r);
+  }
+  if (!all && ranks == 1) return Status::ok;
+
+  constexpr std::size_t grain = Coder::kGrain;
+  const std::size_t most = coder.grains(g.slot_bytes(), 1);
+  if (most == 0)
+    return g.give_up_all(
+        fail(Status::unsupported, "a slot of {} bytes holds no stream of {} values", g.slot_bytes(), grain));
+  const std::size_t quarter = std::max((call.count + 4 * grain - 1) / (4 * grain), least_grains);
+  const std::size_t whole = grain * std::min(most, quarter), room = coder.room(whole);
+  const std::uint64_t chunks = (call.count + whole - 1) / whole, first = g.rounds(chunks);
+  for (std::uint64_t k = 0; k < chunks; ++k) {
+    const std::size_t at = coder.bytes(k * whole), n = std::min(whole, call.count - k * whole);
+    if (gives) {
+      if (const Status s = g.open(first + k, others, Group::Room::slot); s != Status::ok) return s;
+      if (const Status s = coder.compress(mine + at, n, {g.slot(first + k), room}); s != Status::ok)
+        return g.give_up_all(s);
+      g.publish(first + k);
+    }
+    for (const int r : sources) {
+      if (r != me) {
+        const Line* line = nullptr;
+        if (const Status s = g.await(r, first + k, &line); s != Status::ok) return s;
+      }
+      if (const Status s = coder.decode({g.slot(r, first + k), room}, block(r) + at, n, 1); s != Status::ok)
+        return g.give_up_all(s);
+    }
+    g.done(first + k + 1);
+  }
+  return Status::ok;
+}
+
+}  // namespace
+
+Status check_bounded(Kind kind, const payload::Spec& spec) noexcept {
+  switch (kind) {
+    case Kind::allreduce:
+    case Kind::reduce:
+    case Kind::reduce_scatter:
+    case Kind::bcast:
+    case Kind::allgather: break;
+    case Kind::barrier:
+    case Kind::gather:
+    case Kind::scatter:
+    case Kind::alltoall:
+    case Kind::agreement: return fail(Status::unsupported, "{} has no streams inside a node", name(kind));
+  }
+  using payload::Type;
+  if (spec.type != Type::f32 && spec.type != Type::f64 && spec.type != Type::f16 && spec.type != Type::bf16)
+    return fail(Status::unsupported, "{} has no streams inside a node", payload::name(spec.type));
+  if ((spec.kind != payload::Kind::homomorphic && spec.kind != payload::Kind::fused) || payload::mixes(spec))
+    return fail(Status::unsupported, "payload {}{} has no streams inside a node", payload::name(spec.kind),
+                payload::mixes(spec) ? " beside raw values" : "");
+  if (reduces(kind) && spec.op == payload::Op::difference)
+    return fail(Status::unsupported, "{} is not combined inside a node", payload::name(spec.op));
+  return payload::check(spec, reduces(kind));
+}
+
+Status Bounded::run(const BoundedCall& call, Streamed* streamed) noexcept {
+  if (const Status s = check_bounded(call.kind, call.spec); s != Status::ok) return s;
+  if (call.root < 0 || call.root >= group_.size())
+    return fail(Status::invalid_argument, "root {} of {} ranks", call.root, group_.size());
+  *streamed = {};
+  Coder coder(call.spec, pool_, *streamed);
+  const auto op = static_cast<std::uint8_t>(reduces(call.kind) ? call.spec.op : payload::Op::sum);
+  if (const Status s = group_.enter({call.kind, static_cast<std::uint8_t>(call.spec.type), op, call.root,
+                                     coder.bytes(call.count), call.spec.eps, call.spec.magnitude});
+      s != Status::ok)
+    return s;
+  Status s = Status::ok;
+  try {
+    if (call.count > 0)
+      s = reduces(call.kind) ? BoundedReduction(group_, coder, call).run() : move(group_, coder, call);
+  } catch (const std::bad_alloc&) {
+    s = group_.give_up_all(fail(Status::out_of_memory, "no memory for streams of {} ranks", group_.size()));
+  }
+  if (s == Status::ok) group_.leave();
+  return s;
+}
+
+}  // namespace stretto::node

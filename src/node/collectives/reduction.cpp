@@ -1,0 +1,279 @@
+#include "node/collectives/reduction.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t block_bytes = 4096;  // combined at a time: stays in the first cache
+constexpr std::size_t lent_bytes = 2048;   // the same where sums go back over an operand that came from the other core
+
+}  // namespace
+
+Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarchy)
+    : c_(c),
+      g_(*c.group_),
+      t_(task),
+      h_(hierarchy),
+      levels_(hierarchy.levels()),
+      me_(c.rank()),
+      ranks_(c.size()),
+      size_(payload::size_of(task.type)),
+      quantum_(std::max<std::size_t>(kLine / size_, 1)),
+      results_(stores_of_result(task.count * size_)) {
+  choose_chunk();
+  find_readers();
+  outputs_.resize(static_cast<std::size_t>(ranks_));
+}
+
+// A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
+void Reduction::choose_chunk() noexcept {
+  const std::size_t scatter = t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
+  // whole / (1 + 1/a + 1/b + ...), in integers: fractions are rounded as each rank likes.
+  std::size_t numerator = 1, denominator = 1;
+  for (int level = 1; level <= levels_; ++level) {
+    std::size_t smallest = static_cast<std::size_t>(ranks_);
+    for (int r = 0; r < ranks_; ++r) smallest = std::min(smallest, h_.group(level, r).size());
+    denominator = denominator * smallest + numerator;
+    numerator *= smallest;
+  }
+  const std::size_t room = g_.slot_bytes() - (static_cast<std::size_t>(levels_) + 1) * 2 * kLine;
+  const std::size_t whole = room / size_;
+  const std::size_t elements = whole * numerator / denominator / scatter;
+  chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
+  if (levels_ == 1) {
+    // As few as slots allow, of equal length: every chunk more has ranks wait for each other twice more.
+    const std::size_t fewest = (t_.count + chunk_ - 1) / chunk_;
+    const std::size_t equal = fewest > 0 ? (t_.count + fewest - 1) / fewest : 1;
+    chunk_ = std::min(chunk_, (equal + quantum_ - 1) / quantum_ * quantum_);
+  } else {
+    // Short vectors in a few, so that the levels overlap.
+    const std::size_t least = std::max<std::size_t>(16384 / size_ / scatter / quantum_ * quantum_, quantum_);
+    const std::size_t quarter = (t_.count / 4 + quantum_ - 1) / quantum_ * quantum_;
+    if (quarter < chunk_) chunk_ = std::min(chunk_, std::max(quarter, least));
+  }
+  chunks_ = (t_.count + chunk_ - 1) / chunk_;
+}
+
+Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
+  const std::size_t at = static_cast<std::size_t>(k) * chunk_, n = std::min(chunk_, t_.count - at);
+  return {at, t_.kind == Kind::reduce_scatter ? n * static_cast<std::size_t>(ranks_) : n, n};
+}
+
+// Elements of a part: whole cache lines, but for the top level of a reduce_scatter, where parts are blocks.
+std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
+  if (t_.kind == Kind::reduce_scatter && level == levels_) return c.per_block;
+  const std::size_t members = h_.group(level, rank).size();
+  return ((c.elements + members - 1) / members + quantum_ - 1) / quantum_ * quantum_;
+}
+
+// Level 0: all of it.
+Reduction::Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
+  if (level == 0) return {0, c.elements};
+  const std::size_t size = part_size(level, rank, c), at = size * static_cast<std::size_t>(h_.index(level, rank));
+  return {std::min(at, c.elements), std::min(at + size, c.elements)};
+}
+
+// Where in a slot of `rank` its part of a level begins: after the input and the parts of the levels below, of whole chunks.
+std::size_t Reduction::region(int level, int rank) const noexcept {
+  if (level == 0) return 0;
+  const Chunk whole{0, t_.kind == Kind::reduce_scatter ? chunk_ * static_cast<std::size_t>(ranks_) : chunk_, chunk_};
+  const auto lines = [this](std::size_t elements) { return (elements * size_ + kLine - 1) / kLine * kLine; };
+  std::size_t at = lines(whole.elements);
+  for (int l = 1; l < level; ++l) at += lines(part_size(l, rank, whole));
+  return at;
+}
+
+std::size_t Reduction::source_at(const Chunk& c, std::size_t position) const noexcept {
+  if (t_.kind != Kind::reduce_scatter) return c.at + position;
+  return position / c.per_block * t_.count + c.at + position % c.per_block;
+}
+
+std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const noexcept {
+  if (t_.kind != Kind::reduce_scatter) return c.elements - position;
+  return c.per_block - position % c.per_block;
+}
+
+// Who reads slots of this rank: of the groups it is in, whoever combines a part that meets this rank's part of the level below, in
+// any chunk, and those who copy its results out.
+void Reduction::find_readers() {
+  if (chunks_ == 0) return;
+  std::vector<char> reads(static_cast<std::size_t>(ranks_), 0);
+  for (const Chunk& c : {chunk(0), chunk(chunks_ - 1)}) {
+    for (int level = 1; level <= levels_; ++level) {
+      const Range mine = part(level - 1, me_, c);
+      for (const int r : h_.group(level, me_)) {
+        const Range theirs = part(level, r, c);
+        if (std::max(mine.first, theirs.first) < std::min(mine.end, theirs.end)) reads[static_cast<std::size_t>(r)] = 1;
+      }
+    }
+    if (part(levels_, me_, c).empty() || t_.kind == Kind::reduce_scatter) continue;
+    for (int r = 0; r < ranks_; ++r)
+      if (t_.kind == Kind::allreduce || r == t_.root) reads[static_cast<std::size_t>(r)] = 1;
+  }
+  for (int r = 0; r < ranks_; ++r)
+    if (r != me_ && reads[static_cast<std::size_t>(r)]) readers_.push_back(r);
+}
+
+Status Reduction::run() noexcept {
+  const auto levels = static_cast<std::uint64_t>(levels_);
+  const std::size_t bytes = t_.count * size_;
+  const std::size_t all = t_.kind == Kind::reduce_scatter ? bytes * static_cast<std::size_t>(ranks_) : bytes;
+  large_ = all >= c_.options_.direct;
+  if (large_) {
+    // The result of a reduce_scatter in place overwrites the first block, which a peer might still read there.
+    const bool over_input = t_.kind == Kind::reduce_scatter && t_.in == t_.out;
+    if (!over_input) told_.in = c_.memory_->expose(t_.in, all, bytes >= c_.options_.kernel_streams);
+    if (t_.out != nullptr && t_.kind != Kind::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
+    const Answer a = answer(told_.in.access);
+    ++(a == Answer::mapped ? c_.counters_.mapped : a == Answer::copyable ? c_.counters_.copyable : c_.counters_.staged);
+  }
+  ++c_.counters_.pipelined;
+  const std::uint64_t rounds = chunks_ + levels + 1;
+  first_ = g_.rounds(rounds);
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    if (i < chunks_ + levels) {
+      if (const Status s = g_.open(first_ + i, readers_, Group::Room::slot); s != Status::ok) return s;
+      std::byte* const body = g_.slot(first_ + i);
+      if (i < chunks_) {
+        if (const Status s = copy_in(chunk(i), body); s != Status::ok) return s;
+      }
+      for (int level = levels_; level >= 1; --level) {
+        const auto l = static_cast<std::uint64_t>(level);
+        if (i < l || i - l >= chunks_) continue;
+        if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
+      }
+      told_.pushed = pushes_ ? 1 : 0;
+      std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
+      g_.publish(first_ + i);
+    }
+    if (i > levels && i - levels - 1 < chunks_) {
+      if (const Status s = copy_out(i - levels - 1); s != Status::ok) return s;
+    }
+    g_.done(first_ + i);
+  }
+  g_.done(first_ + rounds);
+  // The input of this rank stays where it is until those who read it there have all of it.
+  return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
+}
+
+// All of the input that others combine: this rank reads its own part where it is.
+Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
+  if (told_.in.access != Access::staged) return Status::ok;
+  const Range own = part(1, me_, c);
+  if (h_.group(1, me_).size() == 1) return Status::ok;
+  for (std::size_t at = 0; at < c.elements;) {
+    if (at == own.first && !own.empty()) {
+      at = own.end;
+      continue;
+    }
+    std::size_t end = at + source_run(c, at);
+    if (at < own.first && !own.empty()) end = std::min(end, own.first);
+    c_.copy_to_peer(body + at * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, c_.stores_);
+    at = end;
+  }
+  return Status::ok;
+}
+
+Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept {
+  const Chunk c = chunk(k);
+  const Range mine = part(level, me_, c);
+  if (mine.empty()) return Status::ok;
+  if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
+  const std::size_t most = std::max<std::size_t>((lent_ != nullptr ? lent_bytes : block_bytes) / size_, 1);
+  if (lent_ != nullptr && !g_.oversubscribed())
+    will_write(lent_ + mine.first * size_, std::min(most, mine.end - mine.first) * size_);
+  alignas(kLine) std::array<std::byte, block_bytes> sum;
+  for (std::size_t at = mine.first; at < mine.end;) {
+    std::size_t end = std::min(mine.end, at + most);
+    if (level == levels_) end = std::min(end, at + source_run(c, at));
+    for (std::size_t child = 0; child < sources_.size(); ++child) end = std::min(end, piece(child, c, at).end);
+    // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
+    const bool at_home = level == levels_ && results_ == Stores::plain && t_.out != nullptr &&
+                         t_.kind != Kind::reduce_scatter && t_.operation.op != payload::Op::user &&
+                         (t_.in != t_.out || sources_.size() <= 2);
+    std::byte* to = at_home ? t_.out + (c.at + at) * size_ : sum.data();
+    ask_ahead(c, at, end, mine.end);
+    if (const Status s = combine_block(level, c, at, end - at, to); s != Status::ok) return g_.give_up_all(s);
+    if (level < levels_) {
+      copy(body + region(level, me_) + (at - mine.first) * size_, to, (end - at) * size_, c_.stores_);
+    } else {
+      deliver(c, at, end - at, to, body, mine);
+    }
+    at = end;
+  }
+  return Status::ok;
+}
+
+// What lies in peers' memory after this block is on its way by the time that it is wanted: a block more, of the same length.
+void Reduction::ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept {
+  if (g_.oversubscribed()) return;
+  if (lent_ != nullptr && last > end) will_write(lent_ + end * size_, (std::min(last, 2 * end - at) - end) * size_);
+  for (std::size_t child = 0; child < sources_.size(); ++child) {
+    const Source& s = sources_[child].front();
+    if (s.whole == nullptr || s.rank == me_) continue;
+    const Piece p = piece(child, c, at);
+    const std::size_t stop = std::min({p.end, last, 2 * end - at});
+    if (stop > end) will_read(p.at + (end - at) * size_, (stop - end) * size_);
+  }
+}
+
+Status Reduction::combine_block(int level, const Chunk& c, std::size_t first, std::size_t count,
+                                std::byte* sum) noexcept {
+  const std::byte* left = piece(0, c, first).at;
+  if (sources_.size() == 1) std::memcpy(sum, left, count * size_);
+  for (std::size_t child = 1; child < sources_.size(); ++child) {
+    const std::byte* right = piece(child, c, first).at;
+    const Status s = child == 1 ? join(t_.operation, t_.type, left, right, sum, count)
+                                : fold(t_.operation, t_.type, sum, right, count);
+    if (s != Status::ok) return s;
+  }
+  return level == levels_ ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
+}
+
+// A piece of the result goes where it is wanted.
+void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
+                        const Range& mine) noexcept {
+  const std::size_t bytes = count * size_;
+  if (t_.kind == Kind::reduce_scatter) {
+    copy(t_.out + (c.at + first - mine.first) * size_, sum, bytes, results_);
+    return;
+  }
+  const std::size_t at = (c.at + first) * size_;
+  if (t_.out != nullptr && t_.out + at != sum) copy(t_.out + at, sum, bytes, results_);
+  if (t_.kind == Kind::reduce && me_ == t_.root) return;
+  if (lent_ != nullptr) {
+    copy(lent_ + first * size_, sum, bytes, Stores::plain);
+    return;
+  }
+  if (!pushes_) {
+    c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
+    return;
+  }
+  for (std::byte* const theirs : outputs_)
+    if (theirs != nullptr) c_.copy_to_peer(theirs + at, sum, bytes, results_ == Stores::plain ? c_.stores_ : results_);
+}
+
+Status Reduction::copy_out(std::uint64_t k) noexcept {
+  if (t_.kind == Kind::reduce_scatter || t_.out == nullptr) return Status::ok;
+  const Chunk c = chunk(k);
+  for (const int r : c_.others_) {
+    const Range theirs = part(levels_, r, c);
+    if (theirs.empty()) continue;
+    const Line* line = nullptr;
+    const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(levels_);
+    if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
+    Told told;
+    std::memcpy(&told, line->payload, sizeof told);
+    if (told.pushed) continue;
+    const bool lent = lends() && told_.in.access == Access::staged;
+    if (lent && k == 0) ++c_.counters_.lent;
+    const std::byte* const from =
+        lent ? g_.slot(first_ + k) + theirs.first * size_ : g_.slot(r, round) + region(levels_, r);
+    c_.copy_from_peer(t_.out + (c.at + theirs.first) * size_, from, (theirs.end - theirs.first) * size_, results_);
+  }
+  return Status::ok;
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,116 @@
+// Reductions too long for every rank to read all: reduce, allreduce, reduce-scatter, over any number of levels.
+//
+// The vector is cut in chunks. At level l a chunk is split statically among the members of each group; a member combines, over its
+// part, what the groups below contributed, in the order of their lowest ranks, and leaves the partial result in its slot. The top
+// level leaves the result, which those who want it copy out. So a chunk takes levels + 2 steps (copy in, one a level, copy out), a
+// step of each of as many successive chunks is done in one round, and the levels overlap.
+//
+// Of two ranks, one whose input came through its slot gets its part of the result there, over what was combined: the lines are on the other
+// core when they have been read, and what goes back in them need not be taken from anywhere. A line changes cores three times, not four.
+//
+// Inputs that peers can see are not copied in. With one level and outputs that all can see (of a reduce the root's), each rank stores its part
+// of the result straight into all outputs, and nothing is copied out.
+//
+// Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p sources, copies
+// (p-1)/p·n out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "node/collectives/collectives.hpp"
+
+namespace stretto::node {
+
+class Reduction {
+ public:
+  struct Task {
+    Kind kind = Kind::allreduce;  // or reduce, reduce_scatter
+    const std::byte* in = nullptr;
+    std::byte* out = nullptr;  // of reduce: null where nothing is wanted
+    std::size_t count = 0;     // of the vector; of reduce_scatter: of a block
+    payload::Type type = payload::Type::f32;
+    Operation operation;
+    int root = -1;
+  };
+
+  Reduction(Collectives& c, const Task& task, const Hierarchy& hierarchy);
+  Status run() noexcept;
+
+ private:
+  struct Range {
+    std::size_t first, end;
+    bool empty() const noexcept { return first >= end; }
+  };
+  // Elements of a chunk. Of a reduce_scatter it holds `per_block` of each block, one block after the other, otherwise `elements` of
+  // the vector.
+  struct Chunk {
+    std::size_t at, elements, per_block;
+  };
+  // What a rank tells in its lines.
+  struct Told {
+    Exposure in, out;
+    std::uint32_t pushed = 0;  // the result of this round is in all outputs already
+    std::uint32_t reserved = 0;
+  };
+  static_assert(sizeof(Told) <= kInline);
+  // A source of a combination: where its elements are from some position on, and how far that goes.
+  struct Piece {
+    const std::byte* at;
+    std::size_t end;
+  };
+
+  Chunk chunk(std::uint64_t k) const noexcept;
+  std::size_t part_size(int level, int rank, const Chunk& c) const noexcept;
+  Range part(int level, int rank, const Chunk& c) const noexcept;
+  std::size_t region(int level, int rank) const noexcept;
+  std::size_t source_at(const Chunk& c, std::size_t position) const noexcept;
+  std::size_t source_run(const Chunk& c, std::size_t position) const noexcept;
+  void find_readers();
+  void choose_chunk() noexcept;
+
+  Status copy_in(const Chunk& c, std::byte* body) noexcept;
+  Status combine(int level, std::uint64_t k, std::byte* body) noexcept;
+  Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
+  Status fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept;
+  Piece piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept;
+  void ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept;
+  Status combine_block(int level, const Chunk& c, std::size_t first, std::size_t count, std::byte* sum) noexcept;
+  void deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
+               const Range& mine) noexcept;
+  Status copy_out(std::uint64_t k) noexcept;
+  // Of two ranks, who have one level: whether one whose input was in its slots gets its results there. The same on both: all ranks use the same stores.
+  bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && c_.stores_ == Stores::plain; }
+  void find_lent(std::uint64_t round) noexcept;
+
+  Collectives& c_;
+  Group& g_;
+  Task t_;
+  const Hierarchy& h_;
+  int levels_, me_, ranks_;
+  std::size_t size_;       // bytes of an element
+  std::size_t quantum_;    // elements of a cache line, or 1
+  Stores results_;         // where results are wanted
+  std::size_t chunk_ = 1;  // elements of a whole chunk; of reduce_scatter, of each block
+  std::uint64_t chunks_ = 0, first_ = 0;
+  bool large_ = false;
+  Told told_;
+  std::vector<int> readers_;
+  bool pushes_ = false;  // results go straight to all outputs
+  std::byte* lent_ =
+      nullptr;  // of two ranks: the other's slot with this chunk's input, where results go back; else null
+  std::vector<std::byte*> outputs_;  // by rank, where results are pushed; null: nothing goes there
+
+  // Of the combination in hand.
+  struct Source {
+    int rank = 0;
+    Range part{0, 0};
+    const std::byte* at = nullptr;     // of part.first, where it lies in a row
+    const std::byte* whole = nullptr;  // of the vector, where elements are looked up one run at a time
+  };
+  std::vector<std::vector<Source>> sources_;  // by child group
+};
+
+}  // namespace stretto::node

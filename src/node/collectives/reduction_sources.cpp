@@ -1,0 +1,104 @@
+// Where the operands of a reduction are: in slots of peers, in their memory, in a copy that the kernel made, or at home.
+#include <algorithm>
+#include <cstring>
+
+#include "node/collectives/reduction.hpp"
+
+namespace stretto::node {
+
+// Finds, by child group, all sources that meet `mine`, and waits until they are there.
+Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) noexcept {
+  const Chunk c = chunk(k);
+  const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;
+  const std::size_t bytes = (mine.end - mine.first) * size_;
+  try {
+    const auto children = h_.children(level, me_);
+    sources_.resize(children.size());
+    // Outputs of others that this rank can store into: of a reduce the root's.
+    const bool one_wants = t_.kind == Kind::reduce;
+    const bool may_push =
+        one_wants ? me_ != t_.root : t_.kind == Kind::allreduce && answer(told_.out.access) == Answer::mapped;
+    bool all_mapped = level == 1 && levels_ == 1 && large_ && may_push;
+    std::byte* copies = c_.scratch(level == 1 ? children.size() * bytes : 0);
+    for (std::size_t child = 0; child < children.size(); ++child) {
+      auto& sources = sources_[child];
+      sources.clear();
+      const int lowest = children[child];
+      const auto members = level == 1 ? std::span<const int>(&lowest, 1) : h_.group(level - 1, lowest);
+      for (const int r : members) {
+        const Range theirs = part(level - 1, r, c);
+        if (std::max(mine.first, theirs.first) >= std::min(mine.end, theirs.end)) continue;
+        Source& source = sources.emplace_back();
+        source.rank = r;
+        source.part = theirs;
+        if (r == me_) {
+          if (level == 1)
+            source.whole = t_.in;
+          else
+            source.at = g_.slot(round) + region(level - 1, me_);
+          continue;
+        }
+        const Line* line = nullptr;
+        if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
+        source.at = g_.slot(r, round) + region(level - 1, r);
+        if (level > 1 || !large_) continue;
+        Told told;
+        std::memcpy(&told, line->payload, sizeof told);
+        const std::size_t length =
+            t_.count * size_ * (t_.kind == Kind::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
+        const bool wants = !one_wants || r == t_.root;
+        all_mapped &= !wants || answer(told.out.access) == Answer::mapped;
+        if (all_mapped && wants) {
+          outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, told.out, 0, length);
+          all_mapped = outputs_[static_cast<std::size_t>(r)] != nullptr;
+        }
+        const Answer a = answer(told.in.access);
+        if (a == Answer::staged) continue;
+        source.at = nullptr;
+        if (a == Answer::mapped) {
+          source.whole = c_.memory_->reach(r, told.in, 0, length);
+          if (source.whole != nullptr) continue;
+        }
+        if (const Status s = fetch(r, told, c, mine, copies + child * bytes); s != Status::ok) return g_.give_up_all(s);
+        source.part = mine;
+        source.at = copies + child * bytes;
+      }
+    }
+    if (level == 1) pushes_ = all_mapped;
+    if (level == 1) find_lent(round);
+    return Status::ok;
+  } catch (const std::bad_alloc&) {
+    return g_.give_up_all(fail(Status::out_of_memory, "no memory for the sources of a reduction"));
+  }
+}
+
+// Where the other's input is in its slot, and it wants the result.
+void Reduction::find_lent(std::uint64_t round) noexcept {
+  lent_ = nullptr;
+  if (!lends() || pushes_ || t_.kind == Kind::reduce_scatter || (t_.kind == Kind::reduce && me_ == t_.root)) return;
+  const int other = 1 - me_;
+  for (const std::vector<Source>& child : sources_)
+    if (child.front().rank == other && child.front().at == g_.slot(other, round)) lent_ = g_.lent_slot(other, round);
+}
+
+Status Reduction::fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept {
+  for (std::size_t at = mine.first; at < mine.end;) {
+    const std::size_t n = std::min(mine.end - at, source_run(c, at));
+    const Status s =
+        c_.memory_->read(source, told.in, source_at(c, at) * size_, to + (at - mine.first) * size_, n * size_);
+    if (s != Status::ok) return s;
+    at += n;
+  }
+  return Status::ok;
+}
+
+Reduction::Piece Reduction::piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept {
+  for (const Source& s : sources_[child]) {
+    if (position < s.part.first || position >= s.part.end) continue;
+    if (s.at != nullptr) return {s.at + (position - s.part.first) * size_, s.part.end};
+    return {s.whole + source_at(c, position) * size_, std::min(s.part.end, position + source_run(c, position))};
+  }
+  return {nullptr, position};
+}
+
+}  // namespace stretto::node

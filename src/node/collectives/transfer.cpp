@@ -1,0 +1,170 @@
+#include "node/collectives/transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t pipeline_step = 32 * 1024;
+// Of long blocks, what a core writes while it holds on to little of it in its first-level cache: out of the second level, peers get it in two thirds
+// of the time.
+constexpr std::size_t long_step = 64 * 1024;
+
+// What a line tells beside the exposure.
+enum class Comes : std::uint8_t { at_once, in_chunks, later };
+
+}  // namespace
+
+Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
+  const std::size_t room =
+      std::max(c.group_->slot_bytes() / std::max<std::size_t>(m_.indices, 1) / kLine * kLine, kLine);
+  step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
+  // All the rest depends on lengths alone, so that ranks agree without a word.
+  if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
+  chunks_ = (m_.bytes + step_ - 1) / step_;
+  inlined_ = m_.bytes * m_.indices <= kInline;
+  large_ = m_.bytes >= c.options_.direct && !inlined_;
+}
+
+Transfer::Chunk Transfer::chunk(std::uint64_t k) const noexcept {
+  const std::size_t at = static_cast<std::size_t>(k) * step_;
+  return {at, std::min(step_, m_.bytes - at)};
+}
+
+Status Transfer::run() noexcept {
+  Group& g = *c_.group_;
+  first_ = g.rounds(large_ ? 2 * chunks_ : chunks_);
+  // A block for each reader gains most of being copied once, and who shares a core has no peer to overlap two copies with.
+  const bool for_each = m_.indices > 1 && g.oversubscribed();
+  const std::size_t kernel = m_.streams ? c_.options_.kernel_streams : c_.options_.kernel / (for_each ? 4 : 1);
+  if (large_ && !m_.offsets.empty())
+    exposure_ = c_.memory_->expose(m_.exposed, m_.span, (m_.bytes >= kernel) != c_.reversed_);
+  try {
+    m_.left.assign(m_.pulls.size(), Left::chunks);
+  } catch (const std::bad_alloc&) {
+    return g.give_up_all(fail(Status::out_of_memory, "no memory for {} transfers", m_.pulls.size()));
+  }
+  Counters& n = c_.counters_;
+  ++(inlined_ ? n.inlined : chunks_ > 1 || large_ ? n.pipelined : n.eager);
+  if (large_) {
+    const Answer a = answer(exposure_.access);
+    ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
+  }
+  // Who passes on what it gets has it read at once.
+  if (!m_.passes_on || m_.readers.empty()) results_ = stores_of_result(m_.bytes);
+  if (const Status s = pass(); s != Status::ok) return s;
+  const bool direct = exposure_.access != Access::staged;
+  if (!direct && !refused_) return Status::ok;
+  // What peers read where it is stays until they have it.
+  if (const Status s = g.await_done(m_.readers, first_ + chunks_); s != Status::ok) return s;
+  std::erase_if(m_.readers, [&g](int r) { return !g.was_refused(r); });
+  return m_.readers.empty() && !refused_ ? Status::ok : second_pass();
+}
+
+Status Transfer::pass() noexcept {
+  Group& g = *c_.group_;
+  for (std::uint64_t k = 0; k < chunks_; ++k) {
+    if (m_.passes_on) {
+      if (const Status s = pull(k); s != Status::ok) return s;
+      if (const Status s = expose(k); s != Status::ok) return s;
+    } else {
+      if (const Status s = expose(k); s != Status::ok) return s;
+      // Peers can begin by now, and who has not come yet may come meanwhile.
+      if (m_.own_to != nullptr && results_ == Stores::plain)
+        std::memmove(m_.own_to, m_.own, m_.bytes);
+      else if (m_.own_to != nullptr)
+        copy(m_.own_to, m_.own, m_.bytes, results_);
+      m_.own_to = nullptr;
+      if (const Status s = pull(k); s != Status::ok) return s;
+    }
+    g.done(first_ + k + 1);
+  }
+  return Status::ok;
+}
+
+// Of this rank's blocks for the readers that were refused, and of those that it was refused itself.
+Status Transfer::second_pass() noexcept {
+  if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
+  for (Left& left : m_.left) {
+    if (left == Left::refused) ++c_.counters_.refused;
+    left = left == Left::refused ? Left::chunks : Left::nothing;
+  }
+  exposure_ = {};
+  refused_ = false;
+  first_ += chunks_;
+  return pass();
+}
+
+Status Transfer::expose(std::uint64_t k) noexcept {
+  if (m_.readers.empty()) return Status::ok;
+  const bool direct = exposure_.access != Access::staged;
+  if (direct && !m_.passes_on && k > 0) return Status::ok;  // readers took everything at the first chunk
+  Group& g = *c_.group_;
+  if (const Status s = g.open(first_ + k, m_.readers, inlined_ ? Group::Room::small : Group::Room::slot);
+      s != Status::ok)
+    return s;
+  Line& line = g.line(first_ + k);
+  if (large_) {
+    std::memcpy(line.payload, &exposure_, sizeof exposure_);
+    const Comes comes = refused_ && m_.passes_on ? Comes::later : m_.passes_on ? Comes::in_chunks : Comes::at_once;
+    line.payload[sizeof exposure_] = static_cast<std::byte>(comes);
+  }
+  if (!direct && !(refused_ && m_.passes_on)) {
+    const Chunk part = chunk(k);
+    std::byte* room = inlined_ ? line.payload : g.slot(first_ + k);
+    for (std::size_t i = 0; i < m_.offsets.size(); ++i)
+      c_.copy_to_peer(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes, c_.stores_);
+  }
+  g.publish(first_ + k);
+  return Status::ok;
+}
+
+Status Transfer::pull(std::uint64_t k) noexcept {
+  for (std::size_t i = 0; i < m_.pulls.size(); ++i) {
+    if (m_.left[i] != Left::chunks) continue;
+    const Line* line = nullptr;
+    if (const Status s = c_.group_->await(m_.pulls[i].source, first_ + k, &line); s != Status::ok) return s;
+    Left& left = m_.left[i];
+    if (const Status s = pull_from(m_.pulls[i], *line, k, &left); s != Status::ok) return c_.group_->give_up_all(s);
+    if (left != Left::refused) continue;
+    refused_ = true;
+    c_.group_->tell_refused();
+  }
+  return Status::ok;
+}
+
+Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Left* left) noexcept {
+  Chunk part = chunk(k);
+  Exposure source;
+  Comes comes = Comes::in_chunks;
+  if (large_) {
+    std::memcpy(&source, line.payload, sizeof source);
+    comes = static_cast<Comes>(line.payload[sizeof source]);
+  }
+  if (comes == Comes::later) {
+    *left = Left::refused;
+    return Status::ok;
+  }
+  const Answer a = answer(source.access);
+  if (a == Answer::staged) {
+    const std::byte* room = inlined_ ? line.payload : c_.group_->slot(p.source, first_ + k);
+    c_.copy_from_peer(p.to + part.at, room + p.index * part.bytes, part.bytes, results_);
+    return Status::ok;
+  }
+  if (comes == Comes::at_once) {
+    part = {0, m_.bytes};
+    *left = Left::nothing;
+  }
+  const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
+  if (block != nullptr) {
+    c_.copy_from_peer(p.to + part.at, block + part.at, part.bytes, results_);
+    return Status::ok;
+  }
+  const Status s = c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
+  if (s != Status::unsupported) return s;
+  *left = Left::refused;
+  return Status::ok;
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,191 @@
+#include "node/group/group.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "node/group/watched.hpp"
+
+namespace stretto::node {
+namespace {
+
+// Processors that a rank may use: as many as any Linux has, of which more than a cpu_set_t holds (1024).
+struct Cores {
+  cpu_set_t sets[8];
+
+  void find() noexcept {
+    CPU_ZERO_S(sizeof sets, sets);
+    sched_getaffinity(0, sizeof sets, sets);
+  }
+  void join(const Cores& other) noexcept { CPU_OR_S(sizeof sets, sets, sets, other.sets); }
+  int count() const noexcept { return CPU_COUNT_S(sizeof sets, sets); }
+};
+
+// What a rank tells of itself when a group is made.
+struct Introduction {
+  Token process = process_token();
+  std::int32_t pid = getpid();
+  std::int32_t reserved = 0;
+  std::uint64_t pid_namespace = 0;
+  std::uint64_t slot = 0;
+  Cores cores;
+};
+
+std::uint64_t pid_namespace() noexcept {
+  char text[64] = "";
+  const ssize_t n = readlink("/proc/self/ns/pid", text, sizeof text - 1);
+  std::uint64_t hash = 1469598103934665603u;
+  for (ssize_t i = 0; i < n; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
+  return hash;
+}
+
+Introduction introduce(const GroupOptions& options) noexcept {
+  Introduction me;
+  me.pid_namespace = pid_namespace();
+  me.slot = options.slot;
+  me.cores.find();
+  return me;
+}
+
+}  // namespace
+
+// What can fail on one rank alone comes before the ranks meet, or is agreed: nobody waits for a rank that is gone.
+Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
+  const std::size_t least = std::max<std::size_t>(4096, kLine * 4 * static_cast<std::size_t>(exchange.size()));
+  Status status = Status::ok;
+  if (options.slot < least || options.slot % kLine != 0)
+    status = fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, {} at least for {} ranks",
+                  options.slot, kLine, least, exchange.size());
+  std::unique_ptr<Group> made;
+  Gathering gathering;
+  try {
+    gathering.reserve(exchange.size());
+    made.reset(new Group);
+    made->reserve(exchange);
+  } catch (const std::bad_alloc&) {
+    status = fail(Status::out_of_memory, "no memory for a group of {} ranks", exchange.size());
+  }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  if (status = made->build(exchange, gathering, options); status != Status::ok) return status;
+  *group = std::move(made);
+  return Status::ok;
+}
+
+Group::~Group() = default;
+
+void Group::reserve(Exchange& exchange) {
+  rank_ = exchange.rank();
+  index_ = static_cast<std::size_t>(rank_);
+  size_ = exchange.size();
+  members_.resize(static_cast<std::size_t>(size_));
+  for (Fill& fill : fills_) fill.readers.reserve(members_.size());
+}
+
+Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept {
+  forks_ = &fork_counter();
+  generation_ = forks_->load(std::memory_order_relaxed);
+  std::span<const Introduction> all;
+  if (const Status s = gathering(exchange, introduce(options), &all); s != Status::ok) return s;
+  const Introduction& me = all[static_cast<std::size_t>(rank_)];
+  Cores cores = me.cores;
+  Status status = Status::ok;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].slot != me.slot)
+      status =
+          fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
+    cores.join(all[r].cores);
+    members_[r].pid = all[r].pid;
+    members_[r].same_process = all[r].process == me.process;
+    if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
+      members_[r].process = watch_process(all[r].pid, all[r].process);
+  }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  patience_ = options.patience;
+  const int usable = options.cores > 0 ? options.cores : cores.count();
+  oversubscribed_ = size_ > usable;
+  if (patience_.spins == 0) {
+    // Ranks that are bound, each to its own, leave the node's other cores to the others.
+    const bool bound = cores.count() > me.cores.count();
+    const auto room = bound ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : usable;
+    const bool shared = oversubscribed_ || size_ + options.others > room;
+    patience_.spins = spins_for(shared);
+    patience_.between_yields = between_yields_for(shared);
+  }
+
+  layout_ = {members_.size(), options.slot};
+  if (status = make_segment(exchange, layout_.bytes(), options.passing, &segment_); status != Status::ok) return status;
+  find_rooms();
+  return Status::ok;
+}
+
+void Group::find_rooms() noexcept {
+  std::byte* const base = segment_->data();
+  for (std::size_t r = 0; r < members_.size(); ++r) {
+    members_[r].places = reinterpret_cast<Place*>(base + layout_.places(r));
+    members_[r].slots = base + layout_.slots(r);
+  }
+  head_ = reinterpret_cast<Head*>(base);
+  mine_ = &state(rank_);
+  places_ = member(rank_).places;
+}
+
+bool Group::is_done(int peer, std::uint64_t rounds) noexcept {
+  Member& m = member(peer);
+  // What a line told (await) may be more.
+  const std::uint64_t word = state(peer).done.load(std::memory_order_acquire);
+  m.known_done = std::max(m.known_done, Done::rounds_of(word, next_));
+  m.told = Done::token_of(word);
+  return m.known_done >= rounds;
+}
+
+Status Group::await_done(int peer, std::uint64_t rounds) noexcept {
+  if (member(peer).known_done >= rounds) return Status::ok;
+  if (!is_done(peer, rounds)) {
+    awaited_ = peer;
+    const Status s = wait(patience_, *this, [&] { return is_done(peer, rounds); });
+    if (s != Status::ok) return give_up_all(s);
+  }
+  return compare_told(peer);
+}
+
+Status Group::await_done(std::span<const int> peers, std::uint64_t rounds) noexcept {
+  for (const int peer : peers) {
+    if (const Status s = await_done(peer, rounds); s != Status::ok) return s;
+  }
+  return Status::ok;
+}
+
+// A peer has to be done with what lay in the line of this round before, kLines rounds ago, or with all that it was given, if that is less.
+// How far it is tells how far this rank may go without looking again: kLines ahead of a peer that has still to read, and round the whole ring
+// where none has. A peer that is behind tells its progress every kLines / 4 rounds at least (done_later), and reaches the round that is
+// waited for, since all it waits for itself lies in rounds before this one: so this ends.
+Status Group::await_room(std::uint64_t round) noexcept {
+  const std::uint64_t last = round < kLines ? 0 : round - kLines + 1;
+  std::uint64_t until = round + kLines;
+  for (int peer = 0; peer < size_; ++peer) {
+    const Member& m = member(peer);
+    if (const Status s = await_done(peer, std::min(m.given, last)); s != Status::ok) return s;
+    if (m.known_done < m.given) until = std::min(until, m.known_done + kLines);
+  }
+  open_until_ = until;
+  return Status::ok;
+}
+
+Status Group::open_slot(std::uint64_t round, std::span<const int> readers) noexcept {
+  Fill& last = fills_[round % kSlots];
+  if (const Status s = await_done(last.readers, last.rounds); s != Status::ok) return s;
+  last.readers.assign(readers.begin(), readers.end());
+  last.rounds = round + 1;
+  return Status::ok;
+}
+
+Status Group::await_line(int peer, const Line& line, std::uint64_t round) noexcept {
+  awaited_ = peer;
+  const Status s = wait(patience_, *this, [&] { return line.number.load(std::memory_order_acquire) > round; });
+  return s == Status::ok ? s : give_up_all(s);
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,47 @@
+#include "node/group/wait.hpp"
+
+#include <sched.h>
+#include <time.h>
+
+namespace stretto::node {
+namespace {
+
+constexpr double between_looks = 0.005;  // seconds between two looks at the watch
+
+// Seconds between two calls of the progress function. Most waits are shorter, and an MPI may take its time in such a call: MPICH, told to
+// spare cores that ranks share, sleeps in it.
+constexpr double between_progress = 100e-6;
+
+double now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 8 : 2000; }
+
+double between_yields_for(bool cores_are_shared) noexcept { return cores_are_shared ? 0 : 0.01; }
+
+Status Respite::take() noexcept {
+  const double t = now();
+  if (began_ < 0) began_ = looked_ = progressed_ = yielded_ = t;
+  if (t - yielded_ >= patience_.between_yields) {
+    sched_yield();
+    yielded_ = t;
+  } else {
+    pause();
+  }
+  if (patience_.progress != nullptr && t - progressed_ >= between_progress) {
+    patience_.progress(patience_.context);
+    progressed_ = t;
+  }
+  if (t - looked_ < between_looks) return Status::ok;
+  looked_ = t;
+  if (const Status s = watch_.look(); s != Status::ok) return s;
+  if (t - began_ > patience_.limit) return watch_.give_up(t - began_);
+  return Status::ok;
+}
+
+}  // namespace stretto::node

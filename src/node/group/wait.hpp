@@ -1,0 +1,80 @@
+// The one way to wait: every wait of the node floor is a call of wait().
+//
+// A waiting rank first looks again and again, a pause apart: the shortest wait when its peer runs on another core. Then,
+// or at once where ranks outnumber cores, it gives the core away between looks (seldom where it has one of its own) and lets the MPI
+// progress, so that a rank that waits here never keeps another from sending. It ends with what was waited for, with what the watch
+// sees (a peer that died or gave up), or after the limit, with the watch's diagnosis.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace stretto::node {
+
+// How patiently a rank waits.
+struct Patience {
+  std::uint32_t spins = 2000;  // looks, a pause apart, before all below begins; a few where ranks outnumber cores
+  double between_yields = 0;   // seconds from one time that the core is given away to the next; 0: at each look
+  double limit = 300;          // seconds until a wait is given up
+  void (*progress)(void*) = nullptr;  // called now and then; may be null
+  void* context = nullptr;            // its argument
+};
+
+// Looks that a rank takes first: many where it has a core of its own, a few where a core may have several ranks.
+std::uint32_t spins_for(bool cores_are_shared) noexcept;
+
+// Seconds between two times that a rank gives its core away. It does so at each look where a core may have several ranks, one of which may
+// be the one that is waited for. A rank with a core of its own would give it to other programs alone, and the scheduler hands out slices
+// of milliseconds, to processes of the lowest priority too; where those must run, it takes the core by itself.
+double between_yields_for(bool cores_are_shared) noexcept;
+
+// Who is asked while a wait lasts. Called rarely (some hundred times a second), so looking may cost system calls.
+class Watch {
+ public:
+  // ok: there is still hope. Anything else ends the wait with it.
+  virtual Status look() noexcept = 0;
+  // The failure of a wait that took `seconds` and is given up: names who is missing, and in what.
+  virtual Status give_up(double seconds) noexcept = 0;
+
+ protected:
+  ~Watch() = default;
+};
+
+inline void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// The part of a wait that looks at the clock; state of one wait.
+class Respite {
+ public:
+  Respite(const Patience& patience, Watch& watch) noexcept : patience_(patience), watch_(watch) {}
+  // Gives the core away, when it is time for that. Not ok: the wait is over.
+  Status take() noexcept;
+
+ private:
+  const Patience& patience_;
+  Watch& watch_;
+  double began_ = -1;
+  double looked_ = 0, progressed_ = 0, yielded_ = 0;
+};
+
+// Waits until ready() is true. `ready` is called often and must only load; what it saw with acquire order is visible after.
+template <class Ready>
+Status wait(const Patience& patience, Watch& watch, const Ready& ready) noexcept {
+  for (std::uint32_t i = 0; i < patience.spins; ++i) {
+    if (ready()) return Status::ok;
+    pause();
+  }
+  Respite respite(patience, watch);
+  while (!ready()) {
+    if (const Status s = respite.take(); s != Status::ok) return ready() ? Status::ok : s;
+  }
+  return Status::ok;
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,31 @@
+// Copies by the kernel from another process's memory.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "node/memory/memory.hpp"
+
+namespace stretto::node {
+
+Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept {
+  constexpr std::size_t most = std::size_t{1} << 30;  // of one call; the kernel's own limit is 2^31 less a page
+  for (std::size_t moved = 0; moved < bytes;) {
+    iovec here{static_cast<std::byte*>(to) + moved, std::min(bytes - moved, most)};
+    iovec there{reinterpret_cast<void*>(address + moved), here.iov_len};
+    const ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    if (n < 0 && errno == EINTR) continue;
+    const int error = errno;
+    if (n < 0 && error == ESRCH)
+      return fail(Status::timeout, "process {} has ended; its memory was to be read (process_vm_readv)", pid);
+    if (n <= 0)
+      return fail(Status::unsupported, "process_vm_readv of {} bytes at {:#x} of process {}: {}", bytes - moved,
+                  address + moved, pid, n < 0 ? std::strerror(error) : "nothing was read");
+    moved += static_cast<std::size_t>(n);
+  }
+  return Status::ok;
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,166 @@
+#include "node/memory/memory.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "node/arena/arena.hpp"
+#include "node/memory/memory_meeting.hpp"
+#include "node/memory/xpmem.hpp"
+
+namespace stretto::node {
+
+Answer answer(Access a) noexcept {
+  switch (a) {
+    case Access::staged: return Answer::staged;
+    case Access::process:
+    case Access::arena:
+    case Access::xpmem: return Answer::mapped;
+    case Access::kernel: return Answer::copyable;
+  }
+  return Answer::staged;
+}
+
+const char* name(Access a) noexcept {
+  switch (a) {
+    case Access::staged: return "staged";
+    case Access::process: return "process";
+    case Access::arena: return "arena";
+    case Access::xpmem: return "xpmem";
+    case Access::kernel: return "kernel";
+  }
+  return "?";
+}
+
+const char* name(Answer a) noexcept {
+  switch (a) {
+    case Answer::mapped: return "mapped";
+    case Answer::copyable: return "copyable";
+    case Answer::staged: return "staged";
+  }
+  return "?";
+}
+
+// As with groups, what can fail on one rank alone comes before the ranks meet, or makes an access unusable for all.
+Status Memory::create(Exchange& exchange, const Group& group, const MemoryOptions& options,
+                      std::unique_ptr<Memory>* memory) noexcept {
+  const auto p = static_cast<std::size_t>(exchange.size());
+  std::unique_ptr<Memory> made;
+  Meeting meeting{exchange, {}, {}, {}};
+  Status status = Status::ok;
+  try {
+    made.reset(new Memory);
+    made->peers_.resize(p);
+    meeting.gathering.reserve(exchange.size());
+    meeting.skip.resize(p);
+  } catch (const std::bad_alloc&) {
+    status = fail(Status::out_of_memory, "no memory for {} peers", p);
+  }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  if (status = made->build(meeting, group, options); status != Status::ok) return status;
+  *memory = std::move(made);
+  return Status::ok;
+}
+
+Memory::~Memory() = default;
+
+Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept {
+  bool one_process = true;
+  for (int r = 0; r < group.size(); ++r) {
+    peers_[static_cast<std::size_t>(r)].pid = group.process(r);
+    one_process &= group.same_process(r);
+  }
+  usable_[static_cast<std::size_t>(Access::staged)] = true;
+  reason_[static_cast<std::size_t>(Access::staged)] = "always";
+  if (const Status s = settle(meeting, Access::process, options.process && one_process,
+                              options.process ? "ranks are processes" : "switched off");
+      s != Status::ok)
+    return s;
+  if (const Status s = build_arenas(meeting, options); s != Status::ok) return s;
+  if (const Status s = build_xpmem(meeting, options); s != Status::ok) return s;
+  return build_kernel(meeting, options);
+}
+
+// Used when all ranks can; the reason is that of the first rank that cannot.
+Status Memory::settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept {
+  struct Verdict {
+    char can;
+    char why[159];
+  } verdict{static_cast<char>(mine ? 1 : 0), {}};
+  why.copy(verdict.why, sizeof verdict.why - 1);
+  std::span<const Verdict> all;
+  if (const Status s = meeting.gathering(meeting.exchange, verdict, &all); s != Status::ok) return s;
+  const auto cannot = std::find_if(all.begin(), all.end(), [](const Verdict& v) { return v.can == 0; });
+  usable_[static_cast<std::size_t>(a)] = cannot == all.end();
+  auto& reason = reason_[static_cast<std::size_t>(a)];
+  try {
+    reason =
+        cannot == all.end() ? std::string("in use") : fmt::format("{} (rank {})", cannot->why, cannot - all.begin());
+  } catch (const std::bad_alloc&) {
+    reason.clear();
+  }
+  return Status::ok;
+}
+
+Status Memory::build_xpmem(Meeting& meeting, const MemoryOptions& options) noexcept {
+  std::string why = "switched off";
+  try {
+    if (options.xpmem) xpmem_ = Xpmem::load(options.xpmem_library, &why);
+  } catch (const std::bad_alloc&) {
+    why = "no memory";
+  }
+  std::span<const std::int64_t> segments;
+  if (const Status s = meeting.gathering(meeting.exchange, xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments);
+      s != Status::ok)
+    return s;
+  bool can = xpmem_ != nullptr;
+  try {
+    if (can && std::count(segments.begin(), segments.end(), -1) > 0) can = false, why = "another rank has none";
+    if (can) can = xpmem_->open({segments.begin(), segments.end()}, &why);
+  } catch (const std::bad_alloc&) {
+    can = false, why = "no memory";
+  }
+  return settle(meeting, Access::xpmem, can, why);
+}
+
+Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  if (usable(Access::process)) return {address, Access::process, 0};
+  if (usable(Access::arena)) {
+    const arena::View mine = arena::view();
+    const auto base = reinterpret_cast<std::uintptr_t>(mine.base);
+    if (address >= base && address - base + bytes <= mine.bytes) return {address - base, Access::arena, 0};
+  }
+  if (usable(Access::xpmem)) return {address, Access::xpmem, 0};
+  if (kernel && usable(Access::kernel) && !stopped_kernel_) return {address, Access::kernel, 0};
+  return {};
+}
+
+std::byte* Memory::reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept {
+  Peer& p = peers_[static_cast<std::size_t>(peer)];
+  const std::uint64_t at = exposure.address + offset;
+  switch (exposure.access) {
+    case Access::process: return reinterpret_cast<std::byte*>(at);
+    case Access::arena: return reach_arena(p, at, bytes);
+    case Access::xpmem: return xpmem_ ? xpmem_->reach(peer, at, bytes) : nullptr;
+    case Access::staged:
+    case Access::kernel: return nullptr;
+  }
+  return nullptr;
+}
+
+Status Memory::read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept {
+  const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
+  if (exposure.access == Access::arena)
+    return fail(Status::unsupported, "{} bytes at {:#x} of the arena of rank {} (process {}) cannot be reached: {}",
+                bytes, exposure.address + offset, peer, pid, std::strerror(errno));
+  if (exposure.access == Access::xpmem && !usable(Access::kernel))
+    return fail(
+        Status::unsupported,
+        "xpmem_attach of {} bytes at {:#x} of rank {} (process {}) failed: {}; and the kernel does not copy: {}", bytes,
+        exposure.address + offset, peer, pid, std::strerror(errno), reason(Access::kernel));
+  return read_process(pid, exposure.address + offset, to, bytes);
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,146 @@
+// Arenas of peers, mapped once a process however many memories it has.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "node/arena/arena.hpp"
+#include "node/memory/memory_meeting.hpp"
+#include "node/memory/shared.hpp"
+
+namespace stretto::node {
+namespace {
+
+// Which memory it is: the process that holds it, and the file, whose number is its own as long as anybody has it mapped.
+struct Origin {
+  Token process{};
+  std::uint64_t device = 0, inode = 0;
+  auto operator<=>(const Origin&) const = default;
+};
+
+struct Offer {
+  Origin origin;
+  std::uint64_t bytes = 0;
+};
+
+using Arenas = Shared<Origin, Mapping>;
+
+constexpr std::size_t open_step = std::size_t{64} << 20;
+
+// Inaccessible until it is reached: where this process has its memory locked (mlockall), it would have all of its peers' at once.
+std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
+  void* at = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) return nullptr;
+  munlock(at, bytes);
+  return Mapping::own(at, bytes);
+}
+
+Offer offer_of(const arena::View& view, const arena::File& file) noexcept {
+  Offer offer;
+  offer.origin.process = process_token();
+  if (view.bytes == 0) return offer;
+  offer.origin.device = file.which.device;
+  offer.origin.inode = file.which.inode;
+  offer.bytes = view.bytes;
+  return offer;
+}
+
+const char* missing() noexcept {
+  const char* why = arena::remark();
+  return *why != '\0' ? why : "a process has no arena";
+}
+
+// Peers' arenas take a quarter of a limited address space at most: the rest is the program's.
+bool room_for(std::uint64_t bytes) noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return false;
+  return limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 4;
+}
+
+}  // namespace
+
+Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noexcept {
+  const arena::View mine = options.arena ? arena::view() : arena::View{};
+  const arena::File file = mine.bytes > 0 ? arena::file() : arena::File{};
+  const Descriptor offered(file.fd);
+  const Offer own = offer_of(mine, file);
+  std::span<const Offer> offers;
+  if (const Status s = meeting.gathering(meeting.exchange, own, &offers); s != Status::ok) return s;
+  if (std::any_of(offers.begin(), offers.end(), [](const Offer& o) { return o.bytes == 0; }))
+    return settle(meeting, Access::arena, own.bytes > 0, options.arena ? missing() : "switched off");
+
+  std::uint64_t elsewhere = 0;
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    const bool here = offers[r].origin.process == own.origin.process;
+    if (!here) elsewhere += offers[r].bytes;
+    if (!here) peers_[r].mapping = Arenas::mine().find(offers[r].origin);
+    meeting.skip[r] = here || peers_[r].mapping ? 1 : 0;
+  }
+  char why[160] = "";
+  bool can =
+      pass_descriptors(meeting.exchange, offered.get(), meeting.skip, options.passing, &meeting.passed) == Status::ok;
+  if (!can) std::string_view(message()).copy(why, sizeof why - 1);
+  if (can && !room_for(elsewhere)) {
+    can = false;
+    fmt::format_to_n(why, sizeof why - 1, "arenas of {} bytes are more than a quarter of RLIMIT_AS", elsewhere);
+  }
+  for (std::size_t r = 0; can && r < peers_.size(); ++r) {
+    Peer& peer = peers_[r];
+    peer.arena_bytes = offers[r].bytes;
+    if (offers[r].origin.process == own.origin.process) {
+      peer.arena = mine.base;
+      peer.opened = peer.arena_bytes;
+      continue;
+    }
+    if (!peer.mapping && !meeting.passed[r]) {
+      can = false;
+      fmt::format_to_n(why, sizeof why - 1, "the program of rank {} closed the descriptor of its arena", r);
+      break;
+    }
+    try {
+      if (!peer.mapping)
+        peer.mapping = Arenas::mine().get(offers[r].origin,
+                                          [&](std::size_t) { return map(meeting.passed[r].get(), peer.arena_bytes); });
+    } catch (const std::bad_alloc&) {
+    }
+    can = peer.mapping != nullptr;
+    if (can)
+      peer.arena = peer.mapping->data();
+    else
+      fmt::format_to_n(why, sizeof why - 1, "no address space for the arena of rank {}", r);
+  }
+  meeting.passed.clear();
+  const Status s = settle(meeting, Access::arena, can, why);
+  if (usable(Access::arena)) {
+    try {
+      if (const char* remark = arena::remark(); *remark != '\0') {
+        auto& reason = reason_[static_cast<std::size_t>(Access::arena)];
+        reason = fmt::format("{} ({})", reason, remark);
+      }
+    } catch (const std::bad_alloc&) {
+    }
+    return s;
+  }
+  for (Peer& peer : peers_) peer.arena = nullptr, peer.arena_bytes = 0, peer.mapping.reset();
+  return s;
+}
+
+// The range at `at` of a peer's arena; null where it has none such.
+std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept {
+  const std::uint64_t end = at + bytes;
+  if (end > peer.arena_bytes || end < at) {
+    errno = ERANGE;  // which Memory::read() tells
+    return nullptr;
+  }
+  if (end > peer.opened) {
+    // From its beginning: other memories of this process may have made more of it accessible already.
+    const std::size_t until = std::min(peer.arena_bytes, (end + open_step - 1) / open_step * open_step);
+    if (mprotect(peer.arena, until, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    peer.opened = until;
+  }
+  return peer.arena + at;
+}
+
+}  // namespace stretto::node

@@ -1,0 +1,85 @@
+// Whether the kernel copies between these ranks: found out by doing it.
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include "node/memory/memory_meeting.hpp"
+
+namespace stretto::node {
+namespace {
+
+struct Probe {
+  std::uint64_t address;
+  std::uint64_t value;
+};
+
+struct Outcome {
+  bool can = true;
+  bool refused = false;  // by the kernel, for want of a right
+  char why[160] = "";
+};
+
+// Nothing less than reading eight bytes tells whether it is permitted.
+template <class Pid>
+Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
+  Outcome o;
+  for (std::size_t r = 0; r < probes.size(); ++r) {
+    std::uint64_t seen = 0;
+    if (read_process(pid(r), probes[r].address, &seen, sizeof seen) != Status::ok) {
+      o.refused = errno == EPERM;
+      o.can = false;
+      std::string_view(message()).copy(o.why, sizeof o.why - 1);
+      return o;
+    }
+    if (seen == probes[r].value) continue;
+    o.can = false;
+    fmt::format("process {} is another one here: the ranks have namespaces of their own", pid(r))
+        .copy(o.why, sizeof o.why - 1);
+    return o;
+  }
+  return o;
+}
+
+// Yama's scope 1 keeps all but a process's ancestors, and whom it names, from reading it.
+void let_siblings_read(const char* yama_scope) noexcept {
+#ifdef PR_SET_PTRACER_ANY
+  int scope = 0;
+  try {
+    std::ifstream(yama_scope) >> scope;
+  } catch (...) {
+    return;
+  }
+  if (scope == 1) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#else
+  static_cast<void>(yama_scope);
+#endif
+}
+
+}  // namespace
+
+// The right to be read is given away where a rank needs it, and nowhere else: whoever has it may read all of this process.
+Status Memory::build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept {
+  const Token token = random_token();
+  const std::uint64_t secret = token[0];
+  const Probe mine{options.kernel ? reinterpret_cast<std::uintptr_t>(&secret) : 0, secret};
+  const auto pid = [this](std::size_t r) { return peers_[r].pid; };
+  std::span<const Probe> probes;
+  if (const Status s = meeting.gathering(meeting.exchange, mine, &probes); s != Status::ok) return s;
+  const bool wanted = std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.address == 0; });
+  if (!wanted) return settle(meeting, Access::kernel, options.kernel, "switched off");
+  Outcome o = read_all(probes, pid);
+
+  std::span<const char> refused;
+  if (const Status s = meeting.gathering(meeting.exchange, static_cast<char>(o.refused), &refused); s != Status::ok)
+    return s;
+  if (std::count(refused.begin(), refused.end(), 0) < std::ssize(refused)) {
+    let_siblings_read(options.yama_scope);
+    if (const Status s = meeting.gathering(meeting.exchange, mine, &probes); s != Status::ok) return s;
+    o = read_all(probes, pid);
+  }
+  return settle(meeting, Access::kernel, o.can, o.why);  // also keeps `secret` in place until all have read it
+}
+
+}  // namespace stretto::node

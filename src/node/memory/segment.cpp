@@ -1,0 +1,125 @@
+#include "node/memory/segment.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "node/arena/anonymous.hpp"
+
+namespace stretto::node {
+namespace {
+
+std::atomic<unsigned> generation{0};
+
+struct Identity {
+  Token token = random_token();
+  unsigned generation = 0;
+};
+
+std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+  return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
+}
+
+// All ranks are threads of one process: rank 0's mapping, handed on by its address.
+Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t bytes,
+                        std::shared_ptr<Mapping>* segment) noexcept {
+  if (exchange.rank() == 0) *segment = map(-1, bytes);
+  std::span<const std::uintptr_t> all;
+  const auto mine = exchange.rank() == 0 && *segment ? reinterpret_cast<std::uintptr_t>(segment) : 0;
+  if (const Status s = gathering(exchange, mine, &all); s != Status::ok) return s;
+  if (all[0] == 0) return fail(Status::out_of_memory, "no memory for a segment of {} bytes", bytes);
+  if (exchange.rank() != 0) *segment = *reinterpret_cast<const std::shared_ptr<Mapping>*>(all[0]);
+  return agree(exchange, Status::ok);  // rank 0's pointer stays where it is until all have copied it
+}
+
+Status refuse(std::size_t bytes, int error) noexcept {
+  if (error == EFBIG)
+    return fail(Status::out_of_memory,
+                "no shared memory of {} bytes: files of this process have {} at most (RLIMIT_FSIZE)", bytes,
+                arena::longest_file());
+  return fail(Status::out_of_memory, "no shared memory of {} bytes: {}", bytes, std::strerror(error));
+}
+
+Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing,
+                               std::shared_ptr<Mapping>* segment) noexcept {
+  Status status = Status::ok;
+  Descriptor memory;
+  if (exchange.rank() == 0) {
+    memory = make_memory("stretto-node", bytes);
+    if (!memory) status = refuse(bytes, errno);
+  }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  std::vector<Descriptor> all;
+  if (status = pass_descriptors(exchange, memory.get(), {}, passing, &all); status != Status::ok) return status;
+  *segment = map(exchange.rank() == 0 ? memory.get() : all[0].get(), bytes);
+  if (!*segment) status = fail(Status::out_of_memory, "cannot map {} shared bytes: {}", bytes, std::strerror(errno));
+  return agree(exchange, status);
+}
+
+}  // namespace
+
+Mapping::Mapping(void* at, std::size_t bytes) noexcept
+    : at_(static_cast<std::byte*>(at)), bytes_(bytes), generation_(fork_generation()) {
+  madvise(at, bytes, MADV_DONTFORK);
+}
+
+Mapping::~Mapping() {
+  // A forked child has it not, and may have something else there by now.
+  if (generation_ == fork_generation()) munmap(at_, bytes_);
+}
+
+std::shared_ptr<Mapping> Mapping::own(void* at, std::size_t bytes) noexcept try {
+  return std::make_shared<Mapping>(at, bytes);
+} catch (const std::bad_alloc&) {
+  munmap(at, bytes);
+  return nullptr;
+}
+
+Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
+  return Descriptor(arena::make_anonymous(name, bytes));
+}
+
+const std::atomic<unsigned>& fork_counter() noexcept {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+  return generation;
+}
+
+unsigned fork_generation() noexcept { return fork_counter().load(std::memory_order_relaxed); }
+
+Token process_token() noexcept {
+  static Identity identity;
+  static std::atomic_flag busy;
+  while (busy.test_and_set(std::memory_order_acquire)) {
+  }
+  if (const unsigned now = fork_generation(); identity.generation != now) identity = {random_token(), now};
+  const Token token = identity.token;
+  busy.clear(std::memory_order_release);
+  return token;
+}
+
+Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
+                    std::shared_ptr<Mapping>* segment) noexcept {
+  Gathering gathering;
+  Status status = Status::ok;
+  try {
+    gathering.reserve(exchange.size());
+  } catch (const std::bad_alloc&) {
+    status = fail(Status::out_of_memory, "no memory for {} ranks to make a segment", exchange.size());
+  }
+  if (status = agree(exchange, status); status != Status::ok) return status;
+  std::span<const Token> tokens;
+  if (const Status s = gathering(exchange, process_token(), &tokens); s != Status::ok) return s;
+  bool one_process = true;
+  for (const Token& t : tokens) one_process &= t == tokens[0];
+  return one_process ? share_in_process(exchange, gathering, bytes, segment)
+                     : share_between_processes(exchange, bytes, passing, segment);
+}
+
+}  // namespace stretto::node

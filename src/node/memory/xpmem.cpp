@@ -1,0 +1,111 @@
+#include "node/memory/xpmem.hpp"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/core.h>
+
+namespace stretto::node {
+namespace {
+
+// Of xpmem.h, which need not be installed.
+struct Address {
+  std::int64_t permit;
+  std::int64_t offset;
+};
+constexpr int read_write = 2;                   // XPMEM_RDWR
+constexpr int permit_mode = 1;                  // XPMEM_PERMIT_MODE: rights are file modes
+constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
+constexpr std::uint64_t page = 4096;
+
+}  // namespace
+
+struct Xpmem::Calls {
+  void* library = nullptr;
+  std::int64_t (*make)(void*, std::size_t, int, void*) = nullptr;
+  int (*remove)(std::int64_t) = nullptr;
+  std::int64_t (*get)(std::int64_t, int, int, void*) = nullptr;
+  int (*release)(std::int64_t) = nullptr;
+  void* (*attach)(Address, std::size_t, void*) = nullptr;
+  int (*detach)(void*) = nullptr;
+
+  template <class F>
+  bool find(const char* name, F* f) noexcept {
+    *f = reinterpret_cast<F>(dlsym(library, name));
+    return *f != nullptr;
+  }
+  ~Calls() {
+    if (library != nullptr) dlclose(library);
+  }
+};
+
+std::unique_ptr<Xpmem> Xpmem::load(const char* library, std::string* why) {
+  std::unique_ptr<Xpmem> x(new Xpmem);
+  x->calls_ = std::make_unique<Calls>();
+  Calls& c = *x->calls_;
+  c.library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (c.library == nullptr) {
+    *why = fmt::format("no library {}", library);
+    return nullptr;
+  }
+  if (!c.find("xpmem_make", &c.make) || !c.find("xpmem_remove", &c.remove) || !c.find("xpmem_get", &c.get) ||
+      !c.find("xpmem_release", &c.release) || !c.find("xpmem_attach", &c.attach) ||
+      !c.find("xpmem_detach", &c.detach)) {
+    *why = fmt::format("{} lacks a function of XPMEM", library);
+    return nullptr;
+  }
+  // Only processes of this user.
+  x->segment_ = c.make(nullptr, whole, permit_mode, reinterpret_cast<void*>(std::uintptr_t{0600}));
+  if (x->segment_ == -1) {
+    *why = fmt::format("xpmem_make: {} (is the module loaded, and /dev/xpmem readable and writable?)",
+                       std::strerror(errno));
+    return nullptr;
+  }
+  return x;
+}
+
+bool Xpmem::open(const std::vector<std::int64_t>& segments, std::string* why) {
+  for (std::size_t r = 0; r < segments.size(); ++r) {
+    permits_.push_back(
+        calls_->get(segments[r], read_write, permit_mode, reinterpret_cast<void*>(std::uintptr_t{0600})));
+    if (permits_.back() != -1) continue;
+    *why = fmt::format("xpmem_get of rank {}: {}", r, std::strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+Xpmem::~Xpmem() {
+  for (const Attachment& a : attachments_) calls_->detach(a.here);
+  for (const std::int64_t permit : permits_) {
+    if (permit != -1) calls_->release(permit);
+  }
+  if (segment_ != -1) calls_->remove(segment_);
+}
+
+std::byte* Xpmem::reach(int peer, std::uint64_t address, std::size_t bytes) noexcept {
+  for (auto it = attachments_.begin(); it != attachments_.end(); ++it) {
+    if (it->peer != peer || address < it->first || address + bytes > it->end) continue;
+    attachments_.splice(attachments_.begin(), attachments_, it);
+    return it->here + (address - it->first);
+  }
+  const std::uint64_t first = address / page * page, end = (address + bytes + page - 1) / page * page;
+  void* at = calls_->attach({permits_[static_cast<std::size_t>(peer)], static_cast<std::int64_t>(first)}, end - first,
+                            nullptr);
+  if (at == reinterpret_cast<void*>(std::intptr_t{-1})) return nullptr;
+  try {
+    attachments_.push_front({peer, first, end, static_cast<std::byte*>(at)});
+  } catch (const std::bad_alloc&) {
+    calls_->detach(at);
+    return nullptr;
+  }
+  if (attachments_.size() > limit()) {
+    calls_->detach(attachments_.back().here);
+    attachments_.pop_back();
+  }
+  return attachments_.front().here + (address - first);
+}
+
+}  // namespace stretto::node

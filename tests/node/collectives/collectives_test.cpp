@@ -1,0 +1,308 @@
+#include "node/collectives/collectives.hpp"
+
+#include <cfenv>
+
+#include "../cases.hpp"
+#include "../ranks.hpp"
+
+namespace stretto::node {
+namespace {
+
+using payload::Op;
+using payload::Type;
+
+// Small slots and switch points, so that short vectors take every protocol and many chunks.
+Options small(bool mapped, bool kernel) {
+  Options o;
+  o.group.slot = 4096;
+  o.eager = o.eager_reduce = 256;
+  o.direct = 1024;
+  o.kernel = o.kernel_streams = kernel ? 1024 : ~std::size_t{0};
+  o.memory.process = mapped;
+  o.memory.arena = false;
+  o.memory.xpmem = false;
+  return o;
+}
+
+struct Memories {
+  const char* name;
+  bool mapped, kernel;
+};
+constexpr Memories memories[] = {{"mapped", true, false}, {"copyable", false, true}, {"staged", false, false}};
+
+void run_cases(int ranks, const Options& options, bool rank_order) {
+  on_collectives(ranks, options, [&](Collectives& c) {
+    cases::Cases cases(c, {});
+    cases.expect_rank_order(rank_order);
+    for (const std::size_t n : {0, 1, 11, 12, 13, 200, 1000, 1024, 3333, 20011}) cases.all(n);
+    EXPECT_EQ(cases.failures(), 0);
+  });
+}
+
+class Memory_ : public testing::TestWithParam<Memories> {};
+INSTANTIATE_TEST_SUITE_P(Collectives, Memory_, testing::ValuesIn(memories), [](const auto& i) { return i.param.name; });
+
+TEST_P(Memory_, every_collective_keeps_its_promise_on_any_number_of_ranks) {
+  for (const int ranks : {1, 2, 3, 5, 9}) {
+    SCOPED_TRACE(testing::Message() << ranks << " ranks");
+    run_cases(ranks, small(GetParam().mapped, GetParam().kernel), true);
+  }
+}
+
+TEST_P(Memory_, every_collective_keeps_its_promise_over_uneven_nested_groups) {
+  Options options = small(GetParam().mapped, GetParam().kernel);
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 2, 2, 2, 3}, {0, 0, 0, 1, 1, 1, 1}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
+  run_cases(7, options, false);
+}
+
+TEST_P(Memory_, groups_of_scattered_ranks_work_too) {
+  Options options = small(GetParam().mapped, GetParam().kernel);
+  ASSERT_EQ(Hierarchy::from_labels({{0, 1, 0, 1, 0}}, 5, &options.hierarchy), Status::ok);
+  run_cases(5, options, false);
+}
+
+TEST(Collectives, reproducible_sums_are_those_of_rank_order_whatever_the_hierarchy) {
+  Options options = small(false, false);
+  options.reproducible = true;
+  ASSERT_EQ(Hierarchy::from_labels({{0, 0, 1, 1, 1}}, 5, &options.hierarchy), Status::ok);
+  run_cases(5, options, true);
+}
+
+// More ranks than one rank reads in turn.
+TEST(Collectives, many_ranks_meet_through_a_tree) {
+  Options options = small(false, false);
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6},
+                                             {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 13, &options.hierarchy), Status::ok);
+  on_collectives(13, options, [](Collectives& c) {
+    cases::Cases cases(c, {});
+    cases.expect_rank_order(false);
+    for (int k = 0; k < 30; ++k) cases.barrier();
+    for (const std::size_t n : {1, 13, 700}) cases.all(n);
+    EXPECT_EQ(cases.failures(), 0);
+  });
+}
+
+// Every type and operation that is defined gives what the arithmetic gives in rank order.
+TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
+  for (const int ranks : {2, 3})
+    on_collectives(ranks, small(false, false), [ranks](Collectives& c) {
+      for (int t = 0; t <= static_cast<int>(Type::i64_i32); ++t)
+        for (int o = 0; o <= static_cast<int>(Op::maxloc); ++o) {
+          const auto type = static_cast<Type>(t);
+          const auto op = static_cast<Op>(o);
+          const std::size_t size = payload::size_of(type);
+          for (const std::size_t n : {2, 700}) {
+            const auto input = [&](int rank) {
+              std::vector<unsigned char> x(n * size);
+              for (std::size_t i = 0; i < x.size(); ++i)
+                x[i] = static_cast<unsigned char>((i * 5 + static_cast<std::size_t>(rank)) % 3);
+              return x;
+            };
+            std::vector<unsigned char> out(n * size);
+            const auto in = input(c.rank());
+            const Status s = c.allreduce(in.data(), out.data(), n, type, {op});
+            if (!payload::defined(op, type)) {
+              EXPECT_EQ(s, Status::unsupported);
+              continue;
+            }
+            ASSERT_EQ(s, Status::ok) << message();
+            auto want = input(0);
+            for (int r = 1; r < ranks; ++r) {
+              const auto next = input(r);
+              auto sum = want;
+              ASSERT_EQ(payload::combine_values(op, type, want.data(), next.data(), sum.data(), n), Status::ok);
+              want = sum;
+            }
+            // Nobody says what the four bytes after an index are.
+            for (std::size_t i = 0; i < n && (type == Type::f64_i32 || type == Type::i64_i32); ++i)
+              std::memset(&out[i * size + 12], 0, 4), std::memset(&want[i * size + 12], 0, 4);
+            EXPECT_EQ(out, want) << payload::name(op) << " of " << payload::name(type);
+          }
+        }
+    });
+}
+
+TEST(Collectives, ranks_that_disagree_all_learn_it) {
+  Options options = small(false, false);
+  options.group.patience.limit = 20;
+  on_collectives(3, options, [](Collectives& c) {
+    float x[4] = {}, y[4] = {};
+    ASSERT_EQ(c.barrier(), Status::ok);
+    EXPECT_EQ(c.allreduce(x, y, c.rank() == 2 ? 3 : 4, Type::f32, {Op::sum}), Status::incompatible);
+    EXPECT_NE(std::string(message()).find("bytes 12"), std::string::npos) << message();
+    EXPECT_NE(std::string(message()).find("bytes 16"), std::string::npos) << message();
+    EXPECT_EQ(c.barrier(), Status::incompatible);
+  });
+}
+
+TEST(Collectives, arguments_that_are_none_are_refused_before_anything_moves) {
+  on_collectives(2, small(false, false), [](Collectives& c) {
+    float x = 1, y = 0;
+    EXPECT_EQ(c.bcast(&x, 4, 2), Status::invalid_argument);
+    EXPECT_EQ(c.reduce(&x, &y, 1, Type::f32, {Op::sum}, -1), Status::invalid_argument);
+    EXPECT_EQ(c.allreduce(&x, &y, 1, Type::f32, {Op::user}), Status::invalid_argument);
+    EXPECT_EQ(c.allreduce(&x, &y, 1, Type::f32, {Op::band}), Status::unsupported);
+    EXPECT_EQ(c.barrier(), Status::ok);
+  });
+}
+
+// 12 KB and 60 KB: the latter on the root alone.
+TEST(Collectives, where_ranks_share_cores_longer_reductions_take_one_round) {
+  Options options;
+  options.memory.process = false;
+  for (const int cores : {2, 3}) {
+    options.group.cores = cores;
+    on_collectives(3, options, [&](Collectives& c) {
+      std::vector<double> x(7500), y(7500);
+      for (const std::size_t n : {std::size_t{1500}, std::size_t{7500}}) {
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i) * c.rank();
+        ASSERT_EQ(c.reduce(x.data(), y.data(), n, Type::f64, {Op::sum}, 1), Status::ok) << message();
+        for (std::size_t i = 0; c.rank() == 1 && i < n; ++i) ASSERT_EQ(y[i], 3.0 * static_cast<double>(i));
+        ASSERT_EQ(c.allreduce(x.data(), y.data(), n, Type::f64, {Op::sum}), Status::ok) << message();
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 3.0 * static_cast<double>(i));
+      }
+      EXPECT_EQ(c.counters().eager, cores < 3 ? 3u : 0u);
+    });
+  }
+}
+
+TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
+  Options options;
+  options.memory.process = options.memory.arena = options.memory.xpmem = false;
+  options.group.cores = 2;
+  on_collectives(2, options, [](Collectives& c) {
+    c.use(Stores::plain);
+    // A slot of 128 KiB holds a chunk and the half of it that its rank adds, and some lines.
+    constexpr struct {
+      std::size_t floats;
+      std::uint64_t chunks;
+    } lengths[] = {{16384, 1}, {21792, 1}, {21793, 2}, {43584, 2}, {43600, 3}, {262144, 13}};
+    for (const auto [floats, chunks] : lengths) {
+      std::vector<float> x(floats), y(floats);
+      for (std::size_t i = 0; i < floats; ++i) x[i] = static_cast<float>(i) + static_cast<float>(c.rank());
+      const std::uint64_t before = c.group().rounds(0);
+      ASSERT_EQ(c.allreduce(x.data(), y.data(), floats, Type::f32, {Op::sum}), Status::ok) << message();
+      EXPECT_EQ(c.group().rounds(0) - before, chunks + 2) << floats;
+      for (std::size_t i = 0; i < floats; ++i) ASSERT_EQ(y[i], static_cast<float>(2 * i + 1)) << floats;
+    }
+  });
+}
+
+TEST(Collectives, reductions_are_cut_alike_however_a_rank_rounds) {
+  Options options;
+  options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
+  options.group.slot = 65536;
+  // Of the first lengths all is one chunk, if a fraction is rounded to the nearest.
+  constexpr struct {
+    int ranks;
+    std::size_t bytes;
+  } lengths[] = {{5, 54400}, {5, 200000}, {11, 59840}};
+  for (const auto [ranks, bytes] : lengths)
+    on_collectives(ranks, options, [bytes = bytes](Collectives& c) {
+      constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+      const std::vector<std::uint8_t> x(bytes, static_cast<std::uint8_t>(c.rank()));
+      std::vector<std::uint8_t> y(bytes);
+      std::fesetround(modes[c.rank() % 4]);
+      const Status s = c.allreduce(x.data(), y.data(), bytes, Type::u8, {Op::sum});
+      std::fesetround(FE_TONEAREST);
+      ASSERT_EQ(s, Status::ok) << message();
+      EXPECT_EQ(y, std::vector<std::uint8_t>(bytes, static_cast<std::uint8_t>(c.size() * (c.size() - 1) / 2)));
+    });
+}
+
+TEST(Collectives, moves_copy_private_buffers_the_other_way_where_that_is_asked_for) {
+  Options options = small(false, false);
+  options.kernel = 2048;
+  on_collectives(2, options, [&](Collectives& c) {
+    const bool differ = c.memory().usable(Access::kernel);
+    EXPECT_EQ(c.copies_differ(1024), differ);
+    EXPECT_FALSE(c.copies_differ(1023));
+    std::vector<std::byte> x(4096), y(8192);
+    for (const bool reverse : {false, true, false}) {
+      const Counters before = c.counters();
+      c.reverse_copies(reverse);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::byte>(i * 7 + (c.rank() == 0 ? 1 : 2));
+      ASSERT_EQ(c.allgather(x.data(), y.data(), 4096), Status::ok) << message();
+      for (std::size_t i = 0; i < y.size(); ++i)
+        ASSERT_EQ(y[i], static_cast<std::byte>(i % 4096 * 7 + (i < 4096 ? 1 : 2)));
+      ASSERT_EQ(c.bcast(x.data(), 4096, 0), Status::ok) << message();
+      ASSERT_EQ(x[9], static_cast<std::byte>(64));
+      // The rule has the kernel copy in an allgather; of a broadcast its leaf counts as one that stages nothing.
+      const std::uint64_t by_kernel = c.counters().copyable - before.copyable;
+      EXPECT_EQ(by_kernel, !differ ? 0u : reverse ? (c.rank() == 0 ? 1u : 0u) : 1u);
+    }
+  });
+}
+
+TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_copied_by_the_kernel) {
+  Options options = small(false, false);
+  options.kernel = 4096;
+  for (const int cores : {2, 3}) {
+    options.group.cores = cores;
+    on_collectives(3, options, [&](Collectives& c) {
+      if (!c.memory().usable(Access::kernel)) return;
+      cases::Cases cases(c, {});
+      cases.allgather(1024, false);
+      EXPECT_EQ(c.counters().copyable, 0u);
+      cases.alltoall(1024, false);
+      EXPECT_EQ(c.counters().copyable, cores < 3 ? 1u : 0u);
+      EXPECT_EQ(cases.failures(), 0);
+    });
+  }
+}
+
+// Whose stores pass by the caches.
+TEST(Collectives, long_results_are_whole) {
+  for (const bool mapped : {true, false}) {
+    Options options;
+    options.memory.process = mapped;
+    options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
+    on_collectives(2, options, [](Collectives& c) {
+      cases::Cases cases(c, {});
+      constexpr std::size_t bytes = kPastCaches + 37, floats = kPastCaches / sizeof(float) + 3;
+      cases.bcast(bytes, 1);
+      cases.allgather(bytes, false);
+      cases.alltoall(bytes, false);
+      cases.reduce(floats, 1, false);
+      for (const bool in_place : {false, true}) cases.allreduce(floats, in_place);
+      cases.reduce_scatter(floats, false);
+      EXPECT_EQ(cases.failures(), 0);
+    });
+  }
+}
+
+// Two ranks whose inputs are staged get results back in the slots that brought them, unless stores pass by the caches.
+TEST(Collectives, two_ranks_reduce_through_slots_whichever_stores_are_used) {
+  for (const Stores stores : {Stores::plain, Stores::streaming}) {
+    SCOPED_TRACE(name(stores));
+    on_collectives(2, small(false, false), [&](Collectives& c) {
+      c.use(stores);
+      cases::Cases cases(c, {});
+      for (const std::size_t n : {64, 65, 1000, 3333, 20011}) cases.all(n);
+      EXPECT_EQ(cases.failures(), 0);
+      std::vector<float> x(5000, 1), y(5000);
+      const std::uint64_t before = c.counters().lent;
+      ASSERT_EQ(c.allreduce(x.data(), y.data(), x.size(), Type::f32, {Op::sum}), Status::ok);
+      EXPECT_EQ(c.counters().lent - before, stores == Stores::plain ? 1u : 0u);
+    });
+  }
+}
+
+TEST(Collectives, memory_that_peers_see_is_used_where_it_is) {
+  for (const auto& m : memories) {
+    Options options = small(m.mapped, m.kernel);
+    on_collectives(2, options, [&](Collectives& c) {
+      std::vector<float> x(5000, 1), y(5000);
+      ASSERT_EQ(c.allreduce(x.data(), y.data(), x.size(), Type::f32, {Op::sum}), Status::ok);
+      const Counters n = c.counters();
+      EXPECT_EQ(n.mapped, m.mapped ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.copyable, m.kernel ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.staged, !m.mapped && !m.kernel ? 1u : 0u) << m.name;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace stretto::node

@@ -1,0 +1,261 @@
+// What is left when a rank dies in the middle of a collective, and who can look in from outside.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <string>
+
+#include "../processes.hpp"
+#include "node/arena/arena.hpp"
+#include "node/collectives/bounded.hpp"
+#include "node/collectives/collectives.hpp"
+
+namespace stretto::node {
+namespace {
+
+constexpr int ranks = 3, victim = 1;
+
+std::set<std::string> files_in(const char* directory) {
+  std::set<std::string> names;
+  std::error_code none;
+  for (const auto& e : std::filesystem::directory_iterator(directory, none)) {
+    if (e.path().filename().string().find("stretto") != std::string::npos) names.insert(e.path());
+  }
+  return names;
+}
+
+Status call(Collectives& c, Kind kind, std::span<float> in, std::span<float> out) {
+  const std::size_t n = in.size() / ranks, bytes = n * sizeof(float);
+  const Operation sum{payload::Op::sum};
+  switch (kind) {
+    case Kind::barrier: return c.barrier();
+    case Kind::bcast: return c.bcast(in.data(), bytes, victim);
+    case Kind::reduce: return c.reduce(in.data(), out.data(), n, payload::Type::f32, sum, 0);
+    case Kind::allreduce: return c.allreduce(in.data(), out.data(), n, payload::Type::f32, sum);
+    case Kind::allgather: return c.allgather(in.data(), out.data(), bytes);
+    case Kind::reduce_scatter: return c.reduce_scatter(in.data(), out.data(), n, payload::Type::f32, sum);
+    case Kind::gather: return c.gather(in.data(), out.data(), bytes, victim);
+    case Kind::scatter: return c.scatter(in.data(), out.data(), bytes, victim);
+    case Kind::alltoall: return c.alltoall(in.data(), out.data(), bytes);
+    case Kind::agreement: break;  // a reduction
+  }
+  return Status::internal;
+}
+
+Options patient() {
+  Options options;
+  options.group.patience.limit = 60;
+  return options;
+}
+
+// body(collectives) in each rank's process; what it returns is what the process exits with, 2 where there are no collectives.
+template <class Body, class Meanwhile>
+std::vector<int> on_collectives(Inherited& memory, const Options& options, const Body& body,
+                                const Meanwhile& meanwhile) {
+  return on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        std::unique_ptr<Collectives> c;
+        return Collectives::create(exchange, options, &c) == Status::ok ? body(*c) : 2;
+      },
+      meanwhile);
+}
+
+void nothing(const std::vector<pid_t>&) {}
+
+bool names_victim() { return std::string(message()).find("rank 1 (process") != std::string::npos; }
+
+void expect_end(int rank, int end) {
+  EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << "rank " << rank << " ended with " << end;
+}
+
+void expect_victim_alone_killed(const std::vector<int>& ends) {
+  for (int r = 0; r < ranks; ++r) {
+    const int end = ends[static_cast<std::size_t>(r)];
+    if (r == victim)
+      EXPECT_TRUE(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL) << end;
+    else
+      expect_end(r, end);
+  }
+}
+
+enum class How : std::uint8_t { staged, copyable, mapped, bounded };
+
+const char* name(How how) {
+  switch (how) {
+    case How::staged: return "staged";
+    case How::copyable: return "copyable";
+    case How::mapped: return "mapped";
+    case How::bounded: return "bounded";
+  }
+  return "?";
+}
+
+struct Case {
+  Kind kind;
+  How how;
+};
+
+// Numbers on the heap, or in the arena; a process that ends frees them.
+std::span<float> numbers(How how, std::size_t n) {
+  const std::size_t bytes = n * sizeof(float);
+  auto* at = static_cast<float*>(how == How::mapped ? arena::allocate(bytes, 64) : std::malloc(bytes));
+  std::fill_n(at, n, 1.0f);
+  return {at, n};
+}
+
+// The same within a bound.
+Status call(Bounded& b, Kind kind, std::span<float> in, std::span<float> out) {
+  BoundedCall c{kind, kind == Kind::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
+  if (kind == Kind::bcast) c.root = victim;
+  c.spec.kind = payload::Kind::fused;
+  c.spec.eps = 1e-3;
+  Streamed streamed;
+  return b.run(c, &streamed);
+}
+
+class Death : public testing::TestWithParam<Case> {};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all;
+  for (int k = 0; k <= static_cast<int>(Kind::alltoall); ++k)
+    for (const How how : {How::staged, How::copyable, How::mapped}) all.push_back({static_cast<Kind>(k), how});
+  for (const Kind k : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter, Kind::bcast, Kind::allgather})
+    all.push_back({k, How::bounded});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()),
+                         [](const auto& i) { return std::string(name(i.param.kind)) + '_' + name(i.param.how); });
+
+// The survivors go on until a call fails; it does, it names the dead rank, and neither a file nor a process stays behind.
+TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
+  const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
+  Inherited memory(ranks);
+  Options options = patient();
+  const auto [kind, how] = GetParam();
+  options.group.slot = how == How::bounded ? 16384 : 8192;
+  options.eager = options.eager_reduce = 256;
+  options.direct = 1024;
+  options.kernel = options.kernel_streams = how == How::copyable ? 1024 : ~std::size_t{0};
+  const auto body = [&, kind = kind, how = how](Collectives& c) {
+    if (how == How::mapped && !c.memory().usable(Access::arena)) return 4;
+    Bounded bounded(c.group());
+    const std::span<float> in = numbers(how, ranks * 9000), out = numbers(how, ranks * 9000);
+    for (;;) {
+      const Status s = how == How::bounded ? call(bounded, kind, in, out) : call(c, kind, in, out);
+      if (c.rank() == victim) memory.count().fetch_add(1);
+      if (s == Status::ok) continue;
+      const std::string why = message();
+      const bool named = names_victim() || why.find("process_vm_readv") != std::string::npos;
+      if (s == Status::timeout && named && why.find("has ended") != std::string::npos) return 0;
+      std::fprintf(stderr, "%s: %s\n", stretto::name(s), why.c_str());
+      return 3;
+    }
+  };
+  expect_victim_alone_killed(on_collectives(memory, options, body, [&](const std::vector<pid_t>& children) {
+    while (memory.count().load() < 20) sched_yield();
+    kill(children[victim], SIGKILL);
+  }));
+  EXPECT_EQ(files_in("/dev/shm"), before);
+  EXPECT_EQ(files_in("/tmp"), before_tmp);
+}
+
+// A root that is ahead and dies, its readers behind it: what it gave arrives, and the call after says who ended.
+TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
+  constexpr std::uint64_t given = 20;
+  Inherited memory(ranks);
+  const auto body = [&](Collectives& c) {
+    for (std::uint64_t k = 0;; ++k) {
+      if (c.rank() == victim && k == given) {
+        memory.count() = 1;
+        raise(SIGKILL);
+      }
+      if (c.rank() != victim)
+        while (memory.count() == 0) sched_yield();
+      std::uint64_t data = c.rank() == victim ? k * k : 0;
+      const Status s = c.bcast(&data, sizeof data, victim);
+      if (s == Status::ok && (k >= given || data != k * k)) return 3;
+      if (s != Status::ok) return k == given && s == Status::timeout && names_victim() ? 0 : 4;
+    }
+  };
+  expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
+}
+
+// And a reader that dies behind its root: the root has given all that there is room for, then says who ended.
+TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
+  constexpr std::uint64_t read = 3;
+  Inherited memory(ranks);
+  const auto body = [&](Collectives& c) {
+    for (std::uint64_t k = 0;; ++k) {
+      if (c.rank() == victim && k == read) raise(SIGKILL);
+      std::uint64_t data = k;
+      const Status s = c.bcast(&data, sizeof data, 0);
+      if (s == Status::ok && k > read + kLines) return 3;
+      if (s != Status::ok) return s == Status::timeout && names_victim() ? 0 : 4;
+    }
+  };
+  expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
+}
+
+// Tries, as another user, to open whatever `pid` holds, to read its memory, and to write there. Returns how often it could.
+int intrude(pid_t pid, const void* at) {
+  int successes = 0;
+  const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
+  if (DIR* d = opendir(directory.c_str())) {
+    ++successes;
+    closedir(d);
+  }
+  for (int fd = 3; fd < 1024; ++fd) {
+    const int mine = open((directory + "/" + std::to_string(fd)).c_str(), O_RDWR);
+    if (mine >= 0) ++successes, close(mine);
+  }
+  char byte = 0;
+  iovec here{&byte, 1}, there{const_cast<void*>(at), 1};
+  if (process_vm_readv(pid, &here, 1, &there, 1, 0) == 1) ++successes;
+  if (process_vm_writev(pid, &here, 1, &there, 1, 0) == 1) ++successes;
+  return successes;
+}
+
+TEST(Intruder, another_user_can_neither_open_nor_read_what_ranks_share) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
+  Inherited memory(ranks);
+  int value = 42;
+  const auto rank = [&](Exchange& exchange) {
+    // Ranks of an ordinary user: the intruder is another ordinary one.
+    if (setgid(1234) != 0 || setuid(1234) != 0) return 4;
+    prctl(PR_SET_DUMPABLE, 1);  // as after exec; a change of user takes it away
+    Options options;
+    std::unique_ptr<Collectives> c;
+    if (Collectives::create(exchange, options, &c) != Status::ok) return 2;
+    if (!c->memory().usable(Access::kernel)) return 5;
+    if (exchange.rank() == 0) memory.count() = 1;
+    while (memory.count() != 2) sched_yield();
+    return c->barrier() == Status::ok ? 0 : 3;
+  };
+  const auto ends = on_processes(ranks, memory, rank, [&](const std::vector<pid_t>& children) {
+    while (memory.count() != 1) sched_yield();
+    const auto try_as = [&](uid_t user) {
+      const pid_t intruder = fork();
+      if (intruder == 0) {
+        if (setgid(user) != 0 || setuid(user) != 0) _exit(255);
+        _exit(std::min(intrude(children[0], &value), 100));
+      }
+      int status = 0;
+      waitpid(intruder, &status, 0);
+      return WEXITSTATUS(status);
+    };
+    EXPECT_EQ(try_as(65534), 0);
+    EXPECT_GE(try_as(1234), 3) << "the same user can, so the attempt is a real one";
+    memory.count() = 2;
+  });
+  for (int r = 0; r < ranks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
+}
+
+}  // namespace
+}  // namespace stretto::node

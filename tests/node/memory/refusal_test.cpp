@@ -1,0 +1,109 @@
+// Copies by the kernel that are refused in the middle of a run, by a stand-in for process_vm_readv: some ranks may read so many times, the
+// last of them half of what they ask for, and never again.
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "../cases.hpp"
+#include "../children.hpp"
+
+namespace {
+
+int reads_left = INT_MAX;  // of this process
+int refusal = EPERM;
+
+}  // namespace
+
+extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* here, unsigned long n, const iovec* there, unsigned long m,
+                                    unsigned long flags) {
+  if (reads_left == 0) {
+    errno = refusal;
+    return -1;
+  }
+  iovec some = *here;
+  if (reads_left != INT_MAX && --reads_left == 0) some.iov_len = (some.iov_len + 1) / 2;
+  return syscall(SYS_process_vm_readv, pid, &some, n, there, m, flags);
+}
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t length = 9001;  // bytes a block: several chunks of slots so small
+
+// All moves by the kernel, broadcasts too.
+Options copying() {
+  Options o;
+  o.group.slot = 4096;
+  o.eager = o.eager_reduce = 256;
+  o.direct = 1024;
+  o.kernel = ~std::size_t{0};  // reversed below
+  o.memory.arena = o.memory.xpmem = false;
+  return o;
+}
+
+// Every collective twice; the last `refused` ranks may read `reads` times. The result: how many blocks came through slots after all.
+int run(int ranks, const Options& options, int refused, int reads) {
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        Expect expect;
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, options, &c) == Status::ok, "created");
+        if (!c) return expect.failures;
+        c->reverse_copies(true);
+        if (c->rank() >= ranks - refused) reads_left = reads;
+        cases::Cases cases(*c, {});
+        cases.expect_rank_order(options.hierarchy.levels() == 1);
+        cases.all(length);
+        cases.all(length);
+        expect(cases.failures() == 0, "every collective keeps its promise");
+        const Counters before = c->counters();
+        cases.allgather(length, false);
+        const Counters n = c->counters();
+        if (refused == ranks && reads_left == 0)
+          expect(n.staged == before.staged + 1 && n.refused == before.refused,
+                 "nothing is left to the kernel any more");
+        memory.count() += static_cast<int>(n.refused);
+        return expect.failures;
+      },
+      nothing));
+  return memory.count();
+}
+
+class Refusal : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Reads, Refusal, testing::Values(0, 1, 2, 3, 4, 5, 7, 10, 14));
+
+TEST_P(Refusal, what_the_kernel_does_not_copy_any_more_comes_through_slots) {
+  for (const int ranks : {2, 3, 5})
+    for (const int refused : {1, ranks / 2, ranks}) {
+      SCOPED_TRACE(testing::Message() << refused << " of " << ranks << " ranks");
+      EXPECT_GT(run(ranks, copying(), refused, GetParam()), 0);
+    }
+}
+
+TEST_P(Refusal, ranks_that_pass_a_broadcast_on_pass_on_what_came_later) {
+  Options options = copying();
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 1, 1}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
+  for (const int refused : {1, 2, 4, 7}) {
+    SCOPED_TRACE(testing::Message() << refused << " of 7 ranks");
+    EXPECT_GT(run(7, options, refused, GetParam()), 0);
+  }
+}
+
+// A process may lack the call altogether (seccomp), or its peer's memory be such that the kernel does not copy it.
+TEST(Refusal, is_one_whatever_the_kernels_reason) {
+  for (const int reason : {ENOSYS, EFAULT, ENOMEM}) {
+    refusal = reason;
+    EXPECT_GT(run(3, copying(), 2, 3), 0);
+  }
+  refusal = EPERM;
+}
+
+TEST(Refusal, without_one_nothing_comes_twice) { EXPECT_EQ(run(3, copying(), 0, 0), 0); }
+
+}  // namespace
+}  // namespace stretto::node

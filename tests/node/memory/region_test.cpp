@@ -1,0 +1,224 @@
+// The arena in a program that closes descriptors, locks its memory, or may make no long files; and its settings.
+#include "node/arena/region.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "../children.hpp"
+#include "node/arena/arena.hpp"
+#include "node/collectives/collectives.hpp"
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+// The number of the descriptor that this process holds of its arena; -1: none.
+int descriptor_of_arena() {
+  for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(e.path(), gone).string().find("stretto-arena") != std::string::npos)
+      return std::stoi(e.path().filename());
+  }
+  return -1;
+}
+
+// A line of /proc/self/status in MiB.
+std::size_t mib_of(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(field + ":", 0) == 0) return std::stoul(line.substr(field.size() + 1)) / 1024;
+  return 0;
+}
+
+template <class Body>
+void in_a_child(const Body& body) {
+  Inherited memory(1);
+  all_hold(on_processes(
+      1, memory,
+      [&](Exchange&) {
+        Expect expect;
+        body(expect);
+        return expect.failures;
+      },
+      nothing));
+}
+
+// The program closed the arena's descriptor, as daemons close all, and got its number for a file of its own.
+TEST(Region, never_touches_a_file_that_got_the_number_of_its_descriptor) {
+  in_a_child([](Expect& expect) {
+    void* kept = arena::allocate(MiB, 64);
+    const int number = descriptor_of_arena();
+    expect(kept != nullptr && number >= 0, "there is an arena");
+    const std::string name = testing::TempDir() + "stretto_region." + std::to_string(getpid());
+    const int file = open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    unlink(name.c_str());
+    const std::string written(8 * MiB, 'x');
+    expect(write(file, written.data(), written.size()) == static_cast<ssize_t>(written.size()), "a file is written");
+    expect(dup2(file, number) == number, "it gets the number");
+
+    void* large = arena::allocate(100 * MiB, 64);
+    std::memset(large, 1, 100 * MiB);
+    const std::size_t before = mib_of("RssShmem");
+    arena::release(large);
+    expect(mib_of("RssShmem") + 90 < before, "free pages go back to the system");
+    std::string found(written.size(), ' ');
+    expect(pread(number, found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()) && found == written,
+           "the file is as it was written");
+    const arena::File offered = arena::file();
+    expect(offered.fd < 0 && offered.which.inode != 0, "the file is not offered to peers");
+
+    const pid_t child = fork();
+    if (child == 0) _exit(fcntl(number, F_GETFD) == 0 && pread(number, found.data(), 1, 0) == 1 ? 0 : 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    expect(status == 0, "a forked child keeps the file's descriptor");
+  });
+}
+
+TEST(Region, that_lost_its_descriptor_is_not_used_and_it_is_said_whose) {
+  constexpr int ranks = 3;
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [](Exchange& exchange) {
+        Expect expect;
+        arena::allocate(MiB, 64);
+        if (exchange.rank() == 1) close(descriptor_of_arena());
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+        if (!c) return 1;
+        expect(!c->memory().usable(Access::arena), "arenas are not used");
+        expect(c->memory().reason(Access::arena).find("rank 1 closed the descriptor") != std::string::npos,
+               c->memory().reason(Access::arena).c_str());
+        expect(c->barrier() == Status::ok, "collectives work");
+        return expect.failures;
+      },
+      nothing));
+}
+
+TEST(Region, takes_no_number_of_a_standard_stream) {
+  in_a_child([](Expect& expect) {
+    const int said = dup(2);  // where failures are told
+    for (const int standard : {0, 1, 2}) close(standard);
+    const bool made = arena::allocate(MiB, 64) != nullptr;
+    const int number = descriptor_of_arena();
+    const Descriptor memory = make_memory("stretto-test", MiB);
+    dup2(said, 2);
+    expect(made && number > 2, "the arena's is above 2");
+    expect(memory.get() > 2, "a segment's is above 2");
+  });
+}
+
+TEST(Region, is_no_longer_than_a_file_may_be) {
+  in_a_child([](Expect& expect) {
+    const rlimit little{4 * MiB, 4 * MiB};
+    expect(setrlimit(RLIMIT_FSIZE, &little) == 0, "the limit is set");
+    expect(arena::allocate(MiB, 64) != nullptr, "there is an arena");
+    expect(arena::statistics().bound == 4 * MiB, "of that length");
+  });
+}
+
+TEST(Region, where_no_file_may_be_made_there_is_neither_arena_nor_segment_and_it_is_said_why) {
+  constexpr int ranks = 3;
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [](Exchange& exchange) {
+        Expect expect;
+        const rlimit none{4096, 4096};
+        expect(setrlimit(RLIMIT_FSIZE, &none) == 0, "the limit is set");
+        expect(arena::allocate(MiB, 64) == nullptr, "there is no arena");
+        expect(std::strstr(arena::remark(), "4096 bytes at most (RLIMIT_FSIZE)") != nullptr, arena::remark());
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, {}, &c) == Status::out_of_memory, "there are no collectives");
+        if (exchange.rank() == 0) expect(std::strstr(message(), "(RLIMIT_FSIZE)") != nullptr, "it is said why");
+        return expect.failures;
+      },
+      nothing));
+}
+
+// Whether a process may have so many addresses while it locks what it maps.
+bool may_lock(std::size_t bytes) {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(mlockall(MCL_FUTURE) == 0 &&
+                  mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED
+              ? 0
+              : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+// A program that locks what it will have mapped gets its own pages locked when it uses them, and nothing of its peers'.
+TEST(Region, of_a_program_that_locks_its_memory_is_locked_as_far_as_it_is_used) {
+  constexpr int ranks = 3;
+  if (!may_lock(ranks * 512 * MiB)) GTEST_SKIP() << "this process may not lock so much (RLIMIT_MEMLOCK, CAP_IPC_LOCK)";
+  const Setting size("STRETTO_ARENA_SIZE", "512M");
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [](Exchange& exchange) {
+        Expect expect;
+        expect(mlockall(MCL_FUTURE) == 0, "memory is locked");
+        void* at = arena::allocate(MiB, 64);
+        expect(at != nullptr, "there is an arena");
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+        expect(c && c->memory().usable(Access::arena), "arenas are used");
+        expect(mib_of("VmLck") < 64, "arenas are not locked whole");
+        expect(mib_of("RssShmem") < 64, "and take no pages");
+        void* large = arena::allocate(100 * MiB, 64);
+        std::memset(large, 1, 100 * MiB);
+        expect(mib_of("VmLck") >= 100, "what is used is locked");
+        arena::release(large);
+        expect(mib_of("RssShmem") < 64, "free pages go back to the system");
+        std::fill_n(static_cast<float*>(at), 9000, 1.0f);
+        std::vector<float> sum(9000);
+        expect(c->allreduce(at, sum.data(), sum.size(), payload::Type::f32, {payload::Op::sum}) == Status::ok &&
+                   sum.back() == ranks,
+               "collectives work");
+        expect(mlockall(MCL_CURRENT) == 0 && mib_of("RssShmem") < 400, "all of it locked now, it takes what was used");
+        return expect.failures + (agree(exchange, Status::ok) == Status::ok ? 0 : 1);
+      },
+      nothing));
+}
+
+TEST(Setting, is_a_number_of_bytes_or_is_complained_about_by_name_and_value) {
+  using arena::bytes_from, arena::parse_bytes;
+  std::uint64_t n = 0;
+  const auto is = [&](const char* text, std::uint64_t bytes) { return parse_bytes(text, &n) && n == bytes; };
+  EXPECT_TRUE(is("0", 0) && is("65536", 65536) && is("64K", 65536) && is("64k", 65536) && is("2M", 2 * MiB) &&
+              is("3g", 3072 * MiB) && is("1T", MiB * MiB) && is("18446744073709551615", ~std::uint64_t{0}));
+  for (const char* text : {"", "half", "1.5G", "-1", "+1", " 1", "1 ", "K", "1KB", "1KK", "0x10", "1P", "64K,",
+                           "18446744073709551616", "18014398509481984K", "16777216T"})
+    EXPECT_FALSE(parse_bytes(text, &n)) << text;
+  arena::Complaint none, one;
+  const Setting good("STRETTO_ARENA_TEST", "64K");
+  EXPECT_EQ(bytes_from("STRETTO_ARENA_TEST", 7, &none), 65536u);
+  EXPECT_EQ(bytes_from("STRETTO_ARENA_NOT_SET", 7, &none), 7u);
+  EXPECT_STREQ(none.text, "");
+  const Setting bad("STRETTO_ARENA_TEST", "1.5G");
+  EXPECT_EQ(bytes_from("STRETTO_ARENA_TEST", 7, &one), 7u);
+  EXPECT_EQ(std::string(one.text).rfind("STRETTO_ARENA_TEST: '1.5G' is no number of bytes", 0), 0u) << one.text;
+}
+
+TEST(Setting, of_an_arena_that_cannot_be_read_leaves_the_default_and_a_remark) {
+  const Setting size("STRETTO_ARENA_SIZE", "half");
+  in_a_child([](Expect& expect) {
+    expect(arena::allocate(MiB, 64) != nullptr, "there is an arena");
+    expect(std::strstr(arena::remark(), "STRETTO_ARENA_SIZE: 'half'") != nullptr, arena::remark());
+  });
+}
+
+}  // namespace
+}  // namespace stretto::node

@@ -1,0 +1,89 @@
+// Linux of other versions, stricter settings and more processors than here, by stand-ins for what it answers.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "../children.hpp"
+#include "node/group/group.hpp"
+#include "node/memory/segment.hpp"
+
+namespace {
+
+constexpr unsigned no_exec_seal = 0x8;  // MFD_NOEXEC_SEAL
+
+struct System {
+  bool knows_no_exec = true, wants_no_exec = false;  // Linux 6.3; vm.memfd_noexec = 2
+  unsigned asked = 0;                                // the flags of the last anonymous file that was made
+  int processors = 0;                                // possible ones; 0: as they are
+  int allowed[2] = {-1, -1};                         // those of a process
+};
+System standing_in;
+
+}  // namespace
+
+extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
+  const bool no_exec = (flags & no_exec_seal) != 0;
+  if (no_exec && !standing_in.knows_no_exec) return errno = EINVAL, -1;
+  if (!no_exec && standing_in.wants_no_exec) return errno = EACCES, -1;
+  standing_in.asked = flags;
+  return static_cast<int>(syscall(SYS_memfd_create, name, flags & ~no_exec_seal));
+}
+
+extern "C" int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t* cores) noexcept {
+  if (standing_in.processors == 0) {
+    std::memset(cores, 0, bytes);
+    return syscall(SYS_sched_getaffinity, pid, bytes, cores) < 0 ? -1 : 0;
+  }
+  if (bytes * 8 < static_cast<size_t>(standing_in.processors)) return errno = EINVAL, -1;
+  CPU_ZERO_S(bytes, cores);
+  for (const int core : standing_in.allowed) CPU_SET_S(static_cast<size_t>(core), bytes, cores);
+  return 0;
+}
+
+namespace stretto::node {
+namespace {
+
+struct As {
+  explicit As(const System& s) { standing_in = s; }
+  ~As() { standing_in = {}; }
+};
+
+TEST(System, memory_is_sealed_against_running_where_linux_can) {
+  for (const bool wants : {false, true}) {
+    const As system({.wants_no_exec = wants});
+    EXPECT_TRUE(make_memory("stretto-test", 4096)) << std::strerror(errno);
+    EXPECT_NE(standing_in.asked & no_exec_seal, 0u);
+  }
+}
+
+TEST(System, memory_is_had_from_a_linux_that_knows_no_such_seal) {
+  const As system({.knows_no_exec = false});
+  EXPECT_TRUE(make_memory("stretto-test", 4096)) << std::strerror(errno);
+  EXPECT_EQ(standing_in.asked & no_exec_seal, 0u);
+}
+
+TEST(System, processors_beyond_1024_are_counted) {
+  for (const int processors : {1025, 4096, 8192}) {
+    const As system({.processors = processors, .allowed = {3, processors - 1}});
+    for (const int ranks : {2, 3}) {
+      Inherited memory(ranks);
+      all_hold(on_processes(
+          ranks, memory,
+          [&](Exchange& exchange) {
+            Expect expect;
+            std::unique_ptr<Group> group;
+            expect(Group::create(exchange, {.slot = 4096}, &group) == Status::ok, "a group is made");
+            expect(group && group->oversubscribed() == (ranks > 2), "of as many cores as there are");
+            return expect.failures;
+          },
+          nothing));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto::node

@@ -1,0 +1,137 @@
+#include "node/memory/xpmem.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "../cases.hpp"
+#include "../ranks.hpp"
+
+namespace stretto::node {
+namespace {
+
+long ask(const char* name) {
+  static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+  return reinterpret_cast<long (*)()>(dlsym(library, name))();
+}
+
+TEST(Xpmem, a_library_that_is_not_there_or_lacks_a_function_is_no_error) {
+  std::string why;
+  EXPECT_EQ(Xpmem::load("libnone-of-this-name.so", &why), nullptr);
+  EXPECT_NE(why.find("libnone-of-this-name.so"), std::string::npos);
+  EXPECT_EQ(Xpmem::load("libc.so.6", &why), nullptr);
+  EXPECT_NE(why.find("lacks a function"), std::string::npos);
+}
+
+TEST(Xpmem, a_module_that_refuses_says_why) {
+  setenv("STAND_IN_XPMEM_REFUSES", "1", 1);
+  std::string why;
+  EXPECT_EQ(Xpmem::load(STAND_IN_XPMEM, &why), nullptr);
+  EXPECT_NE(why.find("Permission denied"), std::string::npos) << why;
+  unsetenv("STAND_IN_XPMEM_REFUSES");
+}
+
+TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_end) {
+  std::string why;
+  auto x = Xpmem::load(STAND_IN_XPMEM, &why);
+  ASSERT_NE(x, nullptr) << why;
+  ASSERT_TRUE(x->open({x->segment()}, &why)) << why;
+  std::vector<char> memory(400 * 8192);
+  const auto address = [&](std::size_t i) { return reinterpret_cast<std::uintptr_t>(memory.data()) + i * 8192 + 13; };
+  const long before = ask("stand_in_calls");
+  std::byte* first = x->reach(0, address(0), 5000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first), address(0));
+  EXPECT_EQ(x->reach(0, address(0) + 100, 1000), first + 100) << "a part of what is attached";
+  EXPECT_EQ(ask("stand_in_calls"), before + 1);
+  for (std::size_t i = 0; i < 400; ++i) ASSERT_NE(x->reach(0, address(i), 4096), nullptr);
+  EXPECT_LE(x->attached(), x->limit());
+  EXPECT_EQ(static_cast<std::size_t>(ask("stand_in_attached")), x->attached());
+  x.reset();
+  EXPECT_EQ(ask("stand_in_attached"), 0);
+  EXPECT_EQ(ask("stand_in_held"), 0);
+}
+
+TEST(Xpmem, collectives_map_private_buffers_through_it) {
+  for (const int ranks : {2, 5})
+    on_exchanges(ranks, [](Exchange& exchange) {
+      Options options;
+      options.group.slot = 4096;
+      options.eager = options.eager_reduce = 256;
+      options.direct = 1024;
+      options.memory.process = options.memory.arena = false;
+      options.memory.xpmem_library = STAND_IN_XPMEM;
+      std::unique_ptr<Collectives> c;
+      ASSERT_EQ(Collectives::create(exchange, options, &c), Status::ok) << message();
+      EXPECT_TRUE(c->memory().usable(Access::xpmem)) << c->memory().reason(Access::xpmem);
+      cases::Cases cases(*c, {});
+      for (const std::size_t n : {12, 1000, 9001}) cases.all(n);
+      EXPECT_EQ(cases.failures(), 0);
+      EXPECT_GT(c->counters().mapped, 0u);
+      EXPECT_EQ(c->counters().copyable, 0u);
+      ASSERT_EQ(agree(exchange, Status::ok), Status::ok);
+    });
+  EXPECT_EQ(ask("stand_in_held"), 0);
+}
+
+// Makes the stand-in refuse to attach anything, while it lives.
+struct NoRoom {
+  NoRoom() { set(true); }
+  ~NoRoom() { set(false); }
+  static void set(bool refuses) {
+    static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+    reinterpret_cast<void (*)(bool)>(dlsym(library, "stand_in_refuse_to_attach"))(refuses);
+  }
+};
+
+Options of_xpmem(bool kernel) {
+  Options options;
+  options.group.slot = 4096;
+  options.eager = 256;
+  options.direct = 1024;
+  options.memory.process = options.memory.arena = false;
+  options.memory.kernel = kernel;
+  options.memory.xpmem_library = STAND_IN_XPMEM;
+  return options;
+}
+
+TEST(Xpmem, what_cannot_be_attached_is_copied_by_the_kernel) {
+  const NoRoom none;
+  on_collectives(3, of_xpmem(true), [](Collectives& c) {
+    ASSERT_TRUE(c.memory().usable(Access::xpmem) && c.memory().usable(Access::kernel))
+        << c.memory().reason(Access::kernel);
+    cases::Cases cases(c, {});
+    for (const std::size_t n : {1000, 9001}) cases.all(n);
+    EXPECT_EQ(cases.failures(), 0);
+  });
+}
+
+TEST(Xpmem, moves_of_what_can_neither_be_attached_nor_copied_come_through_slots) {
+  const NoRoom none;
+  on_collectives(3, of_xpmem(false), [](Collectives& c) {
+    cases::Cases cases(c, {});
+    for (const std::size_t n : {1024, 9001}) {
+      cases.bcast(n, 1);
+      cases.gather(n, 2);
+      cases.scatter(n, 0);
+      cases.allgather(n, true);
+      cases.alltoall(n, false);
+    }
+    EXPECT_EQ(cases.failures(), 0);
+    EXPECT_GT(c.counters().refused, 0u);
+  });
+}
+
+TEST(Xpmem, a_reduction_of_what_can_neither_be_attached_nor_copied_is_told_on_all_ranks) {
+  const NoRoom none;
+  on_collectives(3, of_xpmem(false), [](Collectives& c) {
+    std::vector<float> in(9000, 1), out(9000);
+    EXPECT_EQ(c.allreduce(in.data(), out.data(), in.size(), payload::Type::f32, {payload::Op::sum}),
+              Status::unsupported);
+    const std::string why = message();
+    EXPECT_NE(why.find("xpmem_attach of "), std::string::npos) << why;
+    EXPECT_NE(why.find("Cannot allocate memory"), std::string::npos) << why;
+  });
+}
+
+}  // namespace
+}  // namespace stretto::node
