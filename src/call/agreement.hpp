@@ -67,7 +67,7 @@ struct Signature {
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 568);  // whole words; docs/api.md and docs/limits.md tell it
+static_assert(sizeof(Signature) == 568);  // whole words; docs/architecture.md tells it
 
 // What is the same on all ranks whose arguments are, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;

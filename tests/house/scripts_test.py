@@ -251,8 +251,21 @@ class Table(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    def test_the_readme_takes_two_minutes_to_read(self):
-        self.assertLessEqual(len((ROOT / "README.md").read_text(encoding="utf-8").split()), 800)
+    USERS = ("README.md", *(f"docs/{name}.md" for name in (
+        "start", "python", "mpi", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "stacking", "programs")))
+
+    def test_the_readme_fits_one_screen_and_a_half(self):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        self.assertLessEqual(len(text.splitlines()), 75)
+        self.assertLessEqual(len(text.split()), 500)
+
+    def test_users_pages_open_with_what_the_reader_can_do_and_have_lines_of_120_columns(self):
+        for page in self.USERS:
+            text = (ROOT / page).read_text(encoding="utf-8")
+            if page.startswith("docs/"):
+                self.assertRegex(text, r"\A# [^\n]+\n\nAfter this page you ", page)
+            prose = re.sub(r"^```.*?^```|^(\||    )[^\n]*", "", text, flags=re.MULTILINE | re.DOTALL)
+            self.assertEqual([line for line in prose.splitlines() if len(line) > 120], [], page)
 
     def test_what_they_point_to_is_there(self):
         heading = re.compile(r"^#+ (.*)$", re.MULTILINE)
