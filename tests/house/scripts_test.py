@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -266,6 +267,21 @@ class Documents(unittest.TestCase):
                 self.assertRegex(text, r"\A# [^\n]+\n\nAfter this page you ", page)
             prose = re.sub(r"^```.*?^```|^(\||    )[^\n]*", "", text, flags=re.MULTILINE | re.DOTALL)
             self.assertEqual([line for line in prose.splitlines() if len(line) > 120], [], page)
+
+    def test_the_table_of_floors_is_that_of_the_includes(self):
+        uses = runpy.run_path(ROOT / "scripts/check_floors.py")["USES"]
+        table = {}
+        for line in (ROOT / "docs/architecture.md").read_text(encoding="utf-8").splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if len(cells) == 3 and cells[0].strip("`") in uses:
+                table[cells[0].strip("`")] = cells[2]
+        self.assertEqual(set(table), set(uses))
+        for floor, cell in table.items():
+            if cell == "all of these":
+                listed = set(table) - {"base", "api", "mpi"}
+            else:
+                listed = set() if cell == "nothing of ours" else {name.strip() for name in cell.split(",")} - {"base"}
+            self.assertEqual(listed, uses[floor], f"floor {floor}")
 
     def test_what_they_point_to_is_there(self):
         heading = re.compile(r"^#+ (.*)$", re.MULTILINE)
