@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-conformance test-exhaustive test-xpmem bench setup build asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all test-conformance test-exhaustive test-xpmem bench setup build asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -13,8 +13,11 @@ help: ## this list
 demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture, an HTML page
 	@scripts/demo $(ARGS)
 
-test: ## set up, build, and run all tests: release, asan and ubsan with 60 s of fuzzing a target, tsan, and the other MPI
+test: ## set up, build, and pass the tests: what a newcomer runs
 	@scripts/test
+
+test-all: ## the same, then under the sanitizers, with 60 s of fuzzing a target, and on the other MPI
+	@TEST_PARTS=all scripts/test
 
 test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hours)
 	@scripts/exhaustive
@@ -53,7 +56,7 @@ build: ## the release build, in build/release-MPI
 	@scripts/build release
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, with fuzzing
-	@TEST_PARTS=asan scripts/test
+	@TEST_PARTS="asan fuzz" scripts/test
 
 asan-mpi: ## the profiling library's conformance suite under AddressSanitizer and UndefinedBehaviorSanitizer
 	@TEST_PARTS=asan-mpi scripts/test
