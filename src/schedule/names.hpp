@@ -12,7 +12,6 @@ const char* name(Collective c) noexcept;  // "reduce_scatter"
 const char* name(Buffer b) noexcept;
 const char* name(Kind k) noexcept;
 const char* name(Link l) noexcept;
-const char* name(Lane l) noexcept;
 
 std::optional<Collective> find_collective(std::string_view name) noexcept;
 
