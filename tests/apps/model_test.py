@@ -61,6 +61,10 @@ class Errors(unittest.TestCase):
         for command in (("explain", "allreduce"), ("choose", "allreduce"), ("predict", "allreduce", "--schedule", "ring")):
             self.refused("ratio 9 is that of streams, which need a bound", *command, "--ratio", 9)
 
+    def test_what_is_too_much_to_walk_is_refused_with_its_numbers(self):
+        for command in (("broadcast", "--schedule", "scatter_allgather"), ("alltoall", "--schedule", "bruck")):
+            self.refused("16384 ranks: 16384 of them to walk, about ", "predict", *command, "-n", 16384)
+
     def test_a_profile_of_another_version_is_named(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "old.json")
@@ -135,6 +139,12 @@ class Answers(unittest.TestCase):
             share = (p - 1) / p * n
             self.assertAlmostEqual(r["seconds"] / (2 * (p - 1) * 2e-6 + 2 * share * 1e-9 + share * 3e-10), 1, places=9)
             self.assertAlmostEqual(r["wire_bytes"], 2 * share, places=3)
+
+    def test_many_ranks_that_do_not_fold_are_walked(self):
+        for schedule, ranks in (("rabenseifner", 12000), ("two_tree", 16384)):
+            r = result("predict", "allreduce", "--schedule", schedule, "-n", ranks)
+            self.assertEqual(r["walked"], ranks)
+            self.assertGreater(r["seconds"], 0)
 
     def test_simulate_folds_what_it_can_and_gives_a_row_a_system(self):
         r = result("simulate", "weak", "-n", "64,16384", "--per-node", 4, "--bytes", "16M", "--systems",
