@@ -24,6 +24,13 @@ struct Asked {
   explicit Asked(const Arguments& a) : profile(profile_of(a, &from)) {}
 };
 
+// "torus 4x4x4"; "flat".
+std::string torus_text(const topology::Topology& where) {
+  std::string text;
+  for (const std::int32_t side : where.torus()) text += fmt::format("{}{}", text.empty() ? "torus " : "x", side);
+  return text.empty() ? "flat" : text;
+}
+
 Json head(const Arguments& a, const Question& q, const Asked& asked) {
   const model::Profile& profile = asked.profile;
   Json j;
@@ -34,6 +41,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   j["source"] = profile.source;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
+  j["network"] = torus_text(topology_of(a, profile, a.ranks, a.per_node));
   return j;
 }
 
@@ -72,7 +80,7 @@ Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidat
 Json predict(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
-  const topology::Topology where = topology_of(a.ranks, a.per_node);
+  const topology::Topology where = topology_of(a, profile, a.ranks, a.per_node);
   Question q = question_of(a);
   std::vector<std::pair<model::System, std::string>> ways;
   std::string_view name = a.schedule;
@@ -132,7 +140,7 @@ Json choose(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
   const Question q = question_of(a);
-  model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
+  model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   Candidate best;
   check(chooser.choose(q, &best));
   Json j = head(a, q, asked);
@@ -144,7 +152,7 @@ Json explain(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
   Question q = question_of(a);
-  const model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
+  const model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   std::vector<Candidate> all;
   check(chooser.table(q, &all));
   Json j = head(a, q, asked);

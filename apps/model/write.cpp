@@ -48,7 +48,9 @@ std::string label(const model::Candidate& c) {
 
 std::string machine_text(const Json& r) {
   const std::string name = r["machine"], from = r["profile"];
-  return name == from ? name : fmt::format("{} ({})", name, from);
+  const std::string network = r.value("network", "flat");
+  const std::string on = network == "flat" ? "" : ", " + network;
+  return (name == from ? name : fmt::format("{} ({})", name, from)) + on;
 }
 
 std::string size_text(double bytes) {

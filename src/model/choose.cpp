@@ -271,9 +271,9 @@ Question on_grid(Question q) noexcept {
 }
 
 Chooser::Chooser(Profile profile, topology::Topology topology) : impl_(std::make_unique<Impl>()) {
+  impl_->topology = on_network(profile, std::move(topology));
+  impl_->walked = stand_in(impl_->topology);
   impl_->profile = std::move(profile);
-  impl_->walked = stand_in(topology);
-  impl_->topology = std::move(topology);
 }
 Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;

@@ -30,7 +30,8 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
                 const topology::Topology& topology, int hosts_per_leaf) {
   const int p = request.ranks;
   const Symmetry symmetry = algorithm.symmetry;
-  if (symmetry == Symmetry::none) return p;
+  // On a torus, hosts that stand for others would need links that do.
+  if (symmetry == Symmetry::none || !topology.torus().empty()) return p;
   const int d = ranks_a_host(topology);
   if (d == 0) return p;
   const int walked = std::max(hosts_per_leaf, 1);
@@ -43,6 +44,10 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
   return d * walked;
 }
 
-schedule::Groups groups_of(const topology::Topology& topology) { return schedule::groups_of(topology.levels()); }
+schedule::Groups groups_of(const topology::Topology& topology) {
+  schedule::Groups groups = schedule::groups_of(topology.levels());
+  groups.torus = topology.torus();
+  return groups;
+}
 
 }  // namespace stretto::model

@@ -190,10 +190,11 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     cells += static_cast<double>(walked.back().steps.size() + Numbering(walked.back()).size());
     const double expected = cells / (request.rank + 1) * period;
     if (cells <= most && (request.rank < 16 || expected <= 2 * most)) continue;
-    return fail(
-        Status::unsupported,
-        "{} {} of {} ranks: {} of them to walk, about {:.1f} million steps and slots, and at most {:.1f} million are walked",
-        schedule::name(algorithm.collective), algorithm.name, request.ranks, period, expected / 1e6, most / 1e6);
+    return fail(Status::unsupported,
+                "{} {} of {} ranks: {} of them to walk, about {:.1f} million steps and slots, and at most {:.1f} "
+                "million are walked",
+                schedule::name(algorithm.collective), algorithm.name, request.ranks, period, expected / 1e6,
+                most / 1e6);
   }
 
   Programs& out = *programs;
@@ -203,6 +204,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
   out.blocks = walked[0].blocks;
   out.root = walked[0].root;
   out.period = period;
+  out.torus = topology.torus();
   out.hosts = topology.host_of(period - 1) + 1;
   if (period == request.ranks) out.hosts = topology.hosts();
   const int per_leaf = folding.hosts_per_leaf > 0 ? folding.hosts_per_leaf : topology.hosts();

@@ -53,10 +53,11 @@ struct Programs {
   std::int32_t ranks = 1;
   std::int32_t blocks = 0;
   std::int32_t root = 0;
-  std::int32_t period = 1;  // programs; == ranks: nothing is folded
-  int hosts = 1;            // of what is walked
-  int leaves = 1;           // of the fabric, of what is walked
-  std::vector<int> leaf;    // by host
+  std::int32_t period = 1;          // programs; == ranks: nothing is folded
+  int hosts = 1;                    // of what is walked
+  int leaves = 1;                   // of the fabric, of what is walked
+  std::vector<int> leaf;            // by host
+  std::vector<std::int32_t> torus;  // sides, as of the topology: nothing is folded then
   std::vector<Program> all;
 };
 
@@ -82,7 +83,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
 int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& request,
                 const topology::Topology& topology, int hosts_per_leaf);
 
-// Hosts of the topology, and inside them the levels that it takes, for algorithms of groups.
+// Hosts of the topology, the torus that they lie on, and inside them the levels that it takes: for algorithms of groups.
 schedule::Groups groups_of(const topology::Topology& topology);
 
 }  // namespace stretto::model

@@ -112,6 +112,8 @@ struct Groups {
   bool ordered = false;                            // and so inside, all the way down
   std::vector<Groups>
       inside;  // by group: its members by their index, grouped; without members: they are not. Empty: none are
+  // Lengths of the sides of the torus that the groups lie on, row by row, the last dimension changing fastest; empty: none is known.
+  std::vector<std::int32_t> torus;
   // Rounds inside the largest group, floor by floor: each with every other one in turn, and along a tree.
   std::int32_t exchange_rounds = 0;
   std::int32_t tree_rounds = 0;

@@ -75,6 +75,20 @@ void Topology::add_level(std::int32_t Place::*number) {
   if (separates) levels_.push_back(std::move(level));
 }
 
+Status Topology::lay_on_torus(std::vector<std::int32_t> sides) {
+  std::string text;
+  std::int64_t places = 1;
+  for (const std::int32_t side : sides) {
+    text += fmt::format("{}{}", text.empty() ? "" : "x", side);
+    places = side < 1 || places > hosts() ? 0 : places * side;
+  }
+  if (!sides.empty() && places != hosts())
+    return fail(Status::invalid_argument, "a torus of {} has no place for each of {} hosts, or more than that", text,
+                hosts());
+  torus_ = std::move(sides);
+  return Status::ok;
+}
+
 Status Topology::take_levels(std::string_view labels) {
   bool sockets = false, nodes = false, caches = false;
   for (std::size_t at = 0; at < labels.size();) {
