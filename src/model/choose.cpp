@@ -67,7 +67,7 @@ Key key_of(const Question& q) {
       q.element,
       static_cast<std::uint8_t>(q.collective),
       static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6)),
+                                bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7)),
       q.schedule};
 }
 
@@ -104,7 +104,8 @@ topology::Topology stand_in(const topology::Topology& t) {
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
-  if (!q.compress || q.code_space || q.payload >= 0 || option.algorithm->uses_groups) return ways;
+  if (!q.compress || q.code_space || q.payload >= 0 || option.algorithm->uses_groups || option.algorithm->ranks_differ)
+    return ways;
   const auto [shortest, longest] = lengths_of(programs);
   for (const double bytes : {even_cost, 4 * even_cost}) {
     if (!(bytes > shortest * block && bytes <= longest * block)) continue;

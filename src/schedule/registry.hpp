@@ -28,6 +28,7 @@ struct Traits {
   bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
   bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
   bool ranks_differ = false;          // as of its schedules: only for exact operations and sums of codes
+  bool uses_torus = false;            // Groups::torus shapes it, and without one it gains nothing
   Symmetry symmetry = Symmetry::none;
 };
 
