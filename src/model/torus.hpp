@@ -2,11 +2,9 @@
 // dimension, the shorter way around.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
-
-#include "topology/topology.hpp"
 
 namespace stretto::model {
 

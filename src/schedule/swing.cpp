@@ -16,6 +16,7 @@
 //   combined (+ n), over d(k) hops n/2^(k+1) at a time. swing_latency: log2 q rounds (+ 2), log2 q n bytes (+ n), log2 q n combined (+ n).
 //   Compressed as in rabenseifner.cpp and recursive_doubling.cpp: error p eps.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "schedule/symbolic.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 

@@ -1,8 +1,11 @@
 #include "topology/topology.hpp"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <utility>
+
+#include <fmt/core.h>
 
 namespace stretto::topology {
 namespace {

@@ -2,11 +2,14 @@
 // docs/algorithms.md.
 #include <array>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "schedule/floors.hpp"
 #include "schedule/metrics.hpp"

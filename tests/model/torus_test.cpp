@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "model/candidates.hpp"
 #include "world.hpp"
 
 namespace stretto::model {

@@ -1,7 +1,11 @@
 // Swing on tori: what the schedules owe to them. On a ring of ranks they are checked as all others are (algorithms_test.cpp).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <functional>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <fmt/core.h>
@@ -52,6 +56,32 @@ INSTANTIATE_TEST_SUITE_P(Sides, SwingOnATorus,
                            for (const auto side : i.param.sides) text += fmt::format("x{}", side);
                            return text;
                          });
+
+// The order that is published: partners 1, 1 and 3 away. Ranks 0 and 1 add up 6, 7, 0, 1 and 0, 1, 2, 3.
+TEST(Swing, WithNearPartnersFirstRanksBracketASumDifferently) {
+  const int reach[] = {1, -1, 3};
+  for (const bool far_first : {false, true}) {
+    std::vector<Schedule> all;
+    for (int r = 0; r < 8; ++r) {
+      Program program({.ranks = 8, .rank = r}, Collective::allreduce, "by_hand", 1, false);
+      program.copy(Buffer::out, Buffer::in, 0, 1);
+      for (int step = 0; step < 3; ++step) {
+        const int away = reach[far_first ? 2 - step : step];
+        const int peer = (r + (r % 2 == 0 ? away : -away) + 8) % 8;
+        program.send(peer, Buffer::out, 0, 1, step);
+        program.replace(peer, Buffer::tmp, 0, 1, step);
+        program.combine_local(Buffer::out, Buffer::tmp, 0, 1, peer < r, step);
+      }
+      all.push_back(std::move(program).finish());
+    }
+    EXPECT_EQ(check(all), far_first ? Status::ok : Status::internal) << message();
+    if (!far_first) {
+      EXPECT_NE(std::string(message()).find("ranks would have different bits"), std::string::npos) << message();
+    }
+    for (Schedule& s : all) s.ranks_differ = true;
+    EXPECT_EQ(check(all), Status::ok) << message();
+  }
+}
 
 // Partners are 1, 1, 3, 5, 11, ... away on every side that is a power of two, and in the same host first.
 TEST(Swing, ReachesNoFurtherThanAThirdOfASide) {
