@@ -24,13 +24,6 @@ struct Asked {
   explicit Asked(const Arguments& a) : profile(profile_of(a, &from)) {}
 };
 
-// "torus 4x4x4"; "flat".
-std::string torus_text(const topology::Topology& where) {
-  std::string text;
-  for (const std::int32_t side : where.torus()) text += fmt::format("{}{}", text.empty() ? "torus " : "x", side);
-  return text.empty() ? "flat" : text;
-}
-
 Json head(const Arguments& a, const Question& q, const Asked& asked) {
   const model::Profile& profile = asked.profile;
   Json j;
@@ -41,7 +34,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   j["source"] = profile.source;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
-  j["network"] = torus_text(topology_of(a, profile, a.ranks, a.per_node));
+  j["network"] = network_text(topology_of(a, profile, a.ranks, a.per_node).torus());
   return j;
 }
 

@@ -152,6 +152,7 @@ Json simulate(const Arguments& a, Study study) {
           {"collective", schedule::name(collective)},
           {"machine", profile.name},
           {"profile", from},
+          {"network", network_text(profile.torus.sides)},
           {"per_node", a.per_node},
           {"ratio", a.ratio},
           {"ratio_assumed", !a.ratio_given},

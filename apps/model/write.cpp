@@ -53,6 +53,12 @@ std::string machine_text(const Json& r) {
   return (name == from ? name : fmt::format("{} ({})", name, from)) + on;
 }
 
+std::string network_text(const std::vector<std::int32_t>& sides) {
+  std::string text;
+  for (const std::int32_t side : sides) text += fmt::format("{}{}", text.empty() ? "torus:" : "x", side);
+  return text.empty() ? "flat" : text;
+}
+
 std::string size_text(double bytes) {
   const char* const units[] = {"", "K", "M", "G", "T"};
   int u = 0;

@@ -165,7 +165,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const auto bytes = static_cast<double>(q.bytes);
   const double grain =
       schedule::reduces(q.collective) || q.collective == schedule::Collective::broadcast ? 1024.0 * q.element : 0;
-  // An MPI without a measurement is taken to run the best of our flat schedules on raw values, and to take no time for a step.
+  // An MPI without a measurement is taken to run the best of our flat schedules on raw values, those for a torus left out, and to take no time
+  // for a step.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto measured_by = [&](Provider provider) {
@@ -203,7 +204,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
       const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));
       c.seconds = predict(*programs, system, machine, run).seconds;
       if (!all_of_them) least = std::min(least, c.seconds);
-      if (guessed && c.payload == payload::Kind::raw && !option.algorithm->uses_groups) {
+      const bool an_mpi_has_it = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
+      if (guessed && c.payload == payload::Kind::raw && an_mpi_has_it) {
         run.enough = native_seconds;
         native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
         if (!all_of_them && q.native) least = std::min(least, native_seconds);

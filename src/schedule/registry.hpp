@@ -10,13 +10,16 @@
 
 namespace stretto::schedule {
 
-// What maps an algorithm onto itself when all blocks are equally long, so that a model need not walk every rank. Of algorithms over
-// groups the same holds for the groups.
+// What maps an algorithm onto itself when all blocks are equally long: a model need not walk every rank then. Of algorithms over groups the
+// same holds for the groups.
 enum class Symmetry : std::uint8_t {
   none,
-  shift,  // adding any number to all ranks, modulo p
-  shift_unshared,  // the same, but not where groups share links: which of the messages that begin together is first depends on the group
-  exclusive_or,  // exclusive-or of all ranks with any number, where the ranks are a power of two
+  // Adding any number to all ranks, modulo p.
+  shift,
+  // The same, but not where groups share links: messages of a round would begin together there, and the first differs between groups.
+  shift_unshared,
+  // Exclusive-or of all ranks with any number, where the ranks are a power of two.
+  exclusive_or,
 };
 
 // What is not so of most algorithms. A test holds every row to its schedules.
@@ -37,10 +40,11 @@ struct Algorithm : Traits {
   Collective collective{};
   std::string_view name;  // "ring"; the same name may serve several collectives
 
-  // Rounds, and in bytes what the busiest rank sends ("inside" and "between" groups, or "sent"), receives and combines, with commas
-  // between; "at most" where it depends on more than the symbols. p ranks, n bytes of the vector, q the largest power of two <= p,
-  // L = ceil(log2 p), K = (k-1) ceil(log_k p) with radix k, B pieces, t = floor(log2 p) + 1; H groups of D ranks,
-  // Q the largest power of two <= H, l = ceil(log2 D), h = ceil(log2 H). (+x) is added where p > q or H > Q. Tests evaluate these lines.
+  // An expression that tests evaluate: rounds, and bytes that the busiest rank sends ("sent", or "inside" and "between" groups),
+  // receives and combines, with commas between. "at most": it depends on more than the symbols. Symbols:
+  //   p ranks, n bytes of the vector, B pieces, q the largest power of two <= p, L = ceil(log2 p), t = floor(log2 p) + 1,
+  //   K = (k-1) ceil(log_k p) with radix k; H groups of D ranks, Q the largest power of two <= H, l = ceil(log2 D), h = ceil(log2 H).
+  // (+x) is added where p > q or H > Q.
   std::string_view cost;
 
   // The schedule of request.rank. Never fails for 1 <= ranks <= most_ranks(collective), 0 <= rank, root < ranks; `collective` of the

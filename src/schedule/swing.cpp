@@ -1,16 +1,19 @@
-// Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024). Recursive
-// doubling and halving for networks in which distance costs: on a ring of ranks, the partner in step k is d(k) = 1, 1, 3, 5, 11, ... away,
-// which is (2^(k+1) +- 1) / 3, where an exclusive-or takes 2^k. Even ranks go one way and odd ranks the other, and both swing from side to
-// side with k: rank x meets x + r(k), or x - r(k) for odd x, with r(k) = 1, -1, 3, -5, ..., the sum of (-2)^i for i = 0 ... k. So
-// messages of a step share the links of a ring evenly, both ways. On a torus (Groups::torus) each dimension is such a ring, and near
-// steps of all dimensions come first; ranks of one host are a dimension that costs nothing. The authors also cut the vector for the links that a host has in
-// each direction; a rank here sends one message at a time.
+// Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024). Recursive doubling and
+// halving, with partners for networks in which distance costs. On a ring of ranks, partners in step k = 0, 1, ... are d(k) = 1, 1, 3, 5,
+// 11, ... away: (2^(k+1) +- 1) / 3, where an exclusive-or reaches 2^k. Even rank x meets x + r(k), and odd rank x meets x - r(k). Here r(k) = 1, -1,
+// 3, -5, ... is the sum of (-2)^i for i = 0 ... k. So partners swing from side to side, and a step loads all links of a ring alike.
 //
-// The form that is optimal in bandwidth is Rabenseifner's with these partners. Ranks that steps k, k + 1, ... join are the same
-// set for each of its members, so that each message is one range of blocks: the numbers of blocks are chosen for it. The form that is
-// optimal in latency exchanges whole sums, the far partners first: then the ranks that hold the same sum are such sets, and all
-// bracket it alike. (Near partners first, they would not.) Other p than powers of two are folded first (fold.hpp) and taken for a
-// ring, as is a torus with such a side. Contributions are combined in no order of ranks.
+// On a torus (Groups::torus) each dimension is such a ring, and near steps of all dimensions come first. The ranks of a host are one more
+// dimension, which costs nothing. The authors also cut the vector for the several links of a host; here a rank sends one message at a time.
+//
+// The form that is optimal in bandwidth is Rabenseifner's with these partners. The ranks that are joined by steps k, k + 1, ... are the same
+// set for each of its members. Blocks are numbered along these sets, so that each message is one range.
+//
+// The form that is optimal in latency exchanges whole sums, with far partners first. The ranks that hold the same sum are then such a set, and
+// bracket it alike. With near partners first, as published, ranks would bracket differently.
+//
+// Other numbers of ranks than powers of two are folded first (fold.hpp) and taken for a ring. So is a torus with such a side. Contributions are
+// combined in no order of ranks.
 //
 // Cost, swing_bandwidth: 2 log2 q rounds (q largest power of two <= p; + 2 when p > q), 2(q-1)/q n bytes a rank (+ n when folded), (q-1)/q n
 //   combined (+ n), over d(k) hops n/2^(k+1) at a time. swing_latency: log2 q rounds (+ 2), log2 q n bytes (+ n), log2 q n combined (+ n).

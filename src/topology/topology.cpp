@@ -80,13 +80,13 @@ void Topology::add_level(std::int32_t Place::*number) {
 
 Status Topology::lay_on_torus(std::vector<std::int32_t> sides) {
   std::string text;
-  std::int64_t places = 1;
+  double places = 1;  // which cannot overflow
   for (const std::int32_t side : sides) {
     text += fmt::format("{}{}", text.empty() ? "" : "x", side);
-    places = side < 1 || places > hosts() ? 0 : places * side;
+    places *= side < 1 ? 0 : side;
   }
   if (!sides.empty() && places != hosts())
-    return fail(Status::invalid_argument, "a torus of {} has no place for each of {} hosts, or more than that", text,
+    return fail(Status::invalid_argument, "a torus of {} has {:.0f} places, and there are {} hosts", text, places,
                 hosts());
   torus_ = std::move(sides);
   return Status::ok;

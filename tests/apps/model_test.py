@@ -64,7 +64,7 @@ class Errors(unittest.TestCase):
     def test_networks_that_are_none_or_do_not_fit_are_named(self):
         for network in ("mesh", "torus", "torus:", "torus:4x", "torus:4x0", "torus:x4", "torus:4y4"):
             self.refused(f"network '{network}' is neither flat nor a torus", "choose", "allreduce", "-n", 16, "--network", network)
-        self.refused("a torus of 4x4x4 has no place for each of 16 hosts", "choose", "allreduce", "-n", 16, "--network", "torus:4x4x4")
+        self.refused("a torus of 4x4x4 has 64 places, and there are 16 hosts", "choose", "allreduce", "-n", 16, "--network", "torus:4x4x4")
 
     def test_what_is_too_much_to_walk_is_refused_with_its_numbers(self):
         for command in (("broadcast", "--schedule", "scatter_allgather"), ("alltoall", "--schedule", "bruck")):
@@ -150,11 +150,11 @@ class Answers(unittest.TestCase):
         flat = result(*question)
         self.assertEqual(flat["network"], "flat")
         torus = result(*question, "--network", "torus:8x8")
-        self.assertEqual(torus["network"], "torus 8x8")
+        self.assertEqual(torus["network"], "torus:8x8")
         self.assertGreater(torus["seconds"], 1.2 * flat["seconds"])
         self.assertGreater(result(*question, "--network", "torus:64")["seconds"], torus["seconds"])
         self.assertGreater(result(*question, "--network", "torus:8x8", "--hop", "1e-4")["seconds"], torus["seconds"] + 3e-4)
-        self.assertIn(", torus 8x8: ", run(*question, "--network", "torus:8x8")[1])
+        self.assertIn(", torus:8x8: ", run(*question, "--network", "torus:8x8")[1])
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "machine.json")
             profile = json.loads(run("profiles", "built-in")[1])

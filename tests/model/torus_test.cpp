@@ -53,7 +53,7 @@ TEST(Torus, MustHaveAPlaceForEachHost) {
   EXPECT_EQ(where.lay_on_torus({2, 3}), Status::ok);
   EXPECT_EQ(where.torus(), (Sides{2, 3}));
   EXPECT_EQ(where.lay_on_torus({3, 4}), Status::invalid_argument);
-  EXPECT_EQ(std::string(message()), "a torus of 3x4 has no place for each of 6 hosts, or more than that");
+  EXPECT_EQ(std::string(message()), "a torus of 3x4 has 12 places, and there are 6 hosts");
   EXPECT_EQ(where.lay_on_torus({0, 6}), Status::invalid_argument);
   EXPECT_EQ(where.torus(), (Sides{2, 3}));
   EXPECT_EQ(groups_of(where).torus, (Sides{2, 3}));
