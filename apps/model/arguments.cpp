@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include <fmt/core.h>
 
@@ -55,16 +58,38 @@ schedule::Collective collective_of(const Arguments& arguments) {
                   arguments.collective));
 }
 
-topology::Topology topology_of(int ranks, int per_node) {
+topology::Topology topology_of(const Arguments& arguments, const model::Profile& profile, int ranks, int per_node) {
   if (ranks < 1) throw Problem(fmt::format("{} ranks; there must be at least one", ranks));
   if (ranks > 131072) throw Problem(fmt::format("{} ranks; at most 131072 are walked", ranks));
   if (per_node < 1) throw Problem(fmt::format("{} ranks on each node; there must be at least one", per_node));
   if (per_node > ranks)
     throw Problem(fmt::format("{} ranks on each node are more than the {} there are", per_node, ranks));
-  return topology::Topology::regular(ranks, per_node);
+  auto where = topology::Topology::regular(ranks, per_node);
+  // A torus that was named must fit; one of the profile is that of whole machines.
+  if (arguments.network.empty()) return model::on_network(profile, std::move(where));
+  check(where.lay_on_torus(profile.torus.sides));
+  return where;
 }
 
 namespace {
+
+std::vector<std::int32_t> sides_of(const std::string& network) {
+  if (network == "flat") return {};
+  std::vector<std::int32_t> sides;
+  std::string_view text = network;
+  constexpr std::string_view kind = "torus:";
+  bool known = text.starts_with(kind);
+  for (text.remove_prefix(known ? kind.size() : text.size()); known && (!text.empty() || sides.empty());) {
+    const std::size_t end = std::min(text.find('x'), text.size());
+    std::int32_t side = 0;
+    const auto read = std::from_chars(text.data(), text.data() + end, side);
+    known = read.ec == std::errc() && read.ptr == text.data() + end && side >= 1 && end + 1 != text.size();
+    sides.push_back(side);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!known) throw Problem(fmt::format("network '{}' is neither flat nor a torus such as torus:4x4x4", network));
+  return sides;
+}
 
 std::string host_name() {
   char name[256] = {};
@@ -98,6 +123,8 @@ model::Profile profile_of(const Arguments& arguments, std::string* from) {
     for (model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
       s.beta = 8 / (arguments.gigabits * 1e9);
   }
+  if (!arguments.network.empty()) profile.torus.sides = sides_of(arguments.network);
+  if (arguments.hop >= 0) profile.torus.hop = arguments.hop;
   return profile;
 }
 

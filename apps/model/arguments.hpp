@@ -32,6 +32,8 @@ struct Arguments {
   double gigabits = 0;  // of the network; 0: as the profile says
   int hosts_per_switch = 0;
   double oversubscription = 1;
+  std::string network;  // torus:4x4x4; empty: as the profile says
+  double hop = -1;      // seconds a link of it; negative: as the profile says
   bool native = true;
   // predict
   std::string schedule, payload = "auto", system, segment;
@@ -43,7 +45,7 @@ struct Arguments {
 std::uint64_t parse_size(const std::string& text);
 
 schedule::Collective collective_of(const Arguments& arguments);
-topology::Topology topology_of(int ranks, int per_node);
+topology::Topology topology_of(const Arguments& arguments, const model::Profile& profile, int ranks, int per_node);
 model::Profile profile_of(const Arguments& arguments, std::string* from = nullptr);  // *from: where it was found
 model::Question question_of(const Arguments& arguments);
 model::Machine machine_of(const Arguments& arguments, const model::Profile& profile, std::uint32_t element,

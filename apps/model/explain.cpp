@@ -34,6 +34,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   j["source"] = profile.source;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
+  j["network"] = network_text(topology_of(a, profile, a.ranks, a.per_node).torus());
   return j;
 }
 
@@ -72,7 +73,7 @@ Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidat
 Json predict(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
-  const topology::Topology where = topology_of(a.ranks, a.per_node);
+  const topology::Topology where = topology_of(a, profile, a.ranks, a.per_node);
   Question q = question_of(a);
   std::vector<std::pair<model::System, std::string>> ways;
   std::string_view name = a.schedule;
@@ -132,7 +133,7 @@ Json choose(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
   const Question q = question_of(a);
-  model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
+  model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   Candidate best;
   check(chooser.choose(q, &best));
   Json j = head(a, q, asked);
@@ -144,7 +145,7 @@ Json explain(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
   Question q = question_of(a);
-  const model::Chooser chooser(profile, topology_of(a.ranks, a.per_node));
+  const model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   std::vector<Candidate> all;
   check(chooser.table(q, &all));
   Json j = head(a, q, asked);

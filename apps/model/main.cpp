@@ -58,6 +58,13 @@ void add_fabric(CLI::App* c, Arguments* a) {
   c->add_option("--oversubscription", a->oversubscription, "their rate together, over that of the uplink");
 }
 
+void add_network(CLI::App* c, Arguments* a) {
+  c->add_option(
+      "--network", a->network,
+      "how hosts are joined: flat, or torus:4x4x4, with a host on each place; by default as the profile says");
+  c->add_option("--hop", a->hop, "seconds that each further link of a torus takes; negative: as the profile says");
+}
+
 int run(int argc, char** argv) {
   Arguments a;
   Study study;
@@ -81,6 +88,7 @@ int run(int argc, char** argv) {
   add_forced(predicting, &a);
   add_growth(predicting, &a);
   add_fabric(predicting, &a);
+  add_network(predicting, &a);
   predicting->add_option("--system", a.system, "as this system runs it: cprp2p, c-coll, hzccl, homcomp-f, argm, ...");
   predicting->add_flag("--no-overlap", a.rounds, "a rank exchanges or computes, never both");
 
@@ -90,6 +98,7 @@ int run(int argc, char** argv) {
   for (CLI::App* c : {choosing, explaining}) {
     add_question(c, &a);
     add_forced(c, &a);
+    add_network(c, &a);
     c->add_flag("!--no-native", a.native, "leave the MPI's own collective out");
   }
 
@@ -108,6 +117,7 @@ int run(int argc, char** argv) {
       ->delimiter(',');
   add_growth(simulating, &a);
   add_fabric(simulating, &a);
+  add_network(simulating, &a);
   add_machine(simulating, &a);
 
   CLI::App* listing = app.add_subcommand("profiles", "machines that are shipped, or the figures of one");

@@ -37,7 +37,7 @@ class Job {
       : arguments_(a),
         profile_(profile),
         collective_(collective),
-        where_(topology_of(ranks, std::min(a.per_node, ranks))),
+        where_(topology_of(a, profile, ranks, std::min(a.per_node, ranks))),
         machine_(machine_of(a, profile, 4, a.ratio)) {}
 
   // Nothing where no schedule of the system can be walked.
@@ -130,7 +130,7 @@ Json simulate(const Arguments& a, Study study) {
   }
   Json rows = Json::array();
   for (const int ranks : study.ranks) {
-    if (a.per_node > ranks || a.per_node < 1) (void)topology_of(ranks, a.per_node);  // says what is wrong
+    if (a.per_node > ranks || a.per_node < 1) (void)topology_of(a, profile, ranks, a.per_node);  // says what is wrong
     Job job(a, profile, collective, ranks);
     for (const std::string& size : study.sizes) {
       const double whole = static_cast<double>(parse_size(size));
@@ -152,6 +152,7 @@ Json simulate(const Arguments& a, Study study) {
           {"collective", schedule::name(collective)},
           {"machine", profile.name},
           {"profile", from},
+          {"network", network_text(profile.torus.sides)},
           {"per_node", a.per_node},
           {"ratio", a.ratio},
           {"ratio_assumed", !a.ratio_given},

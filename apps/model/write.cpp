@@ -48,7 +48,15 @@ std::string label(const model::Candidate& c) {
 
 std::string machine_text(const Json& r) {
   const std::string name = r["machine"], from = r["profile"];
-  return name == from ? name : fmt::format("{} ({})", name, from);
+  const std::string network = r.value("network", "flat");
+  const std::string on = network == "flat" ? "" : ", " + network;
+  return (name == from ? name : fmt::format("{} ({})", name, from)) + on;
+}
+
+std::string network_text(const std::vector<std::int32_t>& sides) {
+  std::string text;
+  for (const std::int32_t side : sides) text += fmt::format("{}{}", text.empty() ? "torus:" : "x", side);
+  return text.empty() ? "flat" : text;
 }
 
 std::string size_text(double bytes) {

@@ -1,7 +1,9 @@
 // Results as text or JSON.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,8 @@ Json to_json(const model::Question& question);
 std::string label(const model::Candidate& candidate);  // "hierarchical_ring fused, raw inside, 256K"
 // "node17 (/home/me/.config/stretto/node17_MPICH.json)", of a result; the name alone where it says all.
 std::string machine_text(const Json& result);
-std::string size_text(double bytes);    // "64K"
-std::string time_text(double seconds);  // "1.23 ms"
+std::string network_text(const std::vector<std::int32_t>& sides);  // "torus:4x4x4"; "flat" without any
+std::string size_text(double bytes);                               // "64K"
+std::string time_text(double seconds);                             // "1.23 ms"
 
 }  // namespace stretto::app

@@ -23,6 +23,10 @@ payload::UserFunction user_function(const Call& call) noexcept {
   return {call_user, const_cast<Call*>(&call), call.settings.options.user_commutes != 0};
 }
 
+bool is_exact(const Call& c) noexcept {
+  return c.op == STRETTO_MIN || c.op == STRETTO_MAX || (!is_floating(c.type) && c.op != STRETTO_USER);
+}
+
 bool needs_order(const Call& c) noexcept {
   return reduces(c.collective) && c.op == STRETTO_USER && !c.settings.options.user_commutes;
 }

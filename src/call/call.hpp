@@ -78,6 +78,9 @@ inline bool rank_by_rank(const Call& c) noexcept {
 
 inline Shape shape_of(const Call& c) noexcept { return {c.collective, rank_by_rank(c), c.type, c.op, c.root, c.count}; }
 
+// The operation has one result, however contributions are bracketed: minimum, maximum, and what integers do.
+bool is_exact(const Call& call) noexcept;
+
 // Contributions must be combined in the order of the ranks.
 bool needs_order(const Call& call) noexcept;
 

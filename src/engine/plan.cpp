@@ -181,11 +181,6 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
       unit.task = Task::combine;
       travels = false;
       break;
-    case schedule::Kind::post:
-    case schedule::Kind::wait:
-    case schedule::Kind::read_combine:
-      return fail(Status::unsupported, "step {} of {} reads a peer's memory; this engine sends messages", index,
-                  schedule.algorithm);
   }
   if (travels && (step.peer < 0 || step.peer >= schedule.ranks)) {
     return fail(Status::invalid_argument, "step {} of {} names rank {} of {}", index, schedule.algorithm, step.peer,

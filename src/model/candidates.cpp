@@ -78,6 +78,18 @@ bool node_may_stream(const Question& q) noexcept {
   return q.node_streams && q.compress && kind && !q.keeps_order && q.schedule.empty() && q.segment == 0;
 }
 
+bool may_carry(const schedule::Algorithm& a, const Question& q, Kind kind) noexcept {
+  if (!a.ranks_differ) return true;
+  switch (kind) {
+    case Kind::raw: return q.exact;
+    case Kind::homomorphic:
+    case Kind::fused: return true;
+    case Kind::cprp2p:
+    case Kind::doc: break;
+  }
+  return false;
+}
+
 std::vector<Option> options_for(const Question& q, const topology::Topology& topology, std::string* why) {
   std::vector<Option> all;
   const int p = topology.ranks();
@@ -96,6 +108,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
     if (q.keeps_order && !a.keeps_order) continue;
     if (q.rank_by_rank && !a.rank_by_rank) continue;
     if (only_rank_by_rank(a) && !q.rank_by_rank && q.schedule.empty()) continue;
+    if (a.uses_torus && topology.torus().empty() && q.schedule.empty()) continue;
     if (a.uses_groups && !floors && !topology.nested() && q.schedule.empty()) continue;
     const std::vector<int> blocks = a.uses_blocks ? blocks_for(q, p) : std::vector<int>{0};
     const std::vector<int> radices = a.uses_radix ? std::vector<int>{4, 8} : std::vector<int>{0};
@@ -105,6 +118,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
         Option option{&a, b, k, {}};
         const double block = static_cast<double>(q.bytes) / std::max(b, 1);  // at most, where the schedule cuts further
         for (const Kind kind : kinds) {
+          if (!may_carry(a, q, kind)) continue;
           for (const std::uint64_t segment : segments_for(q, block)) {
             Candidate c;
             c.schedule = a.name;
@@ -120,14 +134,14 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
             option.ways.push_back(c);
           }
         }
-        all.push_back(std::move(option));
+        if (!option.ways.empty()) all.push_back(std::move(option));
       }
     }
   }
   if (!known)
     *why = no_schedule(q.collective, q.schedule);
   else if (all.empty())
-    *why = fmt::format("{} has no schedule{} that keeps the order of the operands as it is wanted",
+    *why = fmt::format("{} has no schedule{} that combines the operands in an order that fits",
                        schedule::name(q.collective), q.schedule.empty() ? "" : " '" + q.schedule + "'");
   return all;
 }

@@ -23,6 +23,10 @@ struct Option {
 // they stand for one, fused. Empty where what is forced does not fit together; `why` says what then.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
 
+// Whether the algorithm may carry this payload: raw sums of a schedule whose ranks bracket differently must be exact, and so must all that
+// is rounded on the way.
+bool may_carry(const schedule::Algorithm& algorithm, const Question& question, payload::Kind kind) noexcept;
+
 // "allreduce has no schedule 'x'; it has ring, ...".
 std::string no_schedule(schedule::Collective collective, std::string_view name);
 

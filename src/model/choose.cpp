@@ -67,7 +67,7 @@ Key key_of(const Question& q) {
       q.element,
       static_cast<std::uint8_t>(q.collective),
       static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6)),
+                                bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7)),
       q.schedule};
 }
 
@@ -104,7 +104,8 @@ topology::Topology stand_in(const topology::Topology& t) {
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
-  if (!q.compress || q.code_space || q.payload >= 0 || option.algorithm->uses_groups) return ways;
+  if (!q.compress || q.code_space || q.payload >= 0 || option.algorithm->uses_groups || option.algorithm->ranks_differ)
+    return ways;
   const auto [shortest, longest] = lengths_of(programs);
   for (const double bytes : {even_cost, 4 * even_cost}) {
     if (!(bytes > shortest * block && bytes <= longest * block)) continue;
@@ -164,7 +165,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const auto bytes = static_cast<double>(q.bytes);
   const double grain =
       schedule::reduces(q.collective) || q.collective == schedule::Collective::broadcast ? 1024.0 * q.element : 0;
-  // An MPI without a measurement is taken to run the best of our flat schedules on raw values, and to take no time for a step.
+  // An MPI without a measurement is taken to run the best of our flat schedules on raw values, those for a torus left out, and to take no time
+  // for a step.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto measured_by = [&](Provider provider) {
@@ -202,7 +204,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
       const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));
       c.seconds = predict(*programs, system, machine, run).seconds;
       if (!all_of_them) least = std::min(least, c.seconds);
-      if (guessed && c.payload == payload::Kind::raw && !option.algorithm->uses_groups) {
+      const bool an_mpi_has_it = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
+      if (guessed && c.payload == payload::Kind::raw && an_mpi_has_it) {
         run.enough = native_seconds;
         native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
         if (!all_of_them && q.native) least = std::min(least, native_seconds);
@@ -271,9 +274,9 @@ Question on_grid(Question q) noexcept {
 }
 
 Chooser::Chooser(Profile profile, topology::Topology topology) : impl_(std::make_unique<Impl>()) {
+  impl_->topology = on_network(profile, std::move(topology));
+  impl_->walked = stand_in(impl_->topology);
   impl_->profile = std::move(profile);
-  impl_->walked = stand_in(topology);
-  impl_->topology = std::move(topology);
 }
 Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;

@@ -21,6 +21,7 @@ struct Question {
   int root = 0;
   bool keeps_order = false;   // the operation does not commute
   bool rank_by_rank = false;  // contributions are combined one after the other, in the order of the ranks
+  bool exact = false;         // raw values combine to the same bits in any brackets: integers, minimum, maximum
   bool compress = false;      // a bound allows streams
   bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
   bool native = false;        // the MPI's own collective can serve

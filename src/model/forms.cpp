@@ -15,6 +15,7 @@ Extents::Extents(double bytes, std::int32_t blocks, double grain)
   const double units = std::ceil(bytes / grain), parts = std::max(blocks, 1);
   each_ = std::floor(units / parts);
   rest_ = units - each_ * parts;
+  last_ = each_ > 0 ? parts - 1 : rest_ - 1;
 }
 
 // As engine::first_of cuts: whole grains, as many more to each of the first blocks as are left over.
@@ -24,6 +25,27 @@ double Extents::of(std::int32_t block) const noexcept {
     return std::min(bytes_, (each_ * b + std::min<double>(b, rest_)) * grain_);
   };
   return first(block + 1) - first(block);
+}
+
+// Blocks with a grain more, those without, and the last one with any, which may end within a grain.
+Extent Extents::of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept {
+  Extent all;
+  const auto add = [&](double blocks, double bytes) {
+    if (blocks <= 0 || bytes <= 0) return;
+    all.bytes += blocks * bytes;
+    all.blocks += blocks;
+    all.pieces += blocks * cut.pieces(bytes);
+  };
+  if (grain_ <= 0) {
+    add(count, even_);
+    return all;
+  }
+  const double end = std::min<double>(first + count, last_),
+               longer = std::clamp<double>(rest_, first, std::max<double>(first, end));
+  add(longer - first, (each_ + 1) * grain_);
+  add(end - longer, each_ * grain_);
+  if (first <= last_ && last_ < first + count) add(1, of(static_cast<std::int32_t>(last_)));
+  return all;
 }
 
 double Cut::pieces(double bytes) const noexcept {
@@ -39,17 +61,17 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
       from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside && system.raw_below <= 0 &&
                     (programs.collective == Collective::allreduce || programs.collective == Collective::allgather)),
       forms_(program.slots.size()),
-      sizes_(program.slots.size()),
+      extents_(program.slots.size()),
       lengths_(program.acts.size()) {
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     forms_[i].raw = program.slots[i].held;
     forms_[i].contributions = program.slots[i].held ? 1 : 0;
-    sizes_[i] = extents.of(program.slots[i].block);
+    extents_[i] = extents.of(program.slots[i].block, program.slots[i].blocks, cut);
   }
   for (std::size_t i = 0; i < lengths_.size(); ++i) {
     const Act& act = program.acts[i];
     const std::int32_t first = act.kind == Kind::send ? act.src : act.dst;
-    for (std::int32_t b = 0; b < act.blocks; ++b) lengths_[i].bytes += size(first + b);
+    for (std::int32_t s = 0; s < act.slots; ++s) lengths_[i].bytes += extent(first + s).bytes;
     lengths_[i].pieces = cut_.pieces(lengths_[i].bytes);
   }
 }
@@ -64,13 +86,13 @@ bool Forms::keeps_buffer(const Act& act) const noexcept {
   return program_.slots[static_cast<std::size_t>(act.src)].buffer != schedule::Buffer::in;
 }
 
-double Forms::to_stream(Form& f, double n) const {
+double Forms::to_stream(Form& f, const Extent& n) const {
   if (f.stream) return 0;
   f.stream = true;
   return cost(machine_.compress, n);
 }
 
-double Forms::to_raw(Form& f, double n) const {
+double Forms::to_raw(Form& f, const Extent& n) const {
   if (f.raw) return 0;
   f.raw = f.decoded = f.home = true;
   return cost(machine_.decompress, n);
@@ -81,8 +103,8 @@ double Forms::up_front() {
   double work = 0;
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     if (!program_.slots[i].held) continue;
-    const double n = size(static_cast<std::int32_t>(i));
-    if (n <= 0) continue;
+    const Extent& n = extent(static_cast<std::int32_t>(i));
+    if (n.bytes <= 0) continue;
     if (system_.meet == Meet::quantised) {
       forms_[i].codes = true;
       work += cost(machine_.quantise, n);
@@ -96,30 +118,30 @@ double Forms::up_front() {
 double Forms::pack(const Act& act, Parcel* parcel) {
   *parcel = {};
   double work = 0;
-  for (std::int32_t i = 0; i < act.blocks; ++i) {
+  for (std::int32_t i = 0; i < act.slots; ++i) {
     Form& f = forms_[static_cast<std::size_t>(act.src + i)];
-    const double n = size(act.src + i);
-    if (n <= 0) continue;
+    const Extent& n = extent(act.src + i);
+    if (n.bytes <= 0) continue;
     parcel->contributions = std::max(parcel->contributions, f.contributions);
     if (raw_travels(act)) {
       work += to_raw(f, n);
-      parcel->wire += n;
+      parcel->wire += n.bytes;
     } else {
       work += system_.travel == Travel::every_hop ? cost(machine_.compress, n) : to_stream(f, n);
-      parcel->wire += n / machine_.ratio_of(f.contributions);
+      parcel->wire += n.bytes / machine_.ratio_of(f.contributions);
     }
   }
   return work;
 }
 
 // dst = dst + src, each in the forms that it has.
-double Forms::meet(Form& dst, const Form& src, double n) {
+double Forms::meet(Form& dst, const Form& src, const Extent& n) {
   double work = 0;
   const double contributions = dst.contributions + src.contributions;
   const bool raw_only = dst.raw && src.raw && !dst.stream && !src.stream;
   if (raw_only || system_.meet == Meet::raw) {
     Form other = src;
-    work = to_raw(dst, n) + to_raw(other, n) + n * machine_.combine.byte;
+    work = to_raw(dst, n) + to_raw(other, n) + n.bytes * machine_.combine.byte;
     sums_raw_ = true;
     dst = {};
     dst.raw = dst.home = true;
@@ -152,10 +174,10 @@ double Forms::raw_sum_calls(const Act& act) {
 
 double Forms::take(const Act& act, double contributions) {
   double work = 0;
-  for (std::int32_t i = 0; i < act.blocks; ++i) {
+  for (std::int32_t i = 0; i < act.slots; ++i) {
     Form& f = forms_[static_cast<std::size_t>(act.dst + i)];
-    const double n = size(act.dst + i);
-    if (n <= 0) continue;
+    const Extent& n = extent(act.dst + i);
+    if (n.bytes <= 0) continue;
     Form arrived;
     arrived.contributions = contributions;
     if (raw_travels(act)) {
@@ -176,11 +198,11 @@ double Forms::take(const Act& act, double contributions) {
 
 double Forms::local(const Act& act) {
   double work = 0;
-  for (std::int32_t i = 0; i < act.blocks; ++i) {
+  for (std::int32_t i = 0; i < act.slots; ++i) {
     Form& dst = forms_[static_cast<std::size_t>(act.dst + i)];
     const Form& src = forms_[static_cast<std::size_t>(act.src + i)];
-    const double n = size(act.dst + i);
-    if (n <= 0) continue;
+    const Extent& n = extent(act.dst + i);
+    if (n.bytes <= 0) continue;
     if (act.kind == Kind::combine) {
       work += meet(dst, src, n);
     } else {
@@ -193,8 +215,8 @@ double Forms::local(const Act& act) {
 
 double Forms::deliver(std::int32_t slot) {
   Form& f = forms_[static_cast<std::size_t>(slot)];
-  const double n = size(slot);
-  if (n <= 0) return 0;
+  const Extent& n = extent(slot);
+  if (n.bytes <= 0) return 0;
   double work = 0;
   if (f.stream || (from_streams_ && !f.decoded)) {
     if (f.raw && !from_streams_) return f.home ? 0 : cost(machine_.copy, n);

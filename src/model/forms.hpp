@@ -11,22 +11,31 @@
 
 namespace stretto::model {
 
-// Bytes of each block.
-class Extents {
- public:
-  // `bytes` cut into `blocks` nearly even ones, on multiples of `grain` bytes; 0: exactly even.
-  Extents(double bytes, std::int32_t blocks, double grain);
-  double of(std::int32_t block) const noexcept;
-
- private:
-  double even_ = 0, grain_ = 0, bytes_ = 0;
-  double each_ = 0, rest_ = 0;  // grains of a block; of so many first blocks one more
+// Of blocks in a row.
+struct Extent {
+  double bytes = 0;
+  double blocks = 0;  // that have any
+  double pieces = 0;  // that these are coded in
 };
 
 struct Cut {
   double segment = 0;  // bytes; 0: blocks are not cut
   // Pieces that a block travels and is coded in.
   double pieces(double bytes) const noexcept;
+};
+
+// Bytes of each block.
+class Extents {
+ public:
+  // `bytes` cut into `blocks` nearly even ones, on multiples of `grain` bytes; 0: exactly even.
+  Extents(double bytes, std::int32_t blocks, double grain);
+  double of(std::int32_t block) const noexcept;
+  Extent of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept;
+
+ private:
+  double even_ = 0, grain_ = 0, bytes_ = 0;
+  double each_ = 0, rest_ = 0;  // grains of a block; of so many first blocks one more
+  double last_ = 0;             // block with bytes
 };
 
 // What a send hands over.
@@ -50,7 +59,7 @@ class Forms {
   // Of an act of this program: raw bytes of its blocks, 0 for signals; and the messages that it is cut into.
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
   double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
-  double pieces_of(std::int32_t slot) const noexcept { return cut_.pieces(size(slot)); }
+  const Extent& extent(std::int32_t slot) const noexcept { return extents_[static_cast<std::size_t>(slot)]; }
   bool keeps_buffer(const Act& act) const noexcept;  // a send whose source must not change until it has arrived
 
  private:
@@ -67,11 +76,10 @@ class Forms {
 
   std::size_t index_of(const Act& act) const noexcept { return static_cast<std::size_t>(&act - program_.acts.data()); }
   bool raw_travels(const Act& act) const noexcept;
-  double size(std::int32_t slot) const noexcept { return sizes_[static_cast<std::size_t>(slot)]; }
-  double cost(const Rate& rate, double bytes) const noexcept { return rate.of(bytes, cut_.pieces(bytes)); }
-  double to_stream(Form& f, double bytes) const;
-  double to_raw(Form& f, double bytes) const;
-  double meet(Form& dst, const Form& src, double bytes);
+  static double cost(const Rate& rate, const Extent& n) noexcept { return rate.of(n.bytes, n.pieces); }
+  double to_stream(Form& f, const Extent& n) const;
+  double to_raw(Form& f, const Extent& n) const;
+  double meet(Form& dst, const Form& src, const Extent& n);
   double raw_sum_calls(const Act& act);
 
   const Program& program_;
@@ -81,7 +89,7 @@ class Forms {
   bool from_streams_ = false;
   bool sums_raw_ = false;  // in the act at hand
   std::vector<Form> forms_;
-  std::vector<double> sizes_;    // by slot
+  std::vector<Extent> extents_;  // by slot
   std::vector<Length> lengths_;  // by act
 };
 

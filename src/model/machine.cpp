@@ -61,6 +61,7 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   for (std::size_t d = 0; d < topology::kDistances; ++d) m.links[d] = nearest(profile, d);
   m.full_duplex = profile.full_duplex;
   m.nics = profile.nics;
+  m.hop = profile.torus.hop;
   m.cores = profile.cores;
   m.ratio = std::max(ratio, 1.0);
   m.value_bits = 8.0 * element;

@@ -36,6 +36,7 @@ struct Machine {
   Rate compress, decompress, add, fused;  // stream + stream, raw + stream
   Rate quantise, add_codes;               // values to codes; codes + stream
   Fabric fabric;
+  double hop = 0;  // of a torus (torus.hpp)
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
   double ratio_of(double contributions) const noexcept;  // of a stream of so many; at least 1

@@ -1,10 +1,12 @@
-// What messages share: the sending and receiving side of a rank, the cards of a host, the uplinks of a fabric.
+// What messages share: the sending and receiving side of a rank, the cards of a host, the uplinks of a fabric, the links of a
+// torus.
 #pragma once
 
 #include <vector>
 
 #include "model/machine.hpp"
 #include "model/programs.hpp"
+#include "model/torus.hpp"
 
 namespace stretto::model {
 
@@ -33,6 +35,7 @@ class Network {
     }
   };
   Shared& receiving(std::int32_t rank) noexcept;
+  double latency(const Act& send, std::int32_t from, std::int32_t to, double alpha) const;
 
   const Programs& programs_;
   const Machine& machine_;
@@ -40,6 +43,8 @@ class Network {
   std::vector<Shared> out_, in_;             // by rank
   std::vector<Shared> host_out_, host_in_;   // by host
   std::vector<Shared> leaf_up_, leaf_down_;  // by leaf
+  Routes routes_;
+  std::vector<Shared> links_;  // of a torus
 };
 
 }  // namespace stretto::model

@@ -141,7 +141,7 @@ class Overlapped {
       at->head = std::max(at->head, head);
       at->tail = std::max(at->tail, tail);
     };
-    for (std::int32_t i = 0; i < a.blocks; ++i) {
+    for (std::int32_t i = 0; i < a.slots; ++i) {
       if (a.src >= 0) {
         const Held& h = r.slots[static_cast<std::size_t>(a.src + i)];
         if (h.writers > 0) return false;
@@ -177,7 +177,7 @@ class Overlapped {
         const double pieces = r.forms.pieces(a);
         const double seconds = r.forms.local(a);
         const Flow made = a.kind == Kind::copy ? at : compute(r, at, seconds + pieces * machine_.step, pieces);
-        set(r, a.dst, a.blocks, made);
+        set(r, a.dst, a.slots, made);
       } else if (a.blocks == 0 || r.forms.bytes(a) > 0) {
         issue(r, self, index, at);
       }
@@ -191,14 +191,14 @@ class Overlapped {
       const double pieces = r.forms.pieces(a);
       const double seconds = r.forms.pack(a, &own.parcel);
       at = compute(r, at, seconds + pieces * machine_.step, pieces);
-      if (seconds > 0) set(r, a.src, a.blocks, at);
+      if (seconds > 0) set(r, a.src, a.slots, at);
       r.wire += own.parcel.wire;
     }
     own.there = true;
     own.ready = at;
     ++r.open;
     ++r.open_here;
-    for (std::int32_t i = 0; i < a.blocks; ++i) {
+    for (std::int32_t i = 0; i < a.slots; ++i) {
       if (a.kind == Kind::send)
         r.slots[static_cast<std::size_t>(a.src + i)].readers += r.forms.keeps_buffer(a) ? 1 : 0;
       else
@@ -250,7 +250,7 @@ class Overlapped {
     if (p.busy > 0) p.there.tail = std::max({p.there.tail, s.core, ranks_[static_cast<std::size_t>(m.to)].core});
     s.last = std::max(s.last, p.there.tail);
     if (sent(m).level != s.level) s.others = std::max(s.others, p.there.tail);
-    for (std::int32_t i = 0; i < sent(m).blocks && s.forms.keeps_buffer(sent(m)); ++i) {
+    for (std::int32_t i = 0; i < sent(m).slots && s.forms.keeps_buffer(sent(m)); ++i) {
       Held& h = s.slots[static_cast<std::size_t>(sent(m).src + i)];
       --h.readers;
       h.reading = std::max(h.reading, p.there.tail);
@@ -264,7 +264,7 @@ class Overlapped {
     const Act& a = got(m);
     Flow in = p.there;
     if (a.kind == Kind::recv_combine) {
-      for (std::int32_t i = 0; i < a.blocks; ++i) {
+      for (std::int32_t i = 0; i < a.slots; ++i) {
         const Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
         in.head = std::max(in.head, h.at.head);
         in.tail = std::max(in.tail, h.at.tail);
@@ -275,7 +275,7 @@ class Overlapped {
         ranks_[static_cast<std::size_t>(m.from)].ready[static_cast<std::size_t>(m.send)].parcel.contributions;
     const Flow made = compute(d, in, d.forms.take(a, contributions) + pieces * machine_.step, pieces);
     if (a.level != d.level) d.others = std::max(d.others, made.tail);
-    for (std::int32_t i = 0; i < a.blocks; ++i) {
+    for (std::int32_t i = 0; i < a.slots; ++i) {
       Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
       --h.writers;
       h.at = made;
@@ -288,7 +288,7 @@ class Overlapped {
   double end_of(Rank& r) {
     struct Result {
       Flow at;
-      double seconds, pieces;
+      double seconds, tail;  // all of it; what is left of it when the last segment has come
     };
     std::vector<Result> results;
     double sum = 0;
@@ -298,13 +298,15 @@ class Overlapped {
       r.work += seconds;
       if (seconds <= 0) continue;
       sum += seconds * r.program.share;
-      results.push_back({r.slots[s].at, seconds * r.program.share, r.forms.pieces_of(static_cast<std::int32_t>(s))});
+      // Blocks that came together are decoded one after another, each as it has come.
+      const Extent& n = r.forms.extent(static_cast<std::int32_t>(s));
+      const double all = seconds * r.program.share;
+      results.push_back({r.slots[s].at, all, all * ((n.blocks - 1) / n.blocks + 1 / n.pieces)});
     }
     std::sort(results.begin(), results.end(), [](const Result& a, const Result& b) { return a.at.head < b.at.head; });
     double decoded = 0;
     for (const Result& result : results)
-      decoded =
-          std::max(std::max(decoded, result.at.head) + result.seconds, result.at.tail + result.seconds / result.pieces);
+      decoded = std::max(std::max(decoded, result.at.head) + result.seconds, result.at.tail + result.tail);
     return std::max({r.last, decoded, results.empty() ? 0 : r.load + sum});
   }
 

@@ -5,6 +5,11 @@
 
 namespace stretto::model {
 
+topology::Topology on_network(const Profile& profile, topology::Topology topology) {
+  static_cast<void>(topology.lay_on_torus(profile.torus.sides));
+  return topology;
+}
+
 const Profile& built_in() {
   static const Profile profile = [] {
     Profile p;

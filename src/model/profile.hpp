@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "model/torus.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"
 
@@ -70,6 +71,7 @@ struct Profile {
   int ranks = 1, hosts = 1;                      // that it was measured with
   std::array<Link, topology::kDistances> links;  // by Distance
   bool full_duplex = true;                       // a rank sends and receives at the same time
+  Torus torus;           // that hosts are joined by; used where a job has a host on each of its places
   int nics = 1;          // of a host: that many ranks of it send at full rate at the same time; 0: every rank
   double gamma = 0;      // seconds a byte of result of raw + raw
   double copy = 0;       // seconds a byte copied
@@ -87,6 +89,9 @@ struct Profile {
     return found != switches.end() ? &*found : nullptr;
   }
 };
+
+// Where the hosts lie on the profile's torus, if there are as many as it has places; else the topology as it is.
+topology::Topology on_network(const Profile& profile, topology::Topology topology);
 
 // Text to profile and back. invalid_argument names what is wrong and where; a version that is not ours is named with ours.
 Status parse(const std::string& json, Profile* profile) noexcept;

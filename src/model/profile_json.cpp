@@ -132,6 +132,13 @@ ordered_json write_switches(const Switches& s) {
   return j;
 }
 
+Torus read_torus(const Node& node) {
+  Torus t;
+  for (const Node& side : node.at("sides").items()) t.sides.push_back(side.integer(1));
+  t.hop = node.number("hop", t.hop);
+  return t;
+}
+
 Profile read(const Node& root) {
   const int version = root.at("version").integer(0);
   if (version != kProfileVersion) {
@@ -154,6 +161,7 @@ Profile read(const Node& root) {
   }
   if (root.has("full_duplex")) p.full_duplex = root.at("full_duplex").boolean();
   p.nics = root.integer("nics", 0, 1);
+  if (root.has("torus")) p.torus = read_torus(root.at("torus"));
   p.gamma = root.number("gamma", 0);
   p.copy = root.number("copy", 0);
   p.step = root.number("step", 0);
@@ -222,6 +230,7 @@ std::string to_json(const Profile& p) {
   root["links"] = links;
   root["full_duplex"] = p.full_duplex;
   root["nics"] = p.nics;
+  if (!p.torus.sides.empty()) root["torus"] = {{"sides", p.torus.sides}, {"hop", p.torus.hop}};
   root["gamma"] = p.gamma;
   root["copy"] = p.copy;
   root["step"] = p.step;

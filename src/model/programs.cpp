@@ -57,48 +57,53 @@ class Messages {
   std::vector<std::uint64_t> all_;
 };
 
-// Numbers the blocks that are touched, buffer by buffer, so that those of a range stay neighbours.
+// Numbers the slots of a rank: runs of blocks of a buffer that no step of it parts. Runs end at the same blocks in all buffers, so
+// that a range has as many slots in one as in another.
 class Numbering {
  public:
   explicit Numbering(const Schedule& s) {
-    std::vector<Range> ranges;
-    ranges.reserve(2 * s.steps.size());
     for (const Step& step : s.steps) {
-      if (step.dst.count > 0) ranges.push_back(step.dst);
-      if (step.src.count > 0) ranges.push_back(step.src);
+      for (const Range& r : {step.dst, step.src}) {
+        if (r.count <= 0) continue;
+        cuts_.push_back(r.first);
+        cuts_.push_back(r.first + r.count);
+      }
     }
-    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return key(a) < key(b); });
-    for (const Range& r : ranges) {
-      if (!runs_.empty() && runs_.back().range.buffer == r.buffer &&
-          r.first <= runs_.back().range.first + runs_.back().range.count) {
-        Range& run = runs_.back().range;
-        const std::int32_t end = std::max(run.first + run.count, r.first + r.count);
-        slots_ += end - (run.first + run.count);
-        run.count = end - run.first;
-      } else {
-        runs_.push_back({r, slots_});
-        slots_ += r.count;
+    std::sort(cuts_.begin(), cuts_.end());
+    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+    for (auto& numbers : numbers_) numbers.assign(cuts_.size() + 1, 0);
+    for (const Step& step : s.steps) {
+      for (const Range& r : {step.dst, step.src}) {
+        if (r.count <= 0) continue;
+        ++numbers_of(r)[run(r.first)];
+        --numbers_of(r)[run(r.first + r.count)];
+      }
+    }
+    for (auto& numbers : numbers_) {
+      for (std::int32_t open = 0; std::int32_t & n : numbers) {
+        open += n;
+        n = slots_;
+        slots_ += open > 0 ? 1 : 0;
       }
     }
   }
 
-  std::int32_t slot(const Range& r) const {
-    if (r.count <= 0) return -1;
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), r,
-                                        [](const Range& a, const Run& b) { return key(a) < key(b.range); });
-    const Run& run = *(after - 1);
-    return run.slot + (r.first - run.range.first);
+  std::size_t size() const { return static_cast<std::size_t>(slots_); }
+  std::int32_t slot(const Range& r) const { return r.count > 0 ? numbers_of(r)[run(r.first)] : -1; }
+  std::int32_t slots_in(const Range& r) const {
+    return r.count > 0 ? static_cast<std::int32_t>(run(r.first + r.count) - run(r.first)) : 0;
   }
 
   std::vector<Slot> slots(const Schedule& s) const {
     std::vector<Slot> all;
     all.reserve(static_cast<std::size_t>(slots_));
-    for (const Run& run : runs_) {
-      for (std::int32_t b = run.range.first; b < run.range.first + run.range.count; ++b) {
-        Slot slot{run.range.buffer, b};
-        slot.held = slot.buffer == schedule::Buffer::in && schedule::holds(s.collective, s.ranks, s.root, s.rank, b);
-        slot.expected =
-            slot.buffer == schedule::Buffer::out && schedule::expects(s.collective, s.ranks, s.root, s.rank, b);
+    for (std::size_t b = 0; b < std::size(numbers_); ++b) {
+      for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
+        if (numbers_[b][i + 1] == numbers_[b][i]) continue;
+        Slot slot{static_cast<schedule::Buffer>(b), cuts_[i], cuts_[i + 1] - cuts_[i]};
+        const auto asked = [&](auto& of) { return of(s.collective, s.ranks, s.root, s.rank, slot.block); };
+        slot.held = slot.buffer == schedule::Buffer::in && asked(schedule::holds);
+        slot.expected = slot.buffer == schedule::Buffer::out && asked(schedule::expects);
         all.push_back(slot);
       }
     }
@@ -106,14 +111,17 @@ class Numbering {
   }
 
  private:
-  static std::uint64_t key(const Range& r) noexcept {
-    return std::uint64_t{static_cast<std::uint8_t>(r.buffer)} << 32 | static_cast<std::uint32_t>(r.first);
+  std::size_t run(std::int32_t block) const {
+    return static_cast<std::size_t>(std::lower_bound(cuts_.begin(), cuts_.end(), block) - cuts_.begin());
   }
-  struct Run {
-    Range range;
-    std::int32_t slot;
-  };
-  std::vector<Run> runs_;
+  std::vector<std::int32_t>& numbers_of(const Range& r) { return numbers_[static_cast<std::size_t>(r.buffer)]; }
+  const std::vector<std::int32_t>& numbers_of(const Range& r) const {
+    return numbers_[static_cast<std::size_t>(r.buffer)];
+  }
+
+  std::vector<std::int32_t> cuts_;  // blocks where a run begins or ends, ascending
+  std::vector<std::int32_t>
+      numbers_[3];  // by buffer and run, the slot; a run that the buffer lacks has that of the next
   std::int32_t slots_ = 0;
 };
 
@@ -133,11 +141,13 @@ Program program_of(const Schedule& s, const topology::Topology& topology, int pe
       a.peer = step.peer % period;
       a.far = leaf[static_cast<std::size_t>(p.host)] != leaf[static_cast<std::size_t>(topology.host_of(step.peer))];
     }
-    a.blocks = std::max(step.dst.count, step.src.count);
+    const Range& range = step.dst.count > 0 ? step.dst : step.src;
+    a.blocks = range.count;
+    a.slots = numbering.slots_in(range);
     a.dst = numbering.slot(step.dst);
     a.src = numbering.slot(step.src);
     if (a.dst >= 0) {
-      for (std::int32_t i = 0; i < step.dst.count; ++i)
+      for (std::int32_t i = 0; i < a.slots; ++i)
         p.slots[static_cast<std::size_t>(a.dst + i)].last_write = static_cast<std::int32_t>(p.acts.size());
     }
     p.acts.push_back(a);
@@ -169,19 +179,22 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     groups = groups_of(topology);
     request.groups = &groups;
   }
+  const auto most = static_cast<double>(folding.most);
   const int period =
       folding.allowed ? fold_period(algorithm, request, topology, folding.hosts_per_leaf) : request.ranks;
 
   std::vector<Schedule> walked;
-  std::size_t steps = 0;
+  double cells = 0;  // steps, and slots that they touch
   for (request.rank = 0; request.rank < period; ++request.rank) {
     walked.push_back(algorithm.build(request));
-    steps += walked.back().steps.size();
-    const double expected = static_cast<double>(steps) / (request.rank + 1) * period;
-    if (steps > folding.most || (request.rank >= 16 && expected > 4.0 * static_cast<double>(folding.most))) {
-      return fail(Status::unsupported, "{} {} of {} ranks has more than {} steps to walk, and nothing to fold",
-                  schedule::name(algorithm.collective), algorithm.name, request.ranks, folding.most);
-    }
+    cells += static_cast<double>(walked.back().steps.size() + Numbering(walked.back()).size());
+    const double expected = cells / (request.rank + 1) * period;
+    if (cells <= most && (request.rank < 16 || expected <= 2 * most)) continue;
+    return fail(Status::unsupported,
+                "{} {} of {} ranks: {} of them to walk, about {:.1f} million steps and slots, and at most {:.1f} "
+                "million are walked",
+                schedule::name(algorithm.collective), algorithm.name, request.ranks, period, expected / 1e6,
+                most / 1e6);
   }
 
   Programs& out = *programs;
@@ -191,6 +204,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
   out.blocks = walked[0].blocks;
   out.root = walked[0].root;
   out.period = period;
+  out.torus = topology.torus();
   out.hosts = topology.host_of(period - 1) + 1;
   if (period == request.ranks) out.hosts = topology.hosts();
   const int per_leaf = folding.hosts_per_leaf > 0 ? folding.hosts_per_leaf : topology.hosts();

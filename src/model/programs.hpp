@@ -23,15 +23,18 @@ struct Act {
   std::int32_t peer = -1;     // of messages: the program that stands for it
   std::int32_t partner = -1;  // of messages: the act there that it meets
   std::int32_t blocks = 0;    // how many; 0: a signal
+  std::int32_t slots = 0;     // that these blocks are
   std::int32_t dst = -1;      // first slot written; -1: none
   std::int32_t src = -1;      // first slot read
   bool far = false;           // between leaves of the fabric
 };
 
-// A block of a buffer that a rank touches.
+// Blocks of a buffer that a rank touches, [block, block + blocks), always together: no step parts them. So a walk has as many slots as
+// steps, about, however many blocks the vector is cut into.
 struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
+  std::int32_t blocks = 1;
   bool held = false;             // by the caller, from the start
   bool expected = false;         // by the caller, in the end
   std::int32_t last_write = -1;  // act; -1: never
@@ -50,27 +53,29 @@ struct Programs {
   std::int32_t ranks = 1;
   std::int32_t blocks = 0;
   std::int32_t root = 0;
-  std::int32_t period = 1;  // programs; == ranks: nothing is folded
-  int hosts = 1;            // of what is walked
-  int leaves = 1;           // of the fabric, of what is walked
-  std::vector<int> leaf;    // by host
+  std::int32_t period = 1;          // programs; == ranks: nothing is folded
+  int hosts = 1;                    // of what is walked
+  int leaves = 1;                   // of the fabric, of what is walked
+  std::vector<int> leaf;            // by host
+  std::vector<std::int32_t> torus;  // sides, as of the topology: nothing is folded then
   std::vector<Program> all;
 };
 
 // Blocks of the shortest message that has some, and of the longest; 0 where there are none.
 std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept;
 
-inline constexpr std::size_t most_acts = 24'000'000;
+// Steps and slots of a walk, of about 200 bytes and 0.5 to 1 microseconds each: 2 GB, and seconds.
+inline constexpr std::size_t most_cells = 10'000'000;
 
 struct Folding {
   bool allowed = true;
-  int hosts_per_leaf = 0;        // of the fabric (machine.hpp); a leaf is walked as a whole
-  int cores = 0;                 // of a host; 0: as many as ranks
-  std::size_t most = most_acts;  // steps that are walked
+  int hosts_per_leaf = 0;         // of the fabric (machine.hpp); a leaf is walked as a whole
+  int cores = 0;                  // of a host; 0: as many as ranks
+  std::size_t most = most_cells;  // steps and slots that are walked
 };
 
 // request.rank is ignored; request.groups is made from the topology where it is null and the algorithm uses groups. Fails as
-// unsupported where what is to be walked has more than `folding.most` steps, internal where schedules do not match.
+// unsupported where what is to be walked has more than `folding.most` steps and slots, internal where schedules do not match.
 Status make_programs(const schedule::Algorithm& algorithm, schedule::Request request,
                      const topology::Topology& topology, const Folding& folding, Programs* programs);
 
@@ -78,7 +83,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
 int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& request,
                 const topology::Topology& topology, int hosts_per_leaf);
 
-// Hosts of the topology, and inside them the levels that it takes, for algorithms of groups.
+// Hosts of the topology, the torus that they lie on, and inside them the levels that it takes: for algorithms of groups.
 schedule::Groups groups_of(const topology::Topology& topology);
 
 }  // namespace stretto::model

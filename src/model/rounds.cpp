@@ -147,7 +147,7 @@ class Rounds {
   // Results that nothing writes any more are decoded at once; what a rank combined and others wait for, while it travels.
   void written(Rank& r, std::size_t at) {
     const Act& a = act(r, at);
-    for (std::int32_t i = 0; i < a.blocks; ++i) {
+    for (std::int32_t i = 0; i < a.slots; ++i) {
       const Slot& slot = r.program.slots[static_cast<std::size_t>(a.dst + i)];
       if (!slot.expected || slot.last_write != r.order[at]) continue;
       const double seconds = r.forms.deliver(a.dst + i);

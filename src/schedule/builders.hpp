@@ -22,6 +22,10 @@ Schedule rabenseifner_reduce(const Request& request);
 // recursive_halving.cpp
 Schedule recursive_halving_reduce_scatter(const Request& request);
 
+// swing.cpp
+Schedule swing_bandwidth_allreduce(const Request& request);
+Schedule swing_latency_allreduce(const Request& request);
+
 // binomial.cpp, and for Request::radix knomial.cpp
 Schedule binomial_allreduce(const Request& request);
 Schedule binomial_reduce(const Request& request);

@@ -14,7 +14,7 @@ namespace {
 // The memory of all ranks, by block.
 class Memory {
  public:
-  explicit Memory(std::span<const Schedule> all) : all_(all), cells_(all.size()) {
+  explicit Memory(std::span<const Schedule> all) : all_(all), brackets_(all.front().ranks), cells_(all.size()) {
     for (const Schedule& s : all) {
       for (const Step& step : s.steps) {
         if (step.kind == Kind::recv_replace || step.kind == Kind::recv_combine) continue;
@@ -29,29 +29,32 @@ class Memory {
     const Range& from = at(source).src;
     const bool combines = step.kind == Kind::recv_combine || step.kind == Kind::combine;
     for (std::int32_t b = from.first; b < from.first + from.count; ++b) {
-      const Contributions* incoming = find(source.rank, from.buffer, b);
-      if (incoming == nullptr) return never_written(source, from.buffer, b);
+      const Cell* other = find(source.rank, from.buffer, b);
+      if (other == nullptr) return never_written(source, from.buffer, b);
       if (!combines) {
-        cells_[static_cast<std::size_t>(place.rank)][key(step.dst.buffer, b)] = *incoming;
+        cells_[static_cast<std::size_t>(place.rank)][key(step.dst.buffer, b)] = *other;
         continue;
       }
-      Contributions* sum = find(place.rank, step.dst.buffer, b);
-      if (sum == nullptr) return never_written(place, step.dst.buffer, b);
-      if (const std::int32_t twice = sum->shared(*incoming); twice >= 0) {
+      Cell* own = find(place.rank, step.dst.buffer, b);
+      if (own == nullptr) return never_written(place, step.dst.buffer, b);
+      Contributions& sum = own->whose;
+      const Contributions& incoming = other->whose;
+      if (const std::int32_t twice = sum.shared(incoming); twice >= 0) {
         return fail(Status::internal, "{}: block {} has the contribution of rank {} already; {} meets {}",
-                    describe(all_, place), b, twice, sum->text(), incoming->text());
+                    describe(all_, place), b, twice, sum.text(), incoming.text());
       }
-      const bool in_order = step.incoming_first ? incoming->precedes(*sum) : sum->precedes(*incoming);
+      const bool in_order = step.incoming_first ? incoming.precedes(sum) : sum.precedes(incoming);
       if (all_.front().keeps_order && !in_order) {
         return fail(Status::internal, "{}: block {} combines contributions out of rank order; {} with incoming {} {}",
-                    describe(all_, place), b, sum->text(), incoming->text(), step.incoming_first ? "first" : "behind");
+                    describe(all_, place), b, sum.text(), incoming.text(), step.incoming_first ? "first" : "behind");
       }
-      sum->add(*incoming);
+      sum.add(incoming);
+      own->sum = brackets_.combined(own->sum, other->sum);
     }
     return Status::ok;
   }
 
-  // Every block that a caller expects is there and complete.
+  // Every block that a caller expects is there, complete, and bracketed as on the other ranks.
   Status check_results() const {
     for (const Schedule& s : all_) {
       for (std::int32_t b = 0; b < s.blocks; ++b) {
@@ -59,19 +62,47 @@ class Memory {
         const auto cell = cells_[static_cast<std::size_t>(s.rank)].find(key(Buffer::out, b));
         const bool written = cell != cells_[static_cast<std::size_t>(s.rank)].end();
         const Contributions expected = result(s, b);
-        if (written && cell->second == expected) continue;
+        if (written && cell->second.whose == expected) continue;
         return fail(Status::internal,
                     "{} {} of {} ranks: rank {} ends after step {} with block {} of contributions {} instead of {}",
                     name(s.collective), s.algorithm, s.ranks, s.rank, static_cast<int>(s.steps.size()) - 1, b,
-                    written ? cell->second.text() : "none", expected.text());
+                    written ? cell->second.whose.text() : "none", expected.text());
       }
     }
-    return Status::ok;
+    return all_.front().ranks_differ ? Status::ok : check_brackets();
   }
 
  private:
   using Key = std::int64_t;
   static Key key(Buffer buffer, std::int32_t block) { return std::int64_t{block} * 4 + static_cast<int>(buffer); }
+
+  struct Cell {
+    Contributions whose;
+    Brackets::Sum sum = 0;
+  };
+
+  Status check_brackets() const {
+    const Schedule& first = all_.front();
+    for (std::int32_t b = 0; b < first.blocks; ++b) {
+      const Cell* model = nullptr;
+      std::int32_t model_rank = -1;
+      for (const Schedule& s : all_) {
+        if (!expects(s.collective, s.ranks, s.root, s.rank, b)) continue;
+        const Cell& cell = cells_[static_cast<std::size_t>(s.rank)].find(key(Buffer::out, b))->second;
+        if (model == nullptr) {
+          model = &cell;
+          model_rank = s.rank;
+        } else if (cell.sum != model->sum) {
+          return fail(Status::internal,
+                      "{} {} of {} ranks: rank {} ends after step {} with block {} bracketed {}, but rank {} {}: ranks "
+                      "would have different bits",
+                      name(s.collective), s.algorithm, s.ranks, s.rank, static_cast<int>(s.steps.size()) - 1, b,
+                      brackets_.text(cell.sum), model_rank, brackets_.text(model->sum));
+        }
+      }
+    }
+    return Status::ok;
+  }
 
   const Step& at(Place place) const {
     return all_[static_cast<std::size_t>(place.rank)].steps[static_cast<std::size_t>(place.step)];
@@ -80,11 +111,12 @@ class Memory {
   void hand_out(const Schedule& s, const Range& range) {
     for (std::int32_t b = range.first; b < range.first + range.count; ++b) {
       if (!holds(s.collective, s.ranks, s.root, s.rank, b)) continue;
-      cells_[static_cast<std::size_t>(s.rank)].try_emplace(key(Buffer::in, b), s.rank);
+      cells_[static_cast<std::size_t>(s.rank)].try_emplace(key(Buffer::in, b),
+                                                           Cell{Contributions(s.rank), brackets_.contribution(s.rank)});
     }
   }
 
-  Contributions* find(std::int32_t rank, Buffer buffer, std::int32_t block) {
+  Cell* find(std::int32_t rank, Buffer buffer, std::int32_t block) {
     auto& cells = cells_[static_cast<std::size_t>(rank)];
     const auto cell = cells.find(key(buffer, block));
     return cell == cells.end() ? nullptr : &cell->second;
@@ -117,7 +149,8 @@ class Memory {
   }
 
   std::span<const Schedule> all_;
-  std::vector<std::unordered_map<Key, Contributions>> cells_;
+  Brackets brackets_;
+  std::vector<std::unordered_map<Key, Cell>> cells_;
 };
 
 // Who is known to have started. Knowledge travels with messages, from sender to receiver only: a send may end early.

@@ -12,13 +12,14 @@ namespace stretto::schedule {
 // and every execution that schedule.hpp allows:
 //   result     every block that a caller expects ends in out with each contribution that it should have exactly once, combined in
 //              rank order when keeps_order; a barrier lets no rank finish before all have started;
+//   bits       all ranks that expect a block bracket its sum alike, up to the order of the two operands of one combination,
+//              unless ranks_differ;
 //   messages   each send meets a receive of the same blocks and level, and the other way round;
 //   progress   no deadlock, even where a send ends only with its receive and steps are issued in list order;
 //   buffers    in is never written, nothing is read before it is written, nothing lies outside the vector, out is touched only
 //              where the caller expects a result, sends and receives of one level never conflict, and in and out may be one
 //              memory (but for alltoall and reduce_scatter, where a block's place in the two differs).
-// Otherwise Status::internal, with a message that names rank, step and block. Steps inside a node (post, wait, read_combine) are
-// not modelled: Status::unsupported.
+// Otherwise Status::internal, with a message that names rank, step and block.
 Status check(std::span<const Schedule> all);
 
 }  // namespace stretto::schedule

@@ -80,12 +80,9 @@ Range read_by(const Step& step) noexcept {
   switch (step.kind) {
     case Kind::send:
     case Kind::copy:
-    case Kind::combine:
-    case Kind::post: return step.src;
+    case Kind::combine: return step.src;
     case Kind::recv_replace:
-    case Kind::recv_combine:
-    case Kind::wait:
-    case Kind::read_combine: break;
+    case Kind::recv_combine: break;
   }
   return {step.src.buffer, step.src.first, 0};
 }
@@ -95,11 +92,8 @@ Range written_by(const Step& step) noexcept {
     case Kind::recv_replace:
     case Kind::recv_combine:
     case Kind::copy:
-    case Kind::combine:
-    case Kind::read_combine: return step.dst;
-    case Kind::send:
-    case Kind::post:
-    case Kind::wait: break;
+    case Kind::combine: return step.dst;
+    case Kind::send: break;
   }
   return {step.dst.buffer, step.dst.first, 0};
 }

@@ -12,7 +12,6 @@ namespace stretto::schedule {
 namespace {
 
 bool local(Kind k) { return k == Kind::copy || k == Kind::combine; }
-bool inside_node(Kind k) { return k == Kind::post || k == Kind::wait || k == Kind::read_combine; }
 
 bool right_number_of_blocks(const Schedule& s) {
   switch (s.collective) {
@@ -55,9 +54,6 @@ Status check_range(std::span<const Schedule> all, Place place, const Range& rang
 Status check_step(std::span<const Schedule> all, Place place) {
   const Schedule& s = all[static_cast<std::size_t>(place.rank)];
   const Step& step = s.steps[static_cast<std::size_t>(place.step)];
-  if (inside_node(step.kind)) {
-    return fail(Status::unsupported, "{}: the checker does not model steps inside a node", describe(all, place));
-  }
   if (local(step.kind)) {
     if (step.peer != -1)
       return fail(Status::internal, "{}: a local step with peer {}", describe(all, place), step.peer);
@@ -87,7 +83,7 @@ Status check_form(std::span<const Schedule> all) {
   for (std::size_t r = 0; r < all.size(); ++r) {
     const Schedule& s = all[r];
     const auto identity = [](const Schedule& x) {
-      return std::tie(x.collective, x.algorithm, x.ranks, x.root, x.blocks, x.keeps_order);
+      return std::tie(x.collective, x.algorithm, x.ranks, x.root, x.blocks, x.keeps_order, x.ranks_differ);
     };
     if (identity(s) != identity(first) || static_cast<std::size_t>(s.ranks) != all.size()) {
       return fail(Status::internal, "{} {} of {} ranks: rank {} of {} has another schedule", name(first.collective),

@@ -18,9 +18,6 @@ const char* name(Kind k) noexcept {
     case Kind::recv_combine: return "recv_combine";
     case Kind::copy: return "copy";
     case Kind::combine: return "combine";
-    case Kind::post: return "post";
-    case Kind::wait: return "wait";
-    case Kind::read_combine: return "read_combine";
   }
   return "unknown kind";
 }
@@ -32,14 +29,6 @@ const char* name(Link l) noexcept {
     case Link::network: return "network";
   }
   return "unknown link";
-}
-
-const char* name(Lane l) noexcept {
-  switch (l) {
-    case Lane::application: return "application";
-    case Lane::communication: return "communication";
-  }
-  return "unknown lane";
 }
 
 std::optional<Collective> find_collective(std::string_view text) noexcept {

@@ -11,7 +11,6 @@ namespace stretto::schedule {
 const char* name(Buffer b) noexcept;
 const char* name(Kind k) noexcept;
 const char* name(Link l) noexcept;
-const char* name(Lane l) noexcept;
 
 // A family by its name; "broadcast" is "bcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;

@@ -100,9 +100,6 @@ void append(Program& program, const Schedule& flat, const Part& part) {
           if (dst != src) program.copy(dst, src, first, count, level);
           break;
         case Kind::combine: program.combine_local(dst, src, first, count, step.incoming_first, level); break;
-        case Kind::post:
-        case Kind::wait:
-        case Kind::read_combine: break;  // no builder writes them
       }
     });
   }

@@ -27,12 +27,9 @@ std::string cell(const Step& step) {
                             : fmt::format("{}{}{}{}", direction, step.peer, how, numbers(range));
   };
   switch (step.kind) {
-    case Kind::send:
-    case Kind::post: return entry('>', ':', step.src);
+    case Kind::send: return entry('>', ':', step.src);
     case Kind::recv_replace: return entry('<', ':', step.dst);
-    case Kind::wait: return entry('<', ':', {});
-    case Kind::recv_combine:
-    case Kind::read_combine: return entry('<', '+', step.dst);
+    case Kind::recv_combine: return entry('<', '+', step.dst);
     case Kind::copy:
     case Kind::combine: break;
   }
@@ -44,12 +41,9 @@ std::string cell(const Step& step) {
 std::string text(const Step& step) {
   const char* order = step.incoming_first ? ", incoming first" : "";
   switch (step.kind) {
-    case Kind::send:
-    case Kind::post: return fmt::format("{} {} -> {}", name(step.kind), blocks(step.src), step.peer);
+    case Kind::send: return fmt::format("{} {} -> {}", name(step.kind), blocks(step.src), step.peer);
     case Kind::recv_replace: return fmt::format("{} {} <- {}", name(step.kind), blocks(step.dst), step.peer);
-    case Kind::wait: return fmt::format("{} <- {}", name(step.kind), step.peer);
-    case Kind::recv_combine:
-    case Kind::read_combine: return fmt::format("{} {} <- {}{}", name(step.kind), blocks(step.dst), step.peer, order);
+    case Kind::recv_combine: return fmt::format("{} {} <- {}{}", name(step.kind), blocks(step.dst), step.peer, order);
     case Kind::copy: return fmt::format("{} {} = {}", name(step.kind), blocks(step.dst), blocks(step.src));
     case Kind::combine: return fmt::format("{} {} += {}{}", name(step.kind), blocks(step.dst), blocks(step.src), order);
   }

@@ -25,6 +25,9 @@ class Program {
     s_.keeps_order = keeps_order;
   }
 
+  // Ranks bracket a sum differently (Schedule::ranks_differ).
+  void let_ranks_differ() { s_.ranks_differ = true; }
+
   // Blocks [first, first + count) of a buffer travel as one message.
   void send(int peer, Buffer from, int first, int count, int level) {
     add({.kind = Kind::send, .level = u(level), .peer = peer, .src = {from, first, count}});

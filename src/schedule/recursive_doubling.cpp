@@ -7,7 +7,7 @@
 //
 // Cost, allreduce: log2 q rounds (q largest power of two <= p; + 1 to fold and 1 to unfold when p > q), log2 q n bytes a
 //   rank (+ n), log2 q n combined (+ n). Compressed: 1 vector compressed, log2 q (+ 1) combines of streams, 1 decompressed;
-//   error p eps. allgather: as many rounds, (p-1)/p n bytes (p = q), 1 block compressed, error eps. barrier: as many rounds.
+//   error p eps. allgather: as many rounds, (p-1)/p n bytes (at most + 2n), 1 block compressed, error eps. barrier: as many rounds.
 #include "schedule/builders.hpp"
 #include "schedule/fold.hpp"
 

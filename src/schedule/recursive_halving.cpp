@@ -5,7 +5,7 @@
 // two are folded first (fold.hpp).
 //
 // Cost: log2 q + 1 rounds (q largest power of two <= p; + 1 when p > q), (q-1)/q n + 2n/p bytes a rank at the most (+ n when
-//   folded), (q-1)/q n combined (+ n). Compressed, fused: n compressed or fused at the most, n/p decompressed; error p eps.
+//   folded), (q-1)/q n combined (at most + 2n). Compressed, fused: n compressed or fused at the most, n/p decompressed; error p eps.
 #include "schedule/builders.hpp"
 #include "schedule/fold.hpp"
 #include "schedule/halving.hpp"

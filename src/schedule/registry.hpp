@@ -1,6 +1,7 @@
 // The algorithms that there are, by collective and name.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -9,22 +10,46 @@
 
 namespace stretto::schedule {
 
-struct Algorithm {
-  Collective collective{};
-  std::string_view name;  // "ring"; the same name may serve several collectives
-  bool keeps_order =
-      false;  // fit for operations that do not commute, whatever the groups; true where nothing is combined
+// What maps an algorithm onto itself when all blocks are equally long: a model need not walk every rank then. Of algorithms over groups the
+// same holds for the groups.
+enum class Symmetry : std::uint8_t {
+  none,
+  // Adding any number to all ranks, modulo p.
+  shift,
+  // The same, but not where groups share links: messages of a round would begin together there, and the first differs between groups.
+  shift_unshared,
+  // Exclusive-or of all ranks with any number, where the ranks are a power of two.
+  exclusive_or,
+};
+
+// What is not so of most algorithms. A test holds every row to its schedules.
+struct Traits {
+  bool keeps_order = false;  // fit for operations that do not commute, whatever the groups; or nothing is combined
   bool uses_blocks = false;  // Request::blocks chooses the number of pieces
   bool uses_radix = false;   // Request::radix chooses the arity
-  std::string_view cost;     // rounds, bytes on the wire, combines; p ranks, n bytes, B blocks, k radix
+  bool uses_groups = false;  // Request::groups makes floors of it
+  bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
+  bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
+  bool ranks_differ = false;          // as of its schedules: only for exact operations and sums of codes
+  bool uses_torus = false;            // Groups::torus shapes it, and without one it gains nothing
+  Symmetry symmetry = Symmetry::none;
+};
+
+// One row: all that other floors know of an algorithm.
+struct Algorithm : Traits {
+  Collective collective{};
+  std::string_view name;  // "ring"; the same name may serve several collectives
+
+  // An expression that tests evaluate: rounds, and bytes that the busiest rank sends ("sent", or "inside" and "between" groups),
+  // receives and combines, with commas between. "at most": it depends on more than the symbols. Symbols:
+  //   p ranks, n bytes of the vector, B pieces, q the largest power of two <= p, L = ceil(log2 p), t = floor(log2 p) + 1,
+  //   K = (k-1) ceil(log_k p) with radix k; H groups of D ranks, Q the largest power of two <= H, l = ceil(log2 D), h = ceil(log2 H).
+  // (+x) is added where p > q or H > Q.
+  std::string_view cost;
 
   // The schedule of request.rank. Never fails for 1 <= ranks <= most_ranks(collective), 0 <= rank, root < ranks; `collective` of the
   // request is ignored; blocks < 1 and radix < 2 stand for the algorithm's own choice.
   Schedule (*build)(const Request& request) = nullptr;
-
-  bool uses_groups = false;           // Request::groups shapes it
-  bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
-  bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
 };
 
 // Ranks that schedules can serve: an alltoall numbers ranks^2 blocks in 32 bits.

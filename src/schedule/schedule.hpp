@@ -20,6 +20,11 @@
 // the k-th receive at B from A: there are no tags in a schedule. Both name the same blocks and the same level, but perhaps
 // another buffer. Sends and receives of one rank on one level never conflict. Steps may also be issued strictly in list
 // order, each as soon as what it depends on is complete, without deadlock even when a send ends only with its receive.
+//
+// Sums of floating-point numbers depend on how they are bracketed. So all ranks that expect a block bracket its sum alike, or its bits
+// differ between ranks. The two operands of one combination may stand either way round: addition commutes. A schedule that breaks this
+// law says so (Schedule::ranks_differ), and serves only what has the same bits in any brackets: integers, minimum, maximum, sums of codes.
+//
 // All of this is what the checker proves (checker.hpp).
 #pragma once
 
@@ -60,25 +65,19 @@ enum class Kind : std::uint8_t {
   recv_combine,  // dst = dst (+) incoming, or incoming (+) dst when `incoming_first`
   copy,          // dst = src, the same blocks of another buffer
   combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; the same blocks of two local buffers
-  // Inside a node, over memory that peers can see (used by src/node):
-  post,          // announce that src may be read by peer
-  wait,          // wait for peer's announcement
-  read_combine,  // dst = dst (+) peer's src
 };
 
 // What kind of connection a step crosses: none, one inside a group of Request::groups, one between groups.
 enum class Link : std::uint8_t { local, node, network };
-enum class Lane : std::uint8_t { application, communication };  // which core runs it
 
 struct Step {
   Kind kind{};
   bool incoming_first = false;  // operand order of a combining step, for operations that do not commute
   Link link = Link::network;
-  Lane lane = Lane::application;
   std::uint32_t level = 0;  // round, counted from 0; in trees counted from the leaves in reductions, from the root else
   std::int32_t peer = -1;   // -1 for copy and combine
   Range dst{};              // written (receive, copy, combine)
-  Range src{};              // read (send, copy, combine, post)
+  Range src{};              // read (send, copy, combine)
 };
 
 struct Schedule {
@@ -86,9 +85,10 @@ struct Schedule {
   std::string algorithm;  // "ring", "recursive_doubling", "binomial", ...
   std::int32_t ranks = 1;
   std::int32_t rank = 0;
-  std::int32_t root = 0;     // for rooted collectives
-  std::int32_t blocks = 0;   // blocks the vector is cut into
-  bool keeps_order = false;  // combines contributions in rank order: fit for operations that do not commute
+  std::int32_t root = 0;      // for rooted collectives
+  std::int32_t blocks = 0;    // blocks the vector is cut into
+  bool keeps_order = false;   // combines contributions in rank order: fit for operations that do not commute
+  bool ranks_differ = false;  // ranks may bracket a sum differently: fit only where brackets change no bit
   std::vector<Step> steps;
 };
 
@@ -103,6 +103,8 @@ struct Groups {
   bool ordered = false;                            // and so inside, all the way down
   std::vector<Groups>
       inside;  // by group: its members by their index, grouped; without members: they are not. Empty: none are
+  // Lengths of the sides of the torus that the groups lie on, row by row, the last dimension changing fastest; empty: none is known.
+  std::vector<std::int32_t> torus;
   // Rounds inside the largest group, floor by floor: each with every other one in turn, and along a tree.
   std::int32_t exchange_rounds = 0;
   std::int32_t tree_rounds = 0;

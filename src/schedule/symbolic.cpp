@@ -1,6 +1,7 @@
 #include "schedule/symbolic.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -52,6 +53,35 @@ std::string Contributions::text() const {
     s += run.first == run.last ? fmt::format("{}", run.first) : fmt::format("{}-{}", run.first, run.last);
   }
   return s.empty() ? "none" : s;
+}
+
+Brackets::Sum Brackets::combined(Sum a, Sum b) {
+  if (a > b) std::swap(a, b);
+  const Sum next = ranks_ + static_cast<Sum>(operands_.size());
+  const auto [at, is_new] = known_.try_emplace(std::uint64_t{a} << 32 | b, next);
+  if (is_new) operands_.emplace_back(a, b);
+  return at->second;
+}
+
+std::string Brackets::text(Sum sum, std::size_t most) const {
+  std::string text;
+  write(sum, true, most, &text);
+  if (text.size() > most) text = text.substr(0, most) + "...";
+  return text;
+}
+
+void Brackets::write(Sum sum, bool outermost, std::size_t most, std::string* text) const {
+  if (text->size() > most) return;
+  if (sum < ranks_) {
+    *text += fmt::format("{}", sum);
+    return;
+  }
+  const auto [a, b] = operands_[sum - ranks_];
+  if (!outermost) *text += "(";
+  write(a, false, most, text);
+  *text += " + ";
+  write(b, false, most, text);
+  if (!outermost) *text += ")";
 }
 
 }  // namespace stretto::schedule

@@ -62,6 +62,12 @@ Status check_forced(const Call& call, const Providers& providers, const schedule
   const bool raw = o.bound_kind != STRETTO_BOUND_ABSOLUTE || o.payload == STRETTO_PAYLOAD_RAW;
   if (raw && rank_by_rank(call) && !a->rank_by_rank)
     return fail(Status::unsupported, "schedule {} does not add rank by rank, and options.reproducible is set", name);
+  const bool rounds_again = o.payload == STRETTO_PAYLOAD_CPRP2P || o.payload == STRETTO_PAYLOAD_RECOMPRESS;
+  if (a->ranks_differ && (raw ? !is_exact(call) : rounds_again))
+    return fail(Status::unsupported,
+                "schedule {} adds in other brackets on each rank, so that these sums of {} would differ between ranks: "
+                "it takes exact operations, and codes within an absolute bound",
+                name, type_name(call.type));
   if (counts_by_pair(call.collective) && schedule::passes_blocks_on(collective, name))
     return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts", name);
   if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a->uses_groups)

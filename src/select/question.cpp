@@ -11,9 +11,10 @@ namespace {
 
 bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
-         a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.compress == b.compress &&
-         a.code_space == b.code_space && a.native == b.native && a.node == b.node && a.node_streams == b.node_streams &&
-         a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment && a.schedule == b.schedule;
+         a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.exact == b.exact &&
+         a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
+         a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
+         a.schedule == b.schedule;
 }
 
 // Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
@@ -50,6 +51,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.root = rooted(call.collective) ? call.root : 0;
   q.keeps_order = call::needs_order(call);
   q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are the same in any order
+  q.exact = reduces(call.collective) && call::is_exact(call);
   q.compress = compress;
   q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
                      : 1;  // data that change a little ask the same
@@ -77,9 +79,10 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.rank_by_rank} << 15 |
-                 std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 |
-                 std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
-                 std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
+                 std::uint64_t{q.exact} << 14 | std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 |
+                 std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
+                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
+                 std::uint64_t{q.node_streams});
   a.cell = mix(h, q.segment ^ q.schedule.size());
   a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;

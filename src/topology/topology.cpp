@@ -1,8 +1,11 @@
 #include "topology/topology.hpp"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <utility>
+
+#include <fmt/core.h>
 
 namespace stretto::topology {
 namespace {
@@ -73,6 +76,20 @@ void Topology::add_level(std::int32_t Place::*number) {
     separates = separates || (last != distinct.begin() + 1 && last != distinct.end());
   }
   if (separates) levels_.push_back(std::move(level));
+}
+
+Status Topology::lay_on_torus(std::vector<std::int32_t> sides) {
+  std::string text;
+  double places = 1;  // which cannot overflow
+  for (const std::int32_t side : sides) {
+    text += fmt::format("{}{}", text.empty() ? "" : "x", side);
+    places *= side < 1 ? 0 : side;
+  }
+  if (!sides.empty() && places != hosts())
+    return fail(Status::invalid_argument, "a torus of {} has {:.0f} places, and there are {} hosts", text, places,
+                hosts());
+  torus_ = std::move(sides);
+  return Status::ok;
 }
 
 Status Topology::take_levels(std::string_view labels) {

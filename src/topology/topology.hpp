@@ -64,6 +64,11 @@ class Topology {
   const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
   bool nested() const noexcept { return levels_.size() > 1; }  // some host has levels inside
 
+  // Lengths of the sides of the torus that the hosts lie on, row by row, the last dimension changing fastest; empty: none is known.
+  // lay_on_torus: invalid_argument unless it has a place for each host, of sides of at least 1.
+  const std::vector<std::int32_t>& torus() const noexcept { return torus_; }
+  Status lay_on_torus(std::vector<std::int32_t> sides);
+
   // Takes these levels alone, all_levels before: a list of l3, numa and socket separated by commas, in any order; empty: hosts alone. invalid_argument names an unknown label.
   Status take_levels(std::string_view labels);
 
@@ -74,6 +79,7 @@ class Topology {
   std::vector<std::vector<std::int32_t>> hosts_;
   std::vector<std::int32_t> host_of_;
   std::vector<std::vector<std::int32_t>> levels_;
+  std::vector<std::int32_t> torus_;
   int cores_ = 0;
 };
 

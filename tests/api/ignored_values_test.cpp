@@ -5,6 +5,8 @@
 
 #include "bounds.hpp"
 #include "fill_values.hpp"
+#include "stretto/stretto_nonblocking.h"
+#include "stretto/stretto_stream.h"
 
 using namespace api_test;
 

@@ -61,6 +61,15 @@ class Errors(unittest.TestCase):
         for command in (("explain", "allreduce"), ("choose", "allreduce"), ("predict", "allreduce", "--schedule", "ring")):
             self.refused("ratio 9 is that of streams, which need a bound", *command, "--ratio", 9)
 
+    def test_networks_that_are_none_or_do_not_fit_are_named(self):
+        for network in ("mesh", "torus", "torus:", "torus:4x", "torus:4x0", "torus:x4", "torus:4y4"):
+            self.refused(f"network '{network}' is neither flat nor a torus", "choose", "allreduce", "-n", 16, "--network", network)
+        self.refused("a torus of 4x4x4 has 64 places, and there are 16 hosts", "choose", "allreduce", "-n", 16, "--network", "torus:4x4x4")
+
+    def test_what_is_too_much_to_walk_is_refused_with_its_numbers(self):
+        for command in (("broadcast", "--schedule", "scatter_allgather"), ("alltoall", "--schedule", "bruck")):
+            self.refused("16384 ranks: 16384 of them to walk, about ", "predict", *command, "-n", 16384)
+
     def test_a_profile_of_another_version_is_named(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "old.json")
@@ -135,6 +144,31 @@ class Answers(unittest.TestCase):
             share = (p - 1) / p * n
             self.assertAlmostEqual(r["seconds"] / (2 * (p - 1) * 2e-6 + 2 * share * 1e-9 + share * 3e-10), 1, places=9)
             self.assertAlmostEqual(r["wire_bytes"], 2 * share, places=3)
+
+    def test_a_torus_is_named_by_an_option_or_a_profile(self):
+        question = ("predict", "allreduce", "--schedule", "recursive_doubling", "-n", 64, "--bytes", "1M")
+        flat = result(*question)
+        self.assertEqual(flat["network"], "flat")
+        torus = result(*question, "--network", "torus:8x8")
+        self.assertEqual(torus["network"], "torus:8x8")
+        self.assertGreater(torus["seconds"], 1.2 * flat["seconds"])
+        self.assertGreater(result(*question, "--network", "torus:64")["seconds"], torus["seconds"])
+        self.assertGreater(result(*question, "--network", "torus:8x8", "--hop", "1e-4")["seconds"], torus["seconds"] + 3e-4)
+        self.assertIn(", torus:8x8: ", run(*question, "--network", "torus:8x8")[1])
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "machine.json")
+            profile = json.loads(run("profiles", "built-in")[1])
+            profile["torus"] = {"sides": [8, 8]}
+            path.write_text(json.dumps(profile))
+            self.assertEqual(result(*question, "--machine", path)["seconds"], torus["seconds"])
+            self.assertEqual(result(*question, "--machine", path, "--network", "flat")["seconds"], flat["seconds"])
+            self.assertEqual(json.loads(run("profiles", path)[1])["torus"], {"sides": [8, 8], "hop": 4e-7})
+
+    def test_many_ranks_that_do_not_fold_are_walked(self):
+        for schedule, ranks in (("rabenseifner", 12000), ("two_tree", 16384)):
+            r = result("predict", "allreduce", "--schedule", schedule, "-n", ranks)
+            self.assertEqual(r["walked"], ranks)
+            self.assertGreater(r["seconds"], 0)
 
     def test_simulate_folds_what_it_can_and_gives_a_row_a_system(self):
         r = result("simulate", "weak", "-n", "64,16384", "--per-node", 4, "--bytes", "16M", "--systems",

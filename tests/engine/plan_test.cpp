@@ -11,7 +11,6 @@ namespace {
 
 using schedule::Buffer;
 using schedule::Collective;
-using schedule::Kind;
 
 schedule::Schedule build(Collective collective, const char* algorithm, int ranks, int rank) {
   schedule::Request request;
@@ -123,14 +122,6 @@ TEST(Plan, MergedBlocksAreOneCellAndTheirCopyOnlyReads) {
   const std::vector<std::uint8_t> merged(3, 1);
   ASSERT_EQ(plan.make(s, blocks_of({7, 7, 7}), 4, 0, 1, merged, {}), Status::ok);
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(plan.cell(i), plan.cell(3 + i));
-}
-
-TEST(Plan, StepsOverSharedMemoryAreNotForThisEngine) {
-  auto s = build(Collective::allreduce, "ring", 2, 0);
-  s.steps[0].kind = Kind::read_combine;
-  Plan plan;
-  const std::vector<std::uint8_t> merged(2, 0);
-  EXPECT_EQ(plan.make(s, blocks_of({4, 4}), 4, 0, 1, merged, {}), Status::unsupported);
 }
 
 }  // namespace

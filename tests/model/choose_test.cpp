@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "chooser.hpp"
+#include "model/candidates.hpp"
 #include "model/clock.hpp"
 #include "model/machine.hpp"
 #include "model/programs.hpp"
@@ -224,6 +225,20 @@ TEST(Choose, SumsRankByRankRunThatWayOnHostsOfAnyShape) {
       for (const Candidate& c : all) EXPECT_TRUE(schedule::find(collective, c.schedule)->rank_by_rank) << c.schedule;
     }
   }
+}
+
+TEST(Choose, RanksThatBracketDifferentlyCarryOnlyWhatBracketsDoNotChange) {
+  schedule::Algorithm differ = *schedule::find(Collective::allreduce, "recursive_doubling");
+  Question floats = allreduce(8, 8), integers = floats;
+  integers.exact = true;
+  for (const Kind kind : {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
+    EXPECT_TRUE(may_carry(differ, floats, kind));
+  }
+  differ.ranks_differ = true;
+  for (const Kind kind : {Kind::cprp2p, Kind::doc}) EXPECT_FALSE(may_carry(differ, integers, kind));
+  for (const Kind kind : {Kind::homomorphic, Kind::fused}) EXPECT_TRUE(may_carry(differ, floats, kind));
+  EXPECT_FALSE(may_carry(differ, floats, Kind::raw));
+  EXPECT_TRUE(may_carry(differ, integers, Kind::raw));
 }
 
 TEST(Choose, WhatDoesNotFitTogetherIsUnsupportedAndNamed) {

@@ -68,6 +68,7 @@ TEST_P(AlgorithmTest, SaysOfItselfWhatTheRegistrySays) {
     EXPECT_EQ(s.collective, a.collective);
     EXPECT_EQ(s.algorithm, a.name);
     EXPECT_EQ(s.keeps_order, keeps_order(a, nullptr));
+    EXPECT_EQ(s.ranks_differ, a.ranks_differ);
     EXPECT_EQ(s.ranks, ranks);
     EXPECT_EQ(s.rank, ranks - 1);
     EXPECT_EQ(s.root, ranks / 2);

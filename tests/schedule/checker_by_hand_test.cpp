@@ -133,10 +133,28 @@ TEST(Checker, RefusesABarrierThatLetsARankGoEarly) {
       << message();
 }
 
-TEST(Checker, SaysThatStepsInsideANodeAreNotModelled) {
-  All all = build_all(*find(Collective::broadcast, "linear"), {.ranks = 2});
-  all[0].steps.push_back({.kind = Kind::post, .peer = 1, .src = {Buffer::in, 0, 1}});
-  EXPECT_EQ(check(all), Status::unsupported);
+// Each of four ranks adds the others' values as they come by: all have the sum, none brackets it as another does.
+TEST(Checker, RefusesRanksThatBracketASumDifferently) {
+  All all;
+  for (int r = 0; r < 4; ++r) {
+    Program p({.ranks = 4, .rank = r}, Collective::allreduce, "by_hand", 1, false);
+    p.copy(Buffer::out, Buffer::in, 0, 1);
+    p.copy(Buffer::tmp, Buffer::out, 0, 1);
+    for (int d = 1; d < 4; ++d) {
+      p.send((r + d) % 4, Buffer::tmp, 0, 1, d);
+      p.combine((r + 4 - d) % 4, Buffer::out, 0, 1, false, d);
+    }
+    all.push_back(std::move(p).finish());
+  }
+  EXPECT_EQ(check(all), Status::internal);
+  EXPECT_EQ(
+      std::string(message()),
+      "allreduce by_hand of 4 ranks: rank 1 ends after step 7 with block 0 bracketed 2 + (3 + (0 + 1)), but rank 0 "
+      "1 + (2 + (0 + 3)): ranks would have different bits");
+  for (Schedule& s : all) s.ranks_differ = true;
+  EXPECT_EQ(check(all), Status::ok) << message();
+  all[2].ranks_differ = false;  // each says of itself what the others say
+  EXPECT_EQ(check(all), Status::internal);
 }
 
 TEST(Checker, NamesRankStepAndBlock) {

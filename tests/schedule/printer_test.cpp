@@ -39,10 +39,7 @@ TEST(Printer, RootsRangesAndSignalsAreShown) {
             "    1  L0    recv_replace signal <- 0\n");
 }
 
-TEST(Printer, StepsInsideANodeArePrintedToo) {
-  EXPECT_EQ(text(Step{.kind = Kind::post, .peer = 2, .src = {Buffer::in, 0, 3}}), "post in[0-2] -> 2");
-  EXPECT_EQ(text(Step{.kind = Kind::wait, .peer = 2}), "wait <- 2");
-  EXPECT_EQ(text(Step{.kind = Kind::read_combine, .peer = 2, .dst = {Buffer::out, 1, 1}}), "read_combine out[1] <- 2");
+TEST(Printer, ALocalCombinationShowsBothBuffers) {
   EXPECT_EQ(text(Step{.kind = Kind::combine, .dst = {Buffer::out, 1, 1}, .src = {Buffer::tmp, 1, 1}}),
             "combine out[1] += tmp[1]");
 }

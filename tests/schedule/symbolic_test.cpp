@@ -32,5 +32,22 @@ TEST(Contributions, OnlyTheNextRanksFollow) {
   EXPECT_FALSE(of({1, 3}).precedes(of({4})));
 }
 
+TEST(Brackets, AreEqualUpToTheOrderOfTwoOperandsAndNothingElse) {
+  Brackets sums(4);
+  const auto of = [&](int rank) { return sums.contribution(rank); };
+  const auto left = sums.combined(sums.combined(sums.combined(of(0), of(1)), of(2)), of(3));
+  EXPECT_EQ(left, sums.combined(of(3), sums.combined(of(2), sums.combined(of(1), of(0)))));
+  EXPECT_NE(left, sums.combined(sums.combined(of(0), of(1)), sums.combined(of(2), of(3))));
+  EXPECT_NE(sums.combined(of(0), of(1)), sums.combined(of(0), of(2)));
+  EXPECT_EQ(sums.text(sums.combined(sums.combined(of(0), of(1)), of(2))), "2 + (0 + 1)");
+}
+
+TEST(Brackets, TextOfALongSumIsItsBeginning) {
+  Brackets sums(130);
+  auto sum = sums.contribution(0);
+  for (int r = 1; r < 130; ++r) sum = sums.combined(sum, sums.contribution(r));
+  EXPECT_EQ(sums.text(sum, 20), "129 + (128 + (127 + ...");
+}
+
 }  // namespace
 }  // namespace stretto::schedule

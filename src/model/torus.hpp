@@ -1,0 +1,54 @@
+// Hosts joined as a torus: each has a link to the two neighbours in each dimension. A message passes the links between, dimension by
+// dimension, the shorter way around.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stretto::model {
+
+struct Torus {
+  std::vector<std::int32_t>
+      sides;          // hosts are numbered row by row, the last dimension changing fastest; empty: no torus
+  double hop = 4e-7;  // seconds that each link beyond the first adds to the latency
+};
+
+// Ways through a torus.
+class Routes {
+ public:
+  explicit Routes(const std::vector<std::int32_t>& sides) : sides_(sides) {}
+
+  // Directed links, numbered from 0.
+  std::size_t links(int hosts) const noexcept { return 2 * sides_.size() * static_cast<std::size_t>(hosts); }
+
+  // Calls visit(link) for each link on the way. Half way around it goes up from even
+  // coordinates, and down from odd ones.
+  template <class Visit>
+  void walk(std::int32_t from, std::int32_t to, const Visit& visit) const {
+    std::int32_t stride = 1, at = from;
+    for (std::size_t d = sides_.size(); d-- > 0;) {
+      const std::int32_t side = sides_[d];
+      const std::int32_t here = from / stride % side, there = to / stride % side;
+      const std::int32_t up = (there - here + side) % side;
+      const bool rises = 2 * up < side || (2 * up == side && here % 2 == 0);
+      for (std::int32_t left = rises ? up : side - up; left > 0; --left) {
+        visit(2 * (static_cast<std::size_t>(at) * sides_.size() + d) + (rises ? 0 : 1));
+        const std::int32_t x = at / stride % side, next = (x + (rises ? 1 : side - 1)) % side;
+        at += (next - x) * stride;
+      }
+      stride *= side;
+    }
+  }
+
+  int hops(std::int32_t from, std::int32_t to) const {
+    int n = 0;
+    walk(from, to, [&n](std::size_t) { ++n; });
+    return n;
+  }
+
+ private:
+  const std::vector<std::int32_t>& sides_;
+};
+
+}  // namespace stretto::model
