@@ -16,7 +16,7 @@ using schedule::Collective;
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {Collective::allreduce, "allreduce", true, false, {"ring", "recursive_doubling", "rabenseifner", "two_tree"}},
-      {Collective::broadcast, "bcast", true, false, {"binomial", "scatter_allgather", "two_tree"}},
+      {Collective::bcast, "bcast", true, false, {"binomial", "scatter_allgather", "two_tree"}},
       {Collective::reduce, "reduce", false, false, {"binomial", "rabenseifner", "two_tree"}},
       {Collective::allgather, "allgather", true, true, {"ring", "dissemination"}},
       {Collective::reduce_scatter, "reduce_scatter", false, true, {"ring", "recursive_halving"}},
@@ -55,7 +55,7 @@ void Calls::mpi(const Kind& kind, std::uint64_t bytes) {
   switch (kind.collective) {
     case Collective::allreduce:
     case Collective::allreduce_multi: MPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, all); return;
-    case Collective::broadcast: MPI_Bcast(x, n, MPI_FLOAT, 0, all); return;
+    case Collective::bcast: MPI_Bcast(x, n, MPI_FLOAT, 0, all); return;
     case Collective::reduce: MPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, all); return;
     case Collective::allgather:
     case Collective::allgatherv: MPI_Allgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, all); return;
@@ -78,7 +78,7 @@ stretto_status Calls::ours(const Kind& kind, std::uint64_t bytes, stretto_comm c
   switch (kind.collective) {
     case Collective::allreduce:
     case Collective::allreduce_multi: return stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o);
-    case Collective::broadcast: return stretto_bcast(x, n, STRETTO_F32, 0, comm, &o);
+    case Collective::bcast: return stretto_bcast(x, n, STRETTO_F32, 0, comm, &o);
     case Collective::reduce: return stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm, &o);
     case Collective::allgather:
     case Collective::allgatherv: return stretto_allgather(x, y, block, STRETTO_F32, comm, &o);

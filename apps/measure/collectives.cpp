@@ -10,13 +10,12 @@ namespace {
 
 using schedule::Collective;
 
-constexpr Collective kCollectives[] = {Collective::allreduce, Collective::broadcast,      Collective::reduce,
+constexpr Collective kCollectives[] = {Collective::allreduce, Collective::bcast,          Collective::reduce,
                                        Collective::allgather, Collective::reduce_scatter, Collective::gather,
                                        Collective::scatter,   Collective::alltoall,       Collective::barrier};
 
 bool is_cut(Collective c) noexcept {
-  return c != Collective::allreduce && c != Collective::broadcast && c != Collective::reduce &&
-         c != Collective::barrier;
+  return c != Collective::allreduce && c != Collective::bcast && c != Collective::reduce && c != Collective::barrier;
 }
 
 struct Vectors {

@@ -37,7 +37,7 @@ double ring_seconds(MPI_Comm pair, const schedule::Schedule& built, const Budget
   engine::Engine engine(*carrier);
   const float in[kValues] = {1, 2};
   float out[kValues] = {};
-  engine::Call call;
+  engine::Work call;
   call.schedule = std::make_shared<const schedule::Schedule>(built);
   call.payload.type = payload::Type::f32;
   for (int b = 0; b < built.blocks; ++b)

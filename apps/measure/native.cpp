@@ -16,7 +16,7 @@ class Mpi final : public Provider {
     switch (collective) {
       case Collective::allreduce:
       case Collective::allreduce_multi: MPI_Allreduce(in, out, n, MPI_FLOAT, MPI_SUM, comm_); return;
-      case Collective::broadcast: MPI_Bcast(const_cast<float*>(in), n, MPI_FLOAT, root, comm_); return;
+      case Collective::bcast: MPI_Bcast(const_cast<float*>(in), n, MPI_FLOAT, root, comm_); return;
       case Collective::reduce: MPI_Reduce(in, out, n, MPI_FLOAT, MPI_SUM, root, comm_); return;
       case Collective::allgather:
       case Collective::allgatherv: MPI_Allgather(in, b, MPI_FLOAT, out, b, MPI_FLOAT, comm_); return;

@@ -35,7 +35,7 @@ class Node final : public Provider {
       switch (collective) {
         case Collective::allreduce:
         case Collective::allreduce_multi: return node_->allreduce(in, out, whole, f32, {});
-        case Collective::broadcast: return node_->bcast(const_cast<float*>(in), whole * sizeof(float), root);
+        case Collective::bcast: return node_->bcast(const_cast<float*>(in), whole * sizeof(float), root);
         case Collective::reduce: return node_->reduce(in, out, whole, f32, {}, root);
         case Collective::allgather:
         case Collective::allgatherv: return node_->allgather(in, out, bytes);

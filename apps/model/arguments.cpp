@@ -49,12 +49,11 @@ bool allows_streams(const std::string& bound) {
 
 schedule::Collective collective_of(const Arguments& arguments) {
   std::string_view name = arguments.collective;
-  if (name == "bcast") name = "broadcast";  // MPI's names, which rules and the C interface take
   if (name == "reduce_scatter_block") name = "reduce_scatter";
   if (const auto c = schedule::find_collective(name)) return *c;
   throw Problem(
-      fmt::format("'{}' is no collective; there are allreduce, reduce, reduce_scatter, allgather, broadcast "
-                  "(or bcast), gather, scatter, alltoall, barrier",
+      fmt::format("'{}' is no collective; there are allreduce, reduce, reduce_scatter, allgather, bcast "
+                  "(or broadcast), gather, scatter, alltoall, barrier",
                   arguments.collective));
 }
 

@@ -66,7 +66,11 @@ struct stretto_comm_s {
 namespace stretto::api {
 
 inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {
-  return generation_ == comm.prepared.generation() && comm.idle() && (!retuner_ || retuner_->looks() == looks_);
+  return generation_ == comm.prepared.generation() && is_current(comm);
+}
+
+inline bool Prepared::is_current(const stretto_comm_s& comm) const noexcept {
+  return comm.idle() && (!retuner_ || retuner_->looks() == looks_);
 }
 
 inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {

@@ -20,7 +20,7 @@ void merge_words(const void* left, void* right, std::size_t count, void*) {
 // An exchange of `words` words on all ranks: one block, never cut, values as they are.
 Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                 payload::Spec spec, double timeout, engine::Request* request) {
-  engine::Call c;
+  engine::Work c;
   schedule::Request r;
   r.collective = schedule::Collective::allreduce;
   r.ranks = comm.size;

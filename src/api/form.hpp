@@ -24,9 +24,10 @@ Status form(stretto_comm_s& comm, const stretto_options* options, const Build& b
     Status s = read_options(options, &call->settings);
     if (s == Status::ok) s = build(*call, comm.rank, comm.size);
     settle_payload(call);
-    if (s == Status::ok) s = check_arguments(*call, comm.rank, comm.size);
+    if (s == Status::ok) s = check_values(*call, comm.size);
     if (s == Status::ok && !call->settings.schedule.empty())
       s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
+    if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
     const std::string why = s == Status::ok ? "" : message();
     // Also where something is wrong: to be where the others are, if they exchange anything.
     *decision = comm.selector.decide(*call, comm.backends.serve(*call));

@@ -1,9 +1,7 @@
 #include "api/operation.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
-#include <thread>
 
 #include "api/report.hpp"
 #include "select/signature.hpp"
@@ -72,8 +70,18 @@ void Operation::leave_comparing() noexcept {
     lose(s);
   else if (same && uniform)
     leave_agreeing(Status::ok);
+  else if (s == Status::incompatible && own_.status == 0 && !decide_again())
+    stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
   else
     agree();
+}
+
+// The node's memory has ended since the call came: as ranks decide whose call comes now.
+bool Operation::decide_again() noexcept {
+  decision_ = comm_.selector.decide(call_, comm_.backends.serve(call_));
+  own_ = select::signature_of(call_, decision_.needs, Status::ok, comm_.rank, comm_.size);
+  merged_ = own_;
+  return decision_.known;
 }
 
 void Operation::leave_agreeing(Status s) noexcept {
@@ -235,60 +243,6 @@ void Operation::test_data() noexcept {
   if (!ended) return;
   pending_.reset();
   leave_running(s);
-}
-
-// Where there is nothing else to serve: lets the engine wait, which gives the core away. False: there is no such wait.
-bool Operation::wait_alone() noexcept {
-  if (comm_.live.size() != 1) return false;
-  if (exchange_.active()) {
-    leave_exchange(exchange_.wait());
-  } else {
-    Status s = Status::ok;
-    if (!pending_ || !pending_->wait(&s, &ran_)) return false;
-    pending_.reset();
-    leave_running(s);
-  }
-  if (!done()) advance(true);
-  return true;
-}
-
-void Operation::late(const Operation* first, double limit) noexcept {
-  if (!waits_in_line()) {
-    pending_.reset();
-    leave_running(
-        fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s", name(call_.collective), limit));
-    return;
-  }
-  lose(fail(Status::timeout,
-            "{} waits for {} of {} elements, the first of {} that were started before it, which is not complete after "
-            "{:.3g} s",
-            name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1, limit));
-}
-
-Status Operation::wait() noexcept {
-  constexpr int patience = 1000;
-  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
-  const Operation* first = nullptr;
-  for (int idle = 0; !done(); ++idle) {
-    if (wait_alone()) continue;
-    comm_.progress();
-    if (done()) break;
-    if (waits_in_line() && comm_.live.front() != first) {
-      first = comm_.live.front();
-      since = Clock::now();
-    }
-    const double limit = timeout_of(call_.settings.options);
-    const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
-    if (waits && limit > 0 && std::chrono::duration<double>(Clock::now() - since).count() > limit) {
-      late(first, limit);
-      break;
-    }
-    if (idle < patience)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-  return status();
 }
 
 void Operation::stop(Status s) noexcept {

@@ -69,6 +69,7 @@ class Operation {
   void leave_exchange(Status s) noexcept;  // of the state that exchanges something
 
   void agree() noexcept;
+  bool decide_again() noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
   bool wait_alone() noexcept;

@@ -31,7 +31,7 @@ struct Told {
   std::uint64_t digest;  // what the ranks compare first; 0: nothing
 };
 
-// Runs, and reports where that is asked for. With a digest the ranks first compare it: true when it is the same on all, or when that failed.
+// Runs, where `run` gives up by itself, and reports where that is asked for. With a digest the ranks first compare it: true when it is the same on all, or when that failed.
 template <class Run>
 [[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const Told& told, const stretto_options& o, const Run& run,
                                        Status* ended) noexcept {
@@ -44,10 +44,11 @@ template <class Run>
   const double agree_seconds = o.report && told.digest != 0 ? seconds_since(begun) : 0;
   // The agreement was a barrier already, here as in Operation.
   const bool all = told.digest != 0 && told.collective == Collective::barrier && !told.forced;
-  if (s == Status::ok && !all) s = run();
-  if (s != Status::ok) {
+  if (s != Status::ok)
     comm.give_up(s, message());  // what the others have done is uncertain
-  } else if (o.report) {
+  else if (!all)
+    s = run();
+  if (s == Status::ok && o.report) {
     Outcome out;
     out.algorithm = all ? agreement_name : told.backend.name();
     out.collective = told.collective;
@@ -90,13 +91,11 @@ template <class Run>
                                         const stretto_options* options, Status* ended, bool* compared) noexcept {
   static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
   const stretto_options& o = options ? *options : defaults;
-  if (!fit(o)) return false;
+  if (!lines_ || !fit(o)) return false;
   const Key key =
       key_of({collective, false, type, op, root, count}, buffers_kind(send, recv), o, o.schedule != nullptr);
-  const Line* const found = lines_.at(hash_of(key));
-  if (!found) return false;
-  const Line& line = *found;
-  if (!line.call || !(line.key == key) || !line.call.holds(comm)) return false;
+  const Line& line = *lines_.at(hash_of(key));
+  if (!line.call || !(line.key == key) || !line.call.is_current(comm)) return false;
   if (key.forced && std::strcmp(o.schedule, comm.backends.of(line.provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.selector.ratios().changes()) return false;
   const auto run = [&] { return line.call.run(comm, send, recv, timeout_of(o)); };
@@ -153,7 +152,9 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   const Told told{backend, d.choice.why, call.collective, !call.settings.schedule.empty(), digest};
   const auto run = [&] {
     engine::Report ran;
-    return backend.run(call, d, &ran);
+    const Status s = backend.run(call, d, &ran);
+    if (s != Status::ok) comm.give_up(s, message());
+    return s;
   };
   *compared = !compare_and_run(comm, told, call.settings.options, run, ended);
   if (!*compared) comm.selector.choices().begin(d.turn);

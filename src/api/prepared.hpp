@@ -31,6 +31,9 @@ class Prepared {
   // Whether a call like it still runs this way at once. Precondition: not empty.
   bool holds(const stretto_comm_s& comm) const noexcept;
 
+  // The same where PreparedByCall keeps it, which forgets by itself.
+  bool is_current(const stretto_comm_s& comm) const noexcept;
+
   // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); seconds as of timeout_of().
   Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
 
@@ -48,6 +51,8 @@ template <class Line>
 class PreparedLines {
  public:
   static constexpr std::size_t lines = 64;
+
+  explicit operator bool() const noexcept { return lines_ != nullptr; }
 
   // The line where a call of this hash is, or would be; null: there is none yet.
   const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }

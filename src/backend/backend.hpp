@@ -11,7 +11,6 @@
 
 #include "base/status.hpp"
 #include "call/call.hpp"
-#include "call/schedule_names.hpp"
 #include "engine/engine.hpp"
 #include "select/decision.hpp"
 
@@ -60,17 +59,26 @@ class Backend {
   // the counts of gatherv and scatterv are known to all.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // Whether a call runs in start() and Pending; else run() waits for as long as it takes.
+  // Whether a call runs by start() and Pending; else by run(), which waits for as long as it takes.
   virtual bool starts(const Call& call) const noexcept = 0;
 
-  // Precondition of all three: it serves the call, and `decision` is complete and says so. Every rank uses the same backend, and all ranks call in
-  // the same order. The buffers of `call` are borrowed until the end; so is `call` by start(). run() fills in *ran where bytes are counted.
-  virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept = 0;
-  virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept = 0;
+  // Precondition of both: the backend serves the call, and `decision`, complete or made for values as they are, says so. Every rank uses the same
+  // backend, and all ranks call in the same order. The buffers of `call` are borrowed until the end; so is `call` by start(). run() fills in
+  // *ran where bytes are counted. A backend has the one of the two that starts() names.
+  virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
+  virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
   // Values as they are; `other_copy` as of select::Choice. Valid as long as this is. Null: there is no such form of it, or no memory.
   virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape, bool other_copy) noexcept = 0;
 };
+
+inline Status Backend::run(const Call& call, const Decision&, engine::Report*) noexcept {
+  return fail(Status::internal, "{} is started, it does not block", schedule::name(call.collective));
+}
+
+inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<Pending>*) noexcept {
+  return fail(Status::internal, "{} blocks, it cannot be started", schedule::name(call.collective));
+}
 
 // Those of a host's shared memory, where an agreement costs far less than an exchange of what is agreed on.
 class NodeBackend : public Backend {

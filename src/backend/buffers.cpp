@@ -11,7 +11,7 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
   a.in = in_place(c.send) ? nullptr : c.send;
   a.out = in_place(c.recv) ? nullptr : c.recv;
   a.count = c.count;
-  if (c.collective == Collective::broadcast) {
+  if (c.collective == Collective::bcast) {
     a.out = c.recv ? c.recv : const_cast<void*>(c.send);
   } else if (!c.counts.empty()) {
     a.counts = c.counts;
@@ -22,7 +22,7 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
   // Buffers that matter at the root only may hold anything elsewhere.
   if (rooted(c.collective) && rank != c.root) {
     const Collective s = schedule::family(c.collective);
-    if (s == Collective::scatter || s == Collective::broadcast)
+    if (s == Collective::scatter || s == Collective::bcast)
       a.in = nullptr;
     else
       a.out = nullptr;

@@ -7,6 +7,7 @@
 #include "backend/mpi_prepared.hpp"
 #include "backend/mpi_vectors.hpp"
 #include "call/enums.hpp"
+#include "call/schedule_names.hpp"
 #include "payload/arithmetic.hpp"
 
 namespace stretto::backend {
@@ -130,7 +131,7 @@ class MpiBackend final : public Backend {
     Arguments a;
     a.collective = s.collective;
     if (s.collective == Collective::barrier) return a;
-    const bool gives = s.collective == Collective::broadcast && rank_ == s.root;
+    const bool gives = s.collective == Collective::bcast && rank_ == s.root;
     a.send = send == STRETTO_IN_PLACE ? MPI_IN_PLACE : send;
     a.recv = gives ? const_cast<void*>(send) : recv == STRETTO_IN_PLACE ? MPI_IN_PLACE : recv;
     a.count = to_int(s.count);
@@ -201,7 +202,7 @@ class MpiBackend final : public Backend {
       case Collective::allgatherv:
         return request ? MPI_Iallgatherv(s, n, t, r, counts, displs, t, comm_, request)
                        : MPI_Allgatherv(s, n, t, r, counts, displs, t, comm_);
-      case Collective::broadcast:
+      case Collective::bcast:
         return request ? MPI_Ibcast(r, n, t, root, comm_, request) : MPI_Bcast(r, n, t, root, comm_);
       case Collective::scatter:
         return request ? MPI_Iscatter(s, n, t, r, n, t, root, comm_, request)

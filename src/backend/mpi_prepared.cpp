@@ -22,7 +22,7 @@ int call(const Passed& c, const void* s, void* r) noexcept {
   if constexpr (what == Collective::reduce_scatter_block)
     return MPI_Reduce_scatter_block(s, r, c.count, c.type, c.op, c.comm);
   if constexpr (what == Collective::allgather) return MPI_Allgather(s, c.count, c.type, r, c.count, c.type, c.comm);
-  if constexpr (what == Collective::broadcast)  // whose other buffer is null
+  if constexpr (what == Collective::bcast)  // whose other buffer is null
     return MPI_Bcast(s ? const_cast<void*>(s) : r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::scatter) return MPI_Scatter(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::gather) return MPI_Gather(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
@@ -59,7 +59,7 @@ std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, const Shape& s) noexcept
     case Collective::reduce: return make<Collective::reduce>(p);
     case Collective::reduce_scatter_block: return make<Collective::reduce_scatter_block>(p);
     case Collective::allgather: return make<Collective::allgather>(p);
-    case Collective::broadcast: return make<Collective::broadcast>(p);
+    case Collective::bcast: return make<Collective::bcast>(p);
     case Collective::scatter: return make<Collective::scatter>(p);
     case Collective::gather: return make<Collective::gather>(p);
     case Collective::alltoall: return make<Collective::alltoall>(p);

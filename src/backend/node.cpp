@@ -8,6 +8,7 @@
 #include "backend/buffers.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
+#include "call/schedule_names.hpp"
 #include "node/collectives/bounded.hpp"
 
 namespace stretto::backend {
@@ -26,7 +27,7 @@ bool even(const std::vector<std::size_t>& counts) noexcept {
 
 bool has_streams_of(const Call& c) noexcept {
   const Collective f = schedule::family(c.collective);
-  const bool moves = f == Collective::allgather || f == Collective::broadcast;
+  const bool moves = f == Collective::allgather || f == Collective::bcast;
   return reduces(f) ? c.op == STRETTO_SUM || c.op == STRETTO_MEAN || c.op == STRETTO_MIN || c.op == STRETTO_MAX : moves;
 }
 
@@ -50,7 +51,7 @@ class Node final : public NodeBackend {
       case Collective::reduce_scatter_block: return combines(c);
       case Collective::reduce_scatter: return combines(c) && even(c.counts);
       case Collective::allgather:
-      case Collective::broadcast:
+      case Collective::bcast:
       case Collective::scatter:
       case Collective::gather:
       case Collective::alltoall:
@@ -80,13 +81,9 @@ class Node final : public NodeBackend {
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     if (d.streams()) return run_streams(c, d, ran);
-    node::Operation o = operation_of(shape_of(c));
+    node::Combination o = operation_of(shape_of(c));
     if (o.op == payload::Op::user) o.user = user_function(c);
     return run(shape_of(c), c.send, c.recv, o, d.choice.other_copy, timeout_of(c.settings.options));
-  }
-
-  Status start(const Call& c, const Decision&, std::unique_ptr<Pending>*) noexcept override {
-    return fail(Status::internal, "{} cannot be started on a node", schedule::name(c.collective));
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& s, bool other_copy) noexcept override {
@@ -124,10 +121,10 @@ class Node final : public NodeBackend {
     Node& node_;
     const Shape shape_;
     const bool other_copy_;
-    const node::Operation operation_;
+    const node::Combination operation_;
   };
 
-  static node::Operation operation_of(const Shape& s) noexcept {
+  static node::Combination operation_of(const Shape& s) noexcept {
     return {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank};
   }
 
@@ -151,7 +148,7 @@ class Node final : public NodeBackend {
     return s;
   }
 
-  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o, bool other_copy,
+  Status run(const Shape& s, const void* send, void* recv, const node::Combination& o, bool other_copy,
              double timeout) noexcept {
     be_patient(timeout);
     if (!other_copy) [[likely]]
@@ -162,7 +159,7 @@ class Node final : public NodeBackend {
     return status;
   }
 
-  Status run(const Shape& s, const void* send, void* recv, const node::Operation& o) noexcept {
+  Status run(const Shape& s, const void* send, void* recv, const node::Combination& o) noexcept {
     const void* in = in_place(send) ? nullptr : send;
     void* out = in_place(recv) ? nullptr : recv;
     const payload::Type type = payload_type(s.type);
@@ -173,7 +170,7 @@ class Node final : public NodeBackend {
       case Collective::reduce_scatter_block:
       case Collective::reduce_scatter: return node_->reduce_scatter(in, out, s.count, type, o);
       case Collective::allgather: return node_->allgather(in, out, bytes);
-      case Collective::broadcast: return node_->bcast(out != nullptr ? out : const_cast<void*>(in), bytes, s.root);
+      case Collective::bcast: return node_->bcast(out != nullptr ? out : const_cast<void*>(in), bytes, s.root);
       case Collective::scatter: return node_->scatter(in, out, bytes, s.root);
       case Collective::gather: return node_->gather(in, out, bytes, s.root);
       case Collective::alltoall: return node_->alltoall(in, out, bytes);

@@ -21,16 +21,9 @@ class Schedules final : public Backend {
   bool serves(const Call&) const noexcept override { return true; }
   bool starts(const Call&) const noexcept override { return true; }
 
-  Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
-    std::unique_ptr<Pending> pending;
-    Status s = start(c, d, &pending);
-    if (s == Status::ok) static_cast<void>(pending->wait(&s, ran));
-    return s;
-  }
-
   Status start(const Call& c, const Decision& d, std::unique_ptr<Pending>* pending) noexcept override {
     try {
-      engine::Call run;
+      engine::Work run;
       if (const Status s = bind(c, d, &run); s != Status::ok) return s;
       auto made = std::make_unique<Running>();
       if (const Status s = engine_.start(run, &made->request); s != Status::ok) return s;
@@ -54,7 +47,7 @@ class Schedules final : public Backend {
     engine::Request request;
   };
 
-  Status bind(const Call& c, const Decision& d, engine::Call* run) {
+  Status bind(const Call& c, const Decision& d, engine::Work* run) {
     schedule::Request request;
     request.collective = schedule::family(c.collective);
     request.ranks = ranks_;

@@ -39,7 +39,7 @@ inline Plain moving(Collective what, const void* send, void* recv, std::size_t c
 // The one buffer is what root gives and the others get.
 inline Plain broadcasting(int rank, void* buffer, std::size_t count, stretto_type type, int root) noexcept {
   const bool gives = rank == root;
-  return moving(Collective::broadcast, gives ? buffer : nullptr, gives ? nullptr : buffer, count, type, root);
+  return moving(Collective::bcast, gives ? buffer : nullptr, gives ? nullptr : buffer, count, type, root);
 }
 
 inline Plain barrier() noexcept { return moving(Collective::barrier, nullptr, nullptr, 0, STRETTO_U8); }

@@ -98,9 +98,9 @@ Status check_buffer(const void* p, const char* what, std::size_t elements, bool 
                             : fail(Status::invalid_argument, "{} is NULL with {} elements", what, elements);
 }
 
-Status check_buffers(const Call& c, int rank, int ranks) {
+Status check_addresses(const Call& c, int rank, int ranks) {
   const Extent e = extent(c, rank, ranks);
-  const bool one = c.collective == Collective::broadcast;
+  const bool one = c.collective == Collective::bcast;
   if (e.sends)
     if (Status s = check_buffer(c.send, one ? "buffer" : "sendbuf", e.send, e.send_in_place); s != Status::ok) return s;
   if (e.receives) {
@@ -147,16 +147,23 @@ Status check_own_pair(const Call& c, int rank) {
 
 }  // namespace
 
-Status check_arguments(const Call& call, int rank, int ranks) noexcept {
+Status check_values(const Call& call, int ranks) noexcept {
   try {
     if (call.collective == Collective::barrier) return check_options(call);
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
-    if (s == Status::ok) s = check_options(call);
-    if (s == Status::ok) s = check_buffers(call, rank, ranks);
+    return s == Status::ok ? check_options(call) : s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
+  }
+}
+
+Status check_buffers(const Call& call, int rank, int ranks) noexcept {
+  try {
+    if (call.collective == Collective::barrier) return Status::ok;
+    Status s = check_addresses(call, rank, ranks);
     if (s == Status::ok) s = check_overlap(call, rank);
-    if (s == Status::ok) s = check_own_pair(call, rank);
-    return s;
+    return s == Status::ok ? check_own_pair(call, rank) : s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
   }

@@ -111,7 +111,7 @@ payload::Kind payload_kind(stretto_payload p) noexcept {
   switch (p) {
     case STRETTO_PAYLOAD_AUTO:
     case STRETTO_PAYLOAD_RAW: return K::raw;
-    case STRETTO_PAYLOAD_RECOMPRESS: return K::doc;
+    case STRETTO_PAYLOAD_RECOMPRESS: return K::recompress;
     case STRETTO_PAYLOAD_HOMOMORPHIC: return K::homomorphic;
     case STRETTO_PAYLOAD_MIXED:
     case STRETTO_PAYLOAD_FUSED: return K::fused;
@@ -125,7 +125,7 @@ stretto_payload payload_of(payload::Kind k) noexcept {
   switch (k) {
     case K::raw: return STRETTO_PAYLOAD_RAW;
     case K::cprp2p: return STRETTO_PAYLOAD_CPRP2P;
-    case K::doc: return STRETTO_PAYLOAD_RECOMPRESS;
+    case K::recompress: return STRETTO_PAYLOAD_RECOMPRESS;
     case K::homomorphic: return STRETTO_PAYLOAD_HOMOMORPHIC;
     case K::fused: return STRETTO_PAYLOAD_FUSED;
   }

@@ -80,7 +80,7 @@ Extent extent(const Call& c, int rank, int ranks) noexcept {
     case Collective::reduce_scatter: return {all, n, true, true, true, false};
     case Collective::allgather:
     case Collective::allgatherv: return {n, all, true, true, true, false};
-    case Collective::broadcast: return {n, n, root, !root, false, false};
+    case Collective::bcast: return {n, n, root, !root, false, false};
     case Collective::scatter:
     case Collective::scatterv: return {root ? all : 0, n, root, true, false, root};
     case Collective::gather:

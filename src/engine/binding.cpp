@@ -64,10 +64,10 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
       case Collective::allreduce:
       case Collective::allreduce_multi:
       case Collective::reduce:
-      case Collective::broadcast: {
+      case Collective::bcast: {
         const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain);
         block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain) - first;
-        if (s.collective == Collective::broadcast) {
+        if (s.collective == Collective::bcast) {
           if (at_root) block.in = shifted(in != nullptr ? in : a.out, first, size);
           block.out = shifted(a.out, first, size);
         } else {

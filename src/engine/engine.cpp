@@ -65,8 +65,8 @@ struct Engine::Impl {
     Impl& impl_;
   };
 
-  Status start(const Call& call, Run** started) noexcept;
-  Status begin(const Call& call, std::uint64_t mine, Run** started) noexcept;
+  Status start(const Work& call, Run** started) noexcept;
+  Status begin(const Work& call, std::uint64_t mine, Run** started) noexcept;
   void end_from(std::uint64_t from, Status status, const char* text) noexcept;
   void tell(std::uint64_t from, Status status, const char* text) noexcept;
   void listen() noexcept;
@@ -78,7 +78,7 @@ struct Engine::Impl {
   Status finish(Run& run, Report* report) noexcept;
 };
 
-Status Engine::Impl::start(const Call& call, Run** started) noexcept {
+Status Engine::Impl::start(const Work& call, Run** started) noexcept {
   // Refused runs count, too, so that ranks name the same one.
   const std::uint64_t mine = sequence++;
   if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
@@ -88,7 +88,7 @@ Status Engine::Impl::start(const Call& call, Run** started) noexcept {
   return s;
 }
 
-Status Engine::Impl::begin(const Call& call, std::uint64_t mine, Run** started) noexcept {
+Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) noexcept {
   try {
     std::size_t slot = 0;
     while (slot < runs.size() && runs[slot]->active()) ++slot;
@@ -221,14 +221,14 @@ Engine::~Engine() = default;
 
 carrier::Carrier& Engine::carrier() noexcept { return impl_->carrier; }
 
-Status Engine::run(const Call& call, Report* report) noexcept {
+Status Engine::run(const Work& call, Report* report) noexcept {
   const Impl::Visit visit(*impl_);
   Run* run = nullptr;
   if (const Status s = impl_->start(call, &run); s != Status::ok) return s;
   return impl_->wait(*run, report);
 }
 
-Status Engine::start(const Call& call, Request* request) noexcept {
+Status Engine::start(const Work& call, Request* request) noexcept {
   const Impl::Visit visit(*impl_);
   Run* run = nullptr;
   if (const Status s = impl_->start(call, &run); s != Status::ok) return s;

@@ -45,7 +45,7 @@ struct Block {
 };
 
 // One collective on this rank. The engine copies `blocks` and `schedule`; the caller's buffers must live until the run has ended.
-struct Call {
+struct Work {
   std::shared_ptr<const schedule::Schedule> schedule;
   payload::Spec payload;
   std::vector<Block> blocks;  // schedule->blocks of them (see binding.hpp)
@@ -118,10 +118,10 @@ class Engine {
 
   // Checks the call (invalid_argument, invalid_bound, unsupported: nothing has moved, nor has it on any other rank, since all give what
   // fails here alike), runs it to the end.
-  Status run(const Call& call, Report* report = nullptr) noexcept;
+  Status run(const Work& call, Report* report = nullptr) noexcept;
 
   // Checks the call and begins it. The request must not outlive the engine.
-  Status start(const Call& call, Request* request) noexcept;
+  Status start(const Work& call, Request* request) noexcept;
 
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;

@@ -49,11 +49,11 @@ constexpr std::uint32_t notice_bit = 0x80000000u;
 class Run {
  public:
   // What is wrong with a call on every rank alike.
-  static Status check(const Call& call, const carrier::Carrier& carrier);
+  static Status check(const Work& call, const carrier::Carrier& carrier);
 
   // Plans a call that is checked, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
   // their tags. On failure nothing has moved and the run is not active.
-  Status begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
+  Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
                std::uint64_t sequence) noexcept;
 
   std::uint64_t sequence() const noexcept { return sequence_; }
@@ -114,10 +114,10 @@ class Run {
     std::vector<std::uint32_t> units;  // by number
   };
 
-  Status prepare(const Call& call);
+  Status prepare(const Work& call);
   Status tagged() noexcept;
-  Status bind_memory(const Call& call);
-  Status separate_inputs(const Call& call);
+  Status bind_memory(const Work& call);
+  Status separate_inputs(const Work& call);
   Status load(payload::Cell& cell, std::uint32_t index) noexcept;
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
   std::uint64_t tag_of(const Unit& unit) const noexcept { return (sequence_ << message_bits_) | unit.message; }

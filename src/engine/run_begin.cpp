@@ -39,7 +39,7 @@ std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept {
   return (std::uint32_t{1} << std::min(most_message_bits, tag_bits - least_sequence_bits)) - 1;
 }
 
-Status Run::check(const Call& call, const carrier::Carrier& carrier) {
+Status Run::check(const Work& call, const carrier::Carrier& carrier) {
   if (!call.schedule) return fail(Status::invalid_argument, "no schedule is given");
   const schedule::Schedule& s = *call.schedule;
   if (s.ranks != carrier.size() || s.rank != carrier.rank()) {
@@ -84,7 +84,7 @@ Status Run::check(const Call& call, const carrier::Carrier& carrier) {
 }
 
 // Decides which blocks are in place, and copies inputs away that results would overwrite in other ways.
-Status Run::separate_inputs(const Call& call) {
+Status Run::separate_inputs(const Work& call) {
   merged_.assign(blocks_.size(), 0);
   if (call.several) return Status::ok;
   const std::size_t size = worker_.raw_bytes(1);
@@ -121,7 +121,7 @@ Status Run::separate_inputs(const Call& call) {
   return Status::ok;
 }
 
-Status Run::bind_memory(const Call& call) {
+Status Run::bind_memory(const Work& call) {
   cells_.assign(plan_.places.size(), payload::Cell{});
   unloaded_.assign(plan_.places.size(), 0);
   inputs_ = call.inputs;
@@ -193,7 +193,7 @@ Status Run::tagged() noexcept {
               plan_.most_messages, options_.segment_bytes, carrier_->name(), most);
 }
 
-Status Run::prepare(const Call& call) {
+Status Run::prepare(const Work& call) {
   schedule_ = call.schedule;
   spec_ = call.payload;
   if (spec_.nodes == 1) spec_.kind = payload::Kind::raw;
@@ -232,7 +232,7 @@ Status Run::prepare(const Call& call) {
   return Status::ok;
 }
 
-Status Run::begin(const Call& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
+Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
                   std::uint64_t sequence) noexcept {
   begun_ = moved_ = Clock::now();
   carrier_ = &carrier;

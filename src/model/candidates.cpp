@@ -32,7 +32,7 @@ std::vector<Kind> payloads_for(const Question& q) {
   for (const Kind k : {Kind::fused, Kind::homomorphic})
     if (may(k)) kinds.push_back(k);
   // Those that round again at every meeting promise less: only where they are asked for.
-  if (!q.code_space && is_forced(q, Kind::doc)) kinds.push_back(Kind::doc);
+  if (!q.code_space && is_forced(q, Kind::recompress)) kinds.push_back(Kind::recompress);
   if (!q.code_space && is_forced(q, Kind::cprp2p)) kinds.push_back(Kind::cprp2p);
   return kinds;
 }
@@ -85,7 +85,7 @@ bool may_carry(const schedule::Algorithm& a, const Question& q, Kind kind) noexc
     case Kind::homomorphic:
     case Kind::fused: return true;
     case Kind::cprp2p:
-    case Kind::doc: break;
+    case Kind::recompress: break;
   }
   return false;
 }
@@ -128,7 +128,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
             c.radix = k;
             option.ways.push_back(c);
             // (A broadcast gives all but the root the same bytes: streams everywhere.)
-            const bool moves_one = q.collective == schedule::Collective::broadcast;
+            const bool moves_one = q.collective == schedule::Collective::bcast;
             if (!a.uses_groups || !floors || kind == Kind::raw || q.code_space || moves_one) continue;
             c.raw_inside = true;
             option.ways.push_back(c);

@@ -164,7 +164,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const int root = schedule::rooted(q.collective) ? q.root : 0;
   const auto bytes = static_cast<double>(q.bytes);
   const double grain =
-      schedule::reduces(q.collective) || q.collective == schedule::Collective::broadcast ? 1024.0 * q.element : 0;
+      schedule::reduces(q.collective) || q.collective == schedule::Collective::bcast ? 1024.0 * q.element : 0;
   // An MPI without a measurement is taken to run the best of our flat schedules on raw values, those for a torus left out, and to take no time
   // for a step.
   const bool native = (q.native || q.node) && own_may_serve(q);

@@ -42,7 +42,7 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
               m.add.of(n * more / p, chunks * more) + m.decompress.of(n * share, chunks * p * share);
       break;
     }
-    case Collective::broadcast: codec = m.compress.of(n, chunks) + m.decompress.of(n, chunks); break;
+    case Collective::bcast: codec = m.compress.of(n, chunks) + m.decompress.of(n, chunks); break;
     case Collective::allgather:
     case Collective::allgatherv: codec = m.compress.of(n / p, chunks) + m.decompress.of(n, chunks * p); break;
     case Collective::gather:

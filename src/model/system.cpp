@@ -9,7 +9,7 @@ System system_of(payload::Kind kind, bool raw_inside, double raw_below) noexcept
   switch (kind) {
     case payload::Kind::raw: break;
     case payload::Kind::cprp2p: s.travel = Travel::every_hop; break;
-    case payload::Kind::doc: s.travel = Travel::once; break;
+    case payload::Kind::recompress: s.travel = Travel::once; break;
     case payload::Kind::homomorphic:
       s.travel = Travel::once;
       s.meet = Meet::streams;

@@ -19,39 +19,39 @@ bool is_own(const void* block, const void* all, std::int64_t offset) noexcept {
 Buffers buffers_of(const Call& call, const Communicator& c, std::int64_t extent) noexcept {
   const bool root = c.rank == call.root;
   switch (call.operation) {
-    case Operation::allreduce:
-    case Operation::reduce_scatter_block:
-    case Operation::reduce_scatter: return {given(call.sendbuf, call.recvbuf), call.recvbuf};
-    case Operation::reduce:  // elsewhere than at the root the other buffer means nothing
+    case Function::allreduce:
+    case Function::reduce_scatter_block:
+    case Function::reduce_scatter: return {given(call.sendbuf, call.recvbuf), call.recvbuf};
+    case Function::reduce:  // elsewhere than at the root the other buffer means nothing
       return root ? Buffers{given(call.sendbuf, call.recvbuf), call.recvbuf} : Buffers{call.sendbuf, nullptr};
-    case Operation::bcast: return root ? Buffers{call.recvbuf, nullptr} : Buffers{nullptr, call.recvbuf};
-    case Operation::gather:
+    case Function::bcast: return root ? Buffers{call.recvbuf, nullptr} : Buffers{nullptr, call.recvbuf};
+    case Function::gather:
       if (!root) return {call.sendbuf, nullptr};
       [[fallthrough]];
-    case Operation::allgather: {
+    case Function::allgather: {
       const bool in_place = is_own(call.sendbuf, call.recvbuf, c.rank * call.recvcount * extent);
       return {in_place ? STRETTO_IN_PLACE : call.sendbuf, call.recvbuf};
     }
-    case Operation::alltoall:
+    case Function::alltoall:
       return {is_own(call.sendbuf, call.recvbuf, 0) ? STRETTO_IN_PLACE : call.sendbuf, call.recvbuf};
-    case Operation::scatter: {
+    case Function::scatter: {
       if (!root) return {nullptr, call.recvbuf};
       const bool in_place = is_own(call.recvbuf, call.sendbuf, c.rank * call.sendcount * extent);
       return {call.sendbuf, in_place ? STRETTO_IN_PLACE : call.recvbuf};
     }
-    case Operation::barrier:
-    case Operation::allgatherv:
-    case Operation::gatherv:
-    case Operation::scatterv:
-    case Operation::alltoallv:
-    case Operation::alltoallw:
-    case Operation::exscan:
-    case Operation::scan:
-    case Operation::neighbor_allgather:
-    case Operation::neighbor_allgatherv:
-    case Operation::neighbor_alltoall:
-    case Operation::neighbor_alltoallv:
-    case Operation::neighbor_alltoallw: break;
+    case Function::barrier:
+    case Function::allgatherv:
+    case Function::gatherv:
+    case Function::scatterv:
+    case Function::alltoallv:
+    case Function::alltoallw:
+    case Function::exscan:
+    case Function::scan:
+    case Function::neighbor_allgather:
+    case Function::neighbor_allgatherv:
+    case Function::neighbor_alltoall:
+    case Function::neighbor_alltoallv:
+    case Function::neighbor_alltoallw: break;
   }
   return {};
 }

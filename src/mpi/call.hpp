@@ -35,9 +35,9 @@ class Numbers {
 
 // Only what the operation has is set. Where it has one count or type for both sides, both are that.
 struct Call {
-  Call(Operation o, Form f, const void* s) noexcept : operation(o), form(f), site(s) {}
+  Call(Function o, Form f, const void* s) noexcept : operation(o), form(f), site(s) {}
 
-  Operation operation;
+  Function operation;
   Form form;
   const void* site;  // where the program called
   const void* sendbuf = nullptr;

@@ -126,7 +126,7 @@ def declared(compiler):
 
 def operations_header(operations):
     yield HEAD + "#pragma once\n\n#include <array>\n#include <cstdint>\n\nnamespace stretto::mpi {\n"
-    yield "enum class Operation : std::uint8_t {"
+    yield "enum class Function : std::uint8_t {"
     yield from (f"  {name}," for name in operations)
     yield "};\n"
     yield f"inline constexpr std::array<const char*, {len(operations)}> operation_names = {{"
@@ -151,7 +151,7 @@ def fill(function, value):
 def c_wrapper(function):
     parameters = ", ".join(f"{function.type_of(r)} {r}" for r in function.arguments)
     yield f"STRETTO_WRAPPER int {function.name}({parameters}) {{"
-    yield f"  Call call(Operation::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
+    yield f"  Call call(Function::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
     yield from fill(function, lambda role: role)
     yield f"  const auto native = [&] {{ return P{function.name}({', '.join(function.arguments)}); }};"
     if function.form != "persistent":
@@ -170,7 +170,7 @@ def c_maker(name, parameters):
     function, arguments = "MPI_" + name.capitalize(), names_in(parameters)
     yield f"STRETTO_WRAPPER int {function}({parameters}) {{"
     if "request" in arguments:
-        yield "  const InheritedBound bequest(comm, info);"
+        yield "  const InheritedBound inherited(comm, info);"
         yield f"  return P{function}({', '.join(arguments)});\n}}\n"
         return
     yield f"  const int code = P{function}({', '.join(arguments)});"
@@ -203,7 +203,7 @@ def fortran_wrapper(function):
     passed = ", ".join(function.arguments)
     body = "fortran_" + function.name[4:].lower()
     yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), const void* site, {parameters}) {{"
-    yield f"  Call call(Operation::{function.operation}, Form::{function.form}, site);"
+    yield f"  Call call(Function::{function.operation}, Form::{function.form}, site);"
     yield from fill(function, lambda role: fortran_value(function, role))
     yield f"  const auto native = [&] {{ return fortran::go_on(name, next, {passed}); }};"
     yield "  const int code = perform(call, native);"
@@ -246,7 +246,7 @@ def fortran_maker(name, c_parameters):  # the length of a text comes last, and n
     body = "fortran_" + name
     yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), {parameters}) {{"
     if "request" in arguments:
-        yield "  const InheritedBound bequest(PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info));"
+        yield "  const InheritedBound inherited(PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info));"
         yield f"  fortran::deliver(fortran::go_on(name, next, {passed}), ierror);\n}}"
     else:
         yield f"  const int code = fortran::{'go_on_with(length, ' if length else 'go_on('}name, next, {passed});"

@@ -12,7 +12,7 @@ struct Will {
 };
 
 // Without memory the duplicate fails: with a bound on some ranks only, they would wait for each other.
-int hand_on(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexcept {
+int copy_bound(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexcept {
   const Will& will = *static_cast<const Will*>(value);
   *copied = 0;
   if (!will.open) return MPI_SUCCESS;
@@ -32,7 +32,7 @@ int drop(MPI_Comm, int, void* value, void*) noexcept {
 int keyval() noexcept {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    if (PMPI_Comm_create_keyval(hand_on, drop, &made, nullptr) != MPI_SUCCESS) made = MPI_KEYVAL_INVALID;
+    if (PMPI_Comm_create_keyval(copy_bound, drop, &made, nullptr) != MPI_SUCCESS) made = MPI_KEYVAL_INVALID;
     return made;
   }();
   return key;

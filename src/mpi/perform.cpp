@@ -83,7 +83,7 @@ void ask_rules(const Call& call, const Settings& settings, Decision* d) {
 
 // Memory of a GPU on some ranks only is legal, so they agree.
 const char* unless_in_host_memory(const Call& call, const Shape& shape) noexcept {
-  if (call.operation == Operation::barrier) return nullptr;
+  if (call.operation == Function::barrier) return nullptr;
   if (shape.bytes < least_asked) return "a short call where GPUs are in use";
   return on_any_rank(in_device_memory(call), call.comm) ? "device memory" : nullptr;
 }
@@ -141,7 +141,7 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
 // unless the ranks `agreed`; the arrays of allgatherv are alike.
 bool falls_through(const Call& call, stretto_status s, bool agreed) noexcept {
   return s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED || (s == STRETTO_INCOMPATIBLE && agreed) ||
-         (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Operation::allgatherv));
+         (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Function::allgatherv));
 }
 
 // As MPI has its errors: by the communicator's handler, which may return.

@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Prepared {
-  Operation operation{};
+  Function operation{};
   std::int64_t bytes = 0;
 };
 

@@ -28,7 +28,7 @@ class PreparedByArguments {
   // All that decides how a call runs. Handles stay what they are: types whose elements lie dense for all to see are the MPI's own, as are the
   // operations of reductions that are served; others are compared, and mean nothing.
   struct Key {
-    Operation operation{};
+    Function operation{};
     std::uint8_t buffers = 0;  // api::buffers_kind(), as passed
     std::uint16_t extent = 0;  // as of buffers_of()
     std::uint32_t sendcount = 0, recvcount = 0;

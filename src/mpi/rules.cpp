@@ -18,12 +18,12 @@ bool read(std::string_view text, Number* number) noexcept {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-Status parse_operation(std::string_view text, std::optional<Operation>* operation) {
+Status parse_operation(std::string_view text, std::optional<Function>* operation) {
   if (text == "*") return Status::ok;
-  if (text == "broadcast") text = "bcast";  // as predictions name it
+  if (text == "broadcast") text = "bcast";
   for (std::size_t i = 0; i < operation_names.size(); ++i) {
     if (text != operation_names[i]) continue;
-    *operation = static_cast<Operation>(i);
+    *operation = static_cast<Function>(i);
     return Status::ok;
   }
   return fail(Status::invalid_argument, "'{}' is no collective of MPI, and not *", text);
@@ -92,9 +92,9 @@ Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* 
               "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
 }
 
-bool sums(Operation operation) noexcept {
-  return operation == Operation::allreduce || operation == Operation::reduce ||
-         operation == Operation::reduce_scatter || operation == Operation::reduce_scatter_block;
+bool sums(Function operation) noexcept {
+  return operation == Function::allreduce || operation == Function::reduce || operation == Function::reduce_scatter ||
+         operation == Function::reduce_scatter_block;
 }
 
 // What cannot be meant: it would be without effect.
@@ -192,7 +192,7 @@ Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
   return Status::ok;
 }
 
-const Action* Rules::find(Operation operation, std::int64_t bytes, const std::function<std::string()>& site,
+const Action* Rules::find(Function operation, std::int64_t bytes, const std::function<std::string()>& site,
                           const std::function<std::string()>& comm) const {
   for (const Rule& r : rules_) {
     if (r.operation && *r.operation != operation) continue;

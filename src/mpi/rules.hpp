@@ -44,7 +44,7 @@ struct Action {
 };
 
 struct Rule {
-  std::optional<Operation> operation;                                    // none: any
+  std::optional<Function> operation;                                     // none: any
   std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();  // bytes, both included
   std::string site, comm;                                                // patterns of the shell; empty: any
   Action action;
@@ -59,7 +59,7 @@ class Rules {
   Status parse(std::string_view text, const IsSchedule& is_schedule = nullptr);
 
   // Of the first line that fits, or null. `site` and `comm` are asked for their names when a line needs them.
-  const Action* find(Operation operation, std::int64_t bytes, const std::function<std::string()>& site,
+  const Action* find(Function operation, std::int64_t bytes, const std::function<std::string()>& site,
                      const std::function<std::string()>& comm) const;
 
   bool empty() const noexcept { return rules_.empty(); }

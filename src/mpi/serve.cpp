@@ -18,11 +18,11 @@ stretto_status reduction(const Call& call, const Communicator& c, const Shape& s
   const int parts = shape.element->parts;
   const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(parts);
   const auto [send, recv] = passed->buffers = buffers_of(call, c, 0);
-  if (call.operation == Operation::allreduce)
+  if (call.operation == Function::allreduce)
     return stretto_allreduce(send, recv, count, type, shape.op, c.comm, &options);
-  if (call.operation == Operation::reduce)
+  if (call.operation == Function::reduce)
     return stretto_reduce(send, recv, count, type, shape.op, call.root, c.comm, &options);
-  if (call.operation == Operation::reduce_scatter_block)
+  if (call.operation == Function::reduce_scatter_block)
     return stretto_reduce_scatter_block(send, recv, count, type, shape.op, c.comm, &options);
   std::vector<std::size_t> counts;
   for (int r = 0; r < c.size; ++r) counts.push_back(to_size(call.recvcounts[r] * parts));
@@ -61,7 +61,7 @@ stretto_status to_all(const Call& call, const Communicator& c, const Shape& shap
   Buffer given, taken;
   passed->extent = extent_of(call.recvtype);
   auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
-  const bool alltoall = call.operation == Operation::alltoall, in_place = send == STRETTO_IN_PLACE;
+  const bool alltoall = call.operation == Function::alltoall, in_place = send == STRETTO_IN_PLACE;
   Status s = give(given, send, alltoall ? call.sendcount * c.size : call.sendcount, call.sendtype, call.comm);
   if (s == Status::ok) s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, in_place);
   if (s != Status::ok) return to_c(s);
@@ -143,28 +143,28 @@ stretto_status serve(const Call& call, const Communicator& c, const Shape& shape
                      Passed* passed) {
   if (shape.element) return reduction(call, c, shape, options, passed);
   switch (call.operation) {
-    case Operation::barrier: return stretto_barrier(c.comm, &options);
-    case Operation::bcast: return bcast(call, c, shape, options, passed);
-    case Operation::allgather:
-    case Operation::alltoall: return to_all(call, c, shape, options, passed);
-    case Operation::allgatherv: return allgatherv(call, c, shape, options);
-    case Operation::gather: return gather(call, c, shape, options, passed);
-    case Operation::scatter: return scatter(call, c, shape, options, passed);
-    case Operation::allreduce:
-    case Operation::reduce:
-    case Operation::reduce_scatter:
-    case Operation::reduce_scatter_block:
-    case Operation::gatherv:
-    case Operation::scatterv:
-    case Operation::alltoallv:
-    case Operation::alltoallw:
-    case Operation::exscan:
-    case Operation::scan:
-    case Operation::neighbor_allgather:
-    case Operation::neighbor_allgatherv:
-    case Operation::neighbor_alltoall:
-    case Operation::neighbor_alltoallv:
-    case Operation::neighbor_alltoallw: break;
+    case Function::barrier: return stretto_barrier(c.comm, &options);
+    case Function::bcast: return bcast(call, c, shape, options, passed);
+    case Function::allgather:
+    case Function::alltoall: return to_all(call, c, shape, options, passed);
+    case Function::allgatherv: return allgatherv(call, c, shape, options);
+    case Function::gather: return gather(call, c, shape, options, passed);
+    case Function::scatter: return scatter(call, c, shape, options, passed);
+    case Function::allreduce:
+    case Function::reduce:
+    case Function::reduce_scatter:
+    case Function::reduce_scatter_block:
+    case Function::gatherv:
+    case Function::scatterv:
+    case Function::alltoallv:
+    case Function::alltoallw:
+    case Function::exscan:
+    case Function::scan:
+    case Function::neighbor_allgather:
+    case Function::neighbor_allgatherv:
+    case Function::neighbor_alltoall:
+    case Function::neighbor_alltoallv:
+    case Function::neighbor_alltoallw: break;
   }
   return STRETTO_UNSUPPORTED;
 }

@@ -39,37 +39,37 @@ const char* blocks(const Call& call, bool on_send_side, Shape* shape) noexcept {
 
 const char* of_operation(const Call& call, const Communicator& c, Shape* shape) noexcept {
   switch (call.operation) {
-    case Operation::barrier: return nullptr;
-    case Operation::bcast: return vector_of(call.recvtype, call.recvcount, shape);
-    case Operation::allreduce:
-    case Operation::reduce:
-    case Operation::reduce_scatter_block: return reduction(call, call.recvcount, shape);
-    case Operation::reduce_scatter:
+    case Function::barrier: return nullptr;
+    case Function::bcast: return vector_of(call.recvtype, call.recvcount, shape);
+    case Function::allreduce:
+    case Function::reduce:
+    case Function::reduce_scatter_block: return reduction(call, call.recvcount, shape);
+    case Function::reduce_scatter:
       return call.recvcounts ? reduction(call, sum(call.recvcounts, c.size), shape) : wrong_arguments;
-    case Operation::allgather:
-    case Operation::alltoall: return blocks(call, false, shape);
-    case Operation::allgatherv:
+    case Function::allgather:
+    case Function::alltoall: return blocks(call, false, shape);
+    case Function::allgatherv:
       if (!call.recvcounts || !call.displs) return wrong_arguments;
       return vector_of(call.recvtype, sum(call.recvcounts, c.size), shape);
-    case Operation::gather: return blocks(call, c.rank != call.root, shape);
-    case Operation::scatter: return blocks(call, c.rank == call.root, shape);
-    case Operation::gatherv:
-    case Operation::scatterv: return "counts that only the root knows";
-    case Operation::alltoallv:
-    case Operation::alltoallw: return "counts that only two ranks know";
-    case Operation::exscan:
-    case Operation::scan:
-    case Operation::neighbor_allgather:
-    case Operation::neighbor_allgatherv:
-    case Operation::neighbor_alltoall:
-    case Operation::neighbor_alltoallv:
-    case Operation::neighbor_alltoallw: return "a collective that stretto has not";
+    case Function::gather: return blocks(call, c.rank != call.root, shape);
+    case Function::scatter: return blocks(call, c.rank == call.root, shape);
+    case Function::gatherv:
+    case Function::scatterv: return "counts that only the root knows";
+    case Function::alltoallv:
+    case Function::alltoallw: return "counts that only two ranks know";
+    case Function::exscan:
+    case Function::scan:
+    case Function::neighbor_allgather:
+    case Function::neighbor_allgatherv:
+    case Function::neighbor_alltoall:
+    case Function::neighbor_alltoallv:
+    case Function::neighbor_alltoallw: return "a collective that stretto has not";
   }
   return wrong_arguments;
 }
 
-bool rooted(Operation o) noexcept {
-  return o == Operation::bcast || o == Operation::reduce || o == Operation::gather || o == Operation::scatter;
+bool rooted(Function o) noexcept {
+  return o == Function::bcast || o == Function::reduce || o == Function::gather || o == Function::scatter;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ const char* shape_of(const Call& call, const Communicator& c, Shape* shape) noex
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
   // One element may be as long as its block, and the MPI packs to an int.
   if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
-  return shape->bytes == 0 && call.operation != Operation::barrier ? "nothing to move" : nullptr;
+  return shape->bytes == 0 && call.operation != Function::barrier ? "nothing to move" : nullptr;
 }
 
 }  // namespace stretto::mpi

@@ -8,7 +8,7 @@
 namespace stretto::payload {
 namespace {
 
-constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused};
+constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
 
 }  // namespace
 
@@ -16,7 +16,7 @@ const char* name(Kind k) noexcept {
   switch (k) {
     case Kind::raw: return "raw";
     case Kind::cprp2p: return "cprp2p";
-    case Kind::doc: return "doc";
+    case Kind::recompress: return "recompress";
     case Kind::homomorphic: return "homomorphic";
     case Kind::fused: return "fused";
   }
@@ -24,7 +24,7 @@ const char* name(Kind k) noexcept {
 }
 
 bool find(const char* text, Kind* kind) noexcept {
-  if (std::string_view(text) == "recompress") text = name(Kind::doc);  // as the C interface calls it
+  if (std::string_view(text) == "doc") text = name(Kind::recompress);  // as the literature calls it
   for (const Kind k : kinds) {
     if (std::string_view(text) != name(k)) continue;
     *kind = k;

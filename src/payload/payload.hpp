@@ -2,7 +2,7 @@
 //
 //   raw          the values themselves.
 //   cprp2p       compressed for every hop: each sender compresses what it sends, each receiver decodes it at once.
-//   doc          data movement: compressed once by its source, forwarded as it is, decoded at the end. Reductions:
+//   recompress   (DOC) data movement: compressed once by its source, forwarded as it is, decoded at the end. Reductions:
 //                decompress, operate, compress.
 //   homomorphic  every contribution is compressed first; blocks meet as stream + stream.
 //   fused        blocks meet as stream + raw local values in one pass; a contribution is compressed on its own only where
@@ -16,7 +16,7 @@
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same bytes:
 // the decoding of one stream, also on the rank that computed it (and with one rank). Homomorphic and fused sums are the same
 // bytes for every schedule, number of segments and order. Broadcast leaves the root its exact data; scatter, gather and
-// alltoall leave a rank's block to itself exact; reduce and reduce_scatter under doc and cprp2p end with the raw sum.
+// alltoall leave a rank's block to itself exact; reduce and reduce_scatter under recompress and cprp2p end with the raw sum.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace stretto::payload {
 
-enum class Kind : std::uint8_t { raw, cprp2p, doc, homomorphic, fused };
+enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused };
 
 const char* name(Kind k) noexcept;
 bool find(const char* text, Kind* kind) noexcept;  // by name; false when there is none
@@ -55,13 +55,13 @@ inline bool mixes(const Spec& s) noexcept { return s.kind != Kind::raw && (s.nod
 // Checks a spec before anything moves: the operation on the type (when `reduces`), a bound that is finite and positive.
 Status check(const Spec& spec, bool reduces) noexcept;
 
-// |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under doc and cprp2p,
+// |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress and cprp2p,
 // the rounding of each raw sum). 0 for raw and for integers. With `nodes` the sum of a node stands for its contributions: sums
 // then have as many terms as there are nodes (mean: of p contributions still), beside the rounding of the raw sums.
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
 //   the same with raw_below: sum    p + 1 (a raw sum is compressed again);  mean (p + 1)/p
-//   doc, cprp2p: sum                2p - 1 (two operands of each of p - 1 meetings, and the result);  mean (2p - 1)/p
+//   recompress, cprp2p: sum                2p - 1 (two operands of each of p - 1 meetings, and the result);  mean (2p - 1)/p
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept;
 
 }  // namespace stretto::payload

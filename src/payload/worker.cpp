@@ -90,7 +90,7 @@ Status Worker::pack(Cell& cell) noexcept {
     case Kind::cprp2p:
       if (value.raw != nullptr) value.stream = {};
       return make_stream(value, cell.count);
-    case Kind::doc:
+    case Kind::recompress:
     case Kind::homomorphic:
     case Kind::fused: return make_stream(value, cell.count);
   }

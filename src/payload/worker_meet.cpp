@@ -77,7 +77,7 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
   switch (spec_.kind) {
     case Kind::raw: return fail(Status::internal, "a stream met raw values");
     case Kind::cprp2p:
-    case Kind::doc: {
+    case Kind::recompress: {
       if (const Status s = make_raw(dst); s != Status::ok) return s;
       Buffer decoded;
       if (const Status s = pool_->take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;

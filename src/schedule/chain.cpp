@@ -24,7 +24,7 @@ Schedule chain_broadcast(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
   const int place = wrap(q.rank - q.root, p);
-  Program program(q, Collective::broadcast, "chain", blocks, true);
+  Program program(q, Collective::bcast, "chain", blocks, true);
   if (place == 0) program.copy(Buffer::out, Buffer::in, 0, blocks);
   for (int b = 0; b < blocks; ++b) {
     if (place > 0) program.replace(wrap(q.rank - 1, p), Buffer::out, b, 1, place - 1 + b);

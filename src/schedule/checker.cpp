@@ -137,7 +137,7 @@ class Memory {
       case Collective::allgatherv:
       case Collective::gather:
       case Collective::gatherv: return Contributions(block);
-      case Collective::broadcast:
+      case Collective::bcast:
       case Collective::scatter:
       case Collective::scatterv: return Contributions(s.root);
       case Collective::alltoall:

@@ -114,7 +114,7 @@ Schedule hierarchical_broadcast(const Request& q) {
   const int width = flat.blocks;
   const int blocks = own.floors.largest() * width;
   const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;
-  Program program(q, Collective::broadcast, "hierarchical_scatter_allgather", blocks, true);
+  Program program(q, Collective::bcast, "hierarchical_scatter_allgather", blocks, true);
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, blocks);
   Part inside{.rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width)};
   inside.in = inside.out = held;

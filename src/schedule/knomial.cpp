@@ -62,7 +62,7 @@ Schedule tree_reduce(const Request& q, int radix, std::string_view name) {
 }
 
 Schedule tree_broadcast(const Request& q, int radix, std::string_view name) {
-  Program program(q, Collective::broadcast, name, 1, true);
+  Program program(q, Collective::bcast, name, 1, true);
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, 1);
   broadcast(program, tree_for(q, radix), Buffer::in, 0);
   return std::move(program).finish();

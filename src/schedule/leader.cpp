@@ -83,7 +83,7 @@ Schedule leader_reduce(const Request& q) {
 Schedule leader_broadcast(const Request& q) {
   const Ground own(q, q.root);
   const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;
-  Program program(q, Collective::broadcast, "leader", 1, true);
+  Program program(q, Collective::bcast, "leader", 1, true);
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, 1);
   if (own.leads()) {
     append(program, binomial_broadcast(own.between(own.floors.group_of(q.root))),

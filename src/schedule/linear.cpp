@@ -51,7 +51,7 @@ Schedule linear_reduce_scatter(const Request& q) {
 }
 
 Schedule linear_broadcast(const Request& q) {
-  Program program(q, Collective::broadcast, "linear", 1, true);
+  Program program(q, Collective::bcast, "linear", 1, true);
   if (q.rank != q.root) {
     program.replace(q.root, Buffer::out, 0, 1, turn(q.rank, q.root));
     return std::move(program).finish();

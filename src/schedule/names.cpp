@@ -36,7 +36,7 @@ std::optional<Collective> find_collective(std::string_view text) noexcept {
     const auto c = static_cast<Collective>(i);
     if (text == name(c)) return c;
   }
-  return text == "broadcast" ? std::optional(Collective::broadcast) : std::nullopt;
+  return text == "broadcast" ? std::optional(Collective::bcast) : std::nullopt;
 }
 
 bool holds(Collective c, int ranks, int root, int rank, int block) noexcept {
@@ -50,7 +50,7 @@ bool holds(Collective c, int ranks, int root, int rank, int block) noexcept {
     case Collective::allgatherv:
     case Collective::gather:
     case Collective::gatherv: return block == rank;
-    case Collective::broadcast:
+    case Collective::bcast:
     case Collective::scatter:
     case Collective::scatterv: return rank == root;
     case Collective::alltoall:
@@ -67,7 +67,7 @@ bool expects(Collective c, int ranks, int root, int rank, int block) noexcept {
     case Collective::allreduce_multi:
     case Collective::allgather:
     case Collective::allgatherv:
-    case Collective::broadcast: return true;
+    case Collective::bcast: return true;
     case Collective::reduce:
     case Collective::gather:
     case Collective::gatherv: return rank == root;

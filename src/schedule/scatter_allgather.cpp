@@ -14,7 +14,7 @@ Schedule scatter_allgather_broadcast(const Request& q) {
   const int p = q.ranks;
   const Tree tree = tree_of(p, q.rank, q.root, 2);
   const Buffer source = q.rank == q.root ? Buffer::in : Buffer::out;
-  Program program(q, Collective::broadcast, "scatter_allgather", p, true);
+  Program program(q, Collective::bcast, "scatter_allgather", p, true);
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, p);
   if (tree.parent >= 0) {
     program.replace(tree.parent, Buffer::out, tree.first, tree.end - tree.first, tree.rounds - 1 - tree.round);

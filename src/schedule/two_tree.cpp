@@ -172,7 +172,7 @@ Schedule two_tree_reduce(const Request& q) {
 Schedule two_tree_broadcast(const Request& q) {
   const int blocks = pieces(q);
   const Trees trees(q, true);
-  Program program(q, Collective::broadcast, "two_tree", blocks, true);
+  Program program(q, Collective::bcast, "two_tree", blocks, true);
   for (int b = 0; b < blocks; ++b) {
     if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, b, 1);
     broadcast(program, trees, b, q.rank == q.root ? Buffer::in : Buffer::out, 0);

@@ -131,7 +131,7 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
       streams = false;
       d->ratio = 1;
     }
-    if (!d->made)
+    if (!d->made || !served.by(d->choice.provider))  // the node's memory may have ended since
       choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, served, d);
     d->made = true;
     if (!call.nonblocking) choices_.begin(d->turn);

@@ -24,7 +24,6 @@ struct Served {
   bool mpi = false, node = false;
   bool streams = false;     // by the node's, within a bound
   bool other_copy = false;  // by the node's, with another way to copy private buffers
-  constexpr bool any() const noexcept { return mpi || node; }
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }

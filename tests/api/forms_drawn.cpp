@@ -36,7 +36,7 @@ stretto::schedule::Collective schedules_of(Collective c) {
     case api_test::Collective::reduce_scatter: return Collective::reduce_scatter;
     case api_test::Collective::allgather:
     case api_test::Collective::allgatherv: return Collective::allgather;
-    case api_test::Collective::bcast: return Collective::broadcast;
+    case api_test::Collective::bcast: return Collective::bcast;
     case api_test::Collective::scatter:
     case api_test::Collective::scatterv: return Collective::scatter;
     case api_test::Collective::gather:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int times = 3;  // the first one takes the long way
 
-class Straight : public testing::Test {
+class PreparedCalls : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &comm));
@@ -42,7 +42,7 @@ class Straight : public testing::Test {
 
 }  // namespace
 
-TEST_F(Straight, EveryRepetitionGivesWhatTheFirstCallGave) {
+TEST_F(PreparedCalls, EveryRepetitionGivesWhatTheFirstCallGave) {
   const std::size_t n = 5, p = static_cast<std::size_t>(ranks);
   const auto x = samples<float>(rank, n * p);
   for (int k = 0; k < times; ++k) {
@@ -78,7 +78,7 @@ TEST_F(Straight, EveryRepetitionGivesWhatTheFirstCallGave) {
   }
 }
 
-TEST_F(Straight, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
+TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
   std::array<float, 4> x{1, 2, 3, 4}, y{};
   const auto sum = [&](const void* send, void* recv, const stretto_options& with) {
     return stretto_allreduce(send, recv, x.size(), STRETTO_F32, STRETTO_SUM, comm, &with);
@@ -121,7 +121,7 @@ TEST_F(Straight, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
   EXPECT_EQ(y[1], 2 * static_cast<float>(ranks));
 }
 
-TEST_F(Straight, RanksThatChangeTheThresholdOfARelativeBoundAreTold) {
+TEST_F(PreparedCalls, RanksThatChangeTheThresholdOfARelativeBoundAreTold) {
   const auto x = samples<float>(rank, 6);
   std::vector<float> y(6);
   o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
@@ -136,7 +136,7 @@ TEST_F(Straight, RanksThatChangeTheThresholdOfARelativeBoundAreTold) {
   for (int k = 0; k < times; ++k) ASSERT_STRETTO_OK(largest());
 }
 
-TEST_F(Straight, OptionsThatAskForSomethingElseGetIt) {
+TEST_F(PreparedCalls, OptionsThatAskForSomethingElseGetIt) {
   const auto x = samples<float>(rank, 6);
   std::vector<float> y(6);
   stretto_report report = STRETTO_REPORT_INIT;
@@ -165,7 +165,7 @@ TEST_F(Straight, OptionsThatAskForSomethingElseGetIt) {
   }
 }
 
-TEST_F(Straight, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
+TEST_F(PreparedCalls, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   stretto_report report = STRETTO_REPORT_INIT;
   o.report = &report;
@@ -191,7 +191,7 @@ TEST_F(Straight, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
   }
 }
 
-TEST_F(Straight, ARepetitionWaitsForWhatWasStartedBeforeIt) {
+TEST_F(PreparedCalls, ARepetitionWaitsForWhatWasStartedBeforeIt) {
   constexpr std::size_t n = 20000;
   const auto x = samples<float>(rank, n);
   std::vector<float> y(n);
@@ -215,7 +215,7 @@ TEST_F(Straight, ARepetitionWaitsForWhatWasStartedBeforeIt) {
   }
 }
 
-TEST_F(Straight, ShapesBeyondThoseThatAreKeptAreServedAllTheSame) {
+TEST_F(PreparedCalls, ShapesBeyondThoseThatAreKeptAreServedAllTheSame) {
   const auto x = samples<float>(rank, 300);
   std::vector<float> y(300);
   const auto expected = sums(300);
@@ -226,7 +226,7 @@ TEST_F(Straight, ShapesBeyondThoseThatAreKeptAreServedAllTheSame) {
     }
 }
 
-TEST_F(Straight, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
+TEST_F(PreparedCalls, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
   const std::size_t n = 2000, p = static_cast<std::size_t>(ranks);
   const auto x = samples<float>(rank, n);
   std::vector<float> all(n * p);

@@ -15,7 +15,7 @@ using namespace api_test;
 
 namespace {
 
-class NativeMpi : public LaunchedRanks {
+class MpiBackend : public LaunchedRanks {
  protected:
   void expect_native() const {
     EXPECT_STREQ(report.algorithm, "native");
@@ -29,7 +29,7 @@ class NativeMpi : public LaunchedRanks {
 
 }  // namespace
 
-TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
+TEST_F(MpiBackend, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
   stretto_comm own = nullptr;
   create_unmeasured(&own);
   for (const int check : {1, 0}) {
@@ -67,7 +67,7 @@ TEST_F(NativeMpi, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
 }
 
 // Two floats may lie in such an integer: who adds them in another order gives other bits.
-TEST_F(NativeMpi, AUsersOperationIsNotTried) {
+TEST_F(MpiBackend, AUsersOperationIsNotTried) {
   stretto_comm own = nullptr;
   create_unmeasured(&own);
   const std::vector<std::uint64_t> x(200000, 1);
@@ -89,7 +89,7 @@ TEST_F(NativeMpi, AUsersOperationIsNotTried) {
   ASSERT_STRETTO_OK(stretto_comm_free(own));
 }
 
-TEST_F(NativeMpi, EveryCollectiveGivesWhatOursGives) {
+TEST_F(MpiBackend, EveryCollectiveGivesWhatOursGives) {
   const auto p = static_cast<std::size_t>(ranks), me = static_cast<std::size_t>(rank);
   for (const int check : {1, 0}) {
     native.check = check;
@@ -160,7 +160,7 @@ TEST_F(NativeMpi, EveryCollectiveGivesWhatOursGives) {
   }
 }
 
-TEST_F(NativeMpi, BlocksMayLieWhereNoIntReaches) {
+TEST_F(MpiBackend, BlocksMayLieWhereNoIntReaches) {
   // Address space alone: pages that nobody touches take no memory.
   constexpr std::size_t far = (std::size_t{1} << 31) + 100, bytes = far + 1000;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -194,7 +194,7 @@ TEST_F(NativeMpi, BlocksMayLieWhereNoIntReaches) {
   munmap(memory, bytes);
 }
 
-TEST_F(NativeMpi, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
+TEST_F(MpiBackend, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
   const std::size_t n = 100;
   const auto x = samples<float>(rank, n);
   std::vector<float> y(n);
@@ -213,7 +213,7 @@ TEST_F(NativeMpi, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
     }
 }
 
-TEST_F(NativeMpi, StartedOnesGoAlongWithOursAndABlockingOneLetsThemEnd) {
+TEST_F(MpiBackend, StartedOnesGoAlongWithOursAndABlockingOneLetsThemEnd) {
   constexpr std::size_t n = 30000;
   const auto x = samples<double>(rank, n);
   std::vector<double> expected(n);
@@ -245,7 +245,7 @@ TEST_F(NativeMpi, StartedOnesGoAlongWithOursAndABlockingOneLetsThemEnd) {
   }
 }
 
-TEST_F(NativeMpi, WhatItDoesNotServeIsAnErrorWhenForcedAndOursWhenNot) {
+TEST_F(MpiBackend, WhatItDoesNotServeIsAnErrorWhenForcedAndOursWhenNot) {
   std::vector<std::uint16_t> h(64, 0), k(64);
   std::vector<float> x(64, 1.0F), y(64);
   EXPECT_EQ(stretto_allreduce(h.data(), k.data(), 64, STRETTO_F16, STRETTO_SUM, comm, &native), STRETTO_UNSUPPORTED);
@@ -268,7 +268,7 @@ TEST_F(NativeMpi, WhatItDoesNotServeIsAnErrorWhenForcedAndOursWhenNot) {
   expect_native();
 }
 
-TEST_F(NativeMpi, ASmallVectorWithABoundTakesItAndStaysExact) {
+TEST_F(MpiBackend, ASmallVectorWithABoundTakesItAndStaysExact) {
   stretto_options o = bounded(0.1, STRETTO_BOUND_RELATIVE);
   o.report = &report;
   for (const int check : {1, 0}) {
@@ -282,7 +282,7 @@ TEST_F(NativeMpi, ASmallVectorWithABoundTakesItAndStaysExact) {
 }
 
 // Whether it is left to the MPI follows from the values of all ranks, call by call.
-TEST_F(NativeMpi, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
+TEST_F(MpiBackend, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
   constexpr std::size_t n = 60;
   std::vector<float> x(n), y(n);
   std::vector<double> exact(n, 0);
@@ -322,7 +322,7 @@ TEST_F(NativeMpi, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
     }
 }
 
-TEST_F(NativeMpi, BlockingAndStartedFormsDoNotMeet) {
+TEST_F(MpiBackend, BlockingAndStartedFormsDoNotMeet) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   std::vector<float> x(4, 1.0F), y(4);
   stretto_status s = STRETTO_OK;
@@ -337,7 +337,7 @@ TEST_F(NativeMpi, BlockingAndStartedFormsDoNotMeet) {
   EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
 }
 
-TEST(NativeThreads, ACommunicatorOfThreadsHasNone) {
+TEST(ThreadsWithoutMpi, ACommunicatorOfThreadsHasNone) {
   on_ranks(2, [](stretto_comm comm, int, int) {
     float x = 1, y = 0;
     stretto_options o = defaults();

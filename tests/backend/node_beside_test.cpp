@@ -5,7 +5,7 @@
 
 using namespace api_test;
 
-TEST_F(Close, StartedFormsAreNotItsOwn) {
+TEST_F(NodeBackend, StartedFormsAreNotItsOwn) {
   std::vector<float> x(4, 1.0F), y(4);
   stretto_request r = nullptr;
   node.report = nullptr;
@@ -14,7 +14,7 @@ TEST_F(Close, StartedFormsAreNotItsOwn) {
   ASSERT_STRETTO_OK(stretto_request_free(&r));
 }
 
-TEST_F(Close, LetsWhatWasStartedBeforeItEnd) {
+TEST_F(NodeBackend, LetsWhatWasStartedBeforeItEnd) {
   constexpr std::size_t n = 30000;
   const auto x = samples<double>(rank, n);
   const auto expected = sums<double>(n);
@@ -41,7 +41,7 @@ TEST_F(Close, LetsWhatWasStartedBeforeItEnd) {
   }
 }
 
-TEST_F(Close, BarriersMeetWhetherOrNotSomethingIsInFlight) {
+TEST_F(NodeBackend, BarriersMeetWhetherOrNotSomethingIsInFlight) {
   constexpr std::size_t n = 30000;
   const auto x = samples<double>(rank, n);
   std::vector<double> y(n);
@@ -66,7 +66,7 @@ TEST_F(Close, BarriersMeetWhetherOrNotSomethingIsInFlight) {
 
 // Rank 0 posts a receive and broadcasts; rank 1, the root, sends something long before it comes. Its send ends only while rank 0 lets
 // the MPI progress inside its wait.
-TEST_F(Close, TheMpiProgressesWhileARankWaits) {
+TEST_F(NodeBackend, TheMpiProgressesWhileARankWaits) {
   if (ranks == 1) GTEST_SKIP() << "nobody sends";
   constexpr int n = 1 << 22;
   std::vector<int> message(n, rank);
@@ -84,7 +84,7 @@ TEST_F(Close, TheMpiProgressesWhileARankWaits) {
 }
 
 // The MPI's own started collective keeps no limit, so what waits for it must.
-TEST_F(Close, ABlockingCallWaitsForARequestBeforeItNoLongerThanItsLimit) {
+TEST_F(NodeBackend, ABlockingCallWaitsForARequestBeforeItNoLongerThanItsLimit) {
   if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
   for (const int check : {1, 0}) {
     stretto_comm own = nullptr;

@@ -5,7 +5,7 @@
 using namespace api_test;
 
 // Where each rank gives, and takes another for the root, it need not find out in that call. The next agreement tells all of them.
-TEST_F(Close, CallsThatDifferedWithoutAgreementAreToldAtTheNextOne) {
+TEST_F(NodeBackend, CallsThatDifferedWithoutAgreementAreToldAtTheNextOne) {
   if (ranks == 1) GTEST_SKIP() << "one rank does not differ";
   std::int32_t x = 1, sum = 0;
   const auto meet = [&] { return stretto_allreduce(&x, &sum, 1, STRETTO_I32, STRETTO_SUM, comm, nullptr); };
@@ -18,7 +18,7 @@ TEST_F(Close, CallsThatDifferedWithoutAgreementAreToldAtTheNextOne) {
   EXPECT_NE(meet(), STRETTO_OK) << "nobody knows what the calls before gave";
 }
 
-TEST_F(Close, RanksThatDifferAreToldWithoutAnExchange) {
+TEST_F(NodeBackend, RanksThatDifferAreToldWithoutAnExchange) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   node.check = 0;
   node.timeout = 60;
@@ -32,7 +32,7 @@ TEST_F(Close, RanksThatDifferAreToldWithoutAnExchange) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST_F(Close, WithAgreementRanksThatDifferOrErrAreToldWhatAndGoOn) {
+TEST_F(NodeBackend, WithAgreementRanksThatDifferOrErrAreToldWhatAndGoOn) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   std::vector<float> x(9, 1.0F), y(9);
   const auto works = [&] {
@@ -62,7 +62,7 @@ TEST_F(Close, WithAgreementRanksThatDifferOrErrAreToldWhatAndGoOn) {
   works();
 }
 
-TEST_F(Close, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
+TEST_F(NodeBackend, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   std::vector<float> x(4, 1.0F), y(4);
   stretto_status s = STRETTO_OK;
@@ -86,7 +86,40 @@ TEST_F(Close, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
   }
 }
 
-TEST_F(Close, CallsThatRepeatGoOnWithoutTheMemoryOnceItsUseHasEnded) {
+// The memory ends while a blocking call of rank 0 waits in line, that the others make when they know of the end.
+TEST_F(NodeBackend, ACallThatWaitsInLineWhileTheMemoryEndsRunsAsTheOthersRunIt) {
+  if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const std::size_t count = 100000;
+  const auto x = samples<float>(rank, count);
+  std::vector<float> y(count), z(count);
+  for (const bool bounded : {false, true})
+    for (const int check : {1, 0}) {
+      if (bounded && check == 0) continue;  // ranks need not know of the same samples then
+      stretto_comm own = nullptr;
+      ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));
+      stretto_options o = STRETTO_OPTIONS_INIT;
+      o.check = check;
+      o.timeout = 60;
+      if (bounded) o.bound_kind = STRETTO_BOUND_RELATIVE, o.bound = 1e-3;
+      stretto_status differing = STRETTO_OK;
+      if (rank == 0) {
+        stretto_request r = nullptr;
+        ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, own, nullptr, &r));
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), z.data(), count, STRETTO_F32, STRETTO_SUM, own, &o));
+        differing = stretto_wait(r);
+        ASSERT_STRETTO_OK(stretto_request_free(&r));
+      } else {
+        differing = stretto_allreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, own, nullptr);
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), z.data(), count, STRETTO_F32, STRETTO_SUM, own, &o));
+      }
+      EXPECT_EQ(differing, STRETTO_INCOMPATIBLE);
+      for (std::size_t i = 0; i < count; i += 997)
+        EXPECT_NEAR(z[i], sum_at<double>(i), bounded ? 1e3 : 1e-2) << (bounded ? "with a bound, " : "") << check;
+      ASSERT_STRETTO_OK(stretto_comm_free(own));
+    }
+}
+
+TEST_F(NodeBackend, CallsThatRepeatGoOnWithoutTheMemoryOnceItsUseHasEnded) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   stretto_comm own = nullptr;
   create_unmeasured(&own);
@@ -123,7 +156,7 @@ TEST_F(Close, CallsThatRepeatGoOnWithoutTheMemoryOnceItsUseHasEnded) {
   ASSERT_STRETTO_OK(stretto_comm_free(own));
 }
 
-TEST_F(Close, WhoStaysAwayIsNamedWithinTheLimit) {
+TEST_F(NodeBackend, WhoStaysAwayIsNamedWithinTheLimit) {
   if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
   node.check = 0;
   node.timeout = 0.2;

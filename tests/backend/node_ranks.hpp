@@ -5,7 +5,7 @@
 
 namespace api_test {
 
-class Close : public LaunchedRanks {
+class NodeBackend : public LaunchedRanks {
  protected:
   stretto_options node = by("node");
 };

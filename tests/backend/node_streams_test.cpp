@@ -40,7 +40,7 @@ Bytes field(stretto_type type, int rank, std::size_t n) {
   return bytes;
 }
 
-class CloseStreams : public testing::Test {
+class NodeStreams : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &comm));
@@ -139,7 +139,7 @@ std::string profile_of_a_fast_node(int ranks) {
 
 }  // namespace
 
-TEST_F(CloseStreams, HaveTheEnginesBytesForEveryCollectiveTypeAndOperation) {
+TEST_F(NodeStreams, HaveTheEnginesBytesForEveryCollectiveTypeAndOperation) {
   for (const int check : {1, 0}) {
     node.check = check;
     for (const What what : all)
@@ -158,7 +158,7 @@ TEST_F(CloseStreams, HaveTheEnginesBytesForEveryCollectiveTypeAndOperation) {
     for (const stretto_type t : {STRETTO_F64, STRETTO_F16}) expect_alike(what, t, STRETTO_SUM, 9001, false, node);
 }
 
-TEST_F(CloseStreams, KeepBoundsOfEveryKindAndScope) {
+TEST_F(NodeStreams, KeepBoundsOfEveryKindAndScope) {
   constexpr std::size_t n = 30011;
   std::vector<double> sum(n, 0);
   for (int r = 0; r < ranks; ++r) {
@@ -200,7 +200,7 @@ TEST_F(CloseStreams, KeepBoundsOfEveryKindAndScope) {
     }
 }
 
-TEST_F(CloseStreams, ValuesTravelAsTheyAreWhereOnlyThatWillDo) {
+TEST_F(NodeStreams, ValuesTravelAsTheyAreWhereOnlyThatWillDo) {
   const std::vector<float> x(5000, 1.25F);
   std::vector<float> y(5000);
   node.bound_kind = STRETTO_BOUND_RELATIVE;  // of a range of 0
@@ -215,7 +215,7 @@ TEST_F(CloseStreams, ValuesTravelAsTheyAreWhereOnlyThatWillDo) {
   EXPECT_STREQ(report.payload, "raw");
 }
 
-TEST_F(CloseStreams, AreChosenWhereAPayloadIsForcedAndTriedWhereNoneIs) {
+TEST_F(NodeStreams, AreChosenWhereAPayloadIsForcedAndTriedWhereNoneIs) {
   if (ranks == 1) GTEST_SKIP() << "one rank alone has nothing to gain";
   const std::string path = profile_of_a_fast_node(ranks);
   setenv("STRETTO_PROFILE", path.c_str(), 1);
@@ -253,7 +253,7 @@ TEST_F(CloseStreams, AreChosenWhereAPayloadIsForcedAndTriedWhereNoneIs) {
   ASSERT_STRETTO_OK(stretto_comm_free(own));
 }
 
-TEST_F(CloseStreams, WhatHasNoneIsRefusedByName) {
+TEST_F(NodeStreams, WhatHasNoneIsRefusedByName) {
   std::vector<double> x(700), y(700 * static_cast<std::size_t>(ranks));
   const auto why = [&](stretto_status s) {
     EXPECT_EQ(s, STRETTO_UNSUPPORTED);
@@ -284,7 +284,7 @@ TEST_F(CloseStreams, WhatHasNoneIsRefusedByName) {
   EXPECT_STRNE(report.algorithm, "node");
 }
 
-TEST_F(CloseStreams, RanksWithDifferentBoundsAreToldBoth) {
+TEST_F(NodeStreams, RanksWithDifferentBoundsAreToldBoth) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   const Bytes x = field(STRETTO_F32, rank, 5000);
   Bytes y(x.size());

@@ -22,7 +22,7 @@ void append(const void* left, void* right, size_t count, stretto_type, void*) {
 
 }  // namespace
 
-TEST_F(Close, EveryCollectiveGivesWhatOursGives) {
+TEST_F(NodeBackend, EveryCollectiveGivesWhatOursGives) {
   const auto p = static_cast<std::size_t>(ranks), me = static_cast<std::size_t>(rank);
   for (const int check : {1, 0}) {
     node.check = check;
@@ -98,7 +98,7 @@ TEST_F(Close, EveryCollectiveGivesWhatOursGives) {
   }
 }
 
-TEST_F(Close, EveryOperationIsServedButDifference) {
+TEST_F(NodeBackend, EveryOperationIsServedButDifference) {
   constexpr std::size_t n = 700;
   stretto_options ours = STRETTO_OPTIONS_INIT;
   ours.schedule = "recursive_doubling";
@@ -121,7 +121,7 @@ TEST_F(Close, EveryOperationIsServedButDifference) {
       << stretto_message();
 }
 
-TEST_F(Close, AFunctionOfTheUsersKeepsTheOrderOfTheRanks) {
+TEST_F(NodeBackend, AFunctionOfTheUsersKeepsTheOrderOfTheRanks) {
   node.user_function = append;
   node.user_commutes = 0;
   for (const std::size_t n : {std::size_t{3}, std::size_t{20000}}) {
@@ -135,7 +135,7 @@ TEST_F(Close, AFunctionOfTheUsersKeepsTheOrderOfTheRanks) {
   }
 }
 
-TEST_F(Close, IsChosenForFewRanksWhereNothingWasMeasured) {
+TEST_F(NodeBackend, IsChosenForFewRanksWhereNothingWasMeasured) {
   stretto_comm own = nullptr;
   create_unmeasured(&own);
   stretto_options o = STRETTO_OPTIONS_INIT;
@@ -167,7 +167,7 @@ TEST_F(Close, IsChosenForFewRanksWhereNothingWasMeasured) {
   ASSERT_STRETTO_OK(stretto_comm_free(own));
 }
 
-TEST_F(Close, IsOffWhereAnyRankSaysSo) {
+TEST_F(NodeBackend, IsOffWhereAnyRankSaysSo) {
   if (rank == ranks - 1) setenv("STRETTO_NODE", "0", 1);
   stretto_comm own = nullptr;
   ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &own));

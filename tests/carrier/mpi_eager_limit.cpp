@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
 
   int any = 0;
   MPI_Allreduce(&failures, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  if (rank == 0 && any > 0) std::fprintf(stderr, "%d failures; %zu bytes are sent unasked, %s\n", any, eager, version);
+  if (rank == 0 && any > 0)
+    std::fprintf(stderr, "%d failures; %zu bytes within the eager limit, %s\n", any, eager, version);
   MPI_Finalize();
   return any > 0;
 }

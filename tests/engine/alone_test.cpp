@@ -17,9 +17,9 @@ using schedule::Collective;
 
 constexpr double limit = 30;  // of waiting; reached only where a rank was told nothing
 
-engine::Call patient_call(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind,
+engine::Work patient_call(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind,
                           const std::vector<float>& in, std::vector<float>& out) {
-  engine::Call call = call_of(engine, collective, algorithm, kind, in, out);
+  engine::Work call = call_of(engine, collective, algorithm, kind, in, out);
   call.options.timeout = limit;
   return call;
 }
@@ -40,7 +40,7 @@ bool lacks_memory(const Way& way, int ranks, long n) {
     SCOPED_TRACE(testing::Message() << way.algorithm << ", allocation " << n << ", rank " << rank);
     const auto in = numbers(3000);
     std::vector<float> out(in.size());
-    const engine::Call call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
+    const engine::Work call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
     engine::Request request;
     Status s = Status::ok;
     std::string text;
@@ -77,7 +77,7 @@ bool lacks_memory(const Way& way, int ranks, long n) {
 TEST(Alone, ARankWithoutMemoryToBeginIsToldToAllWhateverItWasFor) {
   for (const Way& way :
        {Way{Collective::allreduce, "ring", Kind::fused}, Way{Collective::reduce, "binomial", Kind::raw},
-        Way{Collective::allreduce, "recursive_doubling", Kind::doc}}) {
+        Way{Collective::allreduce, "recursive_doubling", Kind::recompress}}) {
     long n = 0;
     while (n < 200 && lacks_memory(way, 5, n)) ++n;
     EXPECT_GT(n, 15) << way.algorithm;
@@ -95,7 +95,7 @@ TEST(Alone, ATransferThatDoesNotBeginIsToldToAll) {
             SCOPED_TRACE(testing::Message() << way.algorithm << ", transfer " << n << ", rank " << rank);
             const auto in = numbers(9000);
             std::vector<float> out(in.size());
-            const engine::Call call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
+            const engine::Work call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
             Status s = Status::ok;  // also of a rank that was through when another failed
             for (int runs = 0; s == Status::ok && runs < 20; ++runs) s = engine.run(call);
             EXPECT_NE(s, Status::ok);
@@ -121,7 +121,7 @@ TEST(Alone, APairWithMoreMessagesThanTagsIsNamedOnEveryRank) {
         request.collective = Collective::gather;
         request.ranks = 3;
         request.rank = rank;
-        engine::Call call;
+        engine::Work call;
         call.schedule =
             std::make_shared<schedule::Schedule>(schedule::find(request.collective, "linear")->build(request));
         call.options.segment_bytes = 4;

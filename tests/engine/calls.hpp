@@ -13,13 +13,13 @@
 namespace stretto::tests {
 
 // `in` and `out` may be one vector. Segments of 4096 bytes, within 1e-3.
-inline engine::Call call_of(engine::Engine& engine, schedule::Collective collective, const char* algorithm,
+inline engine::Work call_of(engine::Engine& engine, schedule::Collective collective, const char* algorithm,
                             payload::Kind kind, const std::vector<float>& in, std::vector<float>& out) {
   schedule::Request request;
   request.collective = collective;
   request.ranks = engine.carrier().size();
   request.rank = engine.carrier().rank();
-  engine::Call call;
+  engine::Work call;
   call.schedule = std::make_shared<schedule::Schedule>(schedule::find(collective, algorithm)->build(request));
   call.payload.kind = kind;
   call.payload.eps = 1e-3;

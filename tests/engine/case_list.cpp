@@ -9,7 +9,7 @@ namespace {
 using payload::Kind;
 using payload::Op;
 
-constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused};
+constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
 constexpr Op operations[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
 
 struct Shape {

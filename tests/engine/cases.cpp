@@ -98,7 +98,7 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
       if (rank == c.root) a.in = values<T>(rank, 0, c.count);
       a.expected = as_double(values<T>(c.root, first(rank), mine));
       break;
-    case Collective::broadcast:
+    case Collective::bcast:
       if (rank == c.root) a.in = values<T>(rank, 0, c.count);
       a.expected = as_double(values<T>(c.root, 0, c.count));
       break;
@@ -135,7 +135,7 @@ void put_in_place(const Case& c, int p, int rank, Arrangement<T>& a, const void*
       a.out = a.in;
       *in = nullptr;
       break;
-    case Collective::broadcast:
+    case Collective::bcast:
       if (rank == c.root) a.out = a.in;
       *in = nullptr;
       break;
@@ -174,7 +174,7 @@ std::string compare(const Case& c, int p, const Arrangement<T>& a, double promis
   const bool reduces = schedule::reduces(c.algorithm->collective);
   const bool adds = reduces && c.op != Op::min && c.op != Op::max;
   const bool mixes = c.raw_below > 0 || c.groups != nullptr;
-  const bool raw_sums = adds && (mixes || c.kind == Kind::raw || c.kind == Kind::cprp2p || c.kind == Kind::doc);
+  const bool raw_sums = adds && (mixes || c.kind == Kind::raw || c.kind == Kind::cprp2p || c.kind == Kind::recompress);
   for (std::size_t i = 0; i < a.expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(a.out[i]) - a.expected[i]);
     // The result's own rounding; sums of p floats round p - 1 times more, each at no more than the magnitude p.
@@ -205,7 +205,7 @@ Status extremes(engine::Engine& engine, std::uint64_t mine, std::uint64_t* low, 
   request.ranks = p;
   request.rank = engine.carrier().rank();
   std::uint64_t pair[2] = {mine, ~mine};
-  engine::Call call;
+  engine::Work call;
   call.schedule = std::make_shared<schedule::Schedule>(algorithm->build(request));
   call.payload.type = Type::u64;
   call.payload.op = Op::max;
@@ -245,7 +245,7 @@ std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fing
   request.blocks = c.blocks;
   const schedule::Groups groups = c.hosts != 0 ? groups_for(c, p) : schedule::Groups{};
   request.groups = c.groups != nullptr ? c.groups : c.hosts != 0 ? &groups : nullptr;
-  engine::Call call;
+  engine::Work call;
   schedule::Schedule built = c.algorithm->build(request);
   if (c.groups != nullptr && !c.algorithm->uses_groups) link_by(*c.groups, &built);
   call.schedule = std::make_shared<schedule::Schedule>(std::move(built));
@@ -268,7 +268,7 @@ std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fing
     case Collective::allreduce:
     case Collective::allreduce_multi:
     case Collective::reduce:
-    case Collective::broadcast:
+    case Collective::bcast:
       arguments.count = c.count;
       arguments.counts = {};
       break;

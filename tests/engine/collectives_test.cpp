@@ -39,8 +39,8 @@ TEST(Cases, HaveEveryOperationWithEveryScheduleAndPayloadAndEveryCutWithEveryTyp
     std::set<std::tuple<const schedule::Algorithm*, payload::Kind, payload::Op>> wanted;
     std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;
     for (const auto& algorithm : schedule::algorithms()) {
-      for (const auto kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::doc, payload::Kind::homomorphic,
-                              payload::Kind::fused}) {
+      for (const auto kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
+                              payload::Kind::homomorphic, payload::Kind::fused}) {
         pairs.insert({&algorithm, kind});
         for (const auto op :
              {payload::Op::sum, payload::Op::difference, payload::Op::min, payload::Op::max, payload::Op::mean}) {

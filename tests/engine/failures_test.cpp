@@ -52,15 +52,15 @@ class Faulty final : public Forwarding {
   carrier::Completion dropped_{};
 };
 
-engine::Call allreduce(engine::Engine& engine, const char* algorithm, Kind kind, std::vector<float>& in,
+engine::Work allreduce(engine::Engine& engine, const char* algorithm, Kind kind, std::vector<float>& in,
                        std::vector<float>& out) {
-  engine::Call call = call_of(engine, schedule::Collective::allreduce, algorithm, kind, in, out);
+  engine::Work call = call_of(engine, schedule::Collective::allreduce, algorithm, kind, in, out);
   call.payload.checksum = true;
   return call;
 }
 
 TEST(Failures, ASpoiltStreamIsAnErrorOnEveryRankAndTheEngineGoesOn) {
-  for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
+  for (const Kind kind : {Kind::recompress, Kind::homomorphic, Kind::fused}) {
     for (const char* algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
       on_ranks(
           5,

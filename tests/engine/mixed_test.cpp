@@ -71,7 +71,7 @@ TEST(RawInside, WhatLeavesANodeIsCompressedAndWhatStaysIsNot) {
     request.rank = rank;
     auto built = schedule::find(schedule::Collective::allreduce, "recursive_doubling")->build(request);
     for (auto& s : built.steps) s.link = s.peer / 2 == rank / 2 ? schedule::Link::node : schedule::Link::network;
-    engine::Call call;
+    engine::Work call;
     call.schedule = std::make_shared<schedule::Schedule>(std::move(built));
     call.payload.kind = payload::Kind::fused;
     call.payload.eps = 1e-2;
@@ -105,7 +105,7 @@ TEST(Nested, SumsInCodeSpaceHaveTheBitsOfAFlatRing) {
     for (const auto& algorithm : schedule::algorithms()) {
       const bool ring = algorithm.name == "ring";
       if (algorithm.collective != schedule::Collective::allreduce || (!ring && !algorithm.uses_groups)) continue;
-      engine::Call call;
+      engine::Work call;
       call.schedule = std::make_shared<schedule::Schedule>(
           algorithm.build({.collective = algorithm.collective, .ranks = 9, .rank = rank, .groups = &groups}));
       call.payload.kind = payload::Kind::fused;
@@ -125,7 +125,7 @@ TEST(RawInside, SeveralInputsStayInCodeSpace) {
   on_ranks(1, [](int, engine::Engine& engine) {
     schedule::Request request;
     request.collective = schedule::Collective::allreduce;
-    engine::Call call;
+    engine::Work call;
     call.schedule =
         std::make_shared<schedule::Schedule>(schedule::find(schedule::Collective::allreduce, "ring")->build(request));
     call.payload.kind = payload::Kind::fused;

@@ -61,7 +61,7 @@ Status reduce(engine::Engine& engine, const Reduction& r, const std::vector<std:
   request.rank = rank;
   request.root = r.root;
   request.groups = r.groups;
-  engine::Call call;
+  engine::Work call;
   call.schedule = std::make_shared<schedule::Schedule>(r.algorithm->build(request));
   call.payload = r.spec;
   call.options.segment_bytes = r.segment_bytes;

@@ -26,7 +26,7 @@ TEST(Requests, CompleteInWhateverOrderRanksWaitForThem) {
       for (int k = 0; k < many; ++k) {
         in[k].assign(n, static_cast<float>(rank + 10 * k));
         out[k].resize(n);
-        const Kind kind = k % 3 == 0 ? Kind::raw : k % 3 == 1 ? Kind::fused : Kind::doc;
+        const Kind kind = k % 3 == 0 ? Kind::raw : k % 3 == 1 ? Kind::fused : Kind::recompress;
         const char* algorithm = k % 2 == 0 ? "ring" : "recursive_doubling";
         ASSERT_EQ(engine.start(call_of(engine, Collective::allreduce, algorithm, kind, in[k], out[k]), &requests[k]),
                   Status::ok);
@@ -132,7 +132,7 @@ TEST(SeveralInputs, GiveTheSameBytesHoweverTheyAreSharedOut) {
   };
   for (const Op op : {Op::sum, Op::mean, Op::min, Op::max}) {
     std::vector<float> reference;
-    for (const Kind kind : {Kind::raw, Kind::doc, Kind::homomorphic, Kind::fused}) {
+    for (const Kind kind : {Kind::raw, Kind::recompress, Kind::homomorphic, Kind::fused}) {
       for (const int p : {1, 3, 4, 5}) {
         for (const char* algorithm : {"ring", "recursive_doubling"}) {
           std::vector<std::vector<float>> results(static_cast<std::size_t>(p), std::vector<float>(n));

@@ -51,8 +51,8 @@ void sum_or_spread(schedule::Collective collective, const char* algorithm, paylo
       ranks,
       [&](int, engine::Engine& engine) {
         auto in = numbers(400000), out = in;
-        engine::Call call =
-            call_of(engine, collective, algorithm, kind, in, collective == schedule::Collective::broadcast ? in : out);
+        engine::Work call =
+            call_of(engine, collective, algorithm, kind, in, collective == schedule::Collective::bcast ? in : out);
         call.options.segment_bytes = 1024;
         ASSERT_EQ(engine.run(call), Status::ok) << message();
       },
@@ -75,7 +75,7 @@ TEST(SendOrder, NoMessageRunsFarAheadOfTheSchedule) {
       for (const char* algorithm : {"ring", "recursive_doubling", "rabenseifner", "two_tree"})
         sum_or_spread(schedule::Collective::allreduce, algorithm, kind, ranks);
       for (const char* algorithm : {"scatter_allgather", "binomial", "two_tree"})
-        sum_or_spread(schedule::Collective::broadcast, algorithm, kind, ranks);
+        sum_or_spread(schedule::Collective::bcast, algorithm, kind, ranks);
     }
   }
 }

@@ -17,8 +17,8 @@ using schedule::Collective;
 
 constexpr double limit = 30;  // of waiting; reached only where a rank was told nothing
 
-engine::Call allreduce(engine::Engine& engine, const std::vector<float>& in, std::vector<float>& out) {
-  engine::Call call = call_of(engine, Collective::allreduce, "ring", Kind::raw, in, out);
+engine::Work allreduce(engine::Engine& engine, const std::vector<float>& in, std::vector<float>& out) {
+  engine::Work call = call_of(engine, Collective::allreduce, "ring", Kind::raw, in, out);
   call.options.timeout = limit;
   return call;
 }
@@ -106,7 +106,7 @@ bool lacks_words(long n) {
         SCOPED_TRACE(testing::Message() << "allocation " << n << ", rank " << rank);
         const auto in = numbers(3000);
         std::vector<float> out(in.size());
-        const engine::Call call = allreduce(engine, in, out);
+        const engine::Work call = allreduce(engine, in, out);
         engine::Request request;
         if (rank == 1) {
           const Scarce scarce(n);

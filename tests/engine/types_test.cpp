@@ -52,7 +52,7 @@ template <class T>
 void sum_and_max(Type type) {
   for (const int p : {1, 3, 4}) {
     for (const char* algorithm : {"ring", "recursive_doubling"}) {
-      for (const Kind kind : {Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
+      for (const Kind kind : {Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
         for (const Op op : {Op::sum, Op::max, Op::difference}) {
           std::vector<std::vector<T>> in(static_cast<std::size_t>(p)), out(in.size());
           for (std::size_t r = 0; r < in.size(); ++r) {
@@ -67,7 +67,7 @@ void sum_and_max(Type type) {
             request.collective = schedule::Collective::allreduce;
             request.ranks = p;
             request.rank = rank;
-            engine::Call call;
+            engine::Work call;
             call.schedule =
                 std::make_shared<schedule::Schedule>(schedule::find(request.collective, algorithm)->build(request));
             call.payload.kind = kind;
@@ -89,7 +89,7 @@ void sum_and_max(Type type) {
                 want = op == Op::sum ? want + x : op == Op::max ? std::max(want, x) : want - x;
               }
               // Raw sums and recompression round p times more.
-              const double rounded = rounding(type) * (kind == Kind::cprp2p || kind == Kind::doc ? 3 * p : 1);
+              const double rounded = rounding(type) * (kind == Kind::cprp2p || kind == Kind::recompress ? 3 * p : 1);
               ASSERT_LE(std::abs(value(out[r][i]) - want), report.promised_error + rounded)
                   << payload::name(type) << " " << payload::name(kind) << " " << payload::name(op) << " " << algorithm
                   << " " << p << ", " << i;

@@ -21,8 +21,8 @@ constexpr std::size_t lengths[] = {0, 1, 5000, 0, 17, 40000, 1024, 3};
 
 float value(int rank, std::size_t i) { return static_cast<float>(std::sin(0.01 * static_cast<double>(i)) + rank); }
 
-engine::Call call_of(const schedule::Algorithm& algorithm, int p, int rank, int root, payload::Kind kind) {
-  engine::Call call;
+engine::Work call_of(const schedule::Algorithm& algorithm, int p, int rank, int root, payload::Kind kind) {
+  engine::Work call;
   call.schedule = std::make_shared<schedule::Schedule>(
       algorithm.build({.collective = algorithm.collective, .ranks = p, .rank = rank, .root = root}));
   call.payload.kind = kind;
@@ -40,7 +40,7 @@ std::size_t length(int s, int d, int p) {
 // `knows_all`: a rank gives the lengths of all p * p blocks, not only of those that it sends or receives.
 void exchange(engine::Engine& engine, int rank, int p, const schedule::Algorithm& algorithm, payload::Kind kind,
               bool knows_all) {
-  engine::Call call = call_of(algorithm, p, rank, 0, kind);
+  engine::Work call = call_of(algorithm, p, rank, 0, kind);
   std::vector<std::vector<float>> in(static_cast<std::size_t>(p)), out(static_cast<std::size_t>(p));
   call.blocks.resize(static_cast<std::size_t>(p * p));
   for (int s = 0; s < p; ++s) {
@@ -108,7 +108,7 @@ TEST(Uneven, EveryAlgorithmGathersAndScattersBlocksOfAnyLengths) {
       if (!from_parts && !to_parts) continue;
       for (const auto kind : {payload::Kind::raw, payload::Kind::fused}) {
         const int root = 1;
-        engine::Call call = call_of(algorithm, p, rank, root, kind);
+        engine::Work call = call_of(algorithm, p, rank, root, kind);
         std::vector<float> in, out((from_parts ? total : mine) + 1, -77);
         const std::size_t first = from_parts ? before : 0;  // in holds elements [first, first + n) of the vector
         for (std::size_t i = 0; i < (from_parts ? mine : total); ++i) {

@@ -53,7 +53,7 @@ TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
     EXPECT_EQ(streams(q).payload, kind);
   }
   q.code_space = false;
-  q.payload = static_cast<int>(Kind::doc);
+  q.payload = static_cast<int>(Kind::recompress);
   EXPECT_FALSE(streams(q).native);
   q.payload = -1;
   q.schedule = "ring";

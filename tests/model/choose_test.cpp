@@ -176,8 +176,8 @@ TEST(Choose, ForcedPartsAreKept) {
   q.native = true;
   q.schedule = "ring";
   EXPECT_EQ(best(chooser, q).schedule, "ring");
-  q.payload = static_cast<int>(Kind::doc);
-  EXPECT_EQ(best(chooser, q).payload, Kind::doc);
+  q.payload = static_cast<int>(Kind::recompress);
+  EXPECT_EQ(best(chooser, q).payload, Kind::recompress);
   q.segment = 12345;
   EXPECT_EQ(best(chooser, q).segment, 12345u);
 }
@@ -231,11 +231,11 @@ TEST(Choose, RanksThatBracketDifferentlyCarryOnlyWhatBracketsDoNotChange) {
   schedule::Algorithm differ = *schedule::find(Collective::allreduce, "recursive_doubling");
   Question floats = allreduce(8, 8), integers = floats;
   integers.exact = true;
-  for (const Kind kind : {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
+  for (const Kind kind : {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     EXPECT_TRUE(may_carry(differ, floats, kind));
   }
   differ.ranks_differ = true;
-  for (const Kind kind : {Kind::cprp2p, Kind::doc}) EXPECT_FALSE(may_carry(differ, integers, kind));
+  for (const Kind kind : {Kind::cprp2p, Kind::recompress}) EXPECT_FALSE(may_carry(differ, integers, kind));
   for (const Kind kind : {Kind::homomorphic, Kind::fused}) EXPECT_TRUE(may_carry(differ, floats, kind));
   EXPECT_FALSE(may_carry(differ, floats, Kind::raw));
   EXPECT_TRUE(may_carry(differ, integers, Kind::raw));

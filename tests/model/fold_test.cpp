@@ -106,7 +106,7 @@ TEST(Walk, EndsForEveryAlgorithmAndTopologyAndTakesLongerForMore) {
     for (const schedule::Algorithm& a : schedule::algorithms()) {
       const Programs programs = programs_of(a.collective, a.name, where, {true, 0, 4}, 5);
       for (const bool overlap : {true, false}) {
-        for (const payload::Kind kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::doc,
+        for (const payload::Kind kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
                                          payload::Kind::homomorphic, payload::Kind::fused}) {
           double last = 0;
           for (const double bytes : {0.0, 1e4, 1e6, 1e8}) {
@@ -130,7 +130,7 @@ TEST(Walk, PipelinesPiecesDownALine) {
   for (const int p : {2, 3, 7}) {
     for (const int pieces : {1, 4, 16}) {
       const auto where = topology::Topology::regular(p, 1);
-      const Programs programs = programs_of(Collective::broadcast, "chain", where, {.allowed = false}, pieces);
+      const Programs programs = programs_of(Collective::bcast, "chain", where, {.allowed = false}, pieces);
       const double piece = 1e6 / pieces * 1e-9;
       for (const bool overlap : {true, false})
         EXPECT_NEAR(predict(programs, {}, m, {1e6, 0, 0, overlap}).seconds, (p - 2 + pieces) * piece, 1e-12);
@@ -143,11 +143,11 @@ TEST(Walk, SegmentsFlowAsPiecesDo) {
   Machine m = uniform(0, 1e-9);
   m.ratio = 1;
   const auto where = topology::Topology::regular(5, 1);
-  const Programs cut = programs_of(Collective::broadcast, "chain", where, {.allowed = false}, 16);
-  const Programs whole = programs_of(Collective::broadcast, "chain", where, {.allowed = false}, 1);
+  const Programs cut = programs_of(Collective::bcast, "chain", where, {.allowed = false}, 16);
+  const Programs whole = programs_of(Collective::bcast, "chain", where, {.allowed = false}, 1);
   m.compress = {0, 0.5e-9};
   m.decompress = {0, 0.25e-9};
-  const System once = system_of(payload::Kind::doc);
+  const System once = system_of(payload::Kind::recompress);
   EXPECT_NEAR(predict(whole, once, m, {16e5, 1e5, 0, true}).seconds, predict(cut, once, m, {16e5, 0, 0, true}).seconds,
               1e-12);
   // The codec is hidden but for the first piece's compression and the last one's decoding.

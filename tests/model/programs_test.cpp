@@ -68,11 +68,11 @@ TEST(Programs, BeyondWhatMemoryHoldsAreRefusedWithTheirNumbers) {
   Programs programs;
   schedule::Request request;
   request.ranks = 16384;
-  EXPECT_EQ(make_programs(*schedule::find(Collective::broadcast, "scatter_allgather"), request,
+  EXPECT_EQ(make_programs(*schedule::find(Collective::bcast, "scatter_allgather"), request,
                           topology::Topology::regular(16384, 1), {}, &programs),
             Status::unsupported);
   const std::string text = message();
-  EXPECT_NE(text.find("broadcast scatter_allgather of 16384 ranks: 16384 of them to walk, about "), std::string::npos)
+  EXPECT_NE(text.find("bcast scatter_allgather of 16384 ranks: 16384 of them to walk, about "), std::string::npos)
       << text;
   EXPECT_NE(text.find("at most 10.0 million"), std::string::npos) << text;
 }

@@ -91,7 +91,7 @@ TEST(Torus, MessagesQueueForTheLinksThatTheyShare) {
 TEST(Torus, HopsTakeTime) {
   Machine m = uniform(1e-6, 0);
   m.hop = 1e-7;
-  const Programs programs = programs_of(Collective::broadcast, "linear", laid(9, 1, {9}));
+  const Programs programs = programs_of(Collective::bcast, "linear", laid(9, 1, {9}));
   for (const bool overlap : {true, false}) {
     const double t = predict(programs, {}, m, {8, 0, 0, overlap}).seconds;
     EXPECT_GE(t, 1e-6 + 3e-7);

@@ -34,11 +34,11 @@ class PreparedCalls : public testing::Test {
   }
   void TearDown() override { EXPECT_EQ(stretto_comm_free(c.comm), STRETTO_OK); }
 
-  Call call(Operation operation, int count, MPI_Datatype type = MPI_INT, MPI_Op op = MPI_SUM, int root = 0) {
+  Call call(Function operation, int count, MPI_Datatype type = MPI_INT, MPI_Op op = MPI_SUM, int root = 0) {
     Call made(operation, Form::blocking, nullptr);
     made.comm = MPI_COMM_WORLD;
-    if (operation == Operation::barrier) return made;
-    made.sendbuf = operation == Operation::bcast ? nullptr : in.data();
+    if (operation == Function::barrier) return made;
+    made.sendbuf = operation == Function::bcast ? nullptr : in.data();
     made.recvbuf = out.data();
     made.sendcount = made.recvcount = count;
     made.sendtype = made.recvtype = type;
@@ -78,9 +78,9 @@ class PreparedCalls : public testing::Test {
 }  // namespace
 
 TEST_F(PreparedCalls, AreThoseThatRepeat) {
-  for (const Operation o :
-       {Operation::allreduce, Operation::reduce, Operation::reduce_scatter_block, Operation::bcast,
-        Operation::allgather, Operation::alltoall, Operation::gather, Operation::scatter, Operation::barrier})
+  for (const Function o :
+       {Function::allreduce, Function::reduce, Function::reduce_scatter_block, Function::bcast, Function::allgather,
+        Function::alltoall, Function::gather, Function::scatter, Function::barrier})
     for (const int root : {0, c.size - 1}) {
       const Call repeated = call(o, 8, MPI_INT, MPI_SUM, root);
       for (int k = 0; k < few; ++k) perform(repeated);
@@ -90,7 +90,7 @@ TEST_F(PreparedCalls, AreThoseThatRepeat) {
 }
 
 TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
-  const Call repeated = call(Operation::allreduce, 8);
+  const Call repeated = call(Function::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
   std::vector<Call> others(6, repeated);
   others[0].recvcount = others[0].sendcount = 7;
@@ -98,7 +98,7 @@ TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
   others[2].op = MPI_MAX;
   others[3].form = Form::nonblocking;
   others[4].sendbuf = MPI_IN_PLACE;
-  others[5].operation = Operation::reduce_scatter_block;
+  others[5].operation = Function::reduce_scatter_block;
   stretto_status s = STRETTO_OK;
   for (const Call& other : others) EXPECT_FALSE(prepared.again(other, c, limit, &s));
   EXPECT_TRUE(perform(repeated));
@@ -108,7 +108,7 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
   std::vector<Call> by_turns;
   for (const MPI_Datatype type : {MPI_INT, MPI_FLOAT, MPI_UNSIGNED})
     for (const MPI_Op op : {MPI_SUM, MPI_MAX}) {
-      by_turns.push_back(call(Operation::allreduce, 8, type, op));
+      by_turns.push_back(call(Function::allreduce, 8, type, op));
       by_turns.push_back(by_turns.back());
       by_turns.back().sendbuf = MPI_IN_PLACE;
     }
@@ -127,13 +127,13 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
 
 TEST_F(PreparedCalls, HaveNoCountsByRank) {
   const std::vector<int> counts(static_cast<std::size_t>(c.size), 8);
-  Call scattered = call(Operation::reduce_scatter, 8);
+  Call scattered = call(Function::reduce_scatter, 8);
   scattered.recvcounts = Numbers(counts.data());
   for (int k = 0; k < 2 * few; ++k) EXPECT_FALSE(perform(scattered));
 }
 
 TEST_F(PreparedCalls, EndWithTheCommunicator) {
-  const Call repeated = call(Operation::allreduce, 8);
+  const Call repeated = call(Function::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
   c.comm->give_up(stretto::Status::internal, "the test ends it");
   stretto_status s = STRETTO_OK;
@@ -141,7 +141,7 @@ TEST_F(PreparedCalls, EndWithTheCommunicator) {
 }
 
 TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
-  const Call repeated = call(Operation::allreduce, 8);
+  const Call repeated = call(Function::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
   c.comm->prepared.forget();
   stretto_status s = STRETTO_OK;
@@ -150,7 +150,7 @@ TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
 
 // A trial's winner holds until the trial is looked at again, which a call may begin that itself was prepared.
 TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
-  const Call tried = call(Operation::allreduce, tried_count);
+  const Call tried = call(Function::allreduce, tried_count);
   const stretto::select::Retuner* retuner = nullptr;
   int held = 0, ended = 0;
   for (int k = 0; k < 20000 && ended < 2; ++k) {
@@ -170,7 +170,7 @@ TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
 
 // One rank meets other calls on its lines, and forgets this one every now and then.
 TEST_F(PreparedCalls, MayBeKeptBySomeRanksOnly) {
-  const Call tried = call(Operation::allreduce, tried_count);
+  const Call tried = call(Function::allreduce, tried_count);
   const int expected = c.size * (c.size + 1) / 2;
   for (int k = 0; k < 8000; ++k) {
     out[0] = out[tried_count - 1] = -1;

@@ -7,7 +7,7 @@ using namespace stretto::mpi;
 
 namespace {
 
-const Action* find(const Rules& rules, Operation operation, std::int64_t bytes, const std::string& site = "app:main",
+const Action* find(const Rules& rules, Function operation, std::int64_t bytes, const std::string& site = "app:main",
                    const std::string& comm = "MPI_COMM_WORLD") {
   return rules.find(
       operation, bytes, [&] { return site; }, [&] { return comm; });
@@ -59,15 +59,15 @@ TEST(Rules, TheFirstThatFitsDecides) {
       "\n"
       "allreduce  site=*:solve      schedule:ring payload:fused abs:1\n"
       "*                            native\n");
-  EXPECT_EQ(find(rules, Operation::bcast, 4095)->kind, Action::Kind::off);
-  EXPECT_EQ(find(rules, Operation::bcast, 4096)->kind, Action::Kind::native);
-  const Action* ocean = find(rules, Operation::allreduce, 1 << 20, "app:solve", "ocean2");
+  EXPECT_EQ(find(rules, Function::bcast, 4095)->kind, Action::Kind::off);
+  EXPECT_EQ(find(rules, Function::bcast, 4096)->kind, Action::Kind::native);
+  const Action* ocean = find(rules, Function::allreduce, 1 << 20, "app:solve", "ocean2");
   EXPECT_EQ(ocean->kind, Action::Kind::bounded);
   EXPECT_EQ(ocean->bound.value, 1e-5);
-  const Action* solve = find(rules, Operation::allreduce, (1 << 20) - 1, "libsolver.so:solve", "ocean2");
+  const Action* solve = find(rules, Function::allreduce, (1 << 20) - 1, "libsolver.so:solve", "ocean2");
   EXPECT_EQ(solve->schedule, "ring");
   EXPECT_EQ(solve->payload, STRETTO_PAYLOAD_FUSED);
-  EXPECT_EQ(find(rules, Operation::allreduce, 1 << 20)->kind, Action::Kind::native);
+  EXPECT_EQ(find(rules, Function::allreduce, 1 << 20)->kind, Action::Kind::native);
   EXPECT_TRUE(rules.looks_at_names());
 }
 
@@ -78,8 +78,8 @@ TEST(Rules, WithoutNamesAskForNone) {
     ADD_FAILURE() << "a name was asked for";
     return {};
   };
-  EXPECT_NE(rules.find(Operation::allreduce, 8, no_name, no_name), nullptr);
-  EXPECT_EQ(rules.find(Operation::allreduce, 9, no_name, no_name), nullptr);
+  EXPECT_NE(rules.find(Function::allreduce, 8, no_name, no_name), nullptr);
+  EXPECT_EQ(rules.find(Function::allreduce, 9, no_name, no_name), nullptr);
 }
 
 TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
@@ -120,12 +120,12 @@ TEST(Rules, WithASchedulesNameThatIsNoneAreRefused) {
 TEST(Rules, NameABroadcastAsMpiAndAsPredictionsDo) {
   for (const char* text : {"bcast off", "broadcast off"}) {
     const Rules rules = parsed(text);
-    ASSERT_NE(find(rules, Operation::bcast, 8), nullptr) << text;
-    EXPECT_EQ(find(rules, Operation::allreduce, 8), nullptr) << text;
+    ASSERT_NE(find(rules, Function::bcast, 8), nullptr) << text;
+    EXPECT_EQ(find(rules, Function::allreduce, 8), nullptr) << text;
   }
 }
 
 TEST(Rules, NamePayloadsAsTheInterfaceAndAsPredictionsDo) {
   for (const char* text : {"* payload:recompress", "* payload:doc"})
-    EXPECT_EQ(find(parsed(text), Operation::allreduce, 8)->payload, STRETTO_PAYLOAD_RECOMPRESS) << text;
+    EXPECT_EQ(find(parsed(text), Function::allreduce, 8)->payload, STRETTO_PAYLOAD_RECOMPRESS) << text;
 }

@@ -139,7 +139,7 @@ class Cases {
   void ordered(std::size_t n, bool in_place) {
     Array<std::uint64_t> in(b_, n), out(b_, n);
     for (std::size_t i = 0; i < n; ++i) (in_place ? out : in)[i] = map(me_, i);
-    Operation compose{payload::Op::user, {compose_maps, nullptr, false}};
+    Combination compose{payload::Op::user, {compose_maps, nullptr, false}};
     ok(c_.allreduce(in_place ? nullptr : in.data(), out.data(), n, payload::Type::u64, compose), "a user operation");
     for (std::size_t i = 0; i < n; ++i) {
       std::uint64_t all = map(0, i);

@@ -6,7 +6,7 @@ namespace stretto::payload {
 namespace {
 
 TEST(Payload, NamesComeBack) {
-  for (const Kind k : {Kind::raw, Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
+  for (const Kind k : {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Kind found{};
     EXPECT_TRUE(find(name(k), &found));
     EXPECT_EQ(found, k);
@@ -25,7 +25,7 @@ TEST(Payload, ErrorFactorsAreThoseOfTheContract) {
     s.kind = Kind::fused;
     EXPECT_EQ(error_factor(s, true, p), p);
     EXPECT_EQ(error_factor(s, false, p), 1);
-    s.kind = Kind::doc;
+    s.kind = Kind::recompress;
     EXPECT_EQ(error_factor(s, true, p), 2 * p - 1);
     s.op = Op::mean;
     EXPECT_DOUBLE_EQ(error_factor(s, true, p), (2.0 * p - 1) / p);

@@ -70,7 +70,7 @@ TEST(Worker, FusedNeverCompressesTheLocalBlockAndGivesTheBytesOfHomomorphic) {
 
 TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
   const auto x = wave(2);
-  for (const Kind kind : {Kind::cprp2p, Kind::doc, Kind::homomorphic, Kind::fused}) {
+  for (const Kind kind : {Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind, Op::sum, false);
     std::vector<float> out(n);
     Cell c;
@@ -90,7 +90,7 @@ TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
 
 TEST(Worker, CompressesAValueOnceHoweverOftenItIsSent) {
   const auto x = wave(0);
-  for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
+  for (const Kind kind : {Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind);
     std::vector<float> out(n);
     Cell c = b.cell(x, out);
@@ -148,7 +148,7 @@ TEST(Worker, ASumThatOutgrowsBothSummandsFindsRoom) {
 
 TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
   const auto x = wave(0);
-  for (const Kind kind : {Kind::doc, Kind::homomorphic, Kind::fused}) {
+  for (const Kind kind : {Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind);
     std::vector<float> out(n), want(n);
     const Stream arrived = b.sent(x);

@@ -198,7 +198,7 @@ TEST(Groups, LeadersTakeALogarithmOfRoundsAndCrossWithALogarithmOfMessages) {
       };
       expect(Collective::allreduce, 2 * l + h);
       expect(Collective::reduce, l + h);
-      expect(Collective::broadcast, l + h);
+      expect(Collective::bcast, l + h);
       expect(Collective::allgather, 2 * l + h);
       expect(Collective::gather, l + h);
       expect(Collective::scatter, l + h);

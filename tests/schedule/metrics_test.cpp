@@ -115,7 +115,7 @@ TEST(Metrics, TreesAreAsDeepAsTheLogarithmWhateverTheRoot) {
       EXPECT_EQ(reduce.messages, p - 1);
       EXPECT_EQ(reduce.combines, p - 1);
       EXPECT_LE(reduce.combines_max, levels);
-      const Metrics broadcast = of(Collective::broadcast, "binomial", p, root);
+      const Metrics broadcast = of(Collective::bcast, "binomial", p, root);
       EXPECT_EQ(broadcast.rounds, levels);
       EXPECT_LE(broadcast.depth, levels);
       EXPECT_LE(broadcast.blocks_sent_max, levels);
@@ -123,7 +123,7 @@ TEST(Metrics, TreesAreAsDeepAsTheLogarithmWhateverTheRoot) {
       EXPECT_EQ(of(Collective::scatter, "binomial", p, root).blocks_sent_max, p - 1);
     }
     EXPECT_EQ(of(Collective::reduce, "binomial", p).combines_max, log2_ceil(p));
-    EXPECT_EQ(of(Collective::broadcast, "binomial", p).blocks_sent_max, log2_ceil(p));
+    EXPECT_EQ(of(Collective::bcast, "binomial", p).blocks_sent_max, log2_ceil(p));
     EXPECT_EQ(of(Collective::allreduce, "binomial", p).rounds, 2 * log2_ceil(p));
     EXPECT_EQ(of(Collective::barrier, "binomial", p).rounds, 2 * log2_ceil(p));
   }
@@ -131,7 +131,7 @@ TEST(Metrics, TreesAreAsDeepAsTheLogarithmWhateverTheRoot) {
 
 TEST(Metrics, KnomialTreesAreFlatter) {
   for (const auto& [p, radix, levels] : {std::tuple{64, 4, 3}, {64, 8, 2}, {27, 3, 3}, {16, 16, 1}}) {
-    const Metrics m = of(Collective::broadcast, "knomial", p, 0, 0, radix);
+    const Metrics m = of(Collective::bcast, "knomial", p, 0, 0, radix);
     EXPECT_EQ(m.depth, levels);
     EXPECT_EQ(m.rounds, (radix - 1) * levels);
     EXPECT_EQ(m.messages_sent_max, (radix - 1) * levels);
@@ -142,7 +142,7 @@ TEST(Metrics, KnomialTreesAreFlatter) {
 TEST(Metrics, AChainFillsOnceAndThenDeliversAPieceARound) {
   for (int p = 2; p <= most; ++p) {
     for (const int pieces : {1, 4, 9}) {
-      const Metrics broadcast = of(Collective::broadcast, "chain", p, p / 2, pieces);
+      const Metrics broadcast = of(Collective::bcast, "chain", p, p / 2, pieces);
       EXPECT_EQ(broadcast.rounds, p - 2 + pieces);
       EXPECT_EQ(broadcast.depth, p - 1);
       EXPECT_EQ(broadcast.blocks_sent_max, pieces);
@@ -172,7 +172,7 @@ TEST(Metrics, TwoTreesFillInALogarithmAndThenDeliverAPieceARound) {
         const Metrics reduce = of(Collective::reduce, "two_tree", p, root, pieces);
         EXPECT_LE(reduce.rounds, pieces + 1 + 2 * t);
         EXPECT_EQ(reduce.messages, (p - 1) * pieces);
-        const Metrics broadcast = of(Collective::broadcast, "two_tree", p, root, pieces);
+        const Metrics broadcast = of(Collective::bcast, "two_tree", p, root, pieces);
         EXPECT_LE(broadcast.rounds, pieces + 1 + 2 * t);
         EXPECT_EQ(broadcast.messages, (p - 1) * pieces);
         if (pieces % 2 == 0) {
@@ -213,14 +213,14 @@ TEST(Metrics, BruckTakesALogarithmOfRoundsAndMovesABlockAtMostThatOften) {
 TEST(Metrics, ScatterAndAllgatherSendsTheVectorAboutTwice) {
   for (int p = 1; p <= most; ++p) {
     for (int root = 0; root < p; ++root) {
-      EXPECT_LE(of(Collective::broadcast, "scatter_allgather", p, root).blocks_sent_max, 2 * (p - 1));
+      EXPECT_LE(of(Collective::bcast, "scatter_allgather", p, root).blocks_sent_max, 2 * (p - 1));
     }
   }
 }
 
 TEST(Metrics, LinearAlgorithmsAreOneHopDeep) {
   for (int p = 2; p <= most; ++p) {
-    for (const Collective c : {Collective::broadcast, Collective::gather, Collective::scatter, Collective::alltoall}) {
+    for (const Collective c : {Collective::bcast, Collective::gather, Collective::scatter, Collective::alltoall}) {
       const Metrics m = of(c, "linear", p, p / 3);
       EXPECT_EQ(m.depth, 1);
       EXPECT_EQ(m.messages, c == Collective::alltoall ? p * (p - 1) : p - 1);
@@ -271,7 +271,7 @@ TEST(Metrics, ARankOfManyHasFewStepsWhereRoundsAreFew) {
 }
 
 TEST(Metrics, SchedulesWhoseMessagesDoNotMeetAreRefused) {
-  auto all = build_all(*find(Collective::broadcast, "binomial"), {.ranks = 4});
+  auto all = build_all(*find(Collective::bcast, "binomial"), {.ranks = 4});
   all[3].steps.clear();
   Metrics m;
   EXPECT_EQ(measure(all, &m), Status::internal);

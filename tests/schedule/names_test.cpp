@@ -34,7 +34,7 @@ TEST(Names, WhatRanksHoldAndExpectFollowsTheContract) {
       EXPECT_EQ(expected(Collective::reduce), rank == root);
       EXPECT_EQ(expected(Collective::reduce_scatter), rank == b);
       EXPECT_EQ(held(Collective::allgather), rank == b);
-      EXPECT_EQ(held(Collective::broadcast), rank == root);
+      EXPECT_EQ(held(Collective::bcast), rank == root);
       EXPECT_EQ(expected(Collective::gather), rank == root);
       EXPECT_EQ(held(Collective::scatter), rank == root);
       EXPECT_EQ(expected(Collective::scatter), rank == b);

@@ -33,7 +33,7 @@ TEST(ErrorBound, GuaranteedScopeNeverPromisesMoreThanTheBound) {
   for (double bound : {1e-3, 0.1, 1.0 / 3, 1e300, 5e-324})
     for (std::uint64_t K : {1u, 2u, 3u, 7u, 1000u})
       for (stretto_op op : {STRETTO_SUM, STRETTO_DIFFERENCE, STRETTO_MEAN, STRETTO_MIN})
-        for (auto kind : {Kind::fused, Kind::homomorphic, Kind::doc, Kind::cprp2p}) {
+        for (auto kind : {Kind::fused, Kind::homomorphic, Kind::recompress, Kind::cprp2p}) {
           const Call c = allreduce(bound, STRETTO_SCOPE_RESULT, op);
           double eps = -1;
           const Status s = eps_of(c, {kind, K, 5}, none, &eps);
@@ -65,7 +65,7 @@ TEST(ErrorBound, ASumOfShortRawMessagesIsCompressedOnceMore) {
 TEST(ErrorBound, HostsThatAddRawCountOnceEach) {
   Call c = allreduce(1e-3, STRETTO_SCOPE_RESULT);
   EXPECT_EQ(error_factor(c, {Kind::fused, 8, 8, 2}), 2);
-  EXPECT_EQ(error_factor(c, {Kind::doc, 8, 8, 2}), 3);
+  EXPECT_EQ(error_factor(c, {Kind::recompress, 8, 8, 2}), 3);
   c.op = STRETTO_MEAN;
   EXPECT_EQ(error_factor(c, {Kind::fused, 8, 8, 2}), 0.25);
 }
@@ -120,9 +120,9 @@ TEST(ErrorBound, ABoundForTheResultIsForQuantisationAndAdditionsTogether) {
     for (const double bound : {1e-12, 1e-5, 0.3, 20.0, 1e4})
       for (const std::uint64_t K : {1u, 2u, 3u, 50u, 3000u})
         for (const stretto_op op : {STRETTO_SUM, STRETTO_DIFFERENCE, STRETTO_MEAN, STRETTO_MIN})
-          for (const Terms& t :
-               {Terms{Kind::raw, K, 4}, Terms{Kind::doc, K, 4}, Terms{Kind::cprp2p, K, 4}, Terms{Kind::fused, K, 4},
-                Terms{Kind::fused, K, 4, 0, true}, Terms{Kind::fused, K, 4, 2, false, 2 * roundings(2)}}) {
+          for (const Terms& t : {Terms{Kind::raw, K, 4}, Terms{Kind::recompress, K, 4}, Terms{Kind::cprp2p, K, 4},
+                                 Terms{Kind::fused, K, 4}, Terms{Kind::fused, K, 4, 0, true},
+                                 Terms{Kind::fused, K, 4, 2, false, 2 * roundings(2)}}) {
             Call c = allreduce(bound, STRETTO_SCOPE_RESULT, op);
             c.type = type;
             double eps = -1;

@@ -61,7 +61,7 @@ class Mixed : public testing::Test {
       request.ranks = ranks;
       request.rank = rank;
       request.groups = form.groups;
-      engine::Call call;
+      engine::Work call;
       call.schedule = std::make_shared<schedule::Schedule>(algorithm.build(request));
       call.payload = spec;
       std::vector<typename T::Bits> y(count);

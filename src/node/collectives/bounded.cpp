@@ -65,7 +65,7 @@ Status check_bounded(Collective kind, const payload::Spec& spec) noexcept {
     case Collective::allreduce:
     case Collective::reduce:
     case Collective::reduce_scatter:
-    case Collective::broadcast:
+    case Collective::bcast:
     case Collective::allgather: break;
     case Collective::gather:
     case Collective::scatter:

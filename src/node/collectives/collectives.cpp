@@ -64,7 +64,7 @@ Status Collectives::finish_call(Status s) noexcept {
 }
 
 Status Collectives::barrier() noexcept {
-  const Call call{Collective::barrier};
+  const CallRecord call{Collective::barrier};
   // Over several levels a barrier is the reduction of one byte.
   std::uint8_t in = 0, out = 0;
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
@@ -79,31 +79,31 @@ Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
   return s;
 }
 
-Status Collectives::reduce(const void* in, void* out, std::size_t count, Type type, const Operation& operation,
+Status Collectives::reduce(const void* in, void* out, std::size_t count, Type type, const Combination& operation,
                            int root) noexcept {
   if (root < 0 || root >= size()) return fail(Status::invalid_argument, "root {} of {} ranks", root, size());
-  const Call call{Collective::reduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), root,
-                  count * payload::size_of(type)};
+  const CallRecord call{Collective::reduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op),
+                        root, count * payload::size_of(type)};
   if (rank() != root) return reduction(call, in, nullptr, count, type, operation);
   return reduction(call, in == nullptr ? out : in, out, count, type, operation);
 }
 
 Status Collectives::allreduce(const void* in, void* out, std::size_t count, Type type,
-                              const Operation& operation) noexcept {
-  const Call call{Collective::allreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op), 0,
-                  count * payload::size_of(type)};
+                              const Combination& operation) noexcept {
+  const CallRecord call{Collective::allreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op),
+                        0, count * payload::size_of(type)};
   return reduction(call, in == nullptr ? out : in, out, count, type, operation);
 }
 
 Status Collectives::reduce_scatter(const void* in, void* out, std::size_t count, Type type,
-                                   const Operation& operation) noexcept {
-  const Call call{Collective::reduce_scatter, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(operation.op),
-                  0, count * payload::size_of(type)};
+                                   const Combination& operation) noexcept {
+  const CallRecord call{Collective::reduce_scatter, static_cast<std::uint8_t>(type),
+                        static_cast<std::uint8_t>(operation.op), 0, count * payload::size_of(type)};
   return reduction(call, in == nullptr ? out : in, out, count, type, operation);
 }
 
-Status Collectives::reduction(Call call, const void* in, void* out, std::size_t count, Type type,
-                              const Operation& operation) noexcept {
+Status Collectives::reduction(CallRecord call, const void* in, void* out, std::size_t count, Type type,
+                              const Combination& operation) noexcept {
   if (const Status s = check(operation, type); s != Status::ok) return s;
   if (const Status s = group_->enter(call); s != Status::ok) return s;
   ++counters_.calls;
@@ -139,8 +139,8 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
 
 // One round: every rank publishes all it has; who wants a result combines everybody's, in rank order. A barrier is that, of nothing.
 // Cost: one round, n bytes in, p·n combined on each rank that wants it.
-Status Collectives::eager(const Call& call, const void* in, void* out, std::size_t count, Type type,
-                          const Operation& operation) noexcept {
+Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
+                          const Combination& operation) noexcept {
   Group& g = *group_;
   const std::size_t size_of = payload::size_of(type), bytes = count * size_of;
   const std::size_t all = call.kind == Collective::reduce_scatter ? bytes * static_cast<std::size_t>(size()) : bytes;

@@ -9,7 +9,7 @@
 //
 // Reductions are in a fixed order, so all ranks get the same bytes and a repeated call gives the same bytes again. On one level the
 // order is that of ranks, ((x0 + x1) + x2) + ..., whatever the length, the chunks and the memory; over several levels it is that
-// order within each group, and groups in the order of their lowest ranks. Options::reproducible, Operation::rank_by_rank, and operations that
+// order within each group, and groups in the order of their lowest ranks. Options::reproducible, Combination::rank_by_rank, and operations that
 // do not commute, use one level.
 #pragma once
 
@@ -72,13 +72,13 @@ class Collectives {
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
   // out is written on the root only (and may be null elsewhere). In place: on the root.
-  Status reduce(const void* in, void* out, std::size_t count, payload::Type type, const Operation& operation,
+  Status reduce(const void* in, void* out, std::size_t count, payload::Type type, const Combination& operation,
                 int root) noexcept;
   Status allreduce(const void* in, void* out, std::size_t count, payload::Type type,
-                   const Operation& operation) noexcept;
+                   const Combination& operation) noexcept;
   // `in` holds size() blocks of `count`; out receives block rank(). In place: out holds all blocks, and its first receives.
   Status reduce_scatter(const void* in, void* out, std::size_t count, payload::Type type,
-                        const Operation& operation) noexcept;
+                        const Combination& operation) noexcept;
 
   // `bytes` is the length of one block.
   Status allgather(const void* in, void* out, std::size_t bytes) noexcept;
@@ -119,24 +119,24 @@ class Collectives {
 
   Collectives() = default;
   Status prepare(const Exchange& exchange, const Options& options);
-  Status reduction(Call call, const void* in, void* out, std::size_t count, payload::Type type,
-                   const Operation& operation) noexcept;
-  Status eager(const Call& call, const void* in, void* out, std::size_t count, payload::Type type,
-               const Operation& operation) noexcept;
+  Status reduction(CallRecord call, const void* in, void* out, std::size_t count, payload::Type type,
+                   const Combination& operation) noexcept;
+  Status eager(const CallRecord& call, const void* in, void* out, std::size_t count, payload::Type type,
+               const Combination& operation) noexcept;
   std::size_t eager_limit(Collective kind) const noexcept;
   // Whether so many blocks of a rank are one round of small.cpp. The same on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
   }
   template <class Step>
-  Status small_move(const Call& call, std::size_t given, bool mutual, const Step& step) noexcept;
+  Status small_move(const CallRecord& call, std::size_t given, bool mutual, const Step& step) noexcept;
   Status small_bcast(void* data, std::size_t bytes, int root) noexcept;
   Status small_allgather(const void* in, void* out, std::size_t bytes) noexcept;
   Status small_gather(const void* in, void* out, std::size_t bytes, int root) noexcept;
   Status small_scatter(const void* in, void* out, std::size_t bytes, int root) noexcept;
   Status small_alltoall(const void* in, void* out, std::size_t bytes) noexcept;
   template <class Describe>
-  Status move(const Call& call, const Describe& describe) noexcept;
+  Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
   Status tune() noexcept;
   Status tune_when_due(std::size_t bytes) noexcept;

@@ -18,7 +18,7 @@ std::size_t index_at(int owner, int rank) noexcept { return static_cast<std::siz
 }  // namespace
 
 template <class Describe>
-Status Collectives::move(const Call& call, const Describe& describe) noexcept {
+Status Collectives::move(const CallRecord& call, const Describe& describe) noexcept {
   if (call.root < 0 || call.root >= size())
     return fail(Status::invalid_argument, "root {} of {} ranks", call.root, size());
   if (const Status s = group_->enter(call); s != Status::ok) return s;
@@ -42,10 +42,10 @@ Status Collectives::move(const Call& call, const Describe& describe) noexcept {
 
 // Down a tree: the root of the call leads every group that it is in.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
-  const Hierarchy& asked = hierarchy(Collective::broadcast);
+  const Hierarchy& asked = hierarchy(Collective::bcast);
   const bool one_level = (size() <= kFlat && bytes <= kFlatBytes) || asked.levels() == 1;
   if (one_level && small(bytes, 1)) return small_bcast(data, bytes, root);
-  return move({Collective::broadcast, 0, 0, root, bytes}, [&](Moves* m) {
+  return move({Collective::bcast, 0, 0, root, bytes}, [&](Moves* m) {
     if (m == nullptr) return;
     const Hierarchy& h = one_level ? one_level_ : asked;
     if (root != offspring_root_ || h.levels() != offspring_levels_) {

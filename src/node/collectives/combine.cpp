@@ -9,7 +9,7 @@ namespace stretto::node {
 using payload::Op;
 using payload::Type;
 
-Status check(const Operation& operation, Type type) noexcept {
+Status check(const Combination& operation, Type type) noexcept {
   if (operation.op == Op::user && operation.user.function == nullptr)
     return fail(Status::invalid_argument, "a user operation without a function");
   if (operation.op == Op::difference)
@@ -19,7 +19,7 @@ Status check(const Operation& operation, Type type) noexcept {
   return Status::ok;
 }
 
-Status join(const Operation& operation, Type type, const void* left, const void* right, void* to,
+Status join(const Combination& operation, Type type, const void* left, const void* right, void* to,
             std::size_t count) noexcept {
   if (operation.op != Op::user) return payload::combine_values(operation.op, type, left, right, to, count);
   std::memcpy(to, right, count * payload::size_of(type));
@@ -27,7 +27,7 @@ Status join(const Operation& operation, Type type, const void* left, const void*
   return Status::ok;
 }
 
-Status fold(const Operation& operation, Type type, void* sum, const void* next, std::size_t count) noexcept {
+Status fold(const Combination& operation, Type type, void* sum, const void* next, std::size_t count) noexcept {
   if (operation.op != Op::user) return payload::combine_values(operation.op, type, sum, next, sum, count);
   // A user function leaves its result in its right operand, which here is not ours to write.
   alignas(64) std::array<std::byte, 4096> right;
@@ -43,7 +43,7 @@ Status fold(const Operation& operation, Type type, void* sum, const void* next, 
   return Status::ok;
 }
 
-Status finish(const Operation& operation, Type type, void* values, std::size_t count, int ranks) noexcept {
+Status finish(const Combination& operation, Type type, void* values, std::size_t count, int ranks) noexcept {
   if (operation.op != Op::mean) return Status::ok;
   return payload::divide_values(type, values, count, static_cast<std::uint32_t>(ranks));
 }

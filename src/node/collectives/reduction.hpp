@@ -32,7 +32,7 @@ class Reduction {
     std::byte* out = nullptr;  // of reduce: null where nothing is wanted
     std::size_t count = 0;     // of the vector; of reduce_scatter: of a block
     payload::Type type = payload::Type::f32;
-    Operation operation;
+    Combination operation;
     int root = -1;
   };
 

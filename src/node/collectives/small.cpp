@@ -25,7 +25,7 @@ int index_at(int owner, int rank) noexcept { return rank < owner ? rank : rank -
 
 // `step` does what there is to do in the round it is given, where a rank gives so many bytes, and all read all if `mutual`.
 template <class Step>
-Status Collectives::small_move(const Call& call, std::size_t given, bool mutual, const Step& step) noexcept {
+Status Collectives::small_move(const CallRecord& call, std::size_t given, bool mutual, const Step& step) noexcept {
   if (call.root < 0 || call.root >= size())
     return fail(Status::invalid_argument, "root {} of {} ranks", call.root, size());
   Group& g = *group_;
@@ -41,7 +41,7 @@ Status Collectives::small_move(const Call& call, std::size_t given, bool mutual,
 }
 
 Status Collectives::small_bcast(void* data, std::size_t bytes, int root) noexcept {
-  return small_move({Collective::broadcast, 0, 0, root, bytes}, bytes, false,
+  return small_move({Collective::bcast, 0, 0, root, bytes}, bytes, false,
                     [&](Group& g, std::uint64_t round, Room room) {
                       if (rank() == root) {
                         if (const Status s = g.open(round, others_, room); s != Status::ok) return s;

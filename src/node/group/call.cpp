@@ -5,8 +5,8 @@
 
 namespace stretto::node {
 
-Call Call::unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept {
-  Call c;
+CallRecord CallRecord::unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept {
+  CallRecord c;
   c.kind = static_cast<Collective>(packed & 0xff);
   c.type = static_cast<std::uint8_t>(packed >> 8);
   c.op = static_cast<std::uint8_t>(packed >> 16);
@@ -18,13 +18,13 @@ Call Call::unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double 
   return c;
 }
 
-std::uint64_t Call::with_bound(std::uint64_t hash) const noexcept {
+std::uint64_t CallRecord::with_bound(std::uint64_t hash) const noexcept {
   return (hash ^ (hash >> 29) ^ std::bit_cast<std::uint64_t>(eps) ^
           std::rotl(std::bit_cast<std::uint64_t>(magnitude), 32)) *
          0x9e3779b97f4a7c15u;
 }
 
-std::string Call::text() const {
+std::string CallRecord::text() const {
   if (kind == Collective::barrier || kind == Collective::agreement) return name(kind);
   std::string t = fmt::format("{} (bytes {}", name(kind), bytes);
   if (rooted(kind)) t += fmt::format(", root {}", root);
@@ -34,7 +34,7 @@ std::string Call::text() const {
   return t + ")";
 }
 
-std::string Call::difference(const Call& other) const {
+std::string CallRecord::difference(const CallRecord& other) const {
   std::string all;
   const auto tell = [&all](bool differs, const char* what) {
     if (!differs) return;

@@ -11,7 +11,7 @@ namespace stretto::node {
 
 using schedule::Collective;
 
-struct Call {
+struct CallRecord {
   Collective kind = Collective::barrier;
   std::uint8_t type = 0, op = 0;  // payload::Type, payload::Op where it combines
   std::int32_t root = 0;
@@ -26,7 +26,7 @@ struct Call {
            std::uint64_t{bounded()} << 24 | std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
   }
   // eps and magnitude count where `packed` was of a call that has them.
-  static Call unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept;
+  static CallRecord unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept;
 
   // Of all calls up to this one; `before`: of those before it. Each step keeps different values apart, so ranks that once called
   // differently differ ever after. Calls with nothing to move are all alike.
@@ -39,7 +39,7 @@ struct Call {
 
   std::string text() const;
   // In what it differs from another: "root", "bytes and type".
-  std::string difference(const Call& other) const;
+  std::string difference(const CallRecord& other) const;
 
  private:
   std::uint64_t with_bound(std::uint64_t hash) const noexcept;

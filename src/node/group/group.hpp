@@ -50,8 +50,8 @@ class Group final : private Watch {
 
   // Begins and ends a collective. A group in which a call failed, on any rank, gives that failure from then on. enter_here() is enter() for
   // functions so small that its few dozen instructions are a good part of theirs; in large ones they cost registers.
-  Status enter(const Call& call) noexcept;
-  Status enter_here(const Call& call) noexcept;
+  Status enter(const CallRecord& call) noexcept;
+  Status enter_here(const CallRecord& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
 
   // Reserves `count` rounds, the same on every rank, and returns the first.
@@ -161,8 +161,8 @@ class Group final : private Watch {
   Status compare(int peer) noexcept;
   Status compare_told(int peer) noexcept;
   Status differs(int peer) noexcept;
-  Call called(int rank, std::uint64_t call) const noexcept;
-  void remember_bound(const Call& call) noexcept;
+  CallRecord called(int rank, std::uint64_t call) const noexcept;
+  void remember_bound(const CallRecord& call) noexcept;
   std::uint64_t signature_of(int rank, std::uint64_t call) const noexcept;
   Status broken() noexcept;
   Status refuse_child() noexcept;
@@ -192,7 +192,7 @@ class Group final : private Watch {
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
   std::uint64_t open_until_ = 0;                   // lines of rounds below it may be filled without looking who is done
   std::uint64_t told_done_ = 0;                    // what done() said last
-  std::uint64_t signature_ = 0x9e3779b97f4a7c15u;  // Call::signature()
+  std::uint64_t signature_ = 0x9e3779b97f4a7c15u;  // CallRecord::signature()
   const std::atomic<unsigned>* forks_ = nullptr;
   unsigned generation_ = 0;
   struct Fill {
@@ -204,7 +204,7 @@ class Group final : private Watch {
   int awaited_ = -1;  // whom the wait in progress is for
 };
 
-[[gnu::always_inline]] inline Status Group::enter_here(const Call& call) noexcept {
+[[gnu::always_inline]] inline Status Group::enter_here(const CallRecord& call) noexcept {
   if (generation_ != forks_->load(std::memory_order_relaxed)) [[unlikely]]
     return refuse_child();
   if (head().broken.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -1,4 +1,4 @@
-// Whether the ranks of a group called the same collectives. Each call has a signature of all calls up to it (Call::signature), which is
+// Whether the ranks of a group called the same collectives. Each call has a signature of all calls up to it (CallRecord::signature), which is
 // compared
 //   with that in each line that a rank reads;
 //   with that of each peer that tells what it is done with (Done): so by a rank that only gives, before it fills its lines again;
@@ -12,17 +12,17 @@
 
 namespace stretto::node {
 
-Status Group::enter(const Call& call) noexcept { return enter_here(call); }
+Status Group::enter(const CallRecord& call) noexcept { return enter_here(call); }
 
-Call Group::called(int rank, std::uint64_t call) const noexcept {
+CallRecord Group::called(int rank, std::uint64_t call) const noexcept {
   const State::Called& c = state(rank).called[call % kCalls];
   const State::Bound& b = state(rank).bounds[call % kCalls];
-  return Call::unpack(c.kind.load(std::memory_order_relaxed), c.bytes.load(std::memory_order_relaxed),
-                      std::bit_cast<double>(b.eps.load(std::memory_order_relaxed)),
-                      std::bit_cast<double>(b.magnitude.load(std::memory_order_relaxed)));
+  return CallRecord::unpack(c.kind.load(std::memory_order_relaxed), c.bytes.load(std::memory_order_relaxed),
+                            std::bit_cast<double>(b.eps.load(std::memory_order_relaxed)),
+                            std::bit_cast<double>(b.magnitude.load(std::memory_order_relaxed)));
 }
 
-void Group::remember_bound(const Call& call) noexcept {
+void Group::remember_bound(const CallRecord& call) noexcept {
   State::Bound& b = mine_->bounds[calls_ % kCalls];
   b.eps.store(std::bit_cast<std::uint64_t>(call.eps), std::memory_order_relaxed);
   b.magnitude.store(std::bit_cast<std::uint64_t>(call.magnitude), std::memory_order_relaxed);
@@ -64,7 +64,7 @@ Status Group::differs(int peer) noexcept {
     mine = signature_of(rank_, first - 1);
     theirs = signature_of(peer, first - 1);
   } while (mine != 0 && theirs != 0 && mine != theirs && --first > 1);
-  const Call ours = called(rank_, first), other = called(peer, first);
+  const CallRecord ours = called(rank_, first), other = called(peer, first);
   const bool kept = signature_of(rank_, first) != 0 && signature_of(peer, first) != 0;  // while they were read, too
   if (!kept || !(first == 1 || (mine != 0 && mine == theirs)))
     return give_up_all(

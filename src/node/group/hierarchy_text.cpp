@@ -80,7 +80,7 @@ Status parse_levels(std::string_view text, std::span<const topology::Place> plac
 
 Status parse_hierarchies(std::string_view text, std::span<const topology::Place> places, std::span<const int> numbers,
                          Hierarchies* hierarchies) {
-  constexpr std::array kinds = {Collective::barrier, Collective::broadcast, Collective::reduce, Collective::allreduce,
+  constexpr std::array kinds = {Collective::barrier, Collective::bcast, Collective::reduce, Collective::allreduce,
                                 Collective::reduce_scatter};
   Hierarchies all;
   // What a machine says of itself need not nest; then nobody asked for more than one level.

@@ -71,7 +71,7 @@ struct State {
   std::atomic<std::uint64_t> returned;              // collectives left
   std::atomic<std::uint64_t> began;                 // by Group::began()
   struct alignas(4 * sizeof(std::uint64_t)) Called {
-    std::atomic<std::uint64_t> kind;  // Call::packed()
+    std::atomic<std::uint64_t> kind;  // CallRecord::packed()
     std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> signature;
   };

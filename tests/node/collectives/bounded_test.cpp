@@ -88,24 +88,24 @@ void check(Group& g, Bounded& bounded, const Case& c, int root) {
   const auto p = static_cast<std::size_t>(g.size()), me = static_cast<std::size_t>(g.rank());
   const std::size_t size = payload::size_of(c.type), n = c.count;
   const bool scatters = c.kind == Collective::reduce_scatter, gathers = c.kind == Collective::allgather;
-  const bool moves = gathers || c.kind == Collective::broadcast;
+  const bool moves = gathers || c.kind == Collective::bcast;
   std::vector<Vector> of;
   for (int r = 0; r < g.size(); ++r) of.push_back(values(c, r, scatters ? n * p : n));
   Vector in = of[me], out(size * n * (scatters || gathers ? p : 1), std::byte{0x5a});
-  if (c.kind == Collective::broadcast && g.rank() == root) out = in;
+  if (c.kind == Collective::bcast && g.rank() == root) out = in;
   const bool in_place = c.in_place && (c.kind != Collective::reduce || g.rank() == root);
   if (in_place && gathers) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(me * n * size));
   if (in_place && !moves) out = in;
   const bool none = c.kind == Collective::reduce && g.rank() != root;
   Streamed streamed;
-  ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Collective::broadcast ? nullptr : in.data(),
+  ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Collective::bcast ? nullptr : in.data(),
                          none ? nullptr : out.data(), n, root, spec_of(c)},
                         &streamed),
             Status::ok)
       << message();
   if (none) return;
   Vector right;
-  if (c.kind == Collective::broadcast) {
+  if (c.kind == Collective::bcast) {
     right = g.rank() == root ? of[me] : expected(c, {of[static_cast<std::size_t>(root)]}, 0, n);
   } else if (gathers) {
     for (const Vector& v : of) {
@@ -130,7 +130,7 @@ void on_bounded(int ranks, std::size_t slot, const Body& body) {
 }
 
 constexpr Collective kinds[] = {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
-                                Collective::broadcast, Collective::allgather};
+                                Collective::bcast, Collective::allgather};
 
 class Slots : public testing::TestWithParam<std::size_t> {};
 // The smaller one has room for parts of one group of values, and not of every rank's.
@@ -155,7 +155,7 @@ TEST_P(Slots, types_operations_and_payloads_all_give_what_the_codec_gives) {
           for (const payload::Kind travels : {payload::Kind::fused, payload::Kind::homomorphic})
             check(g, b, {kind, type, op, travels, 9001, 1e-3, kind == Collective::reduce_scatter}, 0);
     for (const Type type : {Type::f64, Type::f16, Type::bf16})
-      for (const Collective kind : {Collective::broadcast, Collective::allgather})
+      for (const Collective kind : {Collective::bcast, Collective::allgather})
         check(g, b, {kind, type, Op::sum, payload::Kind::homomorphic, 9001}, 1);
   });
 }
@@ -222,14 +222,15 @@ TEST(Bounded, what_has_no_streams_here_is_refused_with_the_reason) {
     refused({Collective::allreduce, Type::i32, Op::sum, fused, 1}, Status::unsupported, "i32");
     refused({Collective::allreduce, Type::f32, Op::prod, fused, 1}, Status::unsupported, "prod");
     refused({Collective::allreduce, Type::f32, Op::difference, fused, 1}, Status::unsupported, "difference");
-    refused({Collective::allreduce, Type::f32, Op::sum, payload::Kind::doc, 1}, Status::unsupported, "doc");
+    refused({Collective::allreduce, Type::f32, Op::sum, payload::Kind::recompress, 1}, Status::unsupported,
+            "recompress");
     refused({Collective::allreduce, Type::f32, Op::sum, fused, 1, -1}, Status::invalid_bound, "-1");
     std::vector<float> x(1);
     Streamed streamed;
-    EXPECT_EQ(b.run({Collective::broadcast, nullptr, x.data(), 1, 3,
-                     spec_of({Collective::broadcast, Type::f32, Op::sum, fused, 1})},
-                    &streamed),
-              Status::invalid_argument);
+    EXPECT_EQ(
+        b.run({Collective::bcast, nullptr, x.data(), 1, 3, spec_of({Collective::bcast, Type::f32, Op::sum, fused, 1})},
+              &streamed),
+        Status::invalid_argument);
   });
 }
 

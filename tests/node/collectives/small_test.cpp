@@ -35,7 +35,7 @@ std::byte value(int call, int giver, int taker, std::size_t at) {
 TEST(Small, a_rank_is_a_whole_ring_ahead_and_waits_for_its_reader_before_the_next_round) {
   std::atomic<bool> go{false};
   on_groups(2, {.slot = 4096}, [&](Group& g) {
-    ASSERT_EQ(g.enter({Collective::broadcast}), Status::ok);
+    ASSERT_EQ(g.enter({Collective::bcast}), Status::ok);
     constexpr int rounds = 3 * kAhead + 5;
     g.rounds(rounds);
     const std::vector<int> reader{1};

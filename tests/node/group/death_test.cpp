@@ -32,10 +32,10 @@ std::set<std::string> files_in(const char* directory) {
 
 Status call(Collectives& c, Collective kind, std::span<float> in, std::span<float> out) {
   const std::size_t n = in.size() / ranks, bytes = n * sizeof(float);
-  const Operation sum{payload::Op::sum};
+  const Combination sum{payload::Op::sum};
   switch (kind) {
     case Collective::barrier: return c.barrier();
-    case Collective::broadcast: return c.bcast(in.data(), bytes, victim);
+    case Collective::bcast: return c.bcast(in.data(), bytes, victim);
     case Collective::reduce: return c.reduce(in.data(), out.data(), n, payload::Type::f32, sum, 0);
     case Collective::allreduce:
     case Collective::allreduce_multi: return c.allreduce(in.data(), out.data(), n, payload::Type::f32, sum);
@@ -118,8 +118,8 @@ std::span<float> numbers(How how, std::size_t n) {
 
 // The same within a bound.
 Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> out) {
-  BoundedCall c{kind, kind == Collective::broadcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
-  if (kind == Collective::broadcast) c.root = victim;
+  BoundedCall c{kind, kind == Collective::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
+  if (kind == Collective::bcast) c.root = victim;
   c.spec.kind = payload::Kind::fused;
   c.spec.eps = 1e-3;
   Streamed streamed;
@@ -132,8 +132,8 @@ std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (int k = 0; k < schedule::families; ++k)
     for (const How how : {How::staged, How::copyable, How::mapped}) all.push_back({static_cast<Collective>(k), how});
-  for (const Collective k : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
-                             Collective::broadcast, Collective::allgather})
+  for (const Collective k : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::bcast,
+                             Collective::allgather})
     all.push_back({k, How::bounded});
   return all;
 }

@@ -53,7 +53,7 @@ TEST(Group, every_rank_reads_what_each_published_in_every_round) {
 TEST(Group, a_slot_is_not_filled_again_before_its_slowest_reader_is_done) {
   on_groups(3, {.slot = 4096}, [](Group& g) {
     constexpr std::uint64_t rounds = 200;
-    ASSERT_EQ(g.enter({Collective::broadcast}), Status::ok);
+    ASSERT_EQ(g.enter({Collective::bcast}), Status::ok);
     g.rounds(rounds);
     const std::vector<int> readers{1, 2};
     for (std::uint64_t r = 0; r < rounds; ++r) {
@@ -81,7 +81,7 @@ TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
     meet(g, peers, 2);
     const bool odd = g.rank() == 1;
     // A rank that comes late learns it on entering: another has found out already.
-    Status met = g.enter({odd ? Collective::broadcast : Collective::reduce, 0, 0, 0, odd ? 80u : 40u});
+    Status met = g.enter({odd ? Collective::bcast : Collective::reduce, 0, 0, 0, odd ? 80u : 40u});
     const std::uint64_t r = g.rounds(1);
     if (met == Status::ok) met = g.open(r, peers, Group::Room::slot);
     if (met == Status::ok) g.publish(r);

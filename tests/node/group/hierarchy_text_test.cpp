@@ -44,7 +44,7 @@ TEST(HierarchyText, operations_may_have_their_own) {
   ASSERT_EQ(parse("bcast=flat;reduce=0-3|4-7", &h), Status::ok) << message();
   EXPECT_EQ(h.usual.levels(), 3);
   ASSERT_EQ(h.of.size(), 2u);
-  EXPECT_EQ(h.of[0].first, Collective::broadcast);
+  EXPECT_EQ(h.of[0].first, Collective::bcast);
   EXPECT_EQ(h.of[0].second.levels(), 1);
   EXPECT_EQ(h.of[1].first, Collective::reduce);
   EXPECT_EQ(h.of[1].second.levels(), 2);

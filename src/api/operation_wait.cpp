@@ -1,0 +1,62 @@
+// How an operation waits to its end, and what it says when that takes too long.
+#include <thread>
+
+#include "api/operation.hpp"
+
+namespace stretto::api {
+
+// Where there is nothing else to serve: lets the engine wait, which gives the core away. False: there is no such wait.
+bool Operation::wait_alone() noexcept {
+  if (comm_.live.size() != 1) return false;
+  if (exchange_.active()) {
+    leave_exchange(exchange_.wait());
+  } else {
+    Status s = Status::ok;
+    if (!pending_ || !pending_->wait(&s, &ran_)) return false;
+    pending_.reset();
+    leave_running(s);
+  }
+  if (!done()) advance(true);
+  return true;
+}
+
+void Operation::late(const Operation* first, double limit) noexcept {
+  if (!waits_in_line()) {
+    pending_.reset();
+    leave_running(
+        fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s", name(call_.collective), limit));
+    return;
+  }
+  lose(fail(Status::timeout,
+            "{} waits for {} of {} elements, the first of {} that were started before it, which is not complete after "
+            "{:.3g} s",
+            name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1, limit));
+}
+
+Status Operation::wait() noexcept {
+  constexpr int patience = 1000;
+  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
+  const Operation* first = nullptr;
+  for (int idle = 0; !done(); ++idle) {
+    if (wait_alone()) continue;
+    comm_.progress();
+    if (done()) break;
+    if (waits_in_line() && comm_.live.front() != first) {
+      first = comm_.live.front();
+      since = Clock::now();
+    }
+    const double limit = timeout_of(call_.settings.options);
+    const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
+    if (waits && limit > 0 && std::chrono::duration<double>(Clock::now() - since).count() > limit) {
+      late(first, limit);
+      break;
+    }
+    if (idle < patience)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  return status();
+}
+
+}  // namespace stretto::api
