@@ -76,7 +76,7 @@ stretto_status stretto_allgatherv(const void* sendbuf, void* recvbuf, const size
 
 stretto_status stretto_bcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                              const stretto_options* options) {
-  return run(comm, options, broadcasting(stretto_comm_rank(comm), buffer, count, type, root));
+  return run(comm, options, broadcasting(rank_of(comm), buffer, count, type, root));
 }
 
 stretto_status stretto_scatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,

@@ -11,6 +11,9 @@
 
 namespace stretto::api {
 
+// As stretto_comm_rank(), without a call.
+inline int rank_of(stretto_comm comm) noexcept { return comm ? comm->rank : -1; }
+
 inline select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
   const backend::Backends& b = comm.backends;
   return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};

@@ -80,7 +80,7 @@ stretto_status stretto_iallgatherv(const void* sendbuf, void* recvbuf, const siz
 
 stretto_status stretto_ibcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                               const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, broadcasting(stretto_comm_rank(comm), buffer, count, type, root));
+  return start(comm, options, request, broadcasting(rank_of(comm), buffer, count, type, root));
 }
 
 stretto_status stretto_iscatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,

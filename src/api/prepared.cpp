@@ -98,16 +98,22 @@ template <class Run>
   if (!line.call || !(line.key == key) || !line.call.is_current(comm)) return false;
   if (key.forced && std::strcmp(o.schedule, comm.backends.of(line.provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.selector.ratios().changes()) return false;
-  const auto run = [&] { return line.call.run(comm, send, recv, timeout_of(o)); };
-  if (line.digest == 0 && !o.report) [[likely]] {
-    *ended = run();
-  } else if (const Told told{comm.backends.of(line.provider), line.why, collective, key.forced, line.digest};
-             !compare_and_run(comm, told, o, run, ended)) {
-    *compared = true;
-    return false;
+  if (line.digest != 0 || o.report) [[unlikely]] {
+    *compared = !run_line(comm, line, send, recv, o, ended);
+    if (*compared) return false;
+  } else {
+    *ended = line.call.run(comm, send, recv, timeout_of(o));
   }
   last_ = *ended == Status::ok ? &line : nullptr;
   return true;
+}
+
+// With words to compare or a report to fill in.
+[[gnu::noinline]] bool PreparedByCall::run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv,
+                                                const stretto_options& o, Status* ended) noexcept {
+  const Told told{comm.backends.of(line.provider), line.why, line.key.shape.collective, line.key.forced, line.digest};
+  return compare_and_run(
+      comm, told, o, [&] { return line.call.run(comm, send, recv, timeout_of(o)); }, ended);
 }
 
 Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {

@@ -125,6 +125,9 @@ class PreparedByCall {
     std::uint64_t digest = 0;
     std::uint64_t ratios = 0;  // what was known of such data then
   };
+  static bool run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv, const stretto_options& o,
+                       Status* ended) noexcept;
+
   PreparedLines<Line> lines_;
   const Line* last_ = nullptr;  // the line of the call that ended last; null: it had none
   std::uint32_t generation_ = 0;
