@@ -10,8 +10,7 @@
 
 namespace stretto::select {
 
-// Whether a call's values may travel as streams, and whether its sums must be in code space alone, without additions in
-// the values' own type.
+// may: values may travel as streams. alone: sums must be in code space, without additions in the values' own type.
 struct Streaming {
   bool may = false, alone = false;
 };
