@@ -12,7 +12,8 @@
  *     fprintf(stderr, "%s\n", stretto_message());
  *   stretto_comm_free(comm);
  *
- * Each rank's n floats are within 1e-4 of the range, and the sum of p ranks within p times that. NULL options: exact.
+ * Each rank's n floats are within 1e-4 of the range, and the sum of p ranks within p times that. options.scope bounds
+ * the sum itself. NULL options: exact.
  *
  * Beside this header: stretto_nonblocking.h (collectives that return a request), stretto_stream.h (the codec by
  * itself), stretto_mpi.h (communicators over MPI), stretto_cuda.h (the codec on a CUDA stream), stretto.hpp (C++).
@@ -20,16 +21,19 @@
  * Rules for every function:
  *  - It returns a stretto_status. On failure stretto_message() names the offending values. Nothing aborts, prints or
  *    throws.
- *  - Arguments are checked before data move. What is wrong on one rank of a collective is an error on every rank; none
- *    waits in vain. A rank that later runs out of memory tells the others, who return its status and name it.
+ *  - Arguments are checked before data move. A wrong argument on one rank of a collective is an error on every rank; no
+ *    rank waits in vain. A rank that later runs out of memory tells the others, which return its status and name it.
  *  - Counts and displacements are in elements, lengths of streams in bytes, times in seconds.
  *  - count == 0 is legal everywhere; buffers may then be NULL.
  *  - A buffer is borrowed until the call returns, or until the request of a nonblocking call is complete.
  *  - Distinct communicators may be used by distinct threads at once (over MPI: with MPI_THREAD_MULTIPLE). One
  *    communicator is used by one thread at a time.
  *
- * Symbols: p is the number of ranks. K is the number of contributions to an element: p, or what stretto_allreduce_multi
- * adds up. eps is the bound for one contribution.
+ * Symbols: p is the number of ranks. K is the number of contributions to an element: p, or the number of all arrays in
+ * stretto_allreduce_multi. eps is the bound for one contribution.
+ *
+ * Words: a stream is a compressed vector, of integer codes. A code stands for a point of a grid, code * width.
+ * Quantisation rounds values to this grid. Sums in code space add codes, exactly. docs/semantics.md has more.
  *
  * C99; needs nothing but the two headers below. */
 #ifndef STRETTO_STRETTO_H
@@ -56,14 +60,14 @@ extern "C" {
 
 typedef enum stretto_status {
   STRETTO_OK = 0,
-  STRETTO_INVALID_ARGUMENT = 1, /* a null pointer, a rank out of range, a value that is no member of its enum */
+  STRETTO_INVALID_ARGUMENT = 1, /* a null pointer, a rank out of range, a value outside its enum */
   STRETTO_INVALID_BOUND = 2,    /* not finite, not positive, or a bound that no grid can hold */
   STRETTO_BUFFER_TOO_SMALL = 3, /* the output does not fit; nothing usable was written */
-  STRETTO_CORRUPT_STREAM = 4,   /* bytes that are no stream, or a truncated or altered one */
+  STRETTO_CORRUPT_STREAM = 4,   /* bytes that are no stream, or a truncated or altered stream */
   STRETTO_INCOMPATIBLE = 5,     /* ranks that called differently, or streams that do not combine */
   STRETTO_OVERFLOW = 6,         /* the exact result does not fit the widest code */
   STRETTO_UNSUPPORTED = 7,      /* a legal request that this operation or this build does not offer */
-  /* On any rank of a collective. After the agreement exchange it leaves the communicator unusable. */
+  /* On any rank of a collective. The communicator is unusable afterwards if the ranks had agreed already (`check`). */
   STRETTO_OUT_OF_MEMORY = 8,
   /* A wait reached its limit, here or on a rank that told this one. The communicator is unusable from then on. */
   STRETTO_TIMEOUT = 9,
@@ -74,7 +78,7 @@ typedef enum stretto_status {
 /* The message of this thread's last failure, "" if there was none. Valid until the thread's next failure. */
 STRETTO_API const char* stretto_message(void);
 
-/* The name of a status, e.g. "invalid_bound"; "unknown" for a number that is none. Static storage. */
+/* The name of a status, e.g. "invalid_bound"; "unknown" for any other number. Static storage. */
 STRETTO_API const char* stretto_status_name(stretto_status status);
 
 /* Version of the library that runs, "MAJOR.MINOR.PATCH". Static storage. */
@@ -97,7 +101,7 @@ typedef enum stretto_type {
   STRETTO_U64 = 12
 } stretto_type;
 
-/* Bytes of one element; 0 for a number that is no type. */
+/* Bytes of one element; 0 for a number outside the enum. */
 STRETTO_API size_t stretto_type_size(stretto_type type);
 
 /* With a bound: SUM, DIFFERENCE, MIN, MAX and MEAN; the others give STRETTO_UNSUPPORTED. Logical operations give 0 or 1
@@ -113,15 +117,15 @@ typedef enum stretto_op {
   STRETTO_BAND = 8,
   STRETTO_BOR = 9,
   STRETTO_BXOR = 10,
-  /* The sum divided by K, once, at the end; floating types only. Values added in their own type may overflow it where
-   * the mean would not. Streams do not: payloads FUSED and HOMOMORPHIC, and SCOPE_RESULT with any payload. A sum of F64
-   * must fit F64 in any case. */
+  /* The sum divided by K, once, at the end; floating types only. A sum in the values' own type may overflow although
+   * the mean fits. Payloads FUSED and HOMOMORPHIC, and SCOPE_RESULT with any payload, avoid that. A sum of F64 must fit
+   * F64 in any case. */
   STRETTO_MEAN = 11,
   STRETTO_DIFFERENCE = 12, /* rank 0's contribution minus those of all other ranks */
   STRETTO_USER = 13        /* stretto_options.user_function; never with a bound */
 } stretto_op;
 
-/* A user's operation: inout[i] = in[i] (op) inout[i] for i in [0, count), where `in` stems from the lower ranks. The
+/* A user's operation: inout[i] = in[i] (op) inout[i] for i in [0, count), where `in` comes from lower ranks. The
  * function is associative and the same on all ranks. It may be called on any part of the vector, by the thread that
  * drives the collective only. `context` is stretto_options.user_context. */
 typedef void (*stretto_user_function)(const void* in, void* inout, size_t count, stretto_type type, void* context);
@@ -135,8 +139,8 @@ typedef void (*stretto_user_function)(const void* in, void* inout, size_t count,
 typedef enum stretto_bound {
   STRETTO_BOUND_NONE = 0,     /* exact */
   STRETTO_BOUND_ABSOLUTE = 1, /* `bound` is in units of the data */
-  /* `bound` is a fraction of max - min over the finite values of all ranks' inputs whose magnitude is below
-   * options.ignore_above; the others keep the bound, too. A range of 0 makes the call exact. */
+  /* `bound` is a fraction of the range, max - min over the finite values of all ranks' inputs. Values of magnitude
+   * options.ignore_above and more are left out of the range, but keep the bound. A range of 0 makes the call exact. */
   STRETTO_BOUND_RELATIVE = 2
 } stretto_bound;
 
@@ -144,19 +148,20 @@ typedef enum stretto_bound {
  * for a MEAN of F64).
  *
  * CONTRIBUTION: eps = bound. Quantisation moves a sum by K*eps at most, guaranteed. Additions in the values' own type
- * (RAW, RECOMPRESS, CPRP2P, MIXED; "native") round besides, as without a bound.
+ * (RAW, RECOMPRESS, CPRP2P, MIXED; "native") add their usual rounding.
  *
  * RESULT: the result is within the bound, all additions included, guaranteed.
- *  - eps = bound/K for SUM and DIFFERENCE, eps = bound for the rest; less what additions in the values' own type take.
- *  - These take about K*K/2*u*max|x|, with u = 2^-24 (F32), 2^-53 (F64), 2^-11 (F16) or 2^-8 (BF16).
- *  - Where that is half of the bound or more, PAYLOAD_AUTO adds streams in code space instead.
+ *  - eps = bound/K for SUM and DIFFERENCE, eps = bound for other operations, less the rounding of additions in the
+ *    values' own type.
+ *  - This rounding is about K*K/2*u*max|x|, with u = 2^-24 (F32), 2^-53 (F64), 2^-11 (F16) or 2^-8 (BF16).
+ *  - Where the rounding is half of the bound or more, PAYLOAD_AUTO adds streams in code space instead.
  *  - A forced payload or schedule that leaves nothing for eps, or that may overflow, gives STRETTO_INVALID_BOUND.
  *  - To learn max|x|, floating sums of K > 2 and means take a pass over the input and an exchange, whatever `check`.
  *    FUSED and HOMOMORPHIC do not.
  *
  * RESULT_STATISTICAL_95, RESULT_STATISTICAL_95_UNIFORM: a SUM, DIFFERENCE or MEAN is within the bound with a
  * probability of about 95 %, not guaranteed. Errors must be independent, and normal or uniform. A sum has eps =
- * bound/((2/3)*sqrt(K)) or bound/((2/sqrt(3))*sqrt(K)). docs/semantics.md says when these scopes are RESULT. */
+ * bound/((2/3)*sqrt(K)) or bound/((2/sqrt(3))*sqrt(K)). docs/semantics.md lists where these scopes act as RESULT. */
 typedef enum stretto_scope {
   STRETTO_SCOPE_CONTRIBUTION = 0,
   STRETTO_SCOPE_RESULT = 1,
@@ -167,11 +172,11 @@ typedef enum stretto_scope {
 typedef enum stretto_payload {
   STRETTO_PAYLOAD_AUTO = 0,
   STRETTO_PAYLOAD_RAW = 1,         /* values as they are; floating sums round at each addition */
-  STRETTO_PAYLOAD_RECOMPRESS = 2,  /* decompress, operate, compress at every combination (DOC): errors grow */
+  STRETTO_PAYLOAD_RECOMPRESS = 2,  /* decompress, operate, compress at every combination: errors grow */
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every input compressed first, then stream + stream */
   STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass; bits of HOMOMORPHIC */
   STRETTO_PAYLOAD_CPRP2P = 5,      /* every message compressed by its sender, decompressed by its receiver */
-  STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts: needs a schedule of two floors */
+  STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
 } stretto_payload;
 
 #define STRETTO_NAME_MAX 32
@@ -185,30 +190,30 @@ typedef struct stretto_report {
   char payload[STRETTO_NAME_MAX]; /* in lower case, as in stretto_payload; "compress_once": streams that only move */
   uint64_t contributions;         /* K; with payload "mixed" the number of hosts, whose raw sums are compressed */
   uint64_t raw_bytes;             /* what this rank would have sent raw with this schedule */
-  uint64_t bytes_sent;            /* what it sent, without the agreement exchange */
+  uint64_t bytes_sent;            /* what this rank sent, without the agreement exchange */
   double ratio;                   /* raw_bytes / bytes_sent; 1 when nothing was sent or bytes are not known */
   double eps;                     /* bound of each contribution, absolute; 0 when exact */
-  /* |result - exact| <= promised_error, up to half a unit in the last place; 0 when exact. A statistical scope makes it
-   * statistical. It counts additions in the values' own type only where the bound is for the result, also where a range
-   * of 0 made the call exact. */
+  /* |result - exact| <= promised_error, up to half a unit in the last place; 0 when exact. Under a statistical scope it
+   * holds with that scope's probability. Rounding of additions in the values' own type is counted only where the bound
+   * is for the result; then also where a range of 0 made the call exact. */
   double promised_error;
   double codec_seconds;     /* of this rank */
   double agree_seconds;     /* from the start to the end of the agreement exchange */
-  double seconds;           /* from the start to completion, but for what ends a trial */
+  double seconds;           /* from the start to completion, without the exchange that ends a trial */
   double predicted_seconds; /* by the model, without the agreement; 0: no prediction */
-  double expected_ratio;    /* what the choice assumed, or a sample of the data gave; 1: raw */
-  /* Messages of fewer bytes of values travelled raw beside streams; 0: none. A sum is then compressed once more than it
-   * has inputs, which promised_error counts. */
+  double expected_ratio;    /* assumed by the choice, or found by a sample of the data; 1: raw */
+  /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. A sum may then be
+   * compressed K + 1 times, which promised_error counts. */
   uint64_t raw_below;
   int trial; /* 1: part of a trial; calls like this one may run differently */
   /* Why this algorithm:
-   *  "predicted"             nothing is expected to gain enough over it
+   *  "predicted"             the model expects nothing else to be clearly faster
    *  "assumed"               the same for "node", on a machine that was not measured
    *  "turn of a trial", "winner of a trial"
    *  "forced"                by `schedule` or `payload`
-   *  "no native collective"  that serves
+   *  "no native collective"  serves this call
    *  "raw sums would round too much", "unequal counts"
-   *  "agreement"             which is a barrier
+   *  "agreement"             was all that a barrier needed
    *  "unpredicted"           the model had no answer */
   char reason[STRETTO_NAME_MAX];
   double mpi_seconds; /* the model's prediction for the MPI's own collective; 0: none */
@@ -216,8 +221,8 @@ typedef struct stretto_report {
    * are 0: "native", and "node" with exact values. */
   int bytes_known;
   uint64_t ignored; /* finite values left out of the range of a relative bound, over all ranks */
-  /* The range that the bound is a fraction of, and the range with the values left out. 0 to 0 where no range was wanted,
-   * or no value is in it. Equal when `ignored` is 0. */
+  /* The range of a relative bound; and the range of all finite values, those left out included. Equal when `ignored` is
+   * 0. Both are 0 to 0 where the call needed no range, or no value is in it. */
   double range_lo, range_hi;
   double ignored_lo, ignored_hi;
 } stretto_report;
@@ -230,8 +235,7 @@ typedef struct stretto_report {
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All
  * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment and reproducible, else every rank
- * returns STRETTO_INCOMPATIBLE. They also pass equal check and trials, else they wait for different exchanges until the
- * timeout. */
+ * returns STRETTO_INCOMPATIBLE. Ranks with different check or trials wait for different exchanges until the timeout. */
 typedef struct stretto_options {
   size_t size; /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind;
@@ -253,11 +257,11 @@ typedef struct stretto_options {
   void* user_context;     /* borrowed until completion */
   int user_commutes;      /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report; /* NULL, or filled at completion; borrowed until then */
-  /* 1: calls whose prediction is not clear are tried (below). 0: prediction alone; equal calls run alike, with the same
-   * bits in every run. */
+  /* 1: calls whose prediction is not clear have trials (below). 0: prediction alone; equal calls run alike, with the
+   * same bits in every run. */
   int trials;
   int reproducible; /* 1: floating reductions give the same bits wherever the ranks are (below) */
-  /* Values of this magnitude and more are left out of the range of a relative bound. 0: 1e15; INFINITY: none is. NaN or a
+  /* Values of this magnitude and more are left out of a relative bound's range. 0: 1e15; INFINITY: none is. NaN or a
    * negative number gives STRETTO_INVALID_ARGUMENT. */
   double ignore_above;
 } stretto_options;
@@ -268,43 +272,46 @@ typedef struct stretto_options {
         1, NULL, NULL, 0, NULL, 1, 0, 0.0                                                                             \
   }
 
-/* check = 1: before data move, ranks exchange a signature of their call. It takes ceil(log2 p) messages of a few
- * hundred bytes a rank, two more where p is no power of two; in a host's memory one word is compared first. Where ranks
- * differ, the message names the field, both values and a rank for each.
+/* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)
+ * messages of a few hundred bytes a rank, two more where p is no power of two; in a host's memory one word is compared
+ * first. Where ranks differ, the message names the field, both values and a rank for each.
  *
  * check = 0 leaves the exchange out, except for what needs it: relative bounds, bounds for the result of floating sums,
  * the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi. Ranks that differ
- * wait until the timeout (or get STRETTO_INCOMPATIBLE in a host's memory), and the communicator is unusable. A rank's
- * own argument error is its own.
+ * wait until the timeout (or get STRETTO_INCOMPATIBLE in a host's memory), and the communicator is unusable. Other
+ * ranks do not learn of a rank's argument error.
  *
- * "native" and "node" (docs/semantics.md says which calls they serve): exact floating sums of "node" have a fixed
- * order, and its streams the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves a new communicator without
- * it.
+ * "native" and "node": docs/semantics.md lists the calls that they serve. Exact floating sums of "node" have a fixed
+ * order; its streams have the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves new communicators without
+ * "node".
  *
- * trials = 1: where the prediction is not clear, blocking calls of one shape take turns with a few candidates for k
+ * trials = 1: where the prediction is not clear, blocking calls of one shape take turns with a few candidates for some
  * rounds. The lowest median wins; the baseline (the MPI's own collective, or the node's) is replaced only by a
- * challenger that is 5 % faster. docs/semantics.md says the rest.
+ * challenger that is at least 5 % faster. docs/semantics.md defines shapes and lists calls without trials.
  *
  * reproducible = 1: exact reductions of floating types, and those by USER, are ((x0 + x1) + x2) + ..., element by
  * element. x_r is rank r's contribution (of stretto_allreduce_multi: the sum of its own, in their order).
  *  - The bits are the same for every number of hosts, hierarchy, binding, memory, length, segment and profile, in every
  *    run, blocking or started. Floating reductions with a bound and PAYLOAD_AUTO run as FUSED, gain or not.
- *  - Over several hosts only "chain" and "line" add so, whose first piece takes p - 1 messages; never "native".
- *  - STRETTO_UNSUPPORTED: other orders where values may travel raw; RECOMPRESS, CPRP2P and MIXED.
- *  - Integers, and collectives that only move data, run as always; the latter may be rounded within a bound, or not.
+ *  - Over several hosts only schedules "chain" and "line" add in this order, never "native"; they pass each piece
+ *    through all ranks, one after another.
+ *  - STRETTO_UNSUPPORTED: a forced schedule of another order where values may travel raw; RECOMPRESS, CPRP2P and MIXED.
+ *  - Integers, and collectives that only move data, run as always. Moved data with a bound may travel raw in one run
+ *    and compressed in another.
  *
  * Types with a bound:
  *  - F32, F64: |error| <= report.promised_error. F16, BF16: the same and half a unit in their last place.
  *  - I32, I64: lossless, but the bound must be valid. A sum of streams that does not fit its type gives
- *    STRETTO_OVERFLOW on ranks that would hold it or add to it; others may return STRETTO_OK and right results. The
- *    communicator works on. A raw sum wraps.
+ *    STRETTO_OVERFLOW on ranks that would hold the sum or add to it. Other ranks may return STRETTO_OK and right
+ *    results. The communicator stays usable. A raw sum wraps.
  *  - Other integers: STRETTO_UNSUPPORTED.
  *  - NaN and infinities travel bit for bit; a sum that meets one is what floating point gives.
  *  - Collectives that only move data compress once: error <= eps, whatever the scope. */
 
 /* ------------------------------------------------------------------------------------- communicators ---- */
 
-/* stretto_comm_create() in stretto_mpi.h makes one over an MPI_Comm; here are those of threads. */
+/* stretto_comm_create() in stretto_mpi.h makes a communicator over an MPI_Comm. The functions below make communicators
+ * whose ranks are threads. */
 typedef struct stretto_comm_s* stretto_comm;
 typedef struct stretto_thread_group_s* stretto_thread_group;
 
@@ -316,12 +323,13 @@ STRETTO_API stretto_status stretto_thread_group_create(int ranks, stretto_thread
 STRETTO_API stretto_status stretto_thread_group_free(stretto_thread_group group);
 
 /* Collective over the group: each of its `ranks` threads calls it with its own rank in [0, ranks), and it returns when
- * all have. On all of them: STRETTO_INVALID_ARGUMENT for a rank out of range or taken twice, STRETTO_TIMEOUT for a
- * thread that does not come within 300 s. The caller owns *comm. May be repeated for further communicators. */
+ * all have called. All threads get STRETTO_INVALID_ARGUMENT where a rank is out of range or taken twice, and
+ * STRETTO_TIMEOUT where a thread does not call within 300 s. The caller owns *comm. May be repeated for further
+ * communicators. */
 STRETTO_API stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank, stretto_comm* comm);
 
-/* Free a communicator; NULL is legal. Collective over MPI (it frees a duplicate), not over threads.
- * STRETTO_INVALID_ARGUMENT, and nothing happens, while the communicator has a request that was not freed. */
+/* Free a communicator; NULL is legal. Collective over MPI (it frees a duplicate), not over threads. While the
+ * communicator has a request that was not freed, nothing happens and the status is STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_comm_free(stretto_comm comm);
 
 /* Number of ranks and this rank; -1 for NULL. */
@@ -330,8 +338,8 @@ STRETTO_API int stretto_comm_rank(stretto_comm comm);
 
 /* Memory that other ranks of the host read and write in place, so that collectives inside the host need not copy it. It
  * lies in this process's arena (STRETTO_ARENA_SIZE; docs/node.md), and in ordinary memory where the arena is full.
- * *buffer is aligned to 64 bytes, its content unspecified, and it is the caller's until stretto_free(), which takes
- * what stretto_alloc() gave, or NULL. `bytes` 0 is legal. STRETTO_OUT_OF_MEMORY names `bytes`. */
+ * *buffer is aligned to 64 bytes, with unspecified content, and is the caller's until stretto_free(). stretto_free()
+ * takes buffers of stretto_alloc() only, or NULL. `bytes` 0 is legal. The message of STRETTO_OUT_OF_MEMORY has it. */
 STRETTO_API stretto_status stretto_alloc(size_t bytes, void** buffer);
 STRETTO_API stretto_status stretto_free(void* buffer);
 
@@ -347,12 +355,12 @@ STRETTO_API stretto_status stretto_free(void* buffer);
  * With a bound, allreduce gives every rank the same bits. With HOMOMORPHIC and FUSED and equal options and inputs, all
  * reductions give the same bits for every schedule, segment and order of ranks. A relative bound's grid also depends on
  * the largest magnitude: an absolute bound of the same eps may give other bits. Where streams gain nothing, values
- * travel raw, unless a payload is forced or a bound for the result leaves no room. */
+ * travel raw, unless a payload is forced or raw additions would break a bound for the result. */
 
 /* recvbuf[i] = op over all ranks of sendbuf[i], i < count, on every rank.
  * Buffers: `count` elements each; in place: the contribution is in recvbuf.
- * Error: exact without a bound (floating sums round in the order of the schedule). With one, K = p in stretto_scope:
- * SUM and DIFFERENCE p*eps; MEAN, MIN and MAX eps. RECOMPRESS and CPRP2P: sums (2p-1)*eps, MEAN that over p. */
+ * Error: exact without a bound (floating sums round in the schedule's order). With a bound, K = p in stretto_scope:
+ * SUM and DIFFERENCE p*eps; MEAN, MIN and MAX eps. RECOMPRESS and CPRP2P: sums (2p-1)*eps, MEAN (2p-1)/p*eps. */
 STRETTO_API stretto_status stretto_allreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_op op, stretto_comm comm, const stretto_options* options);
 

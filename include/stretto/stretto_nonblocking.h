@@ -8,12 +8,12 @@
  *
  * Rules for every form:
  *  - Arguments and contract are those of the blocking form; buffers are borrowed until the request is complete.
- *  - STRETTO_OK means only that *request is valid. Errors, of arguments too, are told by test or wait, when all ranks
- *    know them.
+ *  - STRETTO_OK means only that *request is valid. stretto_test and stretto_wait return errors, of arguments too, once
+ *    all ranks know them.
  *  - Any number of requests may be in flight on a communicator. All ranks start them in the same order, and may wait
- *    for them in any.
- *  - All of a communicator's requests progress inside test, wait and its blocking collectives.
- *  - All ranks use the same form, blocking or started. With check = 1 they are told where they do not. */
+ *    for them in any order.
+ *  - All requests of a communicator progress inside stretto_test, stretto_wait and its blocking collectives.
+ *  - All ranks use the same form, blocking or nonblocking. With check = 1 different forms give STRETTO_INCOMPATIBLE. */
 #ifndef STRETTO_STRETTO_NONBLOCKING_H
 #define STRETTO_STRETTO_NONBLOCKING_H
 
@@ -23,18 +23,18 @@
 extern "C" {
 #endif
 
-/* The caller's from a start until stretto_request_free(). */
+/* A started collective. The caller owns it until stretto_request_free(). */
 typedef struct stretto_request_s* stretto_request;
 
-/* Make progress without blocking. *done = 1 when complete; the status is then that of the collective, at every later
- * test or wait too. While *done = 0 the status is STRETTO_OK. */
+/* Make progress without blocking. *done = 1 when complete; this and every later test or wait then return the status of
+ * the collective. While *done = 0 the status is STRETTO_OK. */
 STRETTO_API stretto_status stretto_test(stretto_request request, int* done);
 
 /* Block until complete. The status is that of the collective, or STRETTO_TIMEOUT with a diagnosis of who is missing. */
 STRETTO_API stretto_status stretto_wait(stretto_request request);
 
-/* Release a request and set *request to NULL; waits first where it is not complete. The collective's status is told by
- * test and wait, not here. *request == NULL is legal. */
+/* Release a request and set *request to NULL, after waiting where it is not complete. The status is not that of the
+ * collective. *request == NULL is legal. */
 STRETTO_API stretto_status stretto_request_free(stretto_request* request);
 
 STRETTO_API stretto_status stretto_iallreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,

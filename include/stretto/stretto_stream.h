@@ -9,7 +9,7 @@
  *
  * Rules for every function, beside those of stretto.h:
  *  - Types: F32, F64, F16, BF16, I32 and I64.
- *  - A stream is `bytes` long, at a pointer of any alignment; input longer than its stream is legal.
+ *  - An input stream lies in `bytes` bytes of any alignment; bytes after its end are legal.
  *  - *written receives the length of the output. On failure it is 0 and the output is unspecified.
  *  - Output never overlaps input.
  *  - Nothing is allocated, but for threads that stretto_use_threads asks for.
@@ -40,14 +40,15 @@ typedef struct stretto_stream_info {
 /* Flags of the functions that write a stream. */
 #define STRETTO_CHECKSUM 1u /* store a CRC-32C of the whole stream, verified when the stream is read */
 
-/* Largest output of stretto_compress, and of any function that makes a stream of streams (which keep verbatim values
- * exactly, hence more), in bytes, by the result's count. 0 for a type without streams or a size beyond size_t. */
+/* Largest output in bytes for a result of `count` values: of stretto_compress, and of any function that makes a stream
+ * from streams. Sums of verbatim values are exact and take more bytes, so the second is larger. 0 for a type without
+ * streams or a size beyond size_t. */
 STRETTO_API size_t stretto_compress_bound(stretto_type type, size_t count);
 STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 
 /* Compress `count` values with absolute bound eps to `out` of `capacity` bytes; stretto_compress_bound() suffices. Each
- * decoded y has |x - y| <= eps in exact arithmetic (F16 and BF16: before y is rounded to them), or is x bit for bit:
- * NaN, infinities, values that the grid cannot carry. Integers are lossless; eps is ignored. count == 0 gives a header.
+ * decoded y has |x - y| <= eps in exact arithmetic (F16 and BF16: before y is rounded to them). NaN, infinities and
+ * values that no grid can hold decode bit for bit. Integers are lossless; eps is ignored. count == 0 gives a header.
  * STRETTO_INVALID_BOUND for an eps that is not finite and positive. */
 STRETTO_API stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
                                             size_t capacity, size_t* written, unsigned flags);
@@ -65,16 +66,16 @@ STRETTO_API stretto_status stretto_decompress_slice(const void* stream, size_t b
 /* Read and check the header, in O(1). */
 STRETTO_API stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_info* info);
 
-/* Check all that the format says, code bound and checksum too; reads every code. */
+/* Check every rule of the format, code bound and checksum included; reads every code. */
 STRETTO_API stretto_status stretto_validate(const void* stream, size_t bytes);
 
 /* ---------------------------------------------------------------------------------- sums and the like ----
  * The capacity that suffices is stretto_combine_bound() of the result's count. */
 
 /* out = a + b, a - b, min(a, b) or max(a, b), element by element in code space, without further error. Sums of K
- * compressed inputs are within K*eps; neither that nor their bytes depend on order and grouping. (Within K*eps of the
- * type's largest number a sum may decode to infinity.) Same type, count and grid width, else STRETTO_INCOMPATIBLE.
- * Codes widen to 64 bits when they must; STRETTO_OVERFLOW beyond. */
+ * compressed inputs are within K*eps. Their bytes do not depend on order and grouping. Within K*eps of the type's
+ * largest number a sum may decode to infinity. Same type, count and grid width, else STRETTO_INCOMPATIBLE.
+ * Codes widen to 64 bits where needed; STRETTO_OVERFLOW beyond. */
 STRETTO_API stretto_status stretto_stream_add(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
                                               size_t capacity, size_t* written, unsigned flags);
 STRETTO_API stretto_status stretto_stream_subtract(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
@@ -84,7 +85,7 @@ STRETTO_API stretto_status stretto_stream_min(const void* a, size_t a_bytes, con
 STRETTO_API stretto_status stretto_stream_max(const void* a, size_t a_bytes, const void* b, size_t b_bytes, void* out,
                                               size_t capacity, size_t* written, unsigned flags);
 
-/* out = a + compress(values) in one pass, byte for byte what the two calls would give. `values` have the stream's type
+/* out = a + compress(values) in one pass, with the same bytes as the two calls. `values` have the stream's type
  * and count. The promised error grows by the stream's eps. */
 STRETTO_API stretto_status stretto_stream_add_values(const void* a, size_t a_bytes, const void* values, size_t count,
                                                      void* out, size_t capacity, size_t* written, unsigned flags);
@@ -103,13 +104,13 @@ STRETTO_API stretto_status stretto_stream_concatenate(const void* a, size_t a_by
 
 /* ----------------------------------------------------------------------------------- range of values ---- */
 
-/* Range of the finite values in one pass; *lo = +inf and *hi = -inf where there is none. Parts combine by min and max. */
+/* Range of the finite values in one pass; *lo = +inf and *hi = -inf where there is none. Combine parts by min, max. */
 STRETTO_API stretto_status stretto_value_range(stretto_type type, const void* values, size_t count, double* lo,
                                                double* hi);
 
-/* The same of those whose magnitude is below ignore_above (0: 1e15), as STRETTO_BOUND_RELATIVE takes it: one pass, or two
- * where a value reaches ignore_above. *ignored is the number of finite values that do; it may be NULL. Combine parts by
- * min, max and sum. ignore_above of NaN or below 0 gives STRETTO_INVALID_ARGUMENT. */
+/* The range of the finite values whose magnitude is below ignore_above (0: 1e15), as STRETTO_BOUND_RELATIVE takes it.
+ * One pass, or two where a value reaches ignore_above. *ignored counts the finite values that do; it may be NULL.
+ * Combine parts by min, max and sum. ignore_above of NaN or below 0 gives STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_value_range_below(stretto_type type, const void* values, size_t count,
                                                      double ignore_above, double* lo, double* hi, uint64_t* ignored);
 
@@ -119,9 +120,9 @@ STRETTO_API stretto_status stretto_value_range_below(stretto_type type, const vo
 
 /* From now on this thread's calls of this header's functions share their work among `threads` threads: this one, and
  * others that each call starts and ends. 1 (the default) to STRETTO_THREADS_MAX, else STRETTO_INVALID_ARGUMENT and
- * nothing changes. The bytes are the same for every number. A thread takes 65,536 values or more, so short inputs use
- * fewer, as do all where the system gives no thread. stretto_inspect, stretto_validate and checksums stay on this
- * thread. Collectives, and the program's other threads, are not affected. */
+ * nothing changes. The bytes are the same for every number of threads. A thread takes 65,536 values or more, so short
+ * inputs use fewer threads. Calls also use fewer where the system starts no more. stretto_inspect, stretto_validate and
+ * checksums stay on this thread. Collectives, and the program's other threads, are not affected. */
 STRETTO_API stretto_status stretto_use_threads(int threads);
 
 #ifdef __cplusplus

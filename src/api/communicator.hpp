@@ -1,8 +1,9 @@
-// What is behind a stretto_comm: two engines over two carriers, the backends, what selects among them, and the operations in flight.
+// The object behind a stretto_comm: two engines over two carriers, the backends, the selector among them, and the
+// operations in flight.
 //
-// Agreement exchanges run on an engine of their own. They start in the order of the calls; the data of a collective starts
-// once its ranks agree and every earlier one has started its data. So each engine sees the same order of runs on every
-// rank, however the ranks test and wait.
+// Agreement exchanges run on an engine of their own. They start in the order of the calls. The data of a collective
+// start once its ranks agree and every earlier collective has started its data. So each engine sees the same order of
+// runs on every rank, however the ranks test and wait.
 #pragma once
 
 #include <array>
@@ -42,9 +43,9 @@ struct stretto_comm_s {
   // Lets every operation in flight advance, without waiting.
   void progress() noexcept;
 
-  // Further collectives give Status::timeout: messages of one that was given up may still be under way. All other ranks are told, and end
-  // what they wait for in vain with `status`, from the run `number` of `data` on, at the latest from the next one. Leaves `why` as the
-  // message of this thread.
+  // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned one may
+  // still be under way. All other ranks are told. They end their waits with `status`, from the run `number` of `data`
+  // on, or from the next run at the latest. Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   // Whether a blocking call may run at once.

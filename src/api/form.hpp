@@ -1,4 +1,4 @@
-// From what a C function was called with to a call, checked and decided.
+// Turns the arguments of a C function into a call, checked and decided.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ inline select::Providers providers_for(const Call& call, const stretto_comm_s& c
   return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};
 }
 
-// Reads and checks options and arguments into `call`, and decides; whatever fails is what this rank brings to the agreement.
+// Reads and checks options and arguments into `call`, and decides. A failure is this rank's contribution to the
+// agreement.
 template <class Build>
 Status form(stretto_comm_s& comm, const stretto_options* options, const Build& build, Call* call,
             select::Decision* decision) noexcept {
@@ -32,7 +33,7 @@ Status form(stretto_comm_s& comm, const stretto_options* options, const Build& b
       s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
     if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
     const std::string why = s == Status::ok ? "" : message();
-    // Also where something is wrong: to be where the others are, if they exchange anything.
+    // Also after a failure: this rank must take part in whatever the others exchange.
     *decision = comm.selector.decide(*call, comm.backends.serve(*call));
     return s == Status::ok ? s : fail(s, "{}", why);
   } catch (...) {

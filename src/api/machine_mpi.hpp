@@ -1,4 +1,4 @@
-// What the model is told of the machine below an MPI_Comm.
+// Finds out what the model must know of the machine below an MPI_Comm.
 #pragma once
 
 #include <mpi.h>
@@ -10,8 +10,8 @@
 
 namespace stretto::api {
 
-// Collective over `comm`, whose errors are returned: where all ranks are, and the profile that rank 0 finds, so that all ranks choose
-// alike. A profile that the user named and that cannot be read fails on every rank.
+// Collective over `comm`, whose errors are returned. Finds where all ranks are, and takes the profile that rank 0
+// finds, so that all ranks choose alike. If the user named a profile that cannot be read, every rank fails.
 Status find_machine(MPI_Comm comm, std::shared_ptr<select::SharedChooser>* chooser) noexcept;
 
 }  // namespace stretto::api

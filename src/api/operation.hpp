@@ -1,10 +1,10 @@
-// A collective on its way: its ranks agree, exchange counts where only the root knows them, and the data moves. One state machine serves
-// the blocking form (on the caller's stack) and the nonblocking one (inside a request).
+// A collective in progress: its ranks agree, exchange counts where only the root knows them, and the data move. One
+// state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
 //
 //   comparing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
 //
-// Each state but agreed waits for one thing, and has one exit, leave_STATE(), which says what comes next; any may lead to done. States that a call
-// does not need are passed over.
+// Each state but agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
+// lead to done. A call skips the states that it does not need.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Begins. `own` is what was found wrong with the arguments, with the message of this thread. `compared`: the ranks know already that they
-  // must exchange it all.
+  // Begins. `own` is the failure found in the arguments, with this thread's message. `compared`: the ranks have
+  // compared words already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
   // One step without waiting. `may_start_data`: every earlier operation has started its own.

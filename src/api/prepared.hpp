@@ -1,6 +1,6 @@
-// Blocking calls that repeat. What was decided of a call that needs no word with the other ranks, and that a backend runs as it is, is kept: the
-// next call like it costs a comparison. The C functions find such a call by its arguments (PreparedByCall), the profiling library by those of
-// the program's own call (mpi/prepared.hpp).
+// Blocking calls that repeat. A call is kept if it needs no agreement and a backend runs it unchanged; the next equal
+// call costs one comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling
+// library by those of the program's own call (mpi/prepared.hpp).
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// A call put down with its backend, as long as what was decided of it holds.
+// A call prepared by its backend, valid as long as the decision for it holds.
 class Prepared {
  public:
   Prepared() = default;  // empty
@@ -69,27 +69,30 @@ class PreparedLines {
   std::unique_ptr<std::array<Line, lines>> lines_;
 };
 
-// Calls of the C functions, by all that decided them. Each rank keeps what follows from arguments that are the same on all ranks, so all
-// ranks go on alike. Calls with arrays of counts, with several inputs or with a function of the user's are not kept.
+// Kept calls of the C functions, by all arguments that decided them. These are the same on all ranks, so all ranks keep
+// the same calls. Calls with arrays of counts, several inputs or a user's function are not kept.
 class PreparedByCall {
  public:
-  // True: a call like this one is kept, and ran; *ended is its status. False: nothing has happened but, perhaps, that the ranks *compared words and
-  // must exchange it all. Arguments are passed one by one: a struct would stall on store forwarding.
+  // True: an equal call is kept, and ran; *ended is its status. False: nothing ran, but the ranks may have *compared
+  // words, and must then exchange signatures. Arguments are passed one by one: a struct would stall on store
+  // forwarding.
   bool again(stretto_comm_s& comm, call::Collective collective, stretto_type type, stretto_op op, int root,
              std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
              bool* compared) noexcept;
 
-  // `call`, whose arguments are fine, runs as decided as long as the same is known of its data. `digest`: what its ranks compare first; 0: nothing.
+  // Keeps `call`, whose arguments are valid, to run as decided while the ratio known for its data stays the same.
+  // `digest`: the word that its ranks compare first; 0: none.
   void keep(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision,
             std::uint64_t digest) noexcept;
 
-  // The blocking call that ended last, for somebody else to keep: empty, unless it was one that is kept here and nothing is said before it.
+  // The blocking call that ended last, for another cache. Empty unless it is kept here and runs without a comparison of
+  // words.
   Prepared last(const stretto_comm_s& comm) const noexcept;
 
-  // A call goes another way.
+  // The last call did not run as a kept one.
   void passed_by() noexcept { last_ = nullptr; }
 
-  // A backend serves nothing any more: what was decided with it no longer holds.
+  // A backend serves nothing any more, so decisions for it no longer hold.
   void forget() noexcept {
     lines_.clear();
     last_ = nullptr;
@@ -133,18 +136,19 @@ class PreparedByCall {
   std::uint32_t generation_ = 0;
 };
 
-// All that the checks of buffers look at: which are null, which stand for "in place", and whether they are the same.
+// The state of the buffers as checks see it: which are null, which are STRETTO_IN_PLACE, and whether they are the same.
 inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
   const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
   return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-// Whether the ranks first compare one word each in shared memory: every blocking call with check = 1 does, where ranks share a host's memory.
+// Whether the ranks first compare one word each in shared memory. They do in every blocking call with check = 1 where
+// they share a host's memory.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
-// Precondition: the arguments are checked. True: the blocking call ran at once, and *ended is its status. False: it is an Operation's; nothing has
-// happened but, perhaps, that the ranks *compared words.
+// Precondition: the arguments are checked. True: the blocking call ran at once, and *ended is its status. False: an
+// Operation must run it; nothing has happened, but the ranks may have *compared words.
 bool run_at_once(stretto_comm_s& comm, const call::Call& call, const select::Decision& decision, Status* ended,
                  bool* compared) noexcept;
 

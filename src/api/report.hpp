@@ -1,4 +1,4 @@
-// What a caller is told of what ran.
+// The report to the caller on how a call ran.
 #pragma once
 
 #include "call/call.hpp"
@@ -8,7 +8,7 @@
 
 namespace stretto::api {
 
-// Reported of a barrier that needed no more than the agreement.
+// The algorithm of a barrier that needed only the agreement.
 inline constexpr const char* agreement_name = "agreement";
 
 // How a call ran, as far as its report tells it.

@@ -1,8 +1,9 @@
-// Whoever moves the data of a decided call: schedules of ours, the MPI's own collectives, those of a node's memory. One interface.
+// The backends, which move the data of a decided call: stretto's schedules, the MPI's own collectives, and those of a
+// node's shared memory. One interface.
 //
-// A call's way to a backend: select/decide.hpp chooses it among those that serve() the call. A blocking call that needs no word with the other
-// ranks run()s at once, and what prepare() makes of it is kept for equal calls (api/prepared.hpp). Other calls start() when their turn has come,
-// or run() where the backend only blocks.
+// select/decide.hpp chooses among the backends that serve() a call. A blocking call that needs no agreement run()s at
+// once, and prepare() makes a PreparedCall of it for equal calls (api/prepared.hpp). Other calls start() when it is
+// their turn, or run() where the backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,13 @@ using select::Served;
 // A collective that was started.
 class Pending {
  public:
-  // Of one that is not complete: leaves its buffers to the system for as long as it runs, or waits for it.
+  // If not complete: waits, or leaves its buffers to the system for as long as it runs.
   virtual ~Pending() = default;
-  // *ran: filled in when it is complete, by backends that count what they send.
+  // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
-  // Waits to the end, giving the core away, where the backend does that by itself: true, and *ended is its status. Else nothing has happened.
+  // Waits to the end and gives the core away meanwhile, if the backend can: returns true, with the status in *ended.
+  // False: nothing has happened.
   virtual bool wait(Status* ended, engine::Report* ran) noexcept {
     static_cast<void>(ended);
     static_cast<void>(ran);
@@ -39,12 +41,12 @@ class Pending {
   }
 };
 
-// A call without arrays and functions of the user's, put down once for all that differ from it in their buffers alone.
+// A call without arrays and user's functions, prepared once for all calls that differ only in their buffers.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  // As Backend::run(), with the buffers of Call and the seconds of timeout_of(). Every instruction here counts, and every line of code
-  // and data: where the system below enters the kernel, all are cold at the next call.
+  // As Backend::run(), with the buffers of Call and the seconds of timeout_of(). Every instruction and cache line
+  // counts here: where the system below enters the kernel, all are cold at the next call.
   virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
 };
 
@@ -52,23 +54,25 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // In reports, and as a schedule that is forced; null: reports name the schedule that ran. Static storage.
+  // The name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
   virtual const char* name() const noexcept = 0;
 
-  // Whether it computes just what `call` asks for with values as they are, by what all ranks agree on: the same answer on every rank once
-  // the counts of gatherv and scatterv are known to all.
+  // Whether it serves `call` exactly, with raw values. Depends only on what all ranks agree on: every rank gets the
+  // same answer once all know the counts of gatherv and scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // Whether a call runs by start() and Pending; else by run(), which waits for as long as it takes.
+  // Whether a call may start() and return a Pending. Otherwise run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
-  // Precondition of both: the backend serves the call, and `decision`, complete or made for values as they are, says so. Every rank uses the same
-  // backend, and all ranks call in the same order. The buffers of `call` are borrowed until the end; so is `call` by start(). run() fills in
-  // *ran where bytes are counted. A backend has the one of the two that starts() names.
+  // Precondition of both: the backend serves the call, and `decision` names it and is complete, or made for raw values.
+  // Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are borrowed until
+  // the end; start() also borrows `call` itself. run() fills *ran where bytes are counted. A backend implements the one
+  // of the two that starts() names.
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // Values as they are; `other_copy` as of select::Choice. Valid as long as this is. Null: there is no such form of it, or no memory.
+  // For raw values; `other_copy` as in select::Choice. Valid as long as the backend lives. Null: the backend cannot
+  // prepare such a call, or there is no memory.
   virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape, bool other_copy) noexcept = 0;
 };
 
@@ -80,31 +84,32 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
   return fail(Status::internal, "{} blocks, it cannot be started", schedule::name(call.collective));
 }
 
-// Those of a host's shared memory, where an agreement costs far less than an exchange of what is agreed on.
+// The backend of a host's shared memory, where comparing one word costs far less than an exchange of signatures.
 class NodeBackend : public Backend {
  public:
-  // Whether all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another did something else; the
-  // memory serves nothing from then on.
+  // Whether all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another rank
+  // called something else; the memory serves nothing from then on.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
-  // Whether it also serves `call` with its values as streams, within its bound and by a payload that it allows. The same answer on every
-  // rank; true where serves() is. Results are those of the engine under that payload.
+  // Whether it also serves `call` with streams, within its bound and by a payload that the call allows. The same answer
+  // on every rank; true only where serves() is true. Results are those of the engine under that payload.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Whether it makes a difference for such a call how private buffers are copied: through slots, or by the kernel (Choice::other_copy). The
-  // same answer on every rank. Values and order are the same.
+  // Whether private buffers of such a call can be copied in two ways: through slots, or by the kernel
+  // (Choice::other_copy). The same answer on every rank. Values and order of additions are the same.
   virtual bool other_copy(const Call& call) const noexcept = 0;
 
   // Ends the use of the memory on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
-  // A nonblocking collective was started: ranks that block instead are told so.
+  // Tells the other ranks that this rank started a nonblocking collective, for those that block in it instead.
   virtual void started() noexcept = 0;
 
-  // Whether the memory ended since ranks called different collectives there without an agreement: what they gave and took is uncertain.
+  // Whether the memory serves nothing any more because ranks called different collectives there without an agreement.
+  // The data that they moved are then uncertain.
   virtual bool differed() const noexcept = 0;
 
-  // All ranks know that they called differently. True: that ended the use of the memory, which serves nothing from now on.
+  // To be called once all ranks know that they called differently. True: the memory serves nothing from now on.
   virtual bool look_again() noexcept = 0;
 };
 

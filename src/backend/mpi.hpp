@@ -9,8 +9,8 @@
 
 namespace stretto::backend {
 
-// Takes over `comm`, a duplicate whose errors are returned, and frees it in the end (before MPI_Finalize). Throws
-// std::bad_alloc, and has not taken it over then.
+// Takes ownership of `comm`, a duplicate whose errors are returned, and frees it in the end (before MPI_Finalize). If
+// it throws std::bad_alloc, the caller still owns `comm`.
 std::unique_ptr<Backend> make_mpi_backend(MPI_Comm comm);
 
 }  // namespace stretto::backend

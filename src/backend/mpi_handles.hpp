@@ -1,4 +1,4 @@
-// What the C API calls things, as an MPI does.
+// MPI's handles for types and operations of the C API.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,7 @@ MPI_Datatype mpi_type(stretto_type t) noexcept;
 // A mean is a sum that is divided at the end. MPI_OP_NULL: no operation of an MPI.
 MPI_Op mpi_op(stretto_op op) noexcept;
 
-// Of a code that the MPI returned, with its text.
+// The status for a code that the MPI returned; the message has the MPI's text.
 Status status_of(int code) noexcept;
 
 }  // namespace stretto::backend

@@ -1,4 +1,4 @@
-// Calls of an MPI's own collectives that repeat, each put down with what it passes to its function.
+// Prepared calls of an MPI's own collectives: each keeps the arguments of its MPI function.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,8 @@
 
 namespace stretto::backend {
 
-// Of a collective without counts, which is no mean, on `comm`, which stays the caller's. Null: it has counts, or there is no memory.
+// Prepares a collective without counts, other than a mean, on `comm`, which stays the caller's. Null: it has counts, or
+// there is no memory.
 std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, const Shape& shape) noexcept;
 
 }  // namespace stretto::backend

@@ -1,4 +1,5 @@
-// A call of an MPI's own collective as MPI takes it: counts as arrays of int, and blocks where no int holds their displacements.
+// The arguments of an MPI's own collective: counts as arrays of int, and staged blocks where no int holds a
+// displacement.
 #pragma once
 
 #include <mpi.h>
@@ -26,15 +27,15 @@ struct Arguments {
   const int *send_counts = nullptr, *send_displs = nullptr;  // of alltoallv
 };
 
-// What MPI wants as arrays of int. Displacements that no int holds are this rank's own matter: its blocks then lie end to end
-// in `staging` while the collective lasts.
+// Arrays of int for MPI. If a displacement does not fit an int, this rank's blocks lie end to end in `staging` during
+// the collective; other ranks are not concerned.
 struct Vectors {
   std::vector<int> counts, displs;
   std::vector<std::byte> staging;
   std::vector<std::size_t> places;  // displacements of the blocks that are staged; empty: none are
 };
 
-// A call as MPI takes it. Owns what must live while it runs.
+// A call as MPI takes it. Owns what must live while the call runs.
 struct Staged {
   Shape shape;
   void* recv = nullptr;  // the caller's
@@ -46,11 +47,11 @@ struct Staged {
   void* unstaged = nullptr;
 };
 
-// Fills `v`; true: blocks have to be staged (or shall be: `always`), and there is room for them.
+// Fills `v`. Returns true if blocks must be staged (or `always`), and then `staging` has room for them.
 bool make_vectors(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs, std::size_t element,
                   Vectors* v, bool always = false);
 
-// Staged blocks to (`gather`) or from where they lie end to end; `apart`: where the displacements count from.
+// Copies blocks between their places and `staging`; `gather`: into `staging`. `apart`: the buffer of the displacements.
 void move_blocks(Vectors& v, std::byte* apart, std::size_t element, bool gather) noexcept;
 
 inline bool fits_int(std::size_t n) noexcept { return n <= static_cast<std::size_t>(INT_MAX); }

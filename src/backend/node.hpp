@@ -1,4 +1,5 @@
-// The collectives of ranks that share a host's memory (src/node) as a backend: blocking, of values as they are or, within a bound, of streams.
+// The collectives of ranks that share a host's memory (src/node) as a backend: blocking, with raw values or, within a
+// bound, with streams.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,8 @@
 
 namespace stretto::backend {
 
-// Over collectives that the ranks made together. `kept` is what their progress hook needs; it lives as long as they do.
+// Takes over collectives that the ranks made together. `kept` owns what their progress hook needs, and lives as long as
+// they do.
 std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives,
                                                std::shared_ptr<void> kept = nullptr);
 

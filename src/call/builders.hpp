@@ -1,4 +1,4 @@
-// What the collectives' C functions were called with, as what fills in a Call: on every rank alike, whatever each of them gave.
+// Builders: each fills in a Call from the arguments of a C function. Every rank builds alike, whatever it was given.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace stretto::call {
 
-// A call without arrays, which is all there is to most collectives.
+// A call without arrays, as most collectives are.
 struct Plain {
   Shape shape;
   const void* send = nullptr;
@@ -36,7 +36,7 @@ inline Plain moving(Collective what, const void* send, void* recv, std::size_t c
   return plain(what, send, recv, count, type, STRETTO_SUM, root);
 }
 
-// The one buffer is what root gives and the others get.
+// A broadcast's one buffer is sent by the root and received by the others.
 inline Plain broadcasting(int rank, void* buffer, std::size_t count, stretto_type type, int root) noexcept {
   const bool gives = rank == root;
   return moving(Collective::bcast, gives ? buffer : nullptr, gives ? nullptr : buffer, count, type, root);

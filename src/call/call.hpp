@@ -1,5 +1,5 @@
-// One call of the C API as data: what the caller gave, copied where the contract says so, before anything is concluded from
-// it. Blocking and nonblocking forms fill in the same record.
+// One call of the C API as data: the caller's arguments, copied where the contract says so, and not yet interpreted.
+// Blocking and nonblocking forms fill in the same record.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ struct Call {
   Settings settings;
 };
 
-// What decides how a call without arrays of counts and inputs runs, but for its buffers and options.
+// Everything that decides how a call without arrays of counts and inputs runs, except its buffers and options.
 struct Shape {
   Collective collective{};
   bool rank_by_rank = false;  // as of rank_by_rank()
@@ -66,7 +66,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// Raw contributions must be combined one after the other, in the order of the ranks, since the result is to have those bits.
+// Whether raw contributions must be combined one after the other, in the order of the ranks, for reproducible bits.
 constexpr bool rank_by_rank(Collective collective, stretto_type type, stretto_op op,
                             const stretto_options& o) noexcept {
   const bool rounds = type == STRETTO_F32 || type == STRETTO_F64 || type == STRETTO_F16 || type == STRETTO_BF16;
@@ -90,8 +90,8 @@ payload::UserFunction user_function(const Call& call) noexcept;
 // Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
-// A floating reduction within a bound that is to have the same bits everywhere is of codes: what is chosen otherwise may travel raw here and
-// not there.
+// Sets the payload of a reproducible floating reduction within a bound to FUSED: a free choice could be raw in one run
+// and compressed in another.
 void settle_payload(Call* call) noexcept;
 
 }  // namespace stretto::call

@@ -1,4 +1,5 @@
-// The one place where the arguments of a collective are checked, but for what may be forced (select/forced.hpp), which comes between the two.
+// The one place where the arguments of a collective are checked. Forced schedules (select/forced.hpp) are checked
+// between check_values() and check_buffers().
 #pragma once
 
 #include "base/status.hpp"
@@ -6,10 +7,12 @@
 
 namespace stretto::call {
 
-// What every rank finds alike in arguments that all give alike: type, operation, root, bound, options.
+// Checks the arguments that all ranks must give alike: type, operation, root, bound, options. Ranks that give them
+// alike get the same status.
 Status check_values(const Call& call, int ranks) noexcept;
 
-// What one rank alone can know to be wrong with its buffers and counts. Dereferences nothing but the arrays that were copied into `call`.
+// Checks the buffers and counts, which one rank alone can have wrong. Dereferences only the arrays that were copied
+// into `call`.
 Status check_buffers(const Call& call, int rank, int ranks) noexcept;
 
 }  // namespace stretto::call

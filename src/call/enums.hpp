@@ -1,4 +1,4 @@
-// The enumerations of stretto.h next to those of the floors below.
+// Conversions between the enumerations of stretto.h and those of the floors below.
 #pragma once
 
 #include "base/status.hpp"

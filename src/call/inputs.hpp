@@ -1,4 +1,5 @@
-// The buffers of a call as what they mean: how much a rank gives and gets, where its input lies, its range, and how well it compresses.
+// Interprets the buffers of a call: how much a rank sends and receives, where its input lies, its range, and how well
+// it compresses.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace stretto::call {
 
 inline bool in_place(const void* p) noexcept { return p == STRETTO_IN_PLACE; }
 
-// Elements that a rank gives and gets.
+// Elements that a rank sends and receives.
 struct Extent {
   std::size_t send = 0, recv = 0;
   bool sends = true, receives = true;  // whether the buffer matters on this rank
@@ -19,17 +20,19 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
-// Bytes of the whole vector, the same on every rank once all counts are known; of a row where each pair of ranks has a block.
+// Bytes of the whole vector, the same on every rank once all counts are known. Where each pair of ranks has a count:
+// bytes that the busiest rank sends or receives.
 std::size_t vector_bytes(const Call& call, int ranks) noexcept;
 
-// Ranges of the finite values of this rank's input, in one pass, or two where a value reaches ignore_above(). Precondition of both: the
-// arguments are checked; for counts_at_root() collectives counts are needed at the root alone.
+// Ranges of the finite values of this rank's input. One pass, or two where a value reaches ignore_above(). Precondition
+// of this and of sampled_ratio(): the arguments are checked. For counts_at_root() collectives only the root needs
+// counts.
 Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept;
 
 // Values of this magnitude and more are left out of the range of the bound; infinite where it is not relative.
 double ignore_above(const stretto_options& o) noexcept;
 
-// By how much a few groups of this rank's input shrink, spread over it, within `eps`; 0 when there is no input, or no telling.
+// The compression ratio within `eps` of a few groups spread over this rank's input. 0: there is no input, or no answer.
 double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept;
 
 }  // namespace stretto::call

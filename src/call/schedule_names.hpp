@@ -1,4 +1,4 @@
-// Names by which a caller forces a schedule, and as which reports tell it, as small numbers for the agreement.
+// Names of schedules, as callers force them and reports show them, and their numbers for the agreement.
 #pragma once
 
 namespace stretto::call {

@@ -1,5 +1,5 @@
-// Which of several ways is the fastest, found by letting calls take turns with them. The ranks begin each turn together and compare what
-// they measured now and then, so what is concluded is the same on all of them.
+// Finds the fastest of several contestants: calls take turns with them. The ranks begin each turn together, and after
+// some rounds they compare what they measured. So all ranks draw the same conclusions.
 #pragma once
 
 #include <cstddef>
@@ -7,21 +7,27 @@
 
 namespace stretto::select {
 
-// A turn is one call, or several short ones in a row, as a program makes them: they may run ahead of each other then, and one that was
-// disturbed counts less. Turns go round, in another order each round: what ran before leaves caches and buffers of a network as it likes.
-// The first round warms up (memory, schedules, tables): it only shows how many calls make a turn of each. Then, from the second
-// that counts on, the ranks compare after each round: out goes whoever was even at best clearly slower than the leader usually is, or usually
-// far slower. The leader has the least median of the slowest rank's times. Number 0 stays in unless it is beaten by far. The first few, with number
-// 0, may be alike: ways of the same provider, of which each is as safe as the other. Of those the best by a margin is baseline. The last round, or a look
-// after much time was spent, leaves one: baseline where the leader does not beat it by more than scatter and nearly always. Where he does, but not
-// by far, the two play a final of new rounds, which decides by the same rule. A second look at a contest that is settled
-// begins anew with those that are alike, the winner and those that lost last.
+// A turn is one call, or several short calls in a row. In a row calls may run ahead of each other, as in a program, and
+// a disturbed call counts less. Each round has one turn for every open contestant, in a new order, because a turn
+// leaves its traces in caches and network buffers.
+//
+// The first round warms up memory, schedules and tables; it only shows how many calls make a turn of each contestant.
+// After the second round that counts, and each later one, the ranks compare. The leader has the lowest median of the
+// slowest rank's times. A contestant is dropped if its best time is clearly slower than the leader's median, or its
+// median far slower. Number 0 stays unless the leader beats it by far.
+//
+// Contestants 0 to alike-1 share a provider, and none is riskier than another. The fastest of them, with a margin, is
+// the baseline. After the last round, or when much time is spent, the leader wins if it beats the baseline by a margin
+// and in nearly all rounds; otherwise the baseline wins. A narrow win is replayed: leader and baseline alone play a
+// final of new rounds, under the same rule. look_again() restarts a settled contest with the winner, the contestants
+// that are alike, and those that lost last.
 class Autotuner {
  public:
-  // At least one contestant; 0 is the one to beat, and takes about `expected` seconds a call. The first `alike` are alike.
+  // At least one contestant. Number 0 is the one to beat, and takes about `expected` seconds a call. The first `alike`
+  // share a provider.
   explicit Autotuner(std::size_t contestants, double expected = 0, std::size_t alike = 1);
 
-  // Those that are still in, in their order; one: it is settled.
+  // Contestants that are still in, in their order. When one is left, the contest is settled.
   const std::vector<std::size_t>& open() const noexcept { return open_; }
   bool settled() const noexcept { return open_.size() == 1; }
 
@@ -29,14 +35,16 @@ class Autotuner {
   std::size_t turn() const noexcept { return open_[settled() ? 0 : order_[at_]]; }
   bool begins() const noexcept { return call_ == 0; }
 
-  // A call of the turn took so long on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and compare().
+  // A call of the turn took so long on this rank (infinity: it failed). Returns true when the ranks must exchange the
+  // maximum of times() and call compare().
   bool took(double seconds) noexcept;
   std::vector<double> times() const;
   void compare(const std::vector<double>& slowest) noexcept;
 
   void look_again() noexcept;  // where it is settled
 
-  // Once settled: how many calls of the winner this look took more than as many calls by the winner would have, with the first round.
+  // Once settled: the cost of this look, the first round included, beyond that of as many calls by the winner. In calls
+  // of the winner.
   double price() const noexcept { return price_; }
 
   static constexpr std::size_t most_rounds = 9, most_calls = 8;  // with the first; of a turn

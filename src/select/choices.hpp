@@ -1,5 +1,5 @@
-// Which schedule, payload and segment a collective runs with: what the model predicts to be the cheapest among what the caller
-// leaves open. A choice follows from what all ranks agree on, so every rank chooses alike.
+// Chooses the schedule, payload and segment of a collective: the cheapest by the model among those that the caller
+// leaves open. A choice depends only on what all ranks agree on, so every rank chooses alike.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace stretto::select {
 
-// What a vector is assumed to compress by before anything is known of it, and at best.
+// The compression ratio assumed before anything is known of a vector, and the best one assumed.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 
 // One model for the ranks of a process that share it.
@@ -31,14 +31,16 @@ struct SharedChooser {
       : chooser(std::move(profile), std::move(topology)) {}
   std::mutex mutex;
   model::Chooser chooser;
-  // Longest message to another host that is not announced first (carrier/mpi_eager_limit.hpp); 0: length makes no such difference.
+  // The longest message to another host that is not announced first (carrier/mpi_eager_limit.hpp); 0: length makes no
+  // difference.
   std::size_t eager_limit = 0;
 };
 
-// The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's grid; answers are at
-// hand without the model. Where the native collective serves and the prediction is not clear, blocking calls of one shape, but for the first, take turns
-// with several choices until the ranks agree on the fastest (retune.hpp; docs/semantics.md): what to try takes the model's whole table, and many a
-// shape comes once. What a trial has come to changes only where all ranks are at the same call: when a blocking one runs and ends.
+// The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's
+// grid, and are cached by cell. Where a native collective serves and the prediction is not clear, blocking calls of one
+// shape have a trial (retune.hpp; docs/semantics.md). The first call of a shape has none: a trial needs the model's
+// whole table, and many shapes come only once. The state of a trial changes only when a blocking call runs or ends,
+// which all ranks do in the same order.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -47,13 +49,13 @@ class Choices {
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
 
-  // What is predicted to be the cheapest. `bytes` is the length of the whole vector (of all blocks); `streaming`: where a bound allows them,
-  // streams shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has no answer, the
-  // collective's default serves.
+  // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
+  // may shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has
+  // no answer, the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
 
-  // The same for a blocking call: what a trial has found; or whose turn it is in one; or what is predicted. Changes nothing of the trials:
-  // begin() does, once the call runs, with the *turn that is told here.
+  // The same for a blocking call: a trial's winner, the contestant whose turn it is in a trial, or the prediction. The
+  // trials do not change here: when the call runs, begin() changes them by *turn.
   const Choice& look(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, Turn* turn);
   void begin(const Turn& turn);
 
@@ -63,8 +65,8 @@ class Choices {
   // Whether the call of a trial is the first of a turn, which the ranks begin together.
   bool meets(Trial trial) const noexcept;
 
-  // A call of a trial took `seconds` on this rank (infinity: it failed). True: exchange the maximum over all ranks of times(), and settle()
-  // with it, which may end the trial.
+  // A call of a trial took `seconds` on this rank (infinity: it failed). Returns true when the ranks must exchange the
+  // maximum of times() and call settle(), which may end the trial.
   bool took(Trial trial, double seconds) noexcept;
   std::vector<double> times(Trial trial) const;
   void settle(Trial trial, const std::vector<double>& slowest) noexcept;

@@ -1,4 +1,4 @@
-// The decision how a call runs: made once, before anything is said, and completed once, when the ranks agree.
+// Decides how a call runs: once from the arguments alone, and once more, for what was left open, when the ranks agree.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,17 @@ class Selector {
   // `messages`: as of CarrierLimits.
   Selector(std::shared_ptr<SharedChooser> chooser, int rank, int ranks, std::uint32_t messages);
 
-  // From the arguments alone, fit or not. Changes nothing that ranks share: a rank whose arguments differ decides otherwise.
+  // From the arguments alone, valid or not. Changes no state that ranks keep in step: a rank whose arguments differ
+  // would change it differently.
   Decision decide(const Call& call, Served served) noexcept;
 
-  // With what all ranks agreed on: the bound becomes an eps for each contribution, what was open is chosen, and a trial takes its turn. Every rank
-  // gets the same status: invalid_argument, unsupported, invalid_bound. out_of_memory may be this rank's alone.
+  // With what all ranks agreed on: turns the bound into an eps for each contribution, makes a choice that was left
+  // open, and lets a trial take its turn. Every rank gets the same status: invalid_argument, unsupported or
+  // invalid_bound. Only out_of_memory may be this rank's alone.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
-  // Keeps the ratio that a blocking call's ranks found, for later calls that ask nobody. 0: none was found.
+  // Keeps the ratio on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none was
+  // found.
   void remember(const Call& call, double ratio) noexcept;
 
   Choices& choices() noexcept { return choices_; }

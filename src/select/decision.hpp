@@ -16,7 +16,7 @@ namespace stretto::select {
 using call::Call;
 using call::Collective;
 
-// Who moves the data: a schedule of ours, the MPI's own collective, or the collectives of the memory that ranks of a host share.
+// Who moves the data: a schedule of stretto, the MPI's own collective, or a collective in the shared memory of a host.
 enum class Provider : std::uint8_t { schedules, mpi, node };
 
 // Which providers serve a call, beside schedules, which serve all.
@@ -29,7 +29,7 @@ struct Served {
   }
 };
 
-// One way to run a collective. Of the MPI's and the node's only `other_copy`, `payload` and `why` mean anything beside the provider.
+// One way to run a collective. With the providers mpi and node only `other_copy`, `payload` and `why` have a meaning.
 struct Choice {
   Provider provider = Provider::schedules;
   bool other_copy = false;  // node: private buffers are copied the other way (through slots, or by the kernel)
@@ -48,7 +48,8 @@ using Trial = std::uint64_t;
 
 class Retuner;
 
-// What a blocking call changes in the trials when it runs: the same on every rank, so only once all ranks know that it does.
+// The change that a blocking call makes to the trials when it runs. Every rank must make the same change, so it is made
+// only once all ranks are known to run the call.
 struct Turn {
   Trial trial = 0;                                    // whose turn it takes
   std::shared_ptr<const std::vector<Choice>> begins;  // the contestants of that trial, where it has not begun
@@ -56,7 +57,7 @@ struct Turn {
   Retuner* retuner = nullptr;  // of the trial that chose how it runs; valid as long as the communicator
 };
 
-// What a call needs of the agreement before its data may move.
+// What a call needs from the agreement before its data may move.
 struct Needs {
   bool counts = false;          // of other ranks
   bool range = false;           // of the values, for a bound
@@ -67,7 +68,8 @@ struct Needs {
   bool any() const noexcept { return values() || check || start_together; }
 };
 
-// decide() makes `choice` where no need of the call can change it; complete() makes it elsewhere, and fills in the rest.
+// decide() sets `choice` and `made` unless the agreement can still change the choice. complete() then makes the choice,
+// and fills in the rest.
 struct Decision {
   bool known = true;  // false: there was no memory to find out
   Needs needs;

@@ -1,5 +1,6 @@
-// What a bound leaves for each contribution, and what holds of the result. Two things move a sum away from the exact one: values that
-// travel as streams are quantised, and whatever adds values in their own type rounds at each addition. A bound for the result is for both.
+// Turns a bound into an eps for each contribution, and tells the error of the result. Two things move a sum away from
+// the exact one: streams quantise values, and additions in the values' own type round. A bound for the result covers
+// both.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace stretto::select {
 
-// How a vector travels and how much of it there is: what its error depends on.
+// How a vector travels, and how many contributions it has: its error depends on these.
 struct Terms {
   payload::Kind kind = payload::Kind::raw;
   std::uint64_t contributions = 1;  // K
@@ -21,32 +22,36 @@ struct Terms {
   double inside = 0;  // of these raw sums: added up over the hosts, roundings() of as many values as a host has ranks
 };
 
-// Values that are added one after another round at each addition by a unit at most of the sum so far: of k values of at most 1, 2 + 3 + ... + k
-// units in all. No other order rounds more.
+// Each addition of values in their own type rounds by at most a unit of the sum so far. For k values of at most 1 that
+// makes 2 + 3 + ... + k units in all. No order of the additions rounds more.
 constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 
-// |error of the result| <= this * eps from quantisation; for a statistical scope, with its probability. Sums in code space: K. Sums that
-// recompress: K inputs and p - 1 meetings, each compressed once, so K + p - 1. With raw sums inside hosts, these are the inputs.
-// Where short messages travel raw, a sum that is made of them is one input more.
+// The quantisation error of the result is at most this * eps; under a statistical scope, with its probability. Sums in
+// code space: K. Sums that recompress: K inputs and p - 1 combinations, each compressed once, so K + p - 1. With raw
+// sums inside hosts, the inputs are these sums. Where short messages travel raw, a sum may be compressed once more.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // The bound in units of the data; 0: a fraction of a range of 0. invalid_bound where it is not finite.
 Status absolute_bound(const Call& call, const Agreed& agreed, double* bound) noexcept;
 
-// Absolute bound for each contribution; 0 means that only exact values will do (a range of 0, say) or travel. invalid_bound when the bound is
-// not finite; or when it is for the result and what is added in its own type may round by more than it.
+// The absolute bound for each contribution. 0: values travel raw, or only exact ones will do (a range of 0, say).
+// invalid_bound where the bound is not finite, or where it is for the result and additions in the type may round by
+// more.
 Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept;
 
-// |error of the result| <= this, beside its last rounding: quantisation and, where the bound is for the result, all additions.
+// The error of the result is at most this, its last rounding aside: quantisation and, where the bound is for the
+// result, all additions.
 double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept;
 
 // Whether a call adds floating values and has a bound for their sum (or mean) itself.
 bool bounds_sum(const Call& call) noexcept;
 
-// Whether what holds of a call on so many ranks depends on how large the values are, which must then be agreed on.
+// Whether the error of a call on so many ranks depends on the magnitude of the values, which the ranks must then agree
+// on.
 bool rounds(const Call& call, int ranks) noexcept;
 
-// Whether a call that leaves its payload open must add codes alone: additions in the type might take more than half of the bound for its result.
+// Whether a call with payload AUTO must add in code space: additions in the type might take more than half of the bound
+// for its result.
 bool adds_codes_alone(const Call& call, const Agreed& agreed, std::uint64_t contributions, int ranks) noexcept;
 
 }  // namespace stretto::select

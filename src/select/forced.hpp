@@ -10,19 +10,20 @@
 
 namespace stretto::select {
 
-// Whether a forced schedule is a provider other than schedules, and which.
+// The provider that a forced schedule names: mpi for "native", node for "node". Empty for any other schedule, or none.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
-// The providers of a communicator, and which of them serve a call.
+// The providers of a communicator, and those that serve a call.
 struct Providers {
   bool mpi = false, node = false;  // there is such a one
   std::string no_node;             // why there is none
   Served served;
 };
 
-// A forced schedule must exist, offer the collective, and keep the order of an operation that does not commute (with ranks in these
-// groups; null: each alone); another provider must be there and serve the call, exact. Of gatherv, scatterv and alltoallv it is what is known before
-// counts are: complete() looks again.
+// Checks a forced schedule. It must exist, offer the collective, and keep the order of an operation that does not
+// commute (with ranks in these groups; null: each rank is a group). A forced provider must exist and serve the call
+// exactly. gatherv, scatterv and alltoallv are checked by what is known before their counts; complete() checks them
+// again.
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups);
 
 }  // namespace stretto::select

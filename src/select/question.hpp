@@ -10,7 +10,7 @@
 
 namespace stretto::select {
 
-// Whether a call's values may travel as streams, and whether its sums must be of these alone (no value is added in its own type).
+// may: values may travel as streams. alone: sums must be in code space, without additions in the values' own type.
 struct Streaming {
   bool may = false, alone = false;
 };
@@ -23,7 +23,7 @@ struct Asked {
   std::uint64_t cell = 0;    // of all this
   Trial trial = 0;           // and of what else tells shapes apart
 
-  // Of one cell and of one question: two questions may have one cell by chance.
+  // Whether cell and question are the same: two questions may share a cell by chance.
   bool same_answer(const Asked& other) const noexcept;
 };
 

@@ -1,4 +1,4 @@
-// What has run once, of what may come to a trial.
+// The shapes that ran once and may come to a trial.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 
 namespace stretto::select {
 
-// A set that never wants memory: all ranks know the same of it, also one that has none left. Full, it forgets all.
+// A set that never allocates: its content must not depend on the memory that a rank has left. When full, it forgets
+// all.
 class RanOnce {
  public:
   static constexpr std::size_t most = 1024;

@@ -1,4 +1,4 @@
-// What vectors of a kind were seen to compress by.
+// The compression ratios seen so far, by kind of vector.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace stretto::select {
 
-// Ratios that the ranks agreed on in blocking calls, by what was asked for. The same on every rank, as all ranks call alike.
+// Ratios on which the ranks agreed in blocking calls, by collective, type, bound and length. All ranks call alike, so
+// every rank has the same ratios.
 class Ratios {
  public:
   // Of vectors like this one.

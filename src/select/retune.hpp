@@ -1,5 +1,4 @@
-// A contest over the life of a program: what it came to is looked at again from time to time, as the first look may have been disturbed, and
-// machines change.
+// A contest that is repeated over the life of a program: the first look may have been disturbed, and machines change.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +9,23 @@
 
 namespace stretto::select {
 
-// Calls by what is settled are counted, alike on all ranks, as they all make them. A look begins after 16 times as many as the last one took,
-// and not before these took 50 times what the last one cost beyond its calls by the winner. Each that finds the same winner makes the wait of 16
-// four times as long.
+// Counts the calls by the winner; all ranks make them and count alike. Another look begins after 16 times as many calls
+// as the last look took. It also waits until the cost of the last look (Autotuner::price()) is at most 2 % of the calls
+// since. A look that finds the same winner makes the factor 16 four times as large, up to 4096.
 class Retuner {
  public:
   Retuner(std::size_t contestants, double expected, std::size_t alike = 1) : autotuner_(contestants, expected, alike) {}
 
   const Autotuner& autotuner() const noexcept { return autotuner_; }
 
-  // How many looks there were: who kept what was settled has to ask again once there is one more.
+  // The number of repeated looks. Whoever cached the winner must ask again when this number has grown.
   std::uint32_t looks() const noexcept { return looks_; }
 
-  // A call of the contest took so long; and what comes of it: as of Autotuner.
+  // As Autotuner::took() and Autotuner::compare().
   bool took(double seconds) noexcept;
   void compare(const std::vector<double>& slowest) noexcept;
 
-  // A call ran by what is settled. The next one may be of a contest again.
+  // A call ran by the winner. The next call may belong to a new look.
   void ran() noexcept {
     if (left_ != 0 && --left_ == 0) look_again();
   }

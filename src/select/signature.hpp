@@ -7,8 +7,8 @@
 
 namespace stretto::select {
 
-// Its arguments, its own failure if it has one (with the message of this thread), and what the call needs: the range of its input, and how well a
-// sample of it compresses.
+// The rank's arguments; its own failure, if any, with this thread's message; and what the call needs: the range of its
+// input, and how well a sample of it compresses.
 call::Signature signature_of(const Call& call, const Needs& needs, Status own, int rank, int ranks) noexcept;
 
 }  // namespace stretto::select

@@ -1,4 +1,4 @@
-// Why a call runs the way it does, as reports tell it.
+// The reason why a call runs as it does, for reports.
 #pragma once
 
 #include <cstdint>
