@@ -19,7 +19,7 @@ namespace stretto::select {
 // Contestants 0 to alike-1 share a provider, and none is riskier than another. The fastest of them, with a margin, is
 // the baseline. After the last round, or when much time is spent, the leader wins if it beats the baseline by a margin
 // and in nearly all rounds; otherwise the baseline wins. A narrow win is replayed: leader and baseline alone play a
-// final of new rounds, under the same rule. look_again() restarts a settled contest with the winner, the contestants
+// final of new rounds, under the same rule. look_again() restarts a settled trial with the winner, the contestants
 // that are alike, and those that lost last.
 class Autotuner {
  public:
@@ -27,7 +27,7 @@ class Autotuner {
   // share a provider.
   explicit Autotuner(std::size_t contestants, double expected = 0, std::size_t alike = 1);
 
-  // Contestants that are still in, in their order. When one is left, the contest is settled.
+  // Contestants that are still in, in their order. When one is left, the trial is settled.
   const std::vector<std::size_t>& open() const noexcept { return open_; }
   bool settled() const noexcept { return open_.size() == 1; }
 

@@ -1,4 +1,4 @@
-// A contest that is repeated over the life of a program: the first look may have been disturbed, and machines change.
+// A trial that is repeated over the life of a program: the first look may have been disturbed, and machines change.
 #pragma once
 
 #include <cstddef>

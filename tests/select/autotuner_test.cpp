@@ -13,7 +13,7 @@ using stretto::select::Autotuner;
 
 namespace {
 
-// Runs a contest on several ranks; seconds(rank, contestant, round). Expects the same turns on all ranks, and returns the winner.
+// Runs a trial on several ranks; seconds(rank, contestant, round). Expects the same turns on all ranks, and returns the winner.
 std::size_t winner(std::size_t contestants, int ranks, const std::function<double(int, std::size_t, int)>& seconds,
                    std::size_t* calls = nullptr, double expected = 0, std::size_t alike = 1) {
   std::vector<Autotuner> all(static_cast<std::size_t>(ranks), Autotuner(contestants, expected, alike));

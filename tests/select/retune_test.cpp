@@ -1,4 +1,4 @@
-// What a contest came to is looked at again, ever more seldom while it stays.
+// What a trial came to is looked at again, ever more seldom while it stays.
 #include "select/retune.hpp"
 
 #include <gtest/gtest.h>
@@ -15,79 +15,80 @@ using stretto::select::Retuner;
 namespace {
 
 // Calls of the look that is open; `fastest` takes half as long as the others.
-std::size_t look(Retuner& course, std::size_t fastest) {
+std::size_t look(Retuner& retuner, std::size_t fastest) {
   std::size_t calls = 0;
-  while (!course.autotuner().settled() && calls < 10000) {
+  while (!retuner.autotuner().settled() && calls < 10000) {
     ++calls;
-    if (course.took(course.autotuner().turn() == fastest ? 0.005 : 0.010)) course.compare(course.autotuner().times());
+    if (retuner.took(retuner.autotuner().turn() == fastest ? 0.005 : 0.010))
+      retuner.compare(retuner.autotuner().times());
   }
   return calls;
 }
 
 // A look is to cost 2 % at most of what comes after it.
-std::size_t wait_after(const Retuner& course, std::size_t calls) {
-  return std::max(calls, static_cast<std::size_t>(50 * course.autotuner().price()));
+std::size_t wait_after(const Retuner& retuner, std::size_t calls) {
+  return std::max(calls, static_cast<std::size_t>(50 * retuner.autotuner().price()));
 }
 
-std::size_t calls_until_the_next(Retuner& course) {
+std::size_t calls_until_the_next(Retuner& retuner) {
   std::size_t calls = 0;
-  for (; course.autotuner().settled() && calls < 1000000; ++calls) course.ran();
+  for (; retuner.autotuner().settled() && calls < 1000000; ++calls) retuner.ran();
   return calls;
 }
 
 }  // namespace
 
 TEST(Retuner, AWinnerIsLookedAtAgainEverMoreSeldom) {
-  Retuner course(5, 0.01);
-  const std::size_t first = look(course, 3);
-  EXPECT_EQ(course.looks(), 0u);
-  EXPECT_EQ(calls_until_the_next(course), wait_after(course, Retuner::first_wait * first));
-  EXPECT_EQ(course.looks(), 1u);
-  EXPECT_EQ(course.autotuner().open().size(), 3u);
-  const std::size_t second = look(course, 3);
-  EXPECT_EQ(course.autotuner().turn(), 3u);
-  EXPECT_EQ(calls_until_the_next(course), wait_after(course, 4 * Retuner::first_wait * second));
+  Retuner retuner(5, 0.01);
+  const std::size_t first = look(retuner, 3);
+  EXPECT_EQ(retuner.looks(), 0u);
+  EXPECT_EQ(calls_until_the_next(retuner), wait_after(retuner, Retuner::first_wait * first));
+  EXPECT_EQ(retuner.looks(), 1u);
+  EXPECT_EQ(retuner.autotuner().open().size(), 3u);
+  const std::size_t second = look(retuner, 3);
+  EXPECT_EQ(retuner.autotuner().turn(), 3u);
+  EXPECT_EQ(calls_until_the_next(retuner), wait_after(retuner, 4 * Retuner::first_wait * second));
 }
 
 TEST(Retuner, AnotherLookFindsAnotherWinner) {
-  Retuner course(3, 0.01);
-  look(course, 2);
-  calls_until_the_next(course);
-  const std::size_t calls = look(course, 1);
-  EXPECT_EQ(course.autotuner().turn(), 1u);
-  EXPECT_EQ(calls_until_the_next(course), wait_after(course, Retuner::first_wait * calls));
-  look(course, 0);
-  EXPECT_EQ(course.autotuner().turn(), 0u);
+  Retuner retuner(3, 0.01);
+  look(retuner, 2);
+  calls_until_the_next(retuner);
+  const std::size_t calls = look(retuner, 1);
+  EXPECT_EQ(retuner.autotuner().turn(), 1u);
+  EXPECT_EQ(calls_until_the_next(retuner), wait_after(retuner, Retuner::first_wait * calls));
+  look(retuner, 0);
+  EXPECT_EQ(retuner.autotuner().turn(), 0u);
 }
 
 TEST(Retuner, NumberZeroIsAlwaysLookedAtAgainAndWithItThoseThatLostLast) {
-  Retuner course(6, 0.01);
-  while (!course.autotuner().settled()) {
+  Retuner retuner(6, 0.01);
+  while (!retuner.autotuner().settled()) {
     const double seconds[] = {0.020, 0.018, 0.0104, 0.010, 0.0103, 0.016};
-    if (course.took(seconds[course.autotuner().turn()])) course.compare(course.autotuner().times());
+    if (retuner.took(seconds[retuner.autotuner().turn()])) retuner.compare(retuner.autotuner().times());
   }
-  EXPECT_EQ(course.autotuner().turn(), 3u);
-  calls_until_the_next(course);
-  EXPECT_EQ(course.autotuner().open(), (std::vector<std::size_t>{0, 3, 4}));
+  EXPECT_EQ(retuner.autotuner().turn(), 3u);
+  calls_until_the_next(retuner);
+  EXPECT_EQ(retuner.autotuner().open(), (std::vector<std::size_t>{0, 3, 4}));
 }
 
 TEST(Retuner, WhatIsMuchSlowerIsSeldomLookedAt) {
-  Retuner course(2, 0.01);
+  Retuner retuner(2, 0.01);
   std::size_t calls = 0;
-  for (; !course.autotuner().settled(); ++calls)
-    if (course.took(course.autotuner().turn() == 0 ? 0.4 : 0.01)) course.compare(course.autotuner().times());
-  EXPECT_EQ(course.autotuner().turn(), 1u);
+  for (; !retuner.autotuner().settled(); ++calls)
+    if (retuner.took(retuner.autotuner().turn() == 0 ? 0.4 : 0.01)) retuner.compare(retuner.autotuner().times());
+  EXPECT_EQ(retuner.autotuner().turn(), 1u);
   const double excess = 0.39 * static_cast<double>(calls) / 2;
-  const std::size_t wait = calls_until_the_next(course);
+  const std::size_t wait = calls_until_the_next(retuner);
   EXPECT_GT(wait, Retuner::first_wait * calls);
   EXPECT_NEAR(excess / (static_cast<double>(wait) * 0.01), 0.02, 0.001);
 }
 
 TEST(Retuner, CallsDuringALookDoNotCount) {
-  Retuner course(2, 0.01);
-  for (int k = 0; k < 1000; ++k) course.ran();
-  EXPECT_EQ(course.looks(), 0u);
-  EXPECT_FALSE(course.autotuner().settled());
+  Retuner retuner(2, 0.01);
+  for (int k = 0; k < 1000; ++k) retuner.ran();
+  EXPECT_EQ(retuner.looks(), 0u);
+  EXPECT_FALSE(retuner.autotuner().settled());
 }
 
 // A turn of 0.4 ms has five calls of 80 us, and, of a quotient that is rounded down, four.
