@@ -11,8 +11,7 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto
     : carriers(std::move(c)),
       agreement(*carriers.agreement),
       data(*carriers.data),
-      selector(std::move(chooser), carriers.data->rank(), carriers.data->size(),
-               stretto::engine::most_messages(*carriers.data)),
+      selector(std::move(chooser), carriers.data->size(), stretto::engine::most_messages(*carriers.data)),
       rank(carriers.data->rank()),
       size(carriers.data->size()) {
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());

@@ -15,11 +15,7 @@ bool is_message(const Act& a) noexcept { return a.peer >= 0; }
 class Rounds {
  public:
   Rounds(const Programs& programs, const System& system, const Machine& machine, const Run& run)
-      : programs_(programs),
-        system_(system),
-        machine_(machine),
-        extents_(run.bytes, programs.blocks, run.grain),
-        network_(programs, machine, true) {
+      : system_(system), extents_(run.bytes, programs.blocks, run.grain), network_(programs, machine, true) {
     for (const Program& p : programs.all) {
       ranks_.push_back({p, Forms(programs, p, system, machine, extents_, cut_)});
       Rank& r = ranks_.back();
@@ -161,9 +157,7 @@ class Rounds {
     }
   }
 
-  const Programs& programs_;
   const System& system_;
-  const Machine& machine_;
   const Cut cut_{};
   const Extents extents_;
   Network network_;

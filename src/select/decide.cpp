@@ -68,8 +68,8 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
 
 }  // namespace
 
-Selector::Selector(std::shared_ptr<SharedChooser> chooser, int rank, int ranks, std::uint32_t messages)
-    : choices_(std::move(chooser)), rank_(rank), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
+Selector::Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages)
+    : choices_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
 
 // Of arguments that are not fit to choose with, only the needs are found that all ranks have.
 Decision Selector::decide(const Call& call, Served served) noexcept {

@@ -17,7 +17,7 @@ namespace stretto::select {
 class Selector {
  public:
   // `messages`: as of CarrierLimits.
-  Selector(std::shared_ptr<SharedChooser> chooser, int rank, int ranks, std::uint32_t messages);
+  Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages);
 
   // From the arguments alone, valid or not. Changes no state that ranks keep in step: a rank whose arguments differ
   // would change it differently.
@@ -41,7 +41,7 @@ class Selector {
 
   Choices choices_;
   Ratios ratios_;
-  int rank_, ranks_;
+  int ranks_;
   CarrierLimits limits_;
 };
 

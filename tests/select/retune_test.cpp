@@ -42,12 +42,14 @@ TEST(Retuner, AWinnerIsLookedAtAgainEverMoreSeldom) {
   Retuner retuner(5, 0.01);
   const std::size_t first = look(retuner, 3);
   EXPECT_EQ(retuner.looks(), 0u);
-  EXPECT_EQ(calls_until_the_next(retuner), wait_after(retuner, Retuner::first_wait * first));
+  const std::size_t first_due = wait_after(retuner, Retuner::first_wait * first);  // before the next look begins
+  EXPECT_EQ(calls_until_the_next(retuner), first_due);
   EXPECT_EQ(retuner.looks(), 1u);
   EXPECT_EQ(retuner.autotuner().open().size(), 3u);
   const std::size_t second = look(retuner, 3);
   EXPECT_EQ(retuner.autotuner().turn(), 3u);
-  EXPECT_EQ(calls_until_the_next(retuner), wait_after(retuner, 4 * Retuner::first_wait * second));
+  const std::size_t second_due = wait_after(retuner, 4 * Retuner::first_wait * second);  // before the next look begins
+  EXPECT_EQ(calls_until_the_next(retuner), second_due);
 }
 
 TEST(Retuner, AnotherLookFindsAnotherWinner) {
@@ -56,7 +58,8 @@ TEST(Retuner, AnotherLookFindsAnotherWinner) {
   calls_until_the_next(retuner);
   const std::size_t calls = look(retuner, 1);
   EXPECT_EQ(retuner.autotuner().turn(), 1u);
-  EXPECT_EQ(calls_until_the_next(retuner), wait_after(retuner, Retuner::first_wait * calls));
+  const std::size_t due = wait_after(retuner, Retuner::first_wait * calls);  // before the next look begins
+  EXPECT_EQ(calls_until_the_next(retuner), due);
   look(retuner, 0);
   EXPECT_EQ(retuner.autotuner().turn(), 0u);
 }
