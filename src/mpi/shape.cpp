@@ -1,6 +1,10 @@
 #include "mpi/shape.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
+
+#include "call/call.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -68,8 +72,11 @@ const char* of_operation(const Call& call, const Communicator& c, Shape* shape) 
   return wrong_arguments;
 }
 
-bool rooted(Function o) noexcept {
-  return o == Function::bcast || o == Function::reduce || o == Function::gather || o == Function::scatter;
+// By the one table of collectives; what stretto has not is not rooted here.
+bool rooted(Function f) noexcept {
+  const std::string_view name = operation_names[static_cast<std::size_t>(f)];
+  return std::any_of(schedule::all_properties.begin(), schedule::all_properties.end(),
+                     [&](const schedule::Properties& p) { return p.rooted && name == p.name; });
 }
 
 }  // namespace

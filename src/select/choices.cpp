@@ -234,7 +234,7 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   return std::any_of(a.contestants->begin(), a.contestants->end(), travels);
 }
 
-bool Choices::meets(Trial trial) const noexcept {
+bool Choices::begins_turn(Trial trial) const noexcept {
   const auto found = trials_.find(trial);
   return trial != 0 && (found == trials_.end() || found->second.retuner.autotuner().begins());
 }

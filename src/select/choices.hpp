@@ -63,7 +63,7 @@ class Choices {
   bool may_stream(const Call& call, std::size_t bytes, double ratio, Served served);
 
   // Whether the call of a trial is the first of a turn, which the ranks begin together.
-  bool meets(Trial trial) const noexcept;
+  bool begins_turn(Trial trial) const noexcept;
 
   // A call of a trial took `seconds` on this rank (infinity: it failed). Returns true when the ranks must exchange the
   // maximum of times() and call settle(), which may end the trial.

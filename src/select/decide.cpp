@@ -102,7 +102,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
     }
     choose(call, bytes, {streams}, served, &d);
     d.made = !needs.values();
-    needs.start_together = choices_.meets(d.turn.trial);
+    needs.start_together = choices_.begins_turn(d.turn.trial);
   } catch (...) {
     d.known = false;
   }
