@@ -1,6 +1,7 @@
 // Collectives as a program calls them, with the profiling library preloaded (bench/run_preload.py), beside the MPI's own by their PMPI names:
 // what it adds to a short call, and what it takes off a long one. The two take turns, with buffers rewritten before each; and the MPI's own
-// once more, to tell how far two of the same are apart.
+// once more, to tell how far two of the same are apart. Beside single collectives there are what programs do: rows and columns of a grid in
+// turns, communicators that live for ten calls, and calls of different shapes in alternation.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <vector>
@@ -22,6 +23,42 @@ void allreduce(double* x, double* y, int n, bool own) {
   (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 void bcast(double* x, double*, int n, bool own) { (own ? PMPI_Bcast : MPI_Bcast)(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+// Rows and columns of a grid of ranks, as near to a square as it goes.
+struct Grid {
+  MPI_Comm row = MPI_COMM_NULL, column = MPI_COMM_NULL;
+
+  Grid() {
+    int rank = 0, dims[2] = {0, 0}, ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Dims_create(ranks, 2, dims);
+    MPI_Comm_split(MPI_COMM_WORLD, rank / dims[1], rank, &row);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % dims[1], rank, &column);
+  }
+};
+
+void grid(double* x, double* y, int n, bool own) {
+  static const Grid g;
+  (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n, MPI_DOUBLE, MPI_SUM, g.row);
+  (own ? PMPI_Bcast : MPI_Bcast)(x, n, MPI_DOUBLE, 0, g.column);
+}
+
+void short_lived(double* x, double* y, int n, bool own) {
+  MPI_Comm made = MPI_COMM_NULL;
+  (own ? PMPI_Comm_dup : MPI_Comm_dup)(MPI_COMM_WORLD, &made);
+  for (int k = 0; k < 10; ++k) (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n, MPI_DOUBLE, MPI_SUM, made);
+  (own ? PMPI_Comm_free : MPI_Comm_free)(&made);
+}
+
+// `n` is the length of the longest.
+void alternating(double* x, double* y, int n, bool own) {
+  (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  (own ? PMPI_Bcast : MPI_Bcast)(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  (own ? PMPI_Reduce : MPI_Reduce)(x, y, n / 64, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n / 8, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD);
+}
+
 void barrier(double*, double*, int, bool own) { (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD); }
 
 // Seconds of one call: the slowest rank's mean over `batch` of them.
@@ -78,6 +115,9 @@ int main(int argc, char** argv) {
   for (const Case& c : {Case{"allreduce", allreduce}, Case{"bcast", bcast}})
     for (const std::size_t bytes : {8u, 1024u, 65536u, 1u << 20, 16u << 20})
       if (bytes <= largest) rows.push_back(measure(c, bytes, repeats, ranks));
+  for (const std::size_t bytes : {8u, 1024u, 65536u}) rows.push_back(measure({"grid", grid}, bytes, repeats, ranks));
+  rows.push_back(measure({"short_lived", short_lived}, 8, repeats, ranks));
+  rows.push_back(measure({"alternating", alternating}, 65536, repeats, ranks));
   if (rank == 0) {
     Writer writer(json);
     for (const Row& r : rows) writer.write(r);

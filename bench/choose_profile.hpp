@@ -1,6 +1,7 @@
-// A profile of the place that bench_choose runs on, as `stretto tune` would make one: the link between hosts by ping-pong, the MPI's own
-// collectives and those in a host's shared memory. Links inside a host, the codec and the engine are those of a base profile, which
-// `stretto tune` made on this host; without one the links are measured by ping-pong too, and the rest is the built-in profile's.
+// A profile of the place that bench_choose runs on, as `stretto tune` would make one: the link between hosts by
+// ping-pong, the MPI's own collectives and those in a host's shared memory. Links inside a host, the codec and the
+// engine are those of a base profile, which `stretto tune` made on this host. Without a base profile these links are
+// measured by ping-pong too, and the rest is the built-in profile's.
 #pragma once
 
 #include <string>

@@ -75,6 +75,20 @@ def way_down(cells_):
     return f"{statistics.median(more):.2f} of {len(more)}" if more else "-"
 
 
+def trials_gain(groups):
+    """What trials gain: the time with them over that of the prediction alone, in cells that have them."""
+    yield "| place | MPI | cells with trials | time with trials over without: median, quarters | trials 5 % faster | 5 % slower |"
+    yield "|---|---|---|---|---|---|"
+    for (mpi, place, ranks), group in groups.items():
+        tried = [cell["ms"]["over_predicted"] for cell in group.values() if cell["ms"].get("tried")]
+        if not tried:
+            continue
+        middles = sorted(middle for _, middle, _ in tried)
+        quarters = [middles[len(middles) // 4], middles[3 * len(middles) // 4]]
+        yield (f"| {place}, {ranks} ranks | {mpi} | {len(tried)} of {len(group)} | {statistics.median(middles):.2f}, {quarters[0]:.2f} to {quarters[1]:.2f} "
+               f"| {sum(high < 0.95 for _, _, high in tried)} | {sum(low > 1.05 for low, _, _ in tried)} |")
+
+
 def named(key, cell):
     _, _, _, collective, count, bounded = key
     row = cell["ms"]
@@ -125,6 +139,7 @@ def main():
           f"The MPI's own beside itself: surely slower in {sum(surely_again(group) for group in groups.values())}. "
           f"Within 10 % of the best measured combination: {share(near, len(everything))}.\n")
     print(*worst(groups, 5), sep="\n")
+    print("", *trials_gain(groups), sep="\n")
 
 
 if __name__ == "__main__":

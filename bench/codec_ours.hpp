@@ -17,8 +17,9 @@ namespace stretto::bench {
 
 inline constexpr std::array<const char*, 4> kOperations{"compress", "decompress", "add", "add_values"};
 
-// The second summand: the data from a third on, so that missing data stand in other places too; or three quarters of each value that is
-// one, so that they stand in the same places, as in the parts that ranks hold of one domain.
+// The second summand. Either the data from a third on, so that missing data stand in other places too; or three
+// quarters of each value that is not missing. Missing data then stand in the same places, as in ranks' parts of one
+// domain.
 enum class Other : std::uint8_t { from_a_third, same_places };
 
 template <class T>
@@ -57,7 +58,8 @@ class Ours {
     if (!(worst <= eps)) throw std::runtime_error(fmt::format("the bound {} is broken: {}", eps, worst));
   }
 
-  // The same bytes as bound() made, whatever the instruction set and number of threads, and a fused sum like the sum of streams; else throws.
+  // Throws unless the bytes are those of bound(), whatever the instruction set and number of threads, and the fused sum
+  // is the sum of streams.
   void check(const codec::Options& o) {
     compress(o);
     if (written_ != a_bytes_ || std::memcmp(out_.bytes().data(), a_.bytes().data(), written_) != 0) {

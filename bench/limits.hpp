@@ -1,5 +1,5 @@
-// What the machine itself allows between two ranks of a node: the plainest programs that do the same as a collective, without any of its
-// promises (two ranks, one buffer, one length, nothing checked). A collective is measured against them.
+// What the machine itself allows between two ranks of a node: the plainest programs that do the same as a collective,
+// without its promises (two ranks, one buffer, one length, nothing checked). Collectives are compared with them.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@ enum class Operation : std::uint8_t { bcast, reduce, allreduce, allgather, allto
 const char* name(Operation operation) noexcept;
 constexpr bool combines(Operation o) noexcept { return o == Operation::reduce || o == Operation::allreduce; }
 
-// How bytes get from one rank to the other: loaded from (and stored) where they lie in memory that both see; copied in and out through
-// shared memory in pieces that stay in cache, sums of them going back over the operand that came; or copied by the kernel, a sum's operands by
-// each who wants it or half by half.
+// How bytes get from one rank to the other. Loaded and stored in place, in memory that both see. Or copied through
+// shared memory in pieces that stay in cache, with sums written over the operand. Or copied by the kernel, a sum's
+// operands by each rank that wants it, or half by half.
 enum class Way : std::uint8_t {
   mapped_plain,
   mapped_streaming,

@@ -14,7 +14,7 @@ namespace stretto::bench {
 class Ours {
  public:
   virtual ~Ours() = default;
-  // Makes calls until what runs is settled, from nothing: the C API tries several ways first.
+  // Makes calls until what runs is settled, from nothing: the C API has trials first.
   virtual void settle(const std::function<void()>&) {}
   virtual void barrier() = 0;
   virtual void bcast(float* data, std::size_t n) = 0;

@@ -1,5 +1,5 @@
-// How near each other two ranks run, by the round trip of a flag between them. On a virtual machine that changes within seconds, unseen, and
-// with it which way to copy is the fastest: only rows of one regime compare.
+// How near each other two ranks run, by the round trip of a flag between them. On a virtual machine the placement
+// changes within seconds, unseen, and so does the fastest copy: only rows of one regime compare.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ inline std::string regime_of(double before, double after) {
 // The slowest of the ranks' measurements. Collective.
 inline double flag_between(Limits& limits) { return largest(MPI_COMM_WORLD, limits.flag_round_trip()); }
 
-// Waits up to 8 seconds for a regime, and returns the round trip by then: busy cores come near each other by and by, and idle ones may be placed
-// anew. Collective.
+// Waits up to 8 seconds for a regime, and returns the round trip by then: busy cores come near each other in time, and
+// idle cores may be placed anew. Collective.
 inline double await_regime(Limits& limits, const std::string& wanted) {
   double spent = 0, flag = flag_between(limits);
   while (!wanted.empty() && regime_of(flag) != wanted && spent < 8) {

@@ -57,7 +57,7 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 mark_as_advanced(CCACHE_PROGRAM)
-if(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM AND NOT DEFINED ENV{CCACHE_DISABLE})  # without it, the build is one with precompiled headers
   foreach(language IN ITEMS C CXX)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
       set(CMAKE_${language}_COMPILER_LAUNCHER ${CCACHE_PROGRAM})

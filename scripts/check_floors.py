@@ -23,7 +23,7 @@ USES = {
     "select": {"call", "model", "schedule", "topology", "payload", "codec"},
     "backend": {"select", "call", "engine", "node", "schedule", "payload", "carrier", "codec"},
     "api": {"backend", "select", "call", "engine", "node", "model", "schedule", "payload", "carrier", "codec", "topology"},
-    "mpi": {"api", "call"},
+    "mpi": {"api", "call", "carrier"},
 }
 PUBLIC = {"call", "select", "backend", "api", "mpi"}  # know the contract
 GROUND = {"codec", "schedule", "topology"}  # know nothing of MPI

@@ -19,3 +19,7 @@ use_setup() {
 
 # The build directory of a kind (release, asan, tsan) for the MPI in use: MPIs differ in their binary interface.
 build_dir() { echo "$ROOT/build/$1-$MPI_FLAVOUR"; }
+
+# Before a command with a sanitizer: those of older compilers cannot place their tables under the address randomisation of newer kernels.
+unrandomised=()
+! setarch "$(uname -m)" -R true 2>/dev/null || unrandomised=(setarch "$(uname -m)" -R)

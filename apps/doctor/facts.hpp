@@ -1,4 +1,4 @@
-// What a process can find out about itself and about its host without anybody's help. Nothing here fails: what cannot be read is null.
+// What a process can find out about itself and about its host alone. Nothing here fails: what cannot be read is null.
 #pragma once
 
 #include <nlohmann/json.hpp>

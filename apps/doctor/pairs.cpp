@@ -55,7 +55,9 @@ Json failing_pairs(MPI_Comm comm) {
   MPI_Comm_size(comm, &size);
   const auto p = static_cast<std::size_t>(size);
 
-  const node::Token secret = node::random_token();
+  node::Token secret{};
+  // Nothing is kept secret by it: where there are no random numbers, the process's number tells ranks apart as well.
+  if (node::random_token(&secret) != Status::ok) secret[0] = 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(getpid());
   const node::Descriptor mine = node::make_memory("stretto-doctor", sizeof secret[0]);
   const bool written =
       mine && write(mine.get(), secret.data(), sizeof secret[0]) == static_cast<ssize_t>(sizeof secret[0]);

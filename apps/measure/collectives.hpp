@@ -1,4 +1,4 @@
-// Collectives that a profile holds times of as they are, whoever provides them.
+// Collectives whose times a profile holds as measured, by any provider.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace stretto::measure {
 
-// Somebody's collectives over vectors of floats: `whole` floats of operand, or `block` floats of each block. Throws where one fails.
+// A provider's collectives over vectors of floats: `whole` floats of operand, or `block` floats of each block. Throws
+// where one fails.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -19,7 +20,7 @@ class Provider {
 // Collective. A row for each collective and size, with bytes as model::Native counts them.
 void collectives(const Job& job, Part part, Provider& provider);
 
-// Two protocols of one collective, at lengths around that at which one had better follow the other.
+// Two protocols of one collective, at lengths around the one from which the second is faster.
 struct Switch {
   const char* name;
   schedule::Collective collective;

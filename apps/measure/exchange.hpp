@@ -1,7 +1,8 @@
-// Ping-pong between two ranks: half the time of a message's way there and back, as IMB (PingPong) and OSU (osu_latency) define it.
+// Ping-pong between two ranks: half the time of a message's round trip, as IMB (PingPong) and OSU (osu_latency) define
+// it.
 //
 //   reused   one unmodified buffer, what those benchmarks use: from the second iteration on the data lies in the cache
-//            that it was written to, and nobody writes it again. `mean` is the number that they print.
+//            that it was written to, and is not written again. `mean` is the number that they print.
 //   rotated  buffers that walk through more memory than the cache holds, written by the sender before every message and read
 //            by the receiver after it, outside the timed section: what a program that computes sees.
 #pragma once

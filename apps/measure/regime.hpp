@@ -1,6 +1,6 @@
-// How close the two cores that the first two ranks of a host run on are just now. On virtual machines placement changes within
-// minutes, unseen by the guest, and with it every time below some megabytes by up to four times; so a measurement records it
-// before and after, and only figures of one regime compare.
+// How close the cores of a host's first two ranks are at the moment. On virtual machines the placement changes within
+// minutes, unseen by the guest, and changes every time below some megabytes by up to four. So a measurement records the
+// regime before and after, and only figures of one regime compare.
 #pragma once
 
 #include <string>

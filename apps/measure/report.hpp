@@ -1,4 +1,4 @@
-// What the program says: events, one JSON object a line on standard output, written by rank 0 and by nobody else.
+// What the program says: events, one JSON object a line on standard output, written by rank 0 alone.
 //
 //   {"event": "machine", ...}   first: where this runs, and on what
 //   {"event": "regime", "when": "before" | "after", ...}   the round trip of a shared flag (regime.hpp)

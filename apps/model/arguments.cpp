@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -108,7 +107,7 @@ model::Profile profile_of(const Arguments& arguments, std::string* from) {
   } else if (is_shipped) {
     check(model::shipped(arguments.machine, &profile));
   } else {
-    if (!std::ifstream(arguments.machine)) {
+    if (access(arguments.machine.c_str(), F_OK) != 0) {
       std::string names;
       for (const std::string& name : model::shipped()) names += (names.empty() ? "" : ", ") + name;
       throw Problem(fmt::format("machine '{}' is neither a file nor one of {}", arguments.machine, names));

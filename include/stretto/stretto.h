@@ -26,6 +26,7 @@
  *  - Counts and displacements are in elements, lengths of streams in bytes, times in seconds.
  *  - count == 0 is legal everywhere; buffers may then be NULL.
  *  - A buffer is borrowed until the call returns, or until the request of a nonblocking call is complete.
+ *  - A communicator belongs to the process that made it. In a forked child its functions return STRETTO_UNSUPPORTED.
  *  - Distinct communicators may be used by distinct threads at once (over MPI: with MPI_THREAD_MULTIPLE). One
  *    communicator is used by one thread at a time.
  *
@@ -144,20 +145,20 @@ typedef enum stretto_bound {
   STRETTO_BOUND_RELATIVE = 2
 } stretto_bound;
 
-/* What `bound` holds for in a reduction of K contributions, up to half a unit in the last place of the result (one unit
- * for a MEAN of F64).
+/* What `bound` holds for in a reduction of K contributions, up to half a unit in the last place of the result. F16 and
+ * BF16 are rounded by way of F32, and means of F32 by way of F64: up to 0.5001 units.
  *
- * CONTRIBUTION: eps = bound. Quantisation moves a sum by K*eps at most, guaranteed. Additions in the values' own type
- * (RAW, RECOMPRESS, CPRP2P, MIXED; "native") add their usual rounding.
+ * CONTRIBUTION: eps = bound. Quantisation moves a sum by K*eps at most, guaranteed. With FUSED and HOMOMORPHIC nothing
+ * else does. Additions in the values' own type (RAW, RECOMPRESS, CPRP2P, MIXED; "native") add their usual rounding.
  *
  * RESULT: the result is within the bound, all additions included, guaranteed.
  *  - eps = bound/K for SUM and DIFFERENCE, eps = bound for other operations, less the rounding of additions in the
  *    values' own type.
  *  - This rounding is about K*K/2*u*max|x|, with u = 2^-24 (F32), 2^-53 (F64), 2^-11 (F16) or 2^-8 (BF16).
- *  - Where the rounding is half of the bound or more, PAYLOAD_AUTO adds streams in code space instead.
+ *  - Where the rounding could be more than half of the bound, PAYLOAD_AUTO adds streams in code space instead.
  *  - A forced payload or schedule that leaves nothing for eps, or that may overflow, gives STRETTO_INVALID_BOUND.
  *  - To learn max|x|, floating sums of K > 2 and means take a pass over the input and an exchange, whatever `check`.
- *    FUSED and HOMOMORPHIC do not.
+ *    FUSED and HOMOMORPHIC do not; RECOMPRESS, CPRP2P and MIXED do from K = 2 on.
  *
  * RESULT_STATISTICAL_95, RESULT_STATISTICAL_95_UNIFORM: a SUM, DIFFERENCE or MEAN is within the bound with a
  * probability of about 95 %, not guaranteed. Errors must be independent, and normal or uniform. A sum has eps =
@@ -193,17 +194,17 @@ typedef struct stretto_report {
   uint64_t bytes_sent;            /* what this rank sent, without the agreement exchange */
   double ratio;                   /* raw_bytes / bytes_sent; 1 when nothing was sent or bytes are not known */
   double eps;                     /* bound of each contribution, absolute; 0 when exact */
-  /* |result - exact| <= promised_error, up to half a unit in the last place; 0 when exact. Under a statistical scope it
-   * holds with that scope's probability. Rounding of additions in the values' own type is counted only where the bound
-   * is for the result; then also where a range of 0 made the call exact. */
+  /* |result - exact| <= promised_error, up to the half unit of stretto_scope; 0 when exact. Under a statistical scope
+   * it holds with that scope's probability. Rounding of additions in the values' own type is counted only where the
+   * bound is for the result; then also where a range of 0 made the call exact. */
   double promised_error;
   double codec_seconds;     /* of this rank */
   double agree_seconds;     /* from the start to the end of the agreement exchange */
   double seconds;           /* from the start to completion, without the exchange that ends a trial */
   double predicted_seconds; /* by the model, without the agreement; 0: no prediction */
   double expected_ratio;    /* assumed by the choice, or found by a sample of the data; 1: raw */
-  /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. A sum may then be
-   * compressed K + 1 times, which promised_error counts. */
+  /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. Never in a floating
+   * sum, difference or mean: raw additions would round. */
   uint64_t raw_below;
   int trial; /* 1: part of a trial; calls like this one may run differently */
   /* Why this algorithm:
@@ -234,8 +235,9 @@ typedef struct stretto_report {
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All
- * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment and reproducible, else every rank
- * returns STRETTO_INCOMPATIBLE. Ranks with different check or trials wait for different exchanges until the timeout. */
+ * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment and reproducible (with USER also
+ * user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check or trials wait for different
+ * exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
 typedef struct stretto_options {
   size_t size; /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind;
@@ -250,7 +252,8 @@ typedef struct stretto_options {
    * STRETTO_INVALID_ARGUMENT on every rank before anything moves. */
   size_t segment;
   /* Seconds until a wait for peers gives STRETTO_TIMEOUT; 0: 300 s; negative: never. A blocking call first waits for
-   * earlier requests, each of which gets as long. No effect inside a blocking collective of the MPI's own. */
+   * earlier requests, each of which gets as long. A blocking collective of the MPI's own cannot return: after a
+   * positive timeout it ends the program by a message and MPI_Abort; otherwise it has no limit. */
   double timeout;
   int check; /* 1: the ranks agree on the arguments first (below); 0: they are trusted */
   stretto_user_function user_function;
@@ -273,21 +276,22 @@ typedef struct stretto_options {
   }
 
 /* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)
- * messages of a few hundred bytes a rank, two more where p is no power of two; in a host's memory one word is compared
- * first. Where ranks differ, the message names the field, both values and a rank for each.
+ * messages of a few hundred bytes a rank, up to two more where p is no power of two. In a host's memory one word is
+ * compared first. Where ranks differ, the message names the field, both values and a rank for each.
  *
  * check = 0 leaves the exchange out, except for what needs it: relative bounds, bounds for the result of floating sums,
- * the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi. Ranks that differ
- * wait until the timeout (or get STRETTO_INCOMPATIBLE in a host's memory), and the communicator is unusable. Other
- * ranks do not learn of a rank's argument error.
+ * the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi. Messages of ranks
+ * that differ do not meet. Such ranks, and those that wait for them, get STRETTO_INCOMPATIBLE, else STRETTO_TIMEOUT
+ * after the timeout, and the communicator is unusable. docs/limits.md says what stays unnoticed; "native" compares
+ * nothing. Other ranks do not learn of a rank's argument error.
  *
  * "native" and "node": docs/semantics.md lists the calls that they serve. Exact floating sums of "node" have a fixed
  * order; its streams have the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves new communicators without
  * "node".
  *
  * trials = 1: where the prediction is not clear, blocking calls of one shape take turns with a few candidates for some
- * rounds. The lowest median wins; the baseline (the MPI's own collective, or the node's) is replaced only by a
- * challenger that is at least 5 % faster. docs/semantics.md defines shapes and lists calls without trials.
+ * rounds. The lowest median wins, and the baseline (the MPI's own collective, or the node's) stays unless it is beaten
+ * by 10 %. docs/semantics.md defines shapes and lists calls without trials.
  *
  * reproducible = 1: exact reductions of floating types, and those by USER, are ((x0 + x1) + x2) + ..., element by
  * element. x_r is rank r's contribution (of stretto_allreduce_multi: the sum of its own, in their order).
@@ -300,7 +304,8 @@ typedef struct stretto_options {
  *    and compressed in another.
  *
  * Types with a bound:
- *  - F32, F64: |error| <= report.promised_error. F16, BF16: the same and half a unit in their last place.
+ *  - F32, F64, F16, BF16: |error| <= report.promised_error, up to the half unit of stretto_scope. F32 and F64 that
+ *    move, their minimum and their maximum take no half unit.
  *  - I32, I64: lossless, but the bound must be valid. A sum of streams that does not fit its type gives
  *    STRETTO_OVERFLOW on ranks that would hold the sum or add to it. Other ranks may return STRETTO_OK and right
  *    results. The communicator stays usable. A raw sum wraps.
@@ -339,7 +344,8 @@ STRETTO_API int stretto_comm_rank(stretto_comm comm);
 /* Memory that other ranks of the host read and write in place, so that collectives inside the host need not copy it. It
  * lies in this process's arena (STRETTO_ARENA_SIZE; docs/node.md), and in ordinary memory where the arena is full.
  * *buffer is aligned to 64 bytes, with unspecified content, and is the caller's until stretto_free(). stretto_free()
- * takes buffers of stretto_alloc() only, or NULL. `bytes` 0 is legal. The message of STRETTO_OUT_OF_MEMORY has it. */
+ * takes buffers of stretto_alloc() only, or NULL. `bytes` 0 is legal. The message of STRETTO_OUT_OF_MEMORY names the
+ * bytes. */
 STRETTO_API stretto_status stretto_alloc(size_t bytes, void** buffer);
 STRETTO_API stretto_status stretto_free(void* buffer);
 

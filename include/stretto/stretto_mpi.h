@@ -15,7 +15,9 @@ extern "C" {
  *  - STRETTO_INVALID_ARGUMENT before MPI_Init, after MPI_Finalize, for MPI_COMM_NULL or a NULL comm.
  *  - STRETTO_UNSUPPORTED for an intercommunicator.
  *  - STRETTO_MPI_ERROR for MPI errors on the duplicate, whatever the error handler of `parent`.
- * Failure on one rank is failure on all, except where it concerns `parent` itself. */
+ * Failure on one rank is failure on all, except where it concerns `parent` itself.
+ * Where the environment has STRETTO_TIMEOUT=SECONDS and a rank does not come for so long, a message and MPI_Abort end
+ * the program. */
 STRETTO_API stretto_status stretto_comm_create(MPI_Comm parent, stretto_comm* comm);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@ import sys
 
 from rich.console import Console
 
-from stretto.errors import Failure
+from stretto.errors import Failure, printable
 
 
 def main():
@@ -13,7 +13,7 @@ def main():
     try:
         app(prog_name="stretto")
     except Failure as failure:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"stretto: {failure}", style=None, markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(printable(f"stretto: {failure}"), style=None, markup=False)
         sys.exit(failure.status)
     except KeyboardInterrupt:
         sys.exit(130)

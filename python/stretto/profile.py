@@ -7,7 +7,7 @@ import os
 import pathlib
 import tempfile
 
-from stretto import fit
+from stretto import files, fit
 from stretto.errors import Failure
 
 VERSION = 1
@@ -149,13 +149,21 @@ def merge(old, new):
     return merged
 
 
+def without_twins(pairs, path):
+    """One object of JSON; a key that stands twice in it is refused, as the library does."""
+    found = {}
+    for key, value in pairs:
+        if key in found:
+            raise Failure(f"profile {path}: {key} stands twice in one object")
+        found[key] = value
+    return found
+
+
 def read(path):
     """The profile in a file; a Failure says what is wrong with it."""
     try:
-        profile = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Failure(f"profile {path}: {error.strerror}") from None
-    except ValueError as error:
+        profile = json.loads(files.read(path, "profile").decode("utf-8"), object_pairs_hook=lambda pairs: without_twins(pairs, path))
+    except (ValueError, RecursionError) as error:
         raise Failure(f"profile {path} is not JSON: {error}") from None
     version = profile.get("version") if isinstance(profile, dict) else None
     if version != VERSION:

@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 
-from stretto import model, programs
+from stretto import files, model, programs
 from stretto.errors import Failure
 
 BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
@@ -20,8 +20,8 @@ def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, pr
                           "or of each rank's contribution with :contribution after it")
     if ignore_above is not None and not positive(ignore_above):
         raise Failure(f"--ignore-above {ignore_above!r} is neither a positive number nor inf")
-    if rules is not None and not (os.path.isfile(rules) and os.access(rules, os.R_OK)):
-        raise Failure(f"--rules {rules}: there is no such file, or it may not be read")
+    if rules is not None:
+        files.read(rules, "--rules")  # on this host; the library reads them anew on each
     if profile is not None:
         check_profile(profile)
     preload = [programs.library("libstretto_mpi.so", flavour)]

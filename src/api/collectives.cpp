@@ -11,7 +11,7 @@ namespace {
 template <class Build>
 [[gnu::noinline]] stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build,
                                      bool compared = false) noexcept {
-  if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
   comm->prepared.passed_by();
   Call call;
   select::Decision decision;

@@ -18,6 +18,12 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto
   backends.no_node = std::move(no_node);
 }
 
+stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
+  if (!comm) return fail(Status::invalid_argument, "comm is NULL");
+  if (!comm->inherited()) return Status::ok;
+  return fail(Status::unsupported, "a communicator was used in a forked child of the process that made it");
+}
+
 void stretto_comm_s::progress() noexcept {
   // Operations leave `live` as they complete: walk by position, and look again where one left.
   bool may_start_data = true;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "api/prepared.hpp"
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
+#include "base/forks.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 #include "engine/engine.hpp"
@@ -43,13 +45,16 @@ struct stretto_comm_s {
   // Lets every operation in flight advance, without waiting.
   void progress() noexcept;
 
-  // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned one may
-  // still be under way. All other ranks are told. They end their waits with `status`, from the run `number` of `data`
-  // on, or from the next run at the latest. Leaves `why` as this thread's message.
+  // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned
+  // collective may still be under way. All other ranks are told. They end their waits with `status`, from the run
+  // `number` of `data` on, or from the next run at the latest. Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   // Whether a blocking call may run at once.
-  bool idle() const noexcept { return !broken && live.empty(); }
+  bool idle() const noexcept { return !broken && live.empty() && !inherited(); }
+
+  // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
+  bool inherited() const noexcept { return forks.load(std::memory_order_relaxed) != born; }
 
   stretto::api::Carriers carriers;
   stretto::backend::Backends backends;
@@ -59,6 +64,8 @@ struct stretto_comm_s {
   alignas(64) stretto::api::PreparedByCall prepared;  // what it looks at shares a cache line
   int rank = 0, size = 1;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
+  const std::atomic<unsigned>& forks = stretto::fork_counter();
+  const unsigned born = stretto::fork_generation();
   bool broken = false;
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
@@ -66,18 +73,21 @@ struct stretto_comm_s {
 
 namespace stretto::api {
 
+// ok: this process may use the communicator.
+Status usable(const stretto_comm_s* comm) noexcept;
+
 inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {
   return generation_ == comm.prepared.generation() && is_current(comm);
 }
 
 inline bool Prepared::is_current(const stretto_comm_s& comm) const noexcept {
-  return comm.idle() && (!retuner_ || retuner_->looks() == looks_);
+  return comm.idle() && (!autotuner_ || autotuner_->looks() == looks_);
 }
 
 inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {
   const Status s = call_->run(send, recv, timeout);
   if (s != Status::ok) comm.give_up(s, message());  // what the others have done is uncertain
-  if (retuner_) retuner_->ran();
+  if (autotuner_) autotuner_->ran();
   return s;
 }
 

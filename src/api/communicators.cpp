@@ -1,11 +1,13 @@
 // Communicators under their C names, and those over threads. Over MPI: mpi.cpp.
 #include "api/communicator.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <new>
+#include <string_view>
 #include <vector>
 
 #include "call/enums.hpp"
@@ -16,64 +18,144 @@ using call::to_c;
 
 namespace {
 
-// One collective creation: the threads meet here, and leave with the same status.
-struct Meeting {
-  explicit Meeting(int ranks)
-      : taken(static_cast<std::size_t>(ranks)),
-        agreement(carrier::make_thread_group(ranks)),
+constexpr std::chrono::seconds patience{300};
+
+// What the ranks of a communicator share.
+struct Parts {
+  Parts() = default;
+  explicit Parts(int ranks)
+      : agreement(carrier::make_thread_group(ranks)),
         data(carrier::make_thread_group(ranks)),
         chooser(std::make_shared<select::SharedChooser>(model::built_in(), topology::Topology::regular(ranks, ranks))) {
   }
-  std::vector<char> taken;
-  int arrived = 0;
-  bool over = false;
-  Status status = Status::ok;
-  std::string why;
   std::shared_ptr<carrier::ThreadGroup> agreement, data;
   std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
-
-  void refuse(Status s, std::string text) {
-    if (status != Status::ok) return;
-    status = s;
-    why = std::move(text);
-  }
 };
 
-constexpr std::chrono::seconds patience{300};
+// One collective creation. The threads meet when they come, and again when each has made its communicator or failed.
+// They leave with the same status. Meeting takes no memory, so that a thread without can say so.
+struct Meeting {
+  explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
+  std::vector<char> taken;
+  int arrived = 0, finished = 0, inside = 0;
+  bool over = false, all_finished = false;
+  Status status = Status::ok;
+  std::array<char, 128> why{};
+  Parts parts;
+
+  void reset() {
+    parts = {};
+    std::fill(taken.begin(), taken.end(), 0);
+    arrived = finished = 0;
+    over = all_finished = false;
+    status = Status::ok;
+  }
+  // The first failure counts, with its thread's message.
+  void refuse(Status s) {
+    if (status != Status::ok) return;
+    status = s;
+    why.fill(0);
+    std::string_view(message()).copy(why.data(), why.size() - 1);
+  }
+};
 
 }  // namespace
 
 struct stretto_thread_group_s {
-  explicit stretto_thread_group_s(int n) : ranks(n) {}
+  explicit stretto_thread_group_s(int n) : ranks(n), meetings{Meeting(n), Meeting(n)} {}
   const int ranks;
   std::mutex mutex;
   std::condition_variable changed;
-  std::shared_ptr<Meeting> meeting;  // the one that is gathering
+  // In turn: who comes to one has left the one before, which others may still be leaving.
+  std::array<Meeting, 2> meetings;
+  std::size_t current = 0;
 };
 
 namespace {
 
-// Waits until all ranks have come, or one of them is late.
-std::shared_ptr<Meeting> meet(stretto_thread_group_s& group, int rank, bool usable) {
-  std::unique_lock lock(group.mutex);
-  if (!group.meeting) group.meeting = std::make_shared<Meeting>(group.ranks);
-  const std::shared_ptr<Meeting> m = group.meeting;
-  if (!usable) {
-    m->refuse(Status::invalid_argument, fmt::format("comm is NULL on rank {}", rank));
-  } else if (rank < 0 || rank >= group.ranks) {
-    m->refuse(Status::invalid_argument, fmt::format("rank {} is not in [0, {})", rank, group.ranks));
-  } else if (m->taken[static_cast<std::size_t>(rank)]++) {
-    m->refuse(Status::invalid_argument, fmt::format("rank {} is taken twice", rank));
+// A thread's part in a creation.
+class Attendance {
+ public:
+  explicit Attendance(stretto_thread_group_s& group) : group_(group), lock_(group.mutex) {
+    at_ = &group_.meetings[group_.current];
+    group_.changed.wait(lock_, [&] { return !at_->over; });  // for those who still leave it
+    ++at_->inside;
   }
-  if (++m->arrived == group.ranks) m->over = true;
-  const auto over = [&] { return m->over; };
-  if (!m->over && !group.changed.wait_for(lock, patience, over)) {
-    m->refuse(Status::timeout, fmt::format("{} of {} threads came to create a communicator", m->arrived, group.ranks));
-    m->over = true;
+  ~Attendance() {
+    if (!lock_.owns_lock()) lock_.lock();
+    if (--at_->inside == 0) at_->reset();
+    group_.changed.notify_all();
   }
-  if (group.meeting == m) group.meeting.reset();
-  group.changed.notify_all();
-  return m;
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+
+  // Waits until all ranks have come, or one of them is late.
+  void come(int rank, bool usable) {
+    Meeting& m = *at_;
+    if (!usable) {
+      m.refuse(fail(Status::invalid_argument, "comm is NULL on rank {}", rank));
+    } else if (rank < 0 || rank >= group_.ranks) {
+      m.refuse(fail(Status::invalid_argument, "rank {} is not in [0, {})", rank, group_.ranks));
+    } else if (m.taken[static_cast<std::size_t>(rank)]++) {
+      m.refuse(fail(Status::invalid_argument, "rank {} is taken twice", rank));
+    }
+    if (++m.arrived == group_.ranks) end(m);
+    if (!await(m.over)) {
+      m.refuse(fail(Status::timeout, "{} of {} threads came to create a communicator", m.arrived, group_.ranks));
+      end(m);
+    }
+    lock_.unlock();
+  }
+
+  // Waits until all have made theirs. `made`: whether this thread has.
+  void finish(Status made) {
+    lock_.lock();
+    if (made != Status::ok) at_->refuse(made);
+    if (++at_->finished == at_->arrived) at_->all_finished = true;
+    group_.changed.notify_all();
+    group_.changed.wait(lock_, [&] { return at_->all_finished; });
+  }
+
+  const Parts& parts() const noexcept { return at_->parts; }
+  // After finish(), the same on all ranks.
+  Status status() const noexcept { return at_->status; }
+  Status told() const noexcept { return fail(at_->status, std::string_view(at_->why.data())); }
+
+ private:
+  // Nobody else comes to this one.
+  void end(Meeting& m) {
+    if (m.over) return;
+    try {
+      if (m.status == Status::ok) m.parts = Parts(group_.ranks);
+    } catch (...) {
+      m.refuse(no_memory());
+    }
+    m.over = true;
+    group_.current ^= 1;
+    group_.changed.notify_all();
+  }
+
+  bool await(const bool& what) {
+    return group_.changed.wait_for(lock_, patience, [&] { return what; });
+  }
+
+  static Status no_memory() noexcept { return fail(Status::out_of_memory, "no memory for a communicator"); }
+
+  stretto_thread_group_s& group_;
+  std::unique_lock<std::mutex> lock_;
+  Meeting* at_ = nullptr;
+};
+
+Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made) noexcept {
+  if (!parts.data) return Status::ok;  // refused already
+  try {
+    api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank),
+                    carrier::make_thread_carrier(parts.data, rank)};
+    *made = std::make_unique<stretto_comm_s>(std::move(c), parts.chooser, "ranks are threads of a process");
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, "no memory for a communicator on rank {}", rank);
+  }
 }
 
 }  // namespace
@@ -84,8 +166,12 @@ stretto_status stretto_thread_group_create(int ranks, stretto_thread_group* grou
   if (!group) return to_c(fail(Status::invalid_argument, "group is NULL"));
   *group = nullptr;
   if (ranks < 1) return to_c(fail(Status::invalid_argument, "{} ranks; a group has at least one", ranks));
-  *group = new (std::nothrow) stretto_thread_group_s(ranks);
-  return *group ? STRETTO_OK : to_c(fail(Status::out_of_memory, "no memory for a group of {} threads", ranks));
+  try {
+    *group = new stretto_thread_group_s(ranks);
+    return STRETTO_OK;
+  } catch (...) {
+    return to_c(fail(Status::out_of_memory, "no memory for a group of {} threads", ranks));
+  }
 }
 
 stretto_status stretto_thread_group_free(stretto_thread_group group) {
@@ -96,19 +182,18 @@ stretto_status stretto_thread_group_free(stretto_thread_group group) {
 stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank, stretto_comm* comm) {
   if (!group) return to_c(fail(Status::invalid_argument, "group is NULL"));
   if (comm) *comm = nullptr;
-  try {
-    const std::shared_ptr<Meeting> m = meet(*group, rank, comm != nullptr);
-    if (m->status != Status::ok) return to_c(fail(m->status, std::string_view(m->why)));
-    api::Carriers c{carrier::make_thread_carrier(m->agreement, rank), carrier::make_thread_carrier(m->data, rank)};
-    *comm = new stretto_comm_s(std::move(c), m->chooser, "ranks are threads of a process");
-    return STRETTO_OK;
-  } catch (...) {
-    return to_c(fail(Status::out_of_memory, std::string_view("no memory for a communicator")));
-  }
+  std::unique_ptr<stretto_comm_s> made;  // freed after the meeting where it is not handed out
+  Attendance attendance(*group);
+  attendance.come(rank, comm != nullptr);
+  attendance.finish(make(attendance.parts(), rank, &made));
+  if (attendance.status() != Status::ok) return to_c(attendance.told());
+  *comm = made.release();
+  return STRETTO_OK;
 }
 
 stretto_status stretto_comm_free(stretto_comm comm) {
   if (!comm) return STRETTO_OK;
+  if (const Status s = api::usable(comm); s != Status::ok) return to_c(s);
   if (comm->requests > 0)
     return to_c(fail(Status::invalid_argument, "requests of the communicator that were not freed: {}", comm->requests));
   delete comm;

@@ -107,7 +107,7 @@ Status profile_here(std::string* text) noexcept {
 Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
   try {
     *own = look();
-    const char* given = std::getenv("STRETTO_LEVELS");
+    const char* given = secure_getenv("STRETTO_LEVELS");
     const std::string_view levels = given != nullptr ? given : topology::all_levels;
     std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
     all->resize(static_cast<std::size_t>(ranks));

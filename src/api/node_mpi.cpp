@@ -52,7 +52,7 @@ Introduction introduce() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::getline(file, boot);
   std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
-  const char* wanted = std::getenv("STRETTO_NODE");
+  const char* wanted = secure_getenv("STRETTO_NODE");
   me.wanted = wanted == nullptr || std::string_view(wanted) != "0" ? 1 : 0;
   return me;
 }
@@ -81,7 +81,7 @@ int others_here(int ranks) {
   int world = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &world);
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    const char* told = std::getenv(name);
+    const char* told = secure_getenv(name);
     const int here = told != nullptr ? std::atoi(told) : 0;
     if (here > 0) world = std::min(world, here);
   }
@@ -130,7 +130,7 @@ Status tried(const Work& work) noexcept {
 // As rank 0 was asked to. Collective. invalid_argument, on every rank: what is wished for cannot be.
 Status ask_hierarchies(MPI_Comm comm, const topology::Topology& topology,
                        std::optional<node::Hierarchies>* hierarchies) noexcept {
-  const char* given = std::getenv("STRETTO_HIERARCHY");
+  const char* given = secure_getenv("STRETTO_HIERARCHY");
   std::string wish;
   if (const Status s = share_text(comm, given != nullptr ? given : "", &wish); s != Status::ok) return s;
   Status found = Status::ok;

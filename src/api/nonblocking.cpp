@@ -16,7 +16,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
                      const Build& build) noexcept {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   *request = nullptr;
-  if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
   auto* r = new (std::nothrow) stretto_request_s(*comm);
   if (!r) {
     const Status s = fail(Status::out_of_memory, "no memory for a request");

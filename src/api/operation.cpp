@@ -65,7 +65,7 @@ void Operation::leave_comparing() noexcept {
   const bool uniform = decision_.needs.check && !decision_.needs.values() && own_.status == 0;
   bool same = false;
   backend::NodeBackend& node = *comm_.backends.node;
-  const Status s = node.agree(uniform ? digest(own_) : 0, timeout_of(call_.settings.options), &same);
+  const Status s = node.agree(uniform ? digest(own_) : 0, call_.settings.options.timeout, &same);
   if (s != Status::ok && (s != Status::incompatible || node.differed()))
     lose(s);
   else if (same && uniform)

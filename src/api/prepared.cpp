@@ -38,7 +38,7 @@ template <class Run>
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   backend::NodeBackend* const node = comm.backends.node.get();
-  Status s = told.digest != 0 ? node->agree(told.digest, timeout_of(o), &same) : Status::ok;
+  Status s = told.digest != 0 ? node->agree(told.digest, o.timeout, &same) : Status::ok;
   const bool other_forms = s == Status::incompatible && !node->differed();
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
   const double agree_seconds = o.report && told.digest != 0 ? seconds_since(begun) : 0;
@@ -102,7 +102,7 @@ template <class Run>
     *compared = !run_line(comm, line, send, recv, o, ended);
     if (*compared) return false;
   } else {
-    *ended = line.call.run(comm, send, recv, timeout_of(o));
+    *ended = line.call.run(comm, send, recv, o.timeout);
   }
   last_ = *ended == Status::ok ? &line : nullptr;
   return true;
@@ -113,12 +113,12 @@ template <class Run>
                                                 const stretto_options& o, Status* ended) noexcept {
   const Told told{comm.backends.of(line.provider), line.why, line.key.shape.collective, line.key.forced, line.digest};
   return compare_and_run(
-      comm, told, o, [&] { return line.call.run(comm, send, recv, timeout_of(o)); }, ended);
+      comm, told, o, [&] { return line.call.run(comm, send, recv, o.timeout); }, ended);
 }
 
 Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
   if (!last_ || last_->digest != 0) return {};
-  return {comm.backends.of(last_->provider).prepare(last_->key.shape, last_->other_copy), last_->call.retuner(),
+  return {comm.backends.of(last_->provider).prepare(last_->key.shape, last_->other_copy), last_->call.autotuner(),
           last_->call.looks(), generation_};
 }
 
@@ -133,9 +133,9 @@ void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const se
   std::unique_ptr<backend::PreparedCall> prepared =
       comm.backends.of(d.choice.provider).prepare(key.shape, d.choice.other_copy);
   if (!prepared) return;
-  const select::Retuner* const retuner = d.turn.retuner;
+  const select::Autotuner* const settled = d.turn.settled;
   *line = {.key = key,
-           .call = {std::move(prepared), d.turn.retuner, retuner ? retuner->looks() : 0, generation_},
+           .call = {std::move(prepared), d.turn.settled, settled ? settled->looks() : 0, generation_},
            .why = d.choice.why,
            .provider = d.choice.provider,
            .other_copy = d.choice.other_copy,

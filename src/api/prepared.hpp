@@ -1,6 +1,6 @@
 // Blocking calls that repeat. A call is kept if it needs no agreement and a backend runs it unchanged; the next equal
 // call costs one comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling
-// library by those of the program's own call (mpi/prepared.hpp).
+// library by those of the program's own call (mpi/calls/prepared.hpp).
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 #include "backend/backend.hpp"
 #include "base/status.hpp"
+#include "select/autotuner.hpp"
 #include "select/decision.hpp"
-#include "select/retune.hpp"
 
 struct stretto_comm_s;
 
@@ -22,27 +22,27 @@ namespace stretto::api {
 class Prepared {
  public:
   Prepared() = default;  // empty
-  Prepared(std::unique_ptr<backend::PreparedCall> call, select::Retuner* retuner, std::uint32_t looks,
+  Prepared(std::unique_ptr<backend::PreparedCall> call, select::Autotuner* autotuner, std::uint32_t looks,
            std::uint32_t generation) noexcept
-      : call_(std::move(call)), retuner_(retuner), looks_(looks), generation_(generation) {}
+      : call_(std::move(call)), autotuner_(autotuner), looks_(looks), generation_(generation) {}
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
-  // Whether a call like it still runs this way at once. Precondition: not empty.
+  // Whether an equal call still runs so at once. Precondition: not empty.
   bool holds(const stretto_comm_s& comm) const noexcept;
 
   // The same where PreparedByCall keeps it, which forgets by itself.
   bool is_current(const stretto_comm_s& comm) const noexcept;
 
-  // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); seconds as of timeout_of().
+  // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); timeout as in stretto_options.
   Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
 
-  select::Retuner* retuner() const noexcept { return retuner_; }
+  select::Autotuner* autotuner() const noexcept { return autotuner_; }
   std::uint32_t looks() const noexcept { return looks_; }
 
  private:
   std::unique_ptr<backend::PreparedCall> call_;
-  select::Retuner* retuner_ = nullptr;        // of the trial that chose how it runs, when it had had so many looks
+  select::Autotuner* autotuner_ = nullptr;    // of the trial that chose how it runs, when it had had so many looks
   std::uint32_t looks_ = 0, generation_ = 0;  // of PreparedByCall, when it was prepared
 };
 
@@ -57,7 +57,7 @@ class PreparedLines {
   // The line where a call of this hash is, or would be; null: there is none yet.
   const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
 
-  // The same to be filled in; null: there is no memory, and it goes without.
+  // The same to be filled in; null: there is no memory, and the call is not kept.
   Line* make(std::size_t hash) noexcept {
     if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
     return lines_ ? &(*lines_)[hash % lines] : nullptr;

@@ -11,6 +11,7 @@ extern "C" {
 stretto_status stretto_test(stretto_request request, int* done) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
+  if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
   if (!request->operation.done()) request->comm.progress();
   *done = request->operation.done();
   return *done ? to_c(request->operation.status()) : STRETTO_OK;
@@ -18,12 +19,14 @@ stretto_status stretto_test(stretto_request request, int* done) {
 
 stretto_status stretto_wait(stretto_request request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
   return to_c(request->operation.wait());
 }
 
 stretto_status stretto_request_free(stretto_request* request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (!*request) return STRETTO_OK;
+  if (const Status s = api::usable(&(*request)->comm); s != Status::ok) return to_c(s);
   --(*request)->comm.requests;
   delete *request;  // waits when it is not complete
   *request = nullptr;

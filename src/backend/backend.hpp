@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -45,7 +46,7 @@ class Pending {
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  // As Backend::run(), with the buffers of Call and the seconds of timeout_of(). Every instruction and cache line
+  // As Backend::run(), with the buffers of Call and the timeout of stretto_options. Every instruction and cache line
   // counts here: where the system below enters the kernel, all are cold at the next call.
   virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
 };
@@ -108,6 +109,9 @@ class NodeBackend : public Backend {
   // Whether the memory serves nothing any more because ranks called different collectives there without an agreement.
   // The data that they moved are then uncertain.
   virtual bool differed() const noexcept = 0;
+
+  // Tells which ranks' processes have ended, in words; empty where none is known to. For any thread, and beyond the backend.
+  virtual std::function<std::string()> ended() const = 0;
 
   // To be called once all ranks know that they called differently. True: the memory serves nothing from now on.
   virtual bool look_again() noexcept = 0;

@@ -1,6 +1,7 @@
 #include "backend/mpi.hpp"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "backend/mpi_handles.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 class MpiBackend final : public Backend {
  public:
-  explicit MpiBackend(MPI_Comm comm) : comm_(comm) {
+  MpiBackend(MPI_Comm comm, std::shared_ptr<carrier::Watchdog> watchdog) noexcept
+      : comm_(comm), watchdog_(std::move(watchdog)) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
   }
@@ -54,14 +56,14 @@ class MpiBackend final : public Backend {
     try {
       Staged p;
       prepare(c, false, &p);
-      return ended(invoke(p.arguments, nullptr), p);
+      return ended(block(p.arguments, c.settings.options.timeout), p);
     } catch (...) {
       return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
     }
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& shape, bool) noexcept override {
-    if (shape.op != STRETTO_MEAN || !schedule::reduces(shape.collective)) return prepare_on(comm_, shape);
+    if (shape.op != STRETTO_MEAN || !schedule::reduces(shape.collective)) return prepare_on(comm_, *watchdog_, shape);
     return std::unique_ptr<PreparedCall>(new (std::nothrow) Averaged(*this, shape));
   }
 
@@ -106,8 +108,8 @@ class MpiBackend final : public Backend {
   class Averaged final : public PreparedCall {
    public:
     Averaged(const MpiBackend& backend, const Shape& shape) noexcept : backend_(backend), shape_(shape) {}
-    Status run(const void* send, void* recv, double) noexcept override {
-      const int code = backend_.invoke(backend_.arguments_of(shape_, send, recv), nullptr);
+    Status run(const void* send, void* recv, double timeout) noexcept override {
+      const int code = backend_.block(backend_.arguments_of(shape_, send, recv), timeout);
       return code == MPI_SUCCESS ? backend_.average(shape_, recv) : status_of(code);
     }
 
@@ -178,6 +180,11 @@ class MpiBackend final : public Backend {
     p->arguments.send_displs = p->send_vectors.displs.data();
   }
 
+  int block(const Arguments& a, double timeout) const noexcept {
+    const carrier::Limited limited(watchdog_.get(), schedule::name(a.collective), timeout);
+    return invoke(a, nullptr);
+  }
+
   // Blocking when `request` is null.
   int invoke(const Arguments& a, MPI_Request* request) const noexcept {
     const void* s = a.send;
@@ -244,11 +251,14 @@ class MpiBackend final : public Backend {
   }
 
   MPI_Comm comm_;
+  const std::shared_ptr<carrier::Watchdog> watchdog_;
   int rank_ = 0, size_ = 1;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_mpi_backend(MPI_Comm comm) { return std::make_unique<MpiBackend>(comm); }
+std::unique_ptr<Backend> make_mpi_backend(MPI_Comm comm, std::shared_ptr<carrier::Watchdog> watchdog) {
+  return std::make_unique<MpiBackend>(comm, std::move(watchdog));
+}
 
 }  // namespace stretto::backend

@@ -6,11 +6,12 @@
 #include <memory>
 
 #include "backend/backend.hpp"
+#include "carrier/watchdog.hpp"
 
 namespace stretto::backend {
 
 // Takes ownership of `comm`, a duplicate whose errors are returned, and frees it in the end (before MPI_Finalize). If
-// it throws std::bad_alloc, the caller still owns `comm`.
-std::unique_ptr<Backend> make_mpi_backend(MPI_Comm comm);
+// it throws std::bad_alloc, the caller still owns `comm`. Blocking calls with a positive timeout are calls of `watchdog`.
+std::unique_ptr<Backend> make_mpi_backend(MPI_Comm comm, std::shared_ptr<carrier::Watchdog> watchdog);
 
 }  // namespace stretto::backend

@@ -13,6 +13,7 @@ struct Passed {
   MPI_Datatype type;
   MPI_Op op;
   int count, root;
+  carrier::Watchdog* watchdog;
 };
 
 template <Collective what>
@@ -34,7 +35,8 @@ template <Collective what>
 class Prepared final : public PreparedCall {
  public:
   explicit Prepared(const Passed& passed) noexcept : passed_(passed) {}
-  [[gnu::hot]] Status run(const void* send, void* recv, double) noexcept override {
+  [[gnu::hot]] Status run(const void* send, void* recv, double timeout) noexcept override {
+    const carrier::Limited limited(passed_.watchdog, schedule::name(what), timeout);
     const int code = call<what>(passed_, send == STRETTO_IN_PLACE ? MPI_IN_PLACE : send,
                                 recv == STRETTO_IN_PLACE ? MPI_IN_PLACE : recv);
     return code == MPI_SUCCESS ? Status::ok : status_of(code);
@@ -51,9 +53,10 @@ std::unique_ptr<PreparedCall> make(const Passed& p) noexcept {
 
 }  // namespace
 
-std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, const Shape& s) noexcept {
-  const Passed p{comm, mpi_type(s.type), schedule::reduces(s.collective) ? mpi_op(s.op) : MPI_OP_NULL,
-                 static_cast<int>(s.count), s.root};
+std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog, const Shape& s) noexcept {
+  const Passed p{
+      comm,   mpi_type(s.type), schedule::reduces(s.collective) ? mpi_op(s.op) : MPI_OP_NULL, static_cast<int>(s.count),
+      s.root, &watchdog};
   switch (s.collective) {
     case Collective::allreduce: return make<Collective::allreduce>(p);
     case Collective::reduce: return make<Collective::reduce>(p);

@@ -6,11 +6,12 @@
 #include <memory>
 
 #include "backend/backend.hpp"
+#include "carrier/watchdog.hpp"
 
 namespace stretto::backend {
 
-// Prepares a collective without counts, other than a mean, on `comm`, which stays the caller's. Null: it has counts, or
-// there is no memory.
-std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, const Shape& shape) noexcept;
+// Prepares a collective without counts, other than a mean, on `comm`, which stays the caller's; as does `watchdog`, of
+// its calls with a limit. Null: it has counts, or there is no memory.
+std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog, const Shape& shape) noexcept;
 
 }  // namespace stretto::backend

@@ -10,6 +10,7 @@
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
 #include "node/collectives/bounded.hpp"
+#include "node/group/watched.hpp"
 
 namespace stretto::backend {
 
@@ -83,7 +84,7 @@ class Node final : public NodeBackend {
     if (d.streams()) return run_streams(c, d, ran);
     node::Combination o = operation_of(shape_of(c));
     if (o.op == payload::Op::user) o.user = user_function(c);
-    return run(shape_of(c), c.send, c.recv, o, d.choice.other_copy, timeout_of(c.settings.options));
+    return run(shape_of(c), c.send, c.recv, o, d.choice.other_copy, c.settings.options.timeout);
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& s, bool other_copy) noexcept override {
@@ -103,6 +104,9 @@ class Node final : public NodeBackend {
   }
   void started() noexcept override { node_->group().began(); }
   bool differed() const noexcept override { return node_->group().differed(); }
+  std::function<std::string()> ended() const override {
+    return [peers = node_->group().peers()] { return node::ended(peers); };
+  }
   bool look_again() noexcept override {
     over_ = over_ || node_->group().failed();
     return over_;
@@ -128,12 +132,14 @@ class Node final : public NodeBackend {
     return {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank};
   }
 
-  void be_patient(double timeout) noexcept {
+  // Seconds as stretto_options has them.
+  void be_patient(double given) noexcept {
+    const double timeout = timeout_of(given);
     node_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
   }
 
   Status run_streams(const Call& c, const Decision& d, engine::Report* ran) noexcept {
-    be_patient(timeout_of(c.settings.options));
+    be_patient(c.settings.options.timeout);
     const engine::Arguments a = engine_arguments(c, node_->rank());
     const node::BoundedCall call{schedule::family(c.collective),    a.in,  a.out, c.count,
                                  rooted(c.collective) ? c.root : 0, d.spec};

@@ -1,9 +1,10 @@
 #include "base/status.hpp"
 
 #include <array>
-#include <cstring>
 
 #include <fmt/format.h>
+
+#include "base/printable.hpp"
 
 namespace stretto {
 namespace {
@@ -32,9 +33,7 @@ const char* name(Status s) noexcept {
 const char* message() noexcept { return last.data(); }
 
 Status fail(Status s, std::string_view text) noexcept {
-  const std::size_t n = text.size() < last.size() - 1 ? text.size() : last.size() - 1;
-  std::memcpy(last.data(), text.data(), n);
-  last[n] = 0;
+  last[printable(text, last.data(), last.size() - 1)] = 0;
   return s;
 }
 

@@ -1,8 +1,8 @@
-// Status codes and the per-thread message that goes with a failure.
+// Status codes, and the per-thread message of a failure.
 //
-// One rule for errors in all of stretto: a function that can fail returns a Status; on failure it has
-// left a message naming the offending values, readable by message() on the same thread until the next
-// failure there. Nothing throws across a public boundary, nothing aborts, nothing prints.
+// One rule for errors in all of stretto. A function that can fail returns a Status. On failure it leaves a message
+// naming the offending values, which message() reads on the same thread until the next failure there. Nothing throws
+// across a public boundary, nothing aborts, nothing prints.
 #pragma once
 
 #include <string>
@@ -37,10 +37,10 @@ const char* name(Status s) noexcept;
 // The message of this thread's last failure; empty when there was none.
 const char* message() noexcept;
 
-// Record `text` as this thread's message and return `s`.
+// Record `text`, made printable (base/printable.hpp), as this thread's message and return `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
-// As above, with what `f` and `args` say; without them as a pack, so that no caller compiles what formats them.
+// As above, with the text of `f` and `args`. The arguments are no parameter pack, so no caller compiles the formatting.
 Status fail_with(Status s, fmt::string_view f, fmt::format_args args);
 
 template <class... Args>

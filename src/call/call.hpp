@@ -32,7 +32,8 @@ struct Settings {
 };
 
 // Seconds until a wait is given up; <= 0: never.
-inline double timeout_of(const stretto_options& o) noexcept { return o.timeout == 0 ? 300 : o.timeout; }
+inline double timeout_of(double given) noexcept { return given == 0 ? 300 : given; }
+inline double timeout_of(const stretto_options& o) noexcept { return timeout_of(o.timeout); }
 
 struct Call {
   Collective collective{};

@@ -15,12 +15,19 @@
 
 namespace stretto::carrier {
 
-// A finished transfer. `id` is what the caller gave to start_send or start_recv; `bytes` the real length of the message
-// (for a receive: what was sent, never more than its capacity). A status other than ok says why the transfer failed.
+// A finished transfer. `id` is what the caller gave to start_send or start_recv; `bytes` the real length of the message. A
+// status other than ok says why the transfer failed.
 struct Completion {
   std::uint64_t id = 0;
   std::size_t bytes = 0;
   Status status = Status::ok;
+};
+
+// A message that has come to a rank and that no receive asks for. `bytes` is its length (of one in several parts: of the first).
+struct Arrival {
+  int peer = -1;
+  std::uint64_t tag = 0;
+  std::size_t bytes = 0;
 };
 
 // What a rank that cannot keep its side any more says to all others.
@@ -50,7 +57,8 @@ class Carrier {
   virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                             std::uint64_t id) noexcept = 0;
 
-  // A message longer than `capacity` completes with Status::incompatible; memory beyond capacity is not touched.
+  // A message longer than `capacity` completes with Status::incompatible. Memory beyond capacity may be overwritten: Open MPI 5
+  // does so from about 4 KiB on.
   virtual Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity,
                             std::uint64_t id) noexcept = 0;
 
@@ -61,6 +69,9 @@ class Carrier {
   // Withdraw a transfer that no completion has been reported for. True: it will not be reported, and its memory is the
   // caller's again. False: the carrier may still touch the memory, for as long as the carrier lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
+
+  // True: *found is the first message from `peer` that no receive asks for, alarms aside. Asks the transport, as hear() does.
+  virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
   // Tells every other rank, `most_alarms` times: later calls do nothing. Needs no memory but what was set aside for it, and no rank's help.
   virtual void raise(const Alarm& alarm) noexcept = 0;

@@ -26,11 +26,17 @@ constexpr unsigned nap_microseconds = 50;
 Status translate(int code) noexcept {
   int error_class = MPI_ERR_OTHER;
   MPI_Error_class(code, &error_class);
-  if (error_class == MPI_ERR_TRUNCATE) return Status::incompatible;
+  if (error_class == MPI_ERR_TRUNCATE) return fail(Status::incompatible, "a message is longer than its receive");
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI error {}", code);
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
+}
+
+std::size_t length_of(const MPI_Status& status) noexcept {
+  int length = 0;
+  MPI_Get_count(&status, MPI_BYTE, &length);
+  return static_cast<std::size_t>(std::max(length, 0));
 }
 
 // A message in flight, of which one chunk at a time is.
@@ -117,6 +123,14 @@ class MpiCarrier final : public Carrier {
     return true;
   }
 
+  bool peek(int peer, Arrival* found) noexcept override {
+    int there = 0;
+    MPI_Status status;
+    if (MPI_Iprobe(peer, MPI_ANY_TAG, comm_, &there, &status) != MPI_SUCCESS || there == 0) return false;
+    *found = {peer, static_cast<std::uint64_t>(status.MPI_TAG), length_of(status)};
+    return found->tag != tags_ - 1;
+  }
+
   void raise(const Alarm& alarm) noexcept override { alarms_->raise(alarm); }
   bool hear(Alarm* alarm) noexcept override { return alarms_->hear(alarm); }
 
@@ -196,17 +210,13 @@ class MpiCarrier final : public Carrier {
     *completion = {t.id, t.moved, Status::ok};
     if (error != MPI_SUCCESS) {
       completion->status = translate(error);
+      if (completion->status == Status::incompatible) completion->bytes = t.moved + length_of(status);
       return true;
     }
-    int length = 0;
-    if (t.sends) {
-      length = static_cast<int>(std::min(t.size - t.moved, chunk_));
-    } else {
-      MPI_Get_count(&status, MPI_BYTE, &length);
-    }
-    t.moved += static_cast<std::size_t>(length);
+    const std::size_t length = t.sends ? std::min(t.size - t.moved, chunk_) : length_of(status);
+    t.moved += length;
     completion->bytes = t.moved;
-    if (static_cast<std::size_t>(length) < chunk_) return true;
+    if (length < chunk_) return true;
     completion->status = post(t, &requests_[i]);
     return completion->status != Status::ok;
   }

@@ -164,6 +164,15 @@ class ThreadCarrier final : public Carrier {
     return true;
   }
 
+  bool peek(int peer, Arrival* found) noexcept override {
+    Mailbox& box = group_->box(rank_);
+    std::lock_guard lock(box.mutex);
+    const auto& sends = box.from[static_cast<std::size_t>(peer)].sends;
+    if (sends.empty()) return false;
+    *found = {peer, sends.front().tag, sends.front().bytes};
+    return true;
+  }
+
   void raise(const Alarm& alarm) noexcept override {
     if (raised_++ < most_alarms) group_->raise(alarm);
   }

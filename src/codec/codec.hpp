@@ -5,8 +5,8 @@
 //   bound    each decoded value y of a freshly compressed x has |x - y| <= eps in exact arithmetic, or is x bit for
 //            bit (NaN payloads included);
 //   sums     adding streams adds codes exactly: p summed contributions are within p*eps, plus half a unit in
-//            the last place of the result, and the resulting bytes do not depend on order or grouping; a sum within
-//            p*eps of the largest number may decode to infinity, as one beyond it does;
+//            the last place of the result. The resulting bytes do not depend on order or grouping. A sum within
+//            p*eps of the largest number may decode to infinity, as a sum beyond it does;
 //   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
 // No function allocates, prints or throws. Status other than ok leaves a message (base/status.hpp), and the content of
 // output buffers unspecified. Input and output may not overlap.
@@ -22,8 +22,9 @@
 
 namespace stretto::codec {
 
-// Element type of the values. f16 and bf16 are widened to float32 when compressed; decoding them rounds the float32
-// result to nearest, which adds half an ulp of that type to the bound (a finite contribution stays finite). i32 and i64 are lossless (eps is ignored).
+// Element type of the values. f16 and bf16 are widened to float32 when compressed. Decoding rounds the float32 result
+// to nearest, which adds half an ulp of the half type to the bound (a finite contribution stays finite). i32 and i64
+// are lossless (eps is ignored).
 enum class Type : std::uint8_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, f16 = 5, bf16 = 6 };
 
 // Bytes of one element; 0 for a value that is no Type.
@@ -80,8 +81,9 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept;
 // neither operand is itself longer than this. Sums hold verbatim values exactly, so it exceeds compress_bound.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
-// Room that does for these two streams nearly always, little more than the sum of their sizes: not a bound. Where blocks of
-// zeros meet a predictor that does not suit them, or codes widen, a sum may need more and ends in `buffer_too_small`.
+// Room that nearly always suffices for these two streams, little more than the sum of their sizes: not a bound. Where
+// blocks of zeros meet a predictor that does not suit them, or codes widen, a sum may need more and ends in
+// `buffer_too_small`.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
 // Smallest and largest of some numbers; lo > hi: there are none.
@@ -98,7 +100,7 @@ struct Interval {
 // ranks combine theirs by minimum and maximum.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
-// The threshold of value_ranges() where nobody gives another: values of 1e15 and more are often fill values (1e20, 9.97e36).
+// The default threshold of value_ranges(): values of 1e15 and more are often fill values (1e20, 9.97e36).
 inline constexpr double kIgnoreAbove = 1e15;
 
 // The finite values as a relative bound sees them. Several ranks merge theirs.

@@ -1,9 +1,11 @@
 // Streams to values.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <limits>
 
 #include "codec/driver.hpp"
+#include "codec/quotient.hpp"
 #include "codec/values.hpp"
 
 namespace stretto::codec {
@@ -55,10 +57,13 @@ Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) 
   return fail(Status::overflow, "decompress: the result does not fit its type at group {}", g);
 }
 
-// The kernels for means multiply first. Where the product of a width and a narrow code may be infinite, means are the reference's.
+// The kernels' means are exact for usual widths: float32's times a narrow code are exact in float64, and float64's are far
+// from its ends. Of other widths means are the reference's.
 template <class T>
 const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexcept {
-  return sizeof(T) == 8 && info.width >= 0x1p992 ? *find_kernels(Isa::reference) : chosen;
+  const bool usual =
+      sizeof(T) == 4 ? (std::bit_cast<std::uint64_t>(info.width) & 0x7fffffff) == 0 : is_usual_width(info.width);
+  return usual ? chosen : *find_kernels(Isa::reference);
 }
 
 // Values [first, first + n) into y; whole groups of the stored type go straight there.

@@ -65,9 +65,9 @@ void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::ui
 // All threads take part, where a piece is long and moves far enough for that.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
-// Assembles a stream: encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by set_words, and
-// says where it ended; reserve(first, last) is the room that this is likely to need, by which parts share what there is. A part that needs
-// more than its share makes the work start again in one part.
+// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by
+// set_words, and says where it ended. reserve(first, last) is the room that these groups are likely to need; parts
+// share the room by it. Where a part needs more than its share, the work starts again in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count) noexcept
@@ -141,8 +141,8 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
-// Asks for memory that will be read, or written, about a group from now. Groups are short and are read from both ends, which the
-// processor's own prefetching does not foresee; sums became a fifth faster by this.
+// Prefetches memory that will be read, or written, about a group from now. Groups are short and are read from both
+// ends, which the processor's own prefetching does not foresee. Sums became a fifth faster.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "codec/quotient.hpp"
+
 namespace stretto::codec {
 
 std::size_t exact_sum_bytes(const std::uint8_t* p, std::size_t available, int max_words) noexcept {
@@ -157,7 +159,7 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
 // The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range).
 // A result below the normal range of T is exact: the unit is T's smallest denormal.
 template <class T>
-double ExactSum<T>::rounded(int bits, int down) const noexcept {
+double ExactSum<T>::rounded(int bits) const noexcept {
   std::uint32_t words[kWords + 1];
   const bool negative = magnitude(words);
   int last = kWords;
@@ -176,7 +178,7 @@ double ExactSum<T>::rounded(int bits, int down) const noexcept {
     for (int i = 0; i < half / 32 && !sticky; ++i) sticky = words[i] != 0;
     if (sticky || (m & 1)) ++m;
   }
-  const double v = std::ldexp(static_cast<double>(m), low - kScale - down);
+  const double v = std::ldexp(static_cast<double>(m), low - kScale);
   return negative ? -v : v;
 }
 
@@ -192,9 +194,22 @@ T ExactSum<T>::value() const noexcept {
 
 template <class T>
 T ExactSum<T>::mean(std::uint32_t divisor) const noexcept {
-  const double v = flags_ ? static_cast<double>(value()) : rounded(53);
-  if (flags_ || !std::isinf(v)) return static_cast<T>(v / divisor);
-  return static_cast<T>(std::ldexp(rounded(53, 128) / divisor, 128));
+  if (flags_) return value();
+  std::uint32_t words[kWords + 1];
+  const bool negative = magnitude(words);
+  int last = kWords;
+  while (last >= 0 && words[last] == 0) --last;
+  if (last < 0) return 0;
+  const int low = std::max(32 * last - std::countl_zero(words[last]) - 96, 0);  // place of the last of 128 bits
+  const int at = low / 32, by = low % 32;
+  Unsigned128 top = 0;
+  for (int i = std::min(at + 3, kWords); i >= at; --i) top = top << 32 | words[i];
+  top >>= by;
+  if (by > 0 && at + 4 <= kWords) top |= Unsigned128{words[at + 4]} << (128 - by);
+  bool more = words[at] & ((1u << by) - 1);
+  for (int i = 0; i < at && !more; ++i) more = words[i] != 0;
+  const double v = quotient(top, more, low - kScale, divisor);
+  return static_cast<T>(negative ? -v : v);
 }
 
 template class ExactSum<float>;

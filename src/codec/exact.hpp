@@ -31,13 +31,13 @@ class ExactSum {
   int sign() const noexcept;  // -1, 0, 1: of the finite part
   std::uint32_t flags() const noexcept { return flags_; }
   T value() const noexcept;  // one rounding
-  // The value divided, rounded to float64 before (as if its exponents had no upper limit) and after.
+  // The exact value divided, rounded to float64, and from there to T.
   T mean(std::uint32_t divisor) const noexcept;
 
  private:
   void add_shifted(std::uint64_t magnitude, int shift, bool negative) noexcept;
-  bool magnitude(std::uint32_t* words) const noexcept;    // true if negative
-  double rounded(int bits, int down = 0) const noexcept;  // times 2^-down
+  bool magnitude(std::uint32_t* words) const noexcept;  // true if negative
+  double rounded(int bits) const noexcept;
 
   std::uint32_t word_[kWords + 1];
   std::uint32_t flags_;

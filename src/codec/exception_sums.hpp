@@ -1,5 +1,6 @@
-// The exceptions section of a sum of two narrow groups, quickly: numbers of one group lie so close together that 256 bits, from the last one
-// of the grid's width on, nearly always hold them. What these do not hold takes the long way through ExactSum, whose bytes are the definition.
+// The exceptions section of a sum of two narrow groups, quickly. Numbers of a group lie so close together that 256
+// bits, from the last bit of the grid's width on, nearly always hold them. Other numbers are left to ExactSum, whose
+// bytes are the definition.
 #pragma once
 
 #include <cstdint>

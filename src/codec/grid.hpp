@@ -16,8 +16,9 @@ struct Grid {
   T eps_e = 0;             // likewise |x - q w|, with room for the rounding of sums
   T largest = 0;           // |y| beyond it is infinite in the caller's type
   double finite_code = 0;  // codes whose magnitude is at most this decode to finite numbers
-  // A code whose magnitude is at most this is good without looking (0: none is). With h the hair by which w is less than 2 eps:
-  // |x - y| <= w/2 + 2 |q| w u, u = 2^-24 or 2^-53, which is below eps (1 - 2^-15) as long as |q| <= (h - 2^-14) / (4 u) and |y| <= largest.
+  // A code whose magnitude is at most this is good without a check (0: none is). With h the margin by which w is less
+  // than 2 eps: |x - y| <= w/2 + 2 |q| w u, u = 2^-24 or 2^-53, which is below eps (1 - 2^-15) as long as |q| <= (h -
+  // 2^-14) / (4 u) and |y| <= largest.
   double safe_code = 0;    // float32: at most 8,191, so that second differences fit 16 bits
   double safe_code32 = 0;  // the same without that limit, at most 2^21 - 1 for float32, 2^31 - 1 for float64
 };

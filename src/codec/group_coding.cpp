@@ -6,6 +6,7 @@
 #include "codec/exceptions.hpp"
 #include "codec/group_places.hpp"
 #include "codec/quantise.hpp"
+#include "codec/quotient.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -117,13 +118,12 @@ bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T
     }
   } else {
     const bool single = sizeof(T) == 4 && divisor == 1 && info.code_bound <= kSingleLimit;
+    const CodeMean mean(info.width, divisor);
     for (int i = 0; i < g.m; ++i) {
       if (single)
         set_element(y, i, static_cast<T>(q[i]) * static_cast<T>(info.width));
       else
-        set_element(y, i,
-                    divisor > 1 ? static_cast<T>(code_mean_float64(q[i], info.width, divisor))
-                                : code_value<T>(q[i], info.width));
+        set_element(y, i, divisor > 1 ? static_cast<T>(mean(q[i])) : code_value<T>(q[i], info.width));
     }
     if (g.exceptions) decode_exceptions(g, divisor, y);
   }

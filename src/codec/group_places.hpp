@@ -53,12 +53,6 @@ inline double code_value_float64(std::int64_t q, double width) noexcept {
   return std::fma(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 
-// That divided, as if the exponents of float64 had no upper limit until the end.
-inline double code_mean_float64(std::int64_t q, double width, std::uint32_t divisor) noexcept {
-  const double v = code_value_float64(q, width);
-  return std::isinf(v) ? code_value_float64(q, width * 0x1p-128) / divisor * 0x1p128 : v / divisor;
-}
-
 template <class T>
 T code_value(std::int64_t q, double width) noexcept {
   return static_cast<T>(code_value_float64(q, width));

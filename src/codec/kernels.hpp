@@ -1,6 +1,5 @@
-// The fast kernels: work on one full group (1,024 values) each, and may decline. What they decline, or what no
-// kernel is there for, the scalar code does; so a kernel only has to be right where it does not decline, and
-// there it gives the very bytes of the scalar code.
+// The fast kernels: each works on one full group (1,024 values), and may decline. The scalar code takes groups that a
+// kernel declines, or that have no kernel. Where a kernel does not decline it gives the very bytes of the scalar code.
 #pragma once
 
 #include <cstdint>

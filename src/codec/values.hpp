@@ -1,5 +1,5 @@
-// Values as the caller has them, group by group, in the type that streams store: halves are widened on the way in and
-// rounded on the way out.
+// Values as the caller has them, group by group, in the type that streams store: halves are widened when loaded and
+// rounded when stored.
 #pragma once
 
 #include "codec/format.hpp"

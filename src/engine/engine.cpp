@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "engine/run.hpp"
@@ -23,7 +24,7 @@ double seconds_since(Clock::time_point t) noexcept { return std::chrono::duratio
 }  // namespace
 
 struct Engine::Impl {
-  explicit Impl(carrier::Carrier& c) : carrier(c) {}
+  explicit Impl(carrier::Carrier& c) : carrier(c), tags(c.tags()) {}
 
   ~Impl() {
     for (auto& run : runs) {
@@ -34,6 +35,7 @@ struct Engine::Impl {
   }
 
   carrier::Carrier& carrier;
+  const Tags tags;
   payload::Pool pool;                      // outlives all that borrow from it, below
   std::vector<Hold> lost;                  // memory of transfers that could not be withdrawn
   std::vector<std::unique_ptr<Run>> runs;  // by slot
@@ -69,7 +71,10 @@ struct Engine::Impl {
   Status begin(const Work& call, std::uint64_t mine, Run** started) noexcept;
   void end_from(std::uint64_t from, Status status, const char* text) noexcept;
   void tell(std::uint64_t from, Status status, const char* text) noexcept;
+  std::string own_call(const carrier::Alarm& alarm) const noexcept;
   void listen() noexcept;
+  void compare_calls() noexcept;
+  bool may_go(const Run& run) const noexcept;
   bool turn_all() noexcept;
   std::size_t fetch(double seconds) noexcept;
   void look_at_limits() noexcept;
@@ -96,6 +101,7 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
     Run& run = *runs[slot];
     *started = &run;
     const Status s = run.begin(call, carrier, pool, static_cast<std::uint32_t>(slot), mine);
+    if (s == Status::ok && may_go(run)) run.go();
     if (s != Status::ok || !run.stranded()) return s;
     run.give_up(run.status(), "", &lost);
     return run.finish(nullptr);
@@ -136,16 +142,50 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   carrier.raise(alarm);
 }
 
+// What this rank calls where that rank met another call.
+std::string Engine::Impl::own_call(const carrier::Alarm& alarm) const noexcept {
+  const auto own = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
+    return run->active() && !run->ended() && run->sequence() == alarm.from;
+  });
+  if (alarm.status != Status::incompatible || own == runs.end()) return {};
+  try {
+    return "; here " + (*own)->what_runs();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 void Engine::Impl::listen() noexcept {
   listened = Clock::now();
   carrier::Alarm alarm;
   while (carrier.hear(&alarm)) {
     told = std::min(told, alarm.from);
-    static_cast<void>(fail(alarm.status, "rank {} gave up: {}", alarm.rank, alarm.text.data()));
+    static_cast<void>(fail(alarm.status, "rank {} gave up: {}{}", alarm.rank, alarm.text.data(), own_call(alarm)));
     std::array<char, sizeof(alarm.text)> text{};
     std::strncpy(text.data(), message(), text.size() - 1);
     end_from(alarm.from, alarm.status, text.data());
   }
+}
+
+// A rank that calls differently ends what it differs in, here and, told so, elsewhere.
+void Engine::Impl::compare_calls() noexcept {
+  for (const auto& run : runs) {
+    if (!run->active() || run->ended() || !run->going()) continue;
+    if (run->compare_calls() == Status::ok) continue;
+    fetch(0);  // what the run still waits for may have come since it looked
+    const Status s = run->ended() ? Status::ok : run->compare_calls();
+    if (s == Status::ok) continue;
+    std::array<char, sizeof(carrier::Alarm::text)> cause{};
+    std::strncpy(cause.data(), message(), cause.size() - 1);
+    tell(run->sequence(), s, cause.data());
+  }
+}
+
+// Runs that are under way at once have different tags.
+bool Engine::Impl::may_go(const Run& run) const noexcept {
+  return std::none_of(runs.begin(), runs.end(), [&](const auto& other) {
+    return other->active() && !other->ended() && other->sequence() + tags.runs() <= run.sequence();
+  });
 }
 
 // Routes finished transfers to their runs; how many there were.
@@ -171,7 +211,9 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
 bool Engine::Impl::turn_all() noexcept {
   bool some = fetch(0) > 0;
   for (auto& run : runs) {
-    if (run->active() && !run->ended()) some = run->advance(turn) || some;
+    if (!run->active() || run->ended()) continue;
+    if (!run->going() && may_go(*run)) run->go();
+    some = run->advance(turn) || some;
   }
   return some;
 }
@@ -188,11 +230,15 @@ void Engine::Impl::overdue(Run& run) noexcept {
 void Engine::Impl::look_at_limits() noexcept {
   const auto now = Clock::now();
   const auto open = [](const Run& run) { return run.active() && !run.ended(); };
-  if (std::chrono::duration<double>(now - listened).count() >= look_every) listen();
+  if (std::chrono::duration<double>(now - listened).count() >= look_every) {
+    listen();
+    compare_calls();
+  }
   for (auto& run : runs) {
     if (open(*run) && run->stranded()) tell(run->sequence(), run->status(), run->text());
     if (open(*run) && run->overdue(now)) {
       listen();  // who knows more?
+      compare_calls();
       if (open(*run)) overdue(*run);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/tags.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::engine {
@@ -30,6 +31,7 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
   const auto ranks = static_cast<std::size_t>(schedule.ranks);
   sent_.assign(ranks, 0);
   received_.assign(ranks, 0);
+  first_received_.assign(ranks, none);
   travel_ = travel;
   all_final_ = false;
   written_.clear();
@@ -195,6 +197,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   if (travels && range.count <= 0) {
     unit.message = next_message(sends ? sent_ : received_, step.peer);
     add(unit);
+    if (!sends) follow_the_first(unit);
     return Status::ok;
   }
   while (cells.count > 0) {
@@ -203,8 +206,17 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
     unit.cells = take(&cells, group_);
     if (travels) unit.message = next_message(sends ? sent_ : received_, step.peer);
     add(unit);
+    if (travels && !sends) follow_the_first(unit);
   }
   return Status::ok;
+}
+
+// What bears no signature is received when the first message from its peer has come, which bears one. `unit` was added last.
+void Plan::follow_the_first(const Unit& unit) {
+  std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
+  const auto u = static_cast<std::uint32_t>(units.size()) - 1;
+  if (unit.message == 0) first = u;
+  if (unit.message >= Tags::signed_messages) wait_for(first, u);
 }
 
 void Plan::add_deliveries(const schedule::Schedule& schedule) {

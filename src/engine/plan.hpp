@@ -103,6 +103,7 @@ class Plan {
   std::uint32_t take(Cells* left, std::size_t most_elements) const noexcept;
   Cells cells_of(const schedule::Range& range) const noexcept;
   void add(Unit unit);
+  void follow_the_first(const Unit& unit);
   void wait_for(std::uint32_t earlier, std::uint32_t later);
   void reads(std::uint32_t unit, std::uint32_t cell);
   void writes(std::uint32_t unit, std::uint32_t cell);
@@ -119,6 +120,7 @@ class Plan {
   std::vector<Edge> readers_;
   std::vector<std::uint32_t> signals_;          // units with an empty message
   std::vector<std::uint32_t> sent_, received_;  // messages by peer
+  std::vector<std::uint32_t> first_received_;   // unit of the first message from a peer
 };
 
 }  // namespace stretto::engine

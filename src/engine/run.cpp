@@ -53,7 +53,7 @@ void Run::make_ready(std::uint32_t u) noexcept {
 
 bool Run::advance(int budget) noexcept {
   bool some = false;
-  for (; budget > 0; --budget) {
+  for (; going_ && budget > 0; --budget) {
     if (next_ready_ < ready_.size()) {
       execute(ready_[next_ready_++]);
     } else if (next_delivery_ < deliveries_.size()) {
@@ -132,7 +132,9 @@ void Run::complete(std::uint32_t id, const carrier::Completion& completion) noex
   moved_ = Clock::now();
   if (completion.status != Status::ok) {
     if (completion.status == Status::incompatible && receives(unit.task)) {
-      failed(fail(Status::incompatible, "a message from rank {} is longer than it may be", unit.peer), &unit);
+      failed(fail(Status::incompatible, "a message of {} bytes from rank {} is longer than the {} expected",
+                  completion.bytes, unit.peer, room_for(unit)),
+             &unit);
     } else {
       failed(completion.status, &unit);
     }
@@ -170,7 +172,7 @@ void Run::done(std::uint32_t u) noexcept {
 }
 
 bool Run::overdue(Clock::time_point now) const noexcept {
-  return options_.timeout > 0 && seconds_between(moved_, now) > options_.timeout;
+  return going_ && options_.timeout > 0 && seconds_between(moved_, now) > options_.timeout;
 }
 
 void Run::pause(Clock::duration time) noexcept {

@@ -11,6 +11,7 @@
 #include "carrier/carrier.hpp"
 #include "engine/engine.hpp"
 #include "engine/plan.hpp"
+#include "engine/tags.hpp"
 #include "payload/pool.hpp"
 #include "payload/worker.hpp"
 
@@ -51,10 +52,14 @@ class Run {
   // What is wrong with a call on every rank alike.
   static Status check(const Work& call, const carrier::Carrier& carrier);
 
-  // Plans a call that is checked, and posts the first receives. `slot` goes into the ids of its transfers, `sequence` into
-  // their tags. On failure nothing has moved and the run is not active.
+  // Plans a call that is checked. `slot` goes into the ids of its transfers, `sequence` into their tags. On failure nothing
+  // has moved and the run is not active.
   Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
                std::uint64_t sequence) noexcept;
+
+  // Posts the first receives. Until then nothing moves, and no limit counts.
+  void go() noexcept;
+  bool going() const noexcept { return going_; }
 
   std::uint64_t sequence() const noexcept { return sequence_; }
   bool active() const noexcept { return active_; }
@@ -72,6 +77,9 @@ class Run {
   // The caller was elsewhere for this long. Does not count against the limit where it is a good part of it: nobody looked.
   void pause(Clock::duration time) noexcept;
 
+  // ok, or incompatible: a message that has come shows that its sender calls differently. Asks the carrier.
+  Status compare_calls() noexcept;
+
   // Whether this rank cannot keep its side of the schedule, so that others wait for it in vain: a transfer did not begin.
   bool stranded() const noexcept { return stranded_; }
   Status status() const noexcept { return status_; }
@@ -79,6 +87,9 @@ class Run {
 
   // Ends the run with `status`: withdraws its transfers; memory that the carrier may still touch goes to `lost`.
   void give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept;
+
+  // For example: allreduce ring (raw) of f32 by sum, rank 1.
+  std::string what_runs() const;
 
   // Who is missing, and where.
   std::string diagnosis(double seconds) const;
@@ -116,11 +127,13 @@ class Run {
 
   Status prepare(const Work& call);
   Status tagged() noexcept;
+  std::uint64_t signature() const noexcept;
+  Status compare_call(const carrier::Arrival& arrival) noexcept;
   Status bind_memory(const Work& call);
   Status separate_inputs(const Work& call);
   Status load(payload::Cell& cell, std::uint32_t index) noexcept;
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
-  std::uint64_t tag_of(const Unit& unit) const noexcept { return (sequence_ << message_bits_) | unit.message; }
+  std::uint64_t tag_of(const Unit& unit) const noexcept;
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
   std::size_t elements(const Unit& unit) const noexcept;
   std::size_t room_for(const Unit& unit) const noexcept;
@@ -149,13 +162,16 @@ class Run {
   void say(std::string_view text) noexcept;
   void strand(Status status, const Unit* unit) noexcept;
   std::string where(const Unit& unit) const;
+  bool under_way(std::uint32_t unit) const noexcept;
 
   bool active_ = false;
+  bool going_ = false;
   carrier::Carrier* carrier_ = nullptr;
   payload::Pool* pool_ = nullptr;
   std::uint32_t slot_ = 0;
   std::uint64_t sequence_ = 0;
-  unsigned message_bits_ = 0;
+  std::uint64_t signature_ = 0;
+  Tags tags_;
 
   std::shared_ptr<const schedule::Schedule> schedule_;
   payload::Spec spec_{};

@@ -1,6 +1,5 @@
 // How a run begins: the call is checked, planned, and bound to memory.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "engine/run.hpp"
@@ -8,10 +7,6 @@
 
 namespace stretto::engine {
 namespace {
-
-// Tags name the run, modulo some, and the message within it.
-constexpr unsigned most_message_bits = 20;
-constexpr unsigned least_sequence_bits = 4;
 
 struct Interval {
   const std::byte* begin;
@@ -34,10 +29,7 @@ bool clash(std::vector<Interval>& intervals) {
 
 }  // namespace
 
-std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept {
-  const auto tag_bits = static_cast<unsigned>(std::bit_width(carrier.tags()) - 1);
-  return (std::uint32_t{1} << std::min(most_message_bits, tag_bits - least_sequence_bits)) - 1;
-}
+std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept { return Tags(carrier.tags()).most_messages(); }
 
 Status Run::check(const Work& call, const carrier::Carrier& carrier) {
   if (!call.schedule) return fail(Status::invalid_argument, "no schedule is given");
@@ -180,10 +172,10 @@ Status Run::bind_memory(const Work& call) {
   return Status::ok;
 }
 
-// Every message between two ranks has a tag of its own, and the last tag is not for messages.
+// Every message between two ranks has a tag of its own.
 Status Run::tagged() noexcept {
-  const std::uint32_t most = most_messages(*carrier_);
-  message_bits_ = static_cast<unsigned>(std::bit_width(most));
+  tags_ = Tags(carrier_->tags());
+  const std::uint32_t most = tags_.most_messages();
   if (plan_.most_messages <= most) return Status::ok;
   const Plan::Pair pair = plan_.busiest();
   const std::int32_t own = schedule_->rank;
@@ -218,6 +210,7 @@ Status Run::prepare(const Work& call) {
       s != Status::ok)
     return s;
   if (const Status s = tagged(); s != Status::ok) return s;
+  signature_ = signature();
   if (const Status s = bind_memory(call); s != Status::ok) return s;
 
   live_.assign(plan_.units.size(), Live{});
@@ -240,7 +233,7 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
   slot_ = slot;
   sequence_ = sequence;
   status_ = Status::ok;
-  stranded_ = false;
+  stranded_ = going_ = false;
   say({});
   wait_seconds_ = 0;
   raw_bytes_ = bytes_sent_ = messages_ = 0;
@@ -258,13 +251,18 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
     return s;
   }
   active_ = true;
+  return Status::ok;
+}
+
+void Run::go() noexcept {
+  going_ = true;
+  moved_ = Clock::now();
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) live_[u].waits_for = plan_.units[u].waits_for;
   for (std::int32_t peer = 0; peer < schedule_->ranks; ++peer) post_receives(peer);
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Live& live = live_[u];
     if (live.waits_for == 0 && live.state != State::arrived) make_ready(u);
   }
-  return Status::ok;
 }
 
 }  // namespace stretto::engine

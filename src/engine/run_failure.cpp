@@ -6,6 +6,12 @@
 
 namespace stretto::engine {
 
+std::string Run::what_runs() const {
+  return fmt::format("{} {} ({}) of {}{}{}, rank {}", schedule::name(schedule_->collective), schedule_->algorithm,
+                     payload::name(spec_.kind), payload::name(spec_.type), reduces_ ? " by " : "",
+                     reduces_ ? payload::name(spec_.op) : "", schedule_->rank);
+}
+
 std::string Run::where(const Unit& unit) const {
   std::string text = fmt::format("{} {} ({}), rank {}", schedule::name(schedule_->collective), schedule_->algorithm,
                                  payload::name(spec_.kind), schedule_->rank);
@@ -41,6 +47,13 @@ void Run::strand(Status status, const Unit* unit) noexcept {
   stranded_ = true;
 }
 
+// Whether a transfer has begun and not ended.
+bool Run::under_way(std::uint32_t u) const noexcept {
+  const State state = live_[u].state;
+  const bool comes = receives(plan_.units[u].task);
+  return (comes && state == State::posted) || ((comes || plan_.units[u].task == Task::send) && state == State::moving);
+}
+
 std::string Run::diagnosis(double seconds) const {
   constexpr std::size_t most_lines = 4;
   std::string text =
@@ -49,11 +62,8 @@ std::string Run::diagnosis(double seconds) const {
   std::size_t missing = 0;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
-    const State state = live_[u].state;
     const bool comes = receives(unit.task);
-    const bool open = (comes && (state == State::posted || state == State::moving)) ||
-                      (unit.task == Task::send && state == State::moving);
-    if (!open) continue;
+    if (!under_way(u)) continue;
     if (++missing > most_lines) continue;
     text += fmt::format("{} step {} is missing rank {} ({}", missing > 1 ? "," : "", unit.step, unit.peer,
                         comes ? "its message" : "to take a message");

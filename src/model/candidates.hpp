@@ -10,7 +10,7 @@
 
 namespace stretto::model {
 
-// A schedule to predict, and the ways to run it.
+// A schedule to predict, and the combinations of payload and segment to run it with.
 struct Option {
   const schedule::Algorithm* algorithm = nullptr;
   int blocks = 0;
@@ -18,13 +18,14 @@ struct Option {
   std::vector<Candidate> ways;  // payload, raw_inside, segment; `seconds` is open
 };
 
-// Algorithms that fit the question and the topology, each with the numbers of pieces and arities worth a look, the payloads
-// that the question allows, and segments shorter than a block. Payloads of collectives that combine nothing all do the same;
-// they stand for one, fused. Empty where what is forced does not fit together; `why` says what then.
+// Algorithms that fit the question and the topology. Each has the numbers of pieces and arities to be tried, the
+// payloads that the question allows, and segments shorter than a block. For collectives that combine nothing all
+// compressed payloads are alike; fused stands for them. Empty where what is forced does not fit together; `why` says
+// what then.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
 
-// Whether the algorithm may carry this payload: raw sums of a schedule whose ranks bracket differently must be exact, and so must all that
-// is rounded on the way.
+// Whether the algorithm may carry this payload: raw sums of a schedule whose ranks bracket differently must be exact;
+// payloads that round between steps are excluded.
 bool may_carry(const schedule::Algorithm& algorithm, const Question& question, payload::Kind kind) noexcept;
 
 // "allreduce has no schedule 'x'; it has ring, ...".

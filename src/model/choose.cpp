@@ -100,12 +100,13 @@ topology::Topology stand_in(const topology::Topology& t) {
 }
 
 // And where messages of a schedule grow or shrink, as those of recursive halving do: streams, but for the shorter ones. Not where
-// floors decide what travels raw, and only where a sum may be made of raw values.
+// floors decide what travels raw. Not for sums that raw values would round: those of streams are exact.
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
-  if (!q.compress || q.code_space || q.payload >= 0 || option.algorithm->uses_groups || option.algorithm->ranks_differ)
-    return ways;
+  const bool rounds = schedule::reduces(q.collective) && !q.exact;
+  const bool unsuited = option.algorithm->uses_groups || option.algorithm->ranks_differ;
+  if (!q.compress || q.code_space || rounds || q.payload >= 0 || unsuited) return ways;
   const auto [shortest, longest] = lengths_of(programs);
   for (const double bytes : {even_cost, 4 * even_cost}) {
     if (!(bytes > shortest * block && bytes <= longest * block)) continue;
@@ -217,6 +218,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;
     c.native = true;
+    c.provider = Provider::mpi;
     c.seconds = native_seconds;
     all->push_back(c);
   }

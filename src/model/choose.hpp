@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/profile.hpp"
+#include "model/provider.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"
@@ -35,7 +36,7 @@ struct Question {
 
 struct Candidate {
   bool native = false;  // the provider's own; the rest but `provider`, `payload` and `seconds` is void then
-  Provider provider = Provider::mpi;
+  Provider provider = Provider::schedules;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
   bool raw_inside = false;      // hierarchical: raw in the node, `payload` between

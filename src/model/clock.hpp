@@ -23,14 +23,14 @@ struct Prediction {
   double work = 0;  // seconds of a core's work (codec, sums) on the busiest rank, without what transfers keep it busy
 };
 
-// Two ways to run a schedule.
+// Two modes of running a schedule.
 //   overlap     dataflow: a step starts when what it reads is there. A rank's core is one resource, as are its sending and its
 //               receiving (one for both without full duplex), the network cards of its host and the uplinks of the fabric.
 //               Segments flow: a step is known by when its first and its last segment are done, so that a walk costs the
 //               same for any number of them. Results are decoded while there is nothing else to do.
-//   otherwise   a rank exchanges or computes, never both: round by round (level of the schedule), first what must be made
-//               before sending, then the messages, each latency + bytes, those of one rank one after another in each direction,
-//               then the work on what arrived. The closed forms of the literature are of this kind.
+//   otherwise   a rank exchanges or computes, never both, round by round (level of the schedule). First comes the work
+//               before sending, then the messages, then the work on what arrived. A message takes latency + bytes;
+//               messages of a rank follow each other in each direction. The literature's closed forms are of this kind.
 Prediction predict(const Programs& programs, const System& system, const Machine& machine, const Run& run);
 
 }  // namespace stretto::model

@@ -13,12 +13,12 @@ namespace stretto::model {
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
 
-// What a collective of a node's memory takes, in parts of the MPI's time, where nobody measured it: half of it for a few ranks, about what they
-// gain on machines that were (docs/measurements.md). Of many ranks nothing is known: there they win no prediction.
+// The unmeasured time of a collective of a node's memory, in parts of the MPI's time: half of it for a few ranks, about
+// the gain on measured machines (docs/measurements.md). Of many ranks nothing is known: there it wins no prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks > 8 ? 1 : 0.5; }
 
-// Where ranks share cores, a call of so few bytes takes what its ranks wait for a core, and the next measurement shows another time: what was
-// measured only counts where it is better than that part.
+// Where ranks share cores, a call of so few bytes takes what its ranks wait for a core, and the next measurement shows
+// another time. A measured time counts only where it is less than the unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
 // Seconds of a collective with streams inside a node (src/node/collectives/bounded.hpp), where one of raw values takes `raw` seconds: that, since

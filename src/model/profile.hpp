@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "model/provider.hpp"
 #include "model/torus.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"
@@ -35,18 +36,15 @@ struct CodecCost {
   double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
 };
 
-// Whose collectives a profile has measured times of: those of the MPI, those of ranks that share a node's memory (src/node).
-enum class Provider : std::uint8_t { mpi, node };
-
 // A collective as it was measured: seconds against bytes of the whole vector. That is what one rank holds at its
-// longest: the operand of allreduce, reduce and broadcast, all blocks of allgather, reduce_scatter, gather and scatter, and of
-// alltoall the blocks that one rank sends (as many bytes as it receives). 0 for a barrier. Questions and rows of stretto-measure
-// count the same way.
+// longest: the operand of allreduce, reduce and broadcast, all blocks of allgather, reduce_scatter, gather and scatter,
+// and of alltoall the blocks that one rank sends (as many bytes as it receives). 0 for a barrier. Questions and rows of
+// stretto-measure count alike.
 struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
   std::vector<std::pair<double, double>> points;  // bytes, seconds; ascending bytes
-  Provider provider = Provider::mpi;
+  Provider provider = Provider::mpi;              // or node
 };
 
 // From how many bytes on the collectives of so many ranks of one node change to another protocol (node::Options): reductions above

@@ -1,13 +1,11 @@
 // Where profiles lie: the user's configuration directory, and what STRETTO_PROFILE names.
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "base/file.hpp"
+#include "base/printable.hpp"
 #include "model/profile.hpp"
 
 namespace stretto::model {
@@ -29,9 +27,9 @@ std::string as_file_name(const std::string& text) {
 }
 
 std::string configuration_directory() {
-  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg != nullptr && *xdg == '/')
+  if (const char* xdg = secure_getenv("XDG_CONFIG_HOME"); xdg != nullptr && *xdg == '/')
     return (fs::path(xdg) / "stretto").string();
-  const char* home = std::getenv("HOME");
+  const char* home = secure_getenv("HOME");
   return (fs::path(home != nullptr && *home != '\0' ? home : "/") / ".config" / "stretto").string();
 }
 
@@ -43,10 +41,10 @@ bool is_shipped(const std::string& name) {
 
 // Whether the user named one, and it if so.
 bool named(Status* status, Profile* profile, std::string* from) {
-  const char* name = std::getenv("STRETTO_PROFILE");
+  const char* name = secure_getenv("STRETTO_PROFILE");
   if (name == nullptr || *name == '\0') return false;
   *status = is_shipped(name) ? shipped(name, profile) : load(name, profile);
-  *from = std::string("STRETTO_PROFILE=") + name;
+  *from = printable(std::string("STRETTO_PROFILE=") + name);
   return true;
 }
 
@@ -79,16 +77,10 @@ std::string user_path(const std::string& host, const std::string& mpi) {
 }
 
 Status load(const std::string& path, Profile* profile) noexcept try {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return fail(Status::invalid_argument, "profile {} is a directory", path);
-  std::ifstream in(path);
-  if (!in) return fail(Status::invalid_argument, "profile {} cannot be read: {}", path, std::strerror(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
-  const Status s = parse(text.str(), profile);
-  if (s == Status::ok) return s;
-  const std::string why = message();
-  return fail(s, "profile {}: {}", path, why);
+  std::string text;
+  if (const Status s = read_file(path, &text); s != Status::ok) return fail(s, "profile {}", message());
+  const Status s = parse(text, profile);
+  return s == Status::ok ? s : fail(s, "profile {}: {}", path, message());
 } catch (const std::exception& e) {
   return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
 }
@@ -110,8 +102,8 @@ Status find_of_host(const std::string& host, Profile* profile, std::string* from
   Status status{};
   if (named(&status, profile, from)) return status;
   for (const fs::path& path : tuned(host)) {
-    *from = path.string();
-    if (load(*from, profile) == Status::ok) return Status::ok;
+    *from = printable(path.string());
+    if (load(path.string(), profile) == Status::ok) return Status::ok;
   }
   *profile = built_in();
   *from = "built-in";

@@ -1,10 +1,12 @@
 // A profile as JSON: docs/profile.md, in code.
 #include <cmath>
 #include <initializer_list>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "base/float_environment.hpp"
+#include "base/printable.hpp"
 #include "model/profile.hpp"
 #include "schedule/names.hpp"
 
@@ -54,7 +56,7 @@ class Node {
   }
   std::string text() const {
     if (!value_.is_string()) wrong(" is no string");
-    return value_.get<std::string>();
+    return printable(value_.get<std::string>());  // people will see it
   }
   bool boolean() const {
     if (!value_.is_boolean()) wrong(" is neither true nor false");
@@ -68,6 +70,32 @@ class Node {
  private:
   const json& value_;
   std::string path_;
+};
+
+// Refuses a key that stands twice in one object, of which readers would take one or the other. For json::parse, as long as it runs.
+class Keys {
+ public:
+  bool operator()(json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) open_.emplace_back();
+    if (event == json::parse_event_t::object_end) open_.pop_back();
+    if (event != json::parse_event_t::key) return true;
+    Object& object = open_.back();
+    object.latest = parsed.get<std::string>();
+    if (!object.keys.insert(object.latest).second) throw Wrong{path() + " stands twice in one object"};
+    return true;
+  }
+
+ private:
+  struct Object {
+    std::set<std::string> keys;
+    std::string latest;
+  };
+  std::string path() const {
+    std::string path;
+    for (const Object& o : open_) path += (path.empty() ? "" : ".") + o.latest;
+    return path;
+  }
+  std::vector<Object> open_;  // from the root down
 };
 
 Link read_link(const Node& node) {
@@ -200,7 +228,9 @@ ordered_json write_costs(const std::vector<CodecCost>& costs) {
 
 Status parse(const std::string& text, Profile* profile) noexcept try {
   const WholeFloatEnvironment environment;  // strtod reads the numbers
-  const json root = json::parse(text);
+  Keys keys;
+  const json root =
+      json::parse(text, [&keys](int, json::parse_event_t event, const json& parsed) { return keys(event, parsed); });
   *profile = read(Node(root, ""));
   return Status::ok;
 } catch (const Wrong& w) {

@@ -1,9 +1,10 @@
 // The schedules of all ranks, made ready for a walk: who meets whom, over what distance, which blocks are touched.
 //
-// Ranks that behave alike are walked once. With a period d, rank r stands for all ranks r + k d: hosts of d ranks in a row that
-// are all alike, and an algorithm that the shift by a host (ring, pairwise, ...) or an exclusive-or of the host's number
-// (recursive doubling, ...) maps onto itself. So 131,072 ranks of a ring on hosts of four are four programs. The walk over the
-// folded programs is exact where all blocks have the same length; tests compare it to the walk over all ranks.
+// Ranks that behave alike are walked once. With a period d, rank r stands for all ranks r + k d. That takes hosts of d
+// ranks in a row that are all alike. It also takes an algorithm that the shift by a host (ring, pairwise, ...) or an
+// exclusive-or of the host's number (recursive doubling, ...) maps onto itself. So 131,072 ranks of a ring on hosts of
+// four are four programs. The walk over the folded programs is exact where all blocks have the same length; tests
+// compare it to the walk over all ranks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Hosts joined as a torus: each has a link to the two neighbours in each dimension. A message passes the links between, dimension by
-// dimension, the shorter way around.
+// Hosts joined as a torus: each has a link to the two neighbours in each dimension. A message passes the links between,
+// dimension by dimension, in the shorter direction.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct Torus {
   double hop = 4e-7;  // seconds that each link beyond the first adds to the latency
 };
 
-// Ways through a torus.
+// Paths through a torus.
 class Routes {
  public:
   explicit Routes(const std::vector<std::int32_t>& sides) : sides_(sides) {}
@@ -22,8 +22,8 @@ class Routes {
   // Directed links, numbered from 0.
   std::size_t links(int hosts) const noexcept { return 2 * sides_.size() * static_cast<std::size_t>(hosts); }
 
-  // Calls visit(link) for each link on the way. Half way around it goes up from even
-  // coordinates, and down from odd ones.
+  // Calls visit(link) for each link of the path. To the opposite side of a ring the path ascends from even coordinates,
+  // and descends from odd ones.
   template <class Visit>
   void walk(std::int32_t from, std::int32_t to, const Visit& visit) const {
     std::int32_t stride = 1, at = from;

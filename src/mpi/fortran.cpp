@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
-#include "mpi/lifecycle.hpp"
-#include "mpi/persistent.hpp"
-#include "mpi/runtime.hpp"
+#include "mpi/calls/persistent.hpp"
+#include "mpi/process/lifecycle.hpp"
+#include "mpi/process/runtime.hpp"
 
 namespace stretto::mpi::fortran {
 namespace {

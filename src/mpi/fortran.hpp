@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "mpi/call.hpp"
+#include "mpi/calls/call.hpp"
 
 #ifdef OPEN_MPI
 #define STRETTO_WRAPS_FORTRAN

@@ -54,8 +54,16 @@ TYPES = {
     "request": "MPI_Request*",
 }
 
-# Functions that make a communicator by an info, those with a request some time later: what they take.
+# Functions that make an intracommunicator, those with a request some time later: what they take.
 MAKERS = {
+    "cart_create": "MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made",
+    "cart_sub": "MPI_Comm comm, const int* remain, MPI_Comm* made",
+    "comm_create": "MPI_Comm comm, MPI_Group group, MPI_Comm* made",
+    "comm_create_group": "MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made",
+    "comm_dup": "MPI_Comm comm, MPI_Comm* made",
+    "comm_split": "MPI_Comm comm, int color, int key, MPI_Comm* made",
+    "graph_create": "MPI_Comm comm, int n, const int* index, const int* edges, int reorder, MPI_Comm* made",
+    "intercomm_merge": "MPI_Comm comm, int high, MPI_Comm* made",
     "comm_create_from_group": "MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* made",
     "comm_dup_with_info": "MPI_Comm comm, MPI_Info info, MPI_Comm* made",
     "comm_idup_with_info": "MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request",
@@ -173,8 +181,9 @@ def c_maker(name, parameters):
         yield "  const InheritedBound inherited(comm, info);"
         yield f"  return P{function}({', '.join(arguments)});\n}}\n"
         return
+    info = "info" if "info" in arguments else "MPI_INFO_NULL"
     yield f"  const int code = P{function}({', '.join(arguments)});"
-    yield "  return informed(code, code == MPI_SUCCESS ? *made : MPI_COMM_NULL, info);\n}\n"
+    yield f'  return constructed(code, code == MPI_SUCCESS ? *made : MPI_COMM_NULL, "{function}", {info});\n}}\n'
 
 
 def fortran_value(function, role):
@@ -251,7 +260,8 @@ def fortran_maker(name, c_parameters):  # the length of a text comes last, and n
     else:
         yield f"  const int code = fortran::{'go_on_with(length, ' if length else 'go_on('}name, next, {passed});"
         yield "  const MPI_Comm comm_made = code == MPI_SUCCESS ? PMPI_Comm_f2c(*made) : MPI_COMM_NULL;"
-        yield "  fortran::deliver(informed(code, comm_made, PMPI_Info_f2c(*info)), ierror);\n}"
+        info = "PMPI_Info_f2c(*info)" if "info" in arguments else "MPI_INFO_NULL"
+        yield f'  fortran::deliver(constructed(code, comm_made, "MPI_{name.capitalize()}", {info}), ierror);\n}}'
 
     yield from entries("MPI_" + name, True, entry(body, parameters, ", ".join([*arguments, "ierror", *length])))
 
@@ -263,7 +273,7 @@ def fortran_other(name, arguments, goes_past):
 
 def opening(first):
     yield HEAD
-    yield from (f'#include "mpi/{header}.hpp"' for header in (first, "lifecycle", "perform", "persistent"))
+    yield from (f'#include "mpi/{header}.hpp"' for header in (first, "calls/perform", "calls/persistent", "process/lifecycle"))
     yield "\nusing namespace stretto::mpi;\n"
 
 
@@ -273,7 +283,7 @@ def wrappers(table, compiler):
     makers = [(name, arguments) for name, arguments in MAKERS.items() if "MPI_" + name.capitalize() in names]
     yield "mpi/pmpi_names.h", pmpi_names(names)
     c_lines = [*map(c_wrapper, functions), *(c_maker(*m) for m in makers)]
-    yield "wrappers_c.cpp", itertools.chain(opening("call"), *c_lines)
+    yield "wrappers_c.cpp", itertools.chain(opening("calls/call"), *c_lines)
     yield (
         "wrappers_fortran.cpp",
         itertools.chain(

@@ -9,9 +9,9 @@
 
 namespace stretto::payload {
 
-// out[i] = left[i] (op) right[i] for i in [0, count); op neither user nor difference (which is a sum by now). out may be left or right, or
-// apart from both. Integer sums and products wrap. min and max of floating point values are NaN where one is, and
-// together with sums commute to the last bit (but for which of two NaN comes out of a sum).
+// out[i] = left[i] (op) right[i] for i in [0, count); op neither user nor difference (which is a sum by now). out may
+// be left or right, or apart from both. Integer sums and products wrap. min and max of floating point values are NaN
+// where an operand is. They and sums commute to the last bit, but for the choice between two NaN in a sum.
 Status combine_values(Op op, Type type, const void* left, const void* right, void* out, std::size_t count) noexcept;
 
 // out[i] = -in[i]; in may be out. Unsigned types wrap.

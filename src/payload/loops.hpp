@@ -1,6 +1,7 @@
-// The loops over many elements, compiled once for each instruction set that makes a difference; the processor's best is taken at run time.
-// All give the same bits where the processor rounds to nearest (but for which of two NaN comes out of a sum). In other modes sums of float16 are
-// rounded to nearest by some, and those below 2^-14 as the mode has it by others; a communicator's ranks on unlike processors may then differ.
+// The loops over many elements, compiled once for each instruction set that makes a difference; the processor's best is
+// taken at run time. All give the same bits where the processor rounds to nearest, but for the choice between two NaN
+// in a sum. In other modes some round all sums of float16 to nearest, others those below 2^-14 by the mode. A
+// communicator's ranks on unlike processors may then differ.
 #pragma once
 
 #include <cstddef>

@@ -8,10 +8,11 @@
 //   fused        blocks meet as stream + raw local values in one pass; a contribution is compressed on its own only where
 //                it must be sent before anything met it. Min and max have no such pass and run as homomorphic.
 //
-// Mixed forms (Spec::nodes, Spec::raw_below). A raw message carries what its sender would have put into a stream, and a value that
-// a stream was decoded to is sent on as it is, so that results agree as below: where a sum of streams travels raw, it must travel raw to
-// the end (as floors and trees of growing or shrinking blocks have it), since compressing what it decodes to may move it by eps once more. Sums
-// that met raw are no longer the same bytes for every schedule.
+// Mixed forms (Spec::nodes, Spec::raw_below). A raw message carries what its sender would have put into a stream. A
+// value that a stream was decoded to is sent on as it is. So results agree as below. A sum of streams that travels raw
+// must travel raw to the end, since compressing its decoded value again may move it by eps once more. Hierarchies, and
+// trees of growing or shrinking blocks, keep this rule. Sums that met raw are no longer the same bytes for every
+// schedule.
 //
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same bytes:
 // the decoding of one stream, also on the rank that computed it (and with one rank). Homomorphic and fused sums are the same
@@ -60,7 +61,8 @@ Status check(const Spec& spec, bool reduces) noexcept;
 // then have as many terms as there are nodes (mean: of p contributions still), beside the rounding of the raw sums.
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
-//   the same with raw_below: sum    p + 1 (a raw sum is compressed again);  mean (p + 1)/p
+//   the same with raw_below: sum    p + 1 (a raw sum is compressed again);  mean (p + 1)/p; beside the rounding of raw sums,
+//                                   so that calls ask for it in exact operations alone
 //   recompress, cprp2p: sum                2p - 1 (two operands of each of p - 1 meetings, and the result);  mean (2p - 1)/p
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept;
 

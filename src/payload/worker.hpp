@@ -13,8 +13,8 @@
 
 namespace stretto::payload {
 
-// Where a value may be unfolded: `home` is memory for its raw form that may be written (and may be where raw is already);
-// null where there is none, then a pool's buffer serves.
+// Where a value may be unfolded: `home` is memory for its raw form that may be written (and may be where raw is
+// already); where it is null a pool's buffer serves.
 struct Cell {
   Value value;
   std::size_t count = 0;  // elements
@@ -41,8 +41,8 @@ class Worker {
   // Before the value is sent: raw is at hand (payload raw), or a stream is; under cprp2p a new one.
   Status pack(Cell& cell) noexcept;
 
-  // Before the value is sent raw. `settle`: all ranks are to end with what is sent, so where some of them get it as a stream it
-  // is what that decodes to.
+  // Before the value is sent raw. `settle`: all ranks are to end with the value that is sent. Where some of them get a
+  // stream, the value is the one that the stream decodes to.
   Status pack_raw(Cell& cell, bool settle) noexcept;
 
   // dst = what arrived. Under cprp2p it is decoded at once. A raw `arrived` lies in `store`.
@@ -59,7 +59,7 @@ class Worker {
   // dst = dst (+) src, or src (+) dst, both on this rank.
   Status meet(Cell& dst, Cell& src, bool src_first) noexcept;
 
-  // dst = src; values that nobody writes are shared, not copied.
+  // dst = src; values that no step writes are shared, not copied.
   Status copy(Cell& dst, Cell& src) noexcept;
 
   // Load one rank's contribution from `n` vectors (n != 1, or negated) into a value that owns it.

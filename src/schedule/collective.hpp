@@ -7,8 +7,9 @@
 
 namespace stretto::schedule {
 
-// The first nine are families: schedules are built for these, and docs/algorithms.md lists them. The others are forms of a family that
-// differ in what the caller gives (see Properties). `agreement` compares a word of each rank in a node's memory; nobody calls it by name.
+// The first nine are families: schedules are built for these, and docs/algorithms.md lists them. The others are forms
+// of a family that differ in what the caller gives (see Properties). `agreement` compares a word of each rank in a
+// node's memory; no caller names it.
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,

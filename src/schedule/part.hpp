@@ -1,8 +1,8 @@
 // Composition: a schedule over fewer ranks and blocks becomes part of a larger one.
 //
-// The steps of the part are written down with other names: its ranks, blocks and buffers are ranks, blocks and buffers of the whole, its
-// rounds come after what was before. Parts that follow each other on the same blocks are ordered by those blocks, as all
-// steps are; nobody waits for a part to be over. What is made here borrows the floors.
+// The steps of the part are written down with other names: its ranks, blocks and buffers are ranks, blocks and buffers
+// of the whole, its rounds come after what was before. Parts that follow each other on the same blocks are ordered by
+// those blocks, as all steps are; no step waits for a part to be over. What is made here borrows the floors.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ Ranks members(const Floors& floors, int group);
 Ranks leaders(const Floors& floors);
 Ranks owners(const Floors& floors, int piece);
 
-// Calls add(first, count) for each interval of blocks of the whole that the blocks [first, first + count) of the part stand
-// for, the same on all ranks; for none where they stand for nothing: then nothing travels.
+// Blocks [first, first + count) of the part stand for intervals of blocks of the whole, the same on all ranks. Calls
+// add(first, count) for each interval; where there is none, nothing travels.
 using Add = std::function<void(int first, int count)>;
 using Blocks = std::function<void(int first, int count, const Add& add)>;
 Blocks evenly(int first, int width);                        // block b is `width` blocks from first + b * width on
@@ -39,15 +39,16 @@ struct Part {
   Buffer out = Buffer::out;
   Buffer tmp = Buffer::tmp;
 
-  // A rank of the part that holds the result beforehand, or -1: messages to it are left out. For parts in which nobody passes on
-  // what he receives.
+  // A rank of the part that holds the result beforehand, or -1: messages to it are left out. For parts in which no rank
+  // passes on what it receives.
   int complete = -1;
 };
 
 // Writes the steps of `flat`, the schedule of a rank of the part, as steps of this rank.
 void append(Program& program, const Schedule& flat, const Part& part);
 
-// Its messages alone, as empty ones: a reduction becomes a signal from everybody to the root, a broadcast the way back.
+// Its messages alone, as empty ones: a reduction becomes a signal from all ranks to the root, a broadcast a signal from
+// the root to all.
 void append_signals(Program& program, const Schedule& flat, const Part& part);
 
 }  // namespace stretto::schedule

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "schedule/builders.hpp"
+#include "schedule/algorithms/builders.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::schedule {
@@ -232,7 +232,11 @@ const std::vector<Algorithm>& algorithms() {
        "p-1 rounds, (p-1)/p n sent",
        pairwise_alltoall},
       {{.keeps_order = true}, C::alltoall, "linear", "1 rounds, (p-1)/p n sent", linear_alltoall},
-      {{.keeps_order = true}, C::alltoall, "bruck", "L rounds, at most (p+1)/(2p) L n sent", bruck_alltoall},
+      {{.keeps_order = true, .passes_blocks_on = true},
+       C::alltoall,
+       "bruck",
+       "L rounds, at most (p+1)/(2p) L n sent",
+       bruck_alltoall},
 
       {{.keeps_order = true, .symmetry = Symmetry::shift},
        C::barrier,
@@ -260,10 +264,6 @@ Status check_ranks(Collective collective, std::int32_t ranks) {
   if (ranks <= most_ranks(collective)) return Status::ok;
   return fail(Status::unsupported, "schedules of {} serve up to {} ranks, not {}", name(collective),
               most_ranks(collective), ranks);
-}
-
-bool passes_blocks_on(Collective collective, std::string_view name) {
-  return collective == Collective::alltoall && name == "bruck";
 }
 
 bool keeps_order(const Algorithm& algorithm, const Groups* groups) {

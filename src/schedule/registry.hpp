@@ -31,6 +31,7 @@ struct Traits {
   bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
   bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
   bool ranks_differ = false;          // as of its schedules: only for exact operations and sums of codes
+  bool passes_blocks_on = false;      // alltoall: blocks go through other ranks, which must know their lengths
   bool uses_torus = false;            // Groups::torus shapes it, and without one it gains nothing
   Symmetry symmetry = Symmetry::none;
 };
@@ -58,9 +59,6 @@ Status check_ranks(Collective collective, std::int32_t ranks);
 
 // Whether the schedules for these groups (null: every rank alone) keep the order of contributions.
 bool keeps_order(const Algorithm& algorithm, const Groups* groups);
-
-// Whether blocks of an alltoall travel through ranks that neither send nor receive them, which must know their lengths then.
-bool passes_blocks_on(Collective collective, std::string_view name);
 
 // All algorithms, grouped by collective in the order of the enumeration; the first of a group is its default.
 const std::vector<Algorithm>& algorithms();

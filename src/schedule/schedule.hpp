@@ -9,21 +9,23 @@
 //   out   the result;
 //   tmp   scratch, allocated by the engine for just the blocks used.
 // What the caller holds at the start and expects at the end is fixed by the collective (see Collective). Of `in` only
-// blocks that the caller holds are read; of `out` only blocks that the caller expects are touched, so that both can be the
-// caller's own memory; all else goes through tmp. in and out may be one memory (in place), block by block: a block of out is
-// written by anything but its copy from in only where that copy, listed before, is the one reader of the block in `in`. (Not so alltoall and
-// reduce_scatter: what they call in place puts blocks into the memory of others, so `in` must be moved away first.)
+// blocks that the caller holds are read. Of `out` only blocks that the caller expects are touched. So both can be the
+// caller's own memory, and all else is in tmp. in and out may be one memory (in place), block by block. Where another
+// step than its copy from in writes a block of out, that copy stands before the step and is the only reader of the
+// block in `in`. (Alltoall and reduce_scatter are excepted: in place they put blocks into the memory of others, so `in`
+// must be moved away first.)
 //
-// Meaning of the list. Steps are in program order; a step depends on an earlier one exactly when one of them
-// writes a block that the other reads or writes, or when one of them is a signal (names no block) of another level.
-// Everything else may run concurrently (dependencies.hpp computes it). Between two ranks, the k-th send of A to B meets
-// the k-th receive at B from A: there are no tags in a schedule. Both name the same blocks and the same level, but perhaps
-// another buffer. Sends and receives of one rank on one level never conflict. Steps may also be issued strictly in list
-// order, each as soon as what it depends on is complete, without deadlock even when a send ends only with its receive.
+// Meaning of the list. Steps are in program order. A step depends on an earlier step exactly when one of the two writes
+// a block that the other reads or writes, or is a signal (names no block) of another level. Everything else may run
+// concurrently (dependencies.hpp computes it). Between two ranks, the k-th send of A to B meets the k-th receive at B
+// from A: there are no tags in a schedule. Both name the same blocks and the same level, but perhaps another buffer.
+// Sends and receives of one rank on one level never conflict. Steps may also be issued strictly in list order, each as
+// soon as what it depends on is complete, without deadlock even when a send ends only with its receive.
 //
-// Sums of floating-point numbers depend on how they are bracketed. So all ranks that expect a block bracket its sum alike, or its bits
-// differ between ranks. The two operands of one combination may stand either way round: addition commutes. A schedule that breaks this
-// law says so (Schedule::ranks_differ), and serves only what has the same bits in any brackets: integers, minimum, maximum, sums of codes.
+// Sums of floating-point numbers depend on how they are bracketed. So all ranks that expect a block bracket its sum
+// alike, or its bits differ between ranks. The two operands of one combination may stand in either order: addition
+// commutes. A schedule that breaks this law says so (Schedule::ranks_differ), and serves only what has the same bits in
+// any brackets: integers, minimum, maximum, sums of codes.
 //
 // All of this is what the checker proves (checker.hpp).
 #pragma once

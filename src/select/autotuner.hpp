@@ -1,39 +1,34 @@
-// Finds the fastest of several contestants: calls take turns with them. The ranks begin each turn together, and after
-// some rounds they compare what they measured. So all ranks draw the same conclusions.
+// A trial: blocking calls of one shape take turns with a few candidates, and the fastest stays.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace stretto::select {
 
-// A turn is one call, or several short calls in a row. In a row calls may run ahead of each other, as in a program, and
-// a disturbed call counts less. Each round has one turn for every open contestant, in a new order, because a turn
-// leaves its traces in caches and network buffers.
+// A round has one turn for every candidate, in a new order, because a turn leaves its traces in caches and network
+// buffers. A turn is one call, or several short calls in a row, as in a program. Ranks begin a turn together.
 //
-// The first round warms up memory, schedules and tables; it only shows how many calls make a turn of each contestant.
-// After the second round that counts, and each later one, the ranks compare. The leader has the lowest median of the
-// slowest rank's times. A contestant is dropped if its best time is clearly slower than the leader's median, or its
-// median far slower. Number 0 stays unless the leader beats it by far.
+// The first round warms up. It shows how many calls make a turn, and how many rounds there is time for. After three
+// more rounds the ranks compare medians of the slowest rank's times, and candidates far behind the leader drop out. After
+// the last round the lowest median wins. Candidate 0 is the baseline: it never drops out, and stays unless another beats
+// it by the margin. One second look comes later, because the first may have been disturbed. Its winner stays for good.
 //
-// Contestants 0 to alike-1 share a provider, and none is riskier than another. The fastest of them, with a margin, is
-// the baseline. After the last round, or when much time is spent, the leader wins if it beats the baseline by a margin
-// and in nearly all rounds; otherwise the baseline wins. A narrow win is replayed: leader and baseline alone play a
-// final of new rounds, under the same rule. look_again() restarts a settled trial with the winner, the contestants
-// that are alike, and those that lost last.
+// All ranks make the same calls and compare the same times, so they draw the same conclusions.
 class Autotuner {
  public:
-  // At least one contestant. Number 0 is the one to beat, and takes about `expected` seconds a call. The first `alike`
-  // share a provider.
-  explicit Autotuner(std::size_t contestants, double expected = 0, std::size_t alike = 1);
+  // At least one candidate. Candidate 0 takes about `expected` seconds a call.
+  explicit Autotuner(std::size_t candidates, double expected = 0);
 
-  // Contestants that are still in, in their order. When one is left, the trial is settled.
-  const std::vector<std::size_t>& open() const noexcept { return open_; }
-  bool settled() const noexcept { return open_.size() == 1; }
+  bool settled() const noexcept { return settled_; }
 
-  // Whose turn it is; once settled, the winner. The next call is the first of its turn.
-  std::size_t turn() const noexcept { return open_[settled() ? 0 : order_[at_]]; }
+  // Whose turn it is; once settled, the winner. begins(): the next call is the first of its turn.
+  std::size_t turn() const noexcept { return settled_ ? winner_ : order_[at_]; }
   bool begins() const noexcept { return call_ == 0; }
+
+  // Whether the next call may be this candidate's.
+  bool open(std::size_t candidate) const noexcept { return settled_ ? candidate == winner_ : in_[candidate]; }
 
   // A call of the turn took so long on this rank (infinity: it failed). Returns true when the ranks must exchange the
   // maximum of times() and call compare().
@@ -41,37 +36,35 @@ class Autotuner {
   std::vector<double> times() const;
   void compare(const std::vector<double>& slowest) noexcept;
 
-  void look_again() noexcept;  // where it is settled
+  // A call ran by the winner. The next call may belong to the second look.
+  void ran() noexcept {
+    if (until_second_ != 0 && --until_second_ == 0) begin();
+  }
+  // The looks begun. Who kept the winner must ask again when the number has grown.
+  std::uint32_t looks() const noexcept { return looks_; }
 
-  // Once settled: the cost of this look, the first round included, beyond that of as many calls by the winner. In calls
-  // of the winner.
-  double price() const noexcept { return price_; }
-
-  static constexpr std::size_t most_rounds = 9, most_calls = 8;  // with the first; of a turn
+  static constexpr std::size_t most_rounds = 8, least_rounds = 3, most_calls = 4;  // after the first; of a turn
+  static constexpr double margin = 0.1;                                            // of the baseline's time
+  static constexpr std::uint64_t second_after = 64;                                // times the calls of the first look
 
  private:
-  void shuffle() noexcept;
   void begin() noexcept;
-  void after_warming() noexcept;
-  void begin_final(std::size_t leader, std::size_t baseline) noexcept;
-  void charge(std::size_t from, std::size_t to) noexcept;
-  std::size_t baseline() const noexcept;
-  bool surely_beats(std::size_t i, std::size_t other) const noexcept;
-  bool beats_by_far(std::size_t i, std::size_t other) const noexcept;
-  template <class Stays>
-  void keep(const Stays& stays) noexcept;
+  void shuffle() noexcept;
+  void warmed_up() noexcept;
+  std::size_t leader() const noexcept;
+  void drop_out() noexcept;
+  void settle() noexcept;
 
-  std::size_t alike_;
-  std::vector<std::size_t> open_;
-  std::vector<std::size_t> lost_;             // who is out, in the order in which they went
-  std::vector<std::vector<double>> seconds_;  // a call, of those in `open_` and then of nobody, a round an entry
-  std::vector<std::size_t> order_;            // of this round, by place in `open_`
-  std::vector<std::size_t> calls_;            // that make a turn, of those in `open_`
-  std::size_t at_ = 0, rounds_ = 0, charged_ = 0;
-  std::size_t call_ = 0, warming_calls_;  // of the turn; that make one in the first round
-  bool final_ = false;
-  double sum_ = 0;                           // of the turn
-  double spent_ = 0, made_ = 0, price_ = 0;  // seconds and calls of this look, as far as they were compared
+  std::vector<std::vector<double>> seconds_;  // a call, of each candidate, a round an entry
+  std::vector<std::size_t> calls_;            // of a turn, of each candidate
+  std::vector<char> in_;                      // which candidates take turns
+  std::vector<std::size_t> order_;            // of this round
+  std::size_t warming_calls_, rounds_ = 0;    // of a turn of the first round; of this look after the first, 0 in it
+  std::size_t round_ = 0, at_ = 0, call_ = 0, winner_ = 0;
+  double sum_ = 0;  // seconds of the turn
+  bool settled_ = false;
+  std::uint64_t made_ = 0, until_second_ = 0;  // calls of this look; until the second look
+  std::uint32_t looks_ = 0;
 };
 
 }  // namespace stretto::select

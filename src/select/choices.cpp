@@ -4,7 +4,6 @@
 
 #include "call/enums.hpp"
 #include "model/programs.hpp"
-#include "schedule/floors.hpp"
 #include "schedule/registry.hpp"
 #include "select/forced.hpp"
 
@@ -15,16 +14,12 @@ namespace {
 // gain this many seconds.
 constexpr double enough_of_native = 0.75, least_gain = 200e-6;
 
-// Trials, where the native collective is predicted to take at least `least_to_try` seconds: of what is predicted to take less than `worst`
-// times as long, so many with it. Where calls are short, turns are cheap and predictions rough. They begin earlier where a node's memory may be
-// copied in two ways, of which the one may take a third or thrice of the other's time, by what lies in whose caches.
-constexpr double least_to_try = 10e-6, least_to_try_copies = 4e-6, brief = 1e-3;
+// A trial has the native collective and the others that are predicted to take less than `worst` times as long: eight candidates in all where
+// calls are brief, else four. It needs a native collective of at least `least_to_try` seconds, since turns of shorter calls show nothing; of
+// fewer where a node may copy in two ways, which may differ by a factor of three.
+constexpr double least_to_try = 10e-6, least_to_try_copies = 4e-6, worst = 3, brief = 1e-3;
 constexpr std::size_t longest_untried = 1024;  // bytes of a vector
-struct Trying {
-  double worst;
-  std::size_t most;
-};
-Trying trying(double own_seconds) noexcept { return own_seconds < brief ? Trying{3, 8} : Trying{1.5, 4}; }
+constexpr std::size_t most_candidates(double own_seconds) noexcept { return own_seconds < brief ? 8 : 4; }
 constexpr std::size_t most_trials = 1024;  // shapes of a communicator; further ones run as predicted
 constexpr std::size_t most_answers = 1024;
 
@@ -47,14 +42,9 @@ const Choice& forced_by(Provider p, const Call& call, bool compress) {
   return call::payload_kind(call.settings.options.payload) == Kind::homomorphic ? homomorphic : fused;
 }
 
-Provider provider_of(const model::Candidate& c) noexcept {
-  if (!c.native) return Provider::schedules;
-  return c.provider == model::Provider::node ? Provider::node : Provider::mpi;
-}
-
 Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, double mpi_seconds = 0) {
   Choice choice;
-  choice.provider = provider_of(c);
+  choice.provider = c.provider;
   choice.payload = c.payload;
   choice.schedule = c.schedule;
   choice.raw_inside = c.raw_inside;
@@ -138,7 +128,7 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   return answers_.insert_or_assign(cell, std::move(fresh)).first->second;
 }
 
-std::vector<Choice> Choices::contestants_of(const Asked& asked) const {
+std::vector<Choice> Choices::candidates_of(const Asked& asked) const {
   std::vector<Choice> found;
   std::vector<model::Candidate> all;
   const std::lock_guard lock(shared_->mutex);
@@ -147,19 +137,19 @@ std::vector<Choice> Choices::contestants_of(const Asked& asked) const {
                                 [](const model::Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
   if (own == all.end()) return found;
   // Of the node's, how it copies is tried as well: the faster way depends on where the ranks are placed and on what lies in their caches.
-  const Trying limits = trying(own->seconds);
+  const std::size_t most = most_candidates(own->seconds);
   const double mpi_seconds = model::Chooser::mpi_seconds(all);
   const auto enter = [&](const model::Candidate& c) {
     found.push_back(choice_of(c, Reason::winner, mpi_seconds));  // when its trial is over
     const bool of_node = c.native && c.provider == model::Provider::node && c.payload == payload::Kind::raw;
-    if (!asked.other_copy || !of_node || found.size() == limits.most) return;
+    if (!asked.other_copy || !of_node || found.size() == most) return;
     found.push_back(found.back());
     found.back().other_copy = true;
   };
   enter(*own);
   for (const model::Candidate& c : all) {  // the cheapest first
     const bool other = !c.native || c.provider != own->provider || c.payload != own->payload;
-    const bool close = other && c.seconds < limits.worst * own->seconds && found.size() < limits.most;
+    const bool close = other && c.seconds < worst * own->seconds && found.size() < most;
     const auto alike = [&](const Choice& tried) {
       return !c.native && tried.schedule == c.schedule && tried.payload == c.payload &&
              tried.raw_inside == c.raw_inside;
@@ -170,9 +160,9 @@ std::vector<Choice> Choices::contestants_of(const Asked& asked) const {
   return found;
 }
 
-const std::shared_ptr<const std::vector<Choice>>& Choices::contestants(Answer& a) const {
-  if (!a.contestants) a.contestants = std::make_shared<const std::vector<Choice>>(contestants_of(a.asked));
-  return a.contestants;
+const std::shared_ptr<const std::vector<Choice>>& Choices::candidates(Answer& a) const {
+  if (!a.candidates) a.candidates = std::make_shared<const std::vector<Choice>>(candidates_of(a.asked));
+  return a.candidates;
 }
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) {
@@ -188,11 +178,11 @@ const Choice& Choices::look(const Call& call, std::size_t bytes, Streaming strea
   const Trial key = asked.trial;
   if (const auto found = trials_.find(key); found != trials_.end()) {
     Tried& t = found->second;
-    if (t.retuner.autotuner().settled())
-      turn->retuner = &t.retuner;
+    if (t.autotuner.settled())
+      turn->settled = &t.autotuner;
     else
       turn->trial = key;
-    return t.contestants[t.retuner.autotuner().turn()];
+    return t.candidates[t.autotuner.turn()];
   }
   Answer& a = answer(std::move(asked));
   if (!a.open || trials_.size() == most_trials) return a.choice;
@@ -200,7 +190,7 @@ const Choice& Choices::look(const Call& call, std::size_t bytes, Streaming strea
     turn->first = key;
     return a.choice;
   }
-  const auto& all = contestants(a);
+  const auto& all = candidates(a);
   if (all->empty()) return a.choice;
   turn->trial = key;
   turn->begins = all;
@@ -209,12 +199,10 @@ const Choice& Choices::look(const Call& call, std::size_t bytes, Streaming strea
 
 void Choices::begin(const Turn& turn) {
   if (turn.first != 0) ran_once_.insert(turn.first);
-  if (turn.retuner) turn.retuner->ran();
+  if (turn.settled) turn.settled->ran();
   if (turn.trial == 0 || trials_.contains(turn.trial)) return;
   const std::vector<Choice>& all = *turn.begins;
-  // Both ways of the node's to copy, where they are what is to be beaten.
-  const std::size_t alike = all.size() > 1 && all[1].other_copy ? 2 : 1;
-  trials_.emplace(turn.trial, Tried{all, Retuner(all.size(), all.front().why.seconds, alike)});
+  trials_.emplace(turn.trial, Tried{all, Autotuner(all.size(), all.front().why.seconds)});
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served served) {
@@ -225,30 +213,31 @@ bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Serv
   const auto found = call.nonblocking ? trials_.end() : trials_.find(key);
   if (found != trials_.end()) {
     const Tried& t = found->second;
-    const std::vector<std::size_t>& open = t.retuner.autotuner().open();
-    return std::any_of(open.begin(), open.end(), [&](std::size_t i) { return travels(t.contestants[i]); });
+    for (std::size_t i = 0; i < t.candidates.size(); ++i)
+      if (t.autotuner.open(i) && travels(t.candidates[i])) return true;
+    return false;
   }
   Answer& a = answer(std::move(asked));
   const bool tried = a.open && !call.nonblocking && trials_.size() < most_trials && ran_once_.contains(key);
-  if (!tried || contestants(a)->empty()) return travels(a.choice);
-  return std::any_of(a.contestants->begin(), a.contestants->end(), travels);
+  if (!tried || candidates(a)->empty()) return travels(a.choice);
+  return std::any_of(a.candidates->begin(), a.candidates->end(), travels);
 }
 
 bool Choices::begins_turn(Trial trial) const noexcept {
   const auto found = trials_.find(trial);
-  return trial != 0 && (found == trials_.end() || found->second.retuner.autotuner().begins());
+  return trial != 0 && (found == trials_.end() || found->second.autotuner.begins());
 }
 
 bool Choices::took(Trial trial, double seconds) noexcept {
   const auto found = trials_.find(trial);
-  return found != trials_.end() && found->second.retuner.took(seconds);
+  return found != trials_.end() && found->second.autotuner.took(seconds);
 }
 
-std::vector<double> Choices::times(Trial trial) const { return trials_.at(trial).retuner.autotuner().times(); }
+std::vector<double> Choices::times(Trial trial) const { return trials_.at(trial).autotuner.times(); }
 
 void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
   const auto found = trials_.find(trial);
-  if (found != trials_.end()) found->second.retuner.compare(slowest);
+  if (found != trials_.end()) found->second.autotuner.compare(slowest);
 }
 
 }  // namespace stretto::select

@@ -2,23 +2,20 @@
 // leaves open. A choice depends only on what all ranks agree on, so every rank chooses alike.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
 #include "model/choose.hpp"
 #include "schedule/schedule.hpp"
+#include "select/autotuner.hpp"
 #include "select/decision.hpp"
 #include "select/question.hpp"
 #include "select/ran_once.hpp"
-#include "select/retune.hpp"
 
 namespace stretto::select {
 
@@ -38,7 +35,7 @@ struct SharedChooser {
 
 // The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's
 // grid, and are cached by cell. Where a native collective serves and the prediction is not clear, blocking calls of one
-// shape have a trial (retune.hpp; docs/semantics.md). The first call of a shape has none: a trial needs the model's
+// shape have a trial (autotuner.hpp; docs/semantics.md). The first call of a shape has none: a trial needs the model's
 // whole table, and many shapes come only once. The state of a trial changes only when a blocking call runs or ends,
 // which all ranks do in the same order.
 class Choices {
@@ -54,7 +51,7 @@ class Choices {
   // no answer, the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
 
-  // The same for a blocking call: a trial's winner, the contestant whose turn it is in a trial, or the prediction. The
+  // The same for a blocking call: a trial's winner, the candidate whose turn it is in a trial, or the prediction. The
   // trials do not change here: when the call runs, begin() changes them by *turn.
   const Choice& look(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, Turn* turn);
   void begin(const Turn& turn);
@@ -75,17 +72,17 @@ class Choices {
   struct Answer {
     Asked asked;
     Choice choice;
-    bool open = false;                                       // trials are allowed, and long enough a time is predicted
-    std::shared_ptr<const std::vector<Choice>> contestants;  // where `open` and they were wanted; empty: nothing to try
+    bool open = false;                                      // trials are allowed, and long enough a time is predicted
+    std::shared_ptr<const std::vector<Choice>> candidates;  // where `open` and they were wanted; empty: nothing to try
   };
   struct Tried {
-    std::vector<Choice> contestants;
-    Retuner retuner;
+    std::vector<Choice> candidates;
+    Autotuner autotuner;
   };
   Asked put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const;
   Answer& answer(Asked&& asked);
-  std::vector<Choice> contestants_of(const Asked& asked) const;
-  const std::shared_ptr<const std::vector<Choice>>& contestants(Answer& a) const;
+  std::vector<Choice> candidates_of(const Asked& asked) const;
+  const std::shared_ptr<const std::vector<Choice>>& candidates(Answer& a) const;
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;

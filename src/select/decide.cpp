@@ -61,7 +61,6 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
   t.kind = t.hosts == 1 ? payload::Kind::raw : d.choice.payload;
   t.contributions = d.inputs;
   t.ranks = ranks;
-  t.short_raw = d.choice.raw_below > 0;
   t.inside = t.hosts > 1 ? roundings_inside(groups) : 0;
   return t;
 }
@@ -144,8 +143,6 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
 
 Status Selector::settle(const Call& call, const Agreed& agreed, Served served, std::size_t bytes, Decision* d) {
   Choice& c = d->choice;
-  // One addition is within any bound, however large the values are; short raw messages beside streams would round once more.
-  if (bounds_sum(call) && !d->needs.range) c.raw_below = 0;
   const Terms terms = terms_of(*d, ranks_, choices_.groups());
   if (const Status s = eps_of(call, terms, agreed, &d->eps); s != Status::ok) return s;
   c.payload = terms.kind;

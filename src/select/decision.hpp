@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "call/call.hpp"
+#include "model/provider.hpp"
 #include "payload/payload.hpp"
 #include "select/why.hpp"
 
@@ -16,8 +17,7 @@ namespace stretto::select {
 using call::Call;
 using call::Collective;
 
-// Who moves the data: a schedule of stretto, the MPI's own collective, or a collective in the shared memory of a host.
-enum class Provider : std::uint8_t { schedules, mpi, node };
+using model::Provider;
 
 // Which providers serve a call, beside schedules, which serve all.
 struct Served {
@@ -46,15 +46,15 @@ struct Choice {
 // A blocking call that is one of a trial. 0: it is none.
 using Trial = std::uint64_t;
 
-class Retuner;
+class Autotuner;
 
 // The change that a blocking call makes to the trials when it runs. Every rank must make the same change, so it is made
 // only once all ranks are known to run the call.
 struct Turn {
   Trial trial = 0;                                    // whose turn it takes
-  std::shared_ptr<const std::vector<Choice>> begins;  // the contestants of that trial, where it has not begun
+  std::shared_ptr<const std::vector<Choice>> begins;  // the candidates of that trial, where it has not begun
   Trial first = 0;                                    // its shape may come to a trial, and has not run yet
-  Retuner* retuner = nullptr;  // of the trial that chose how it runs; valid as long as the communicator
+  Autotuner* settled = nullptr;  // of the trial that chose how it runs; valid as long as the communicator
 };
 
 // What a call needs from the agreement before its data may move.

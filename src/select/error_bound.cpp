@@ -37,9 +37,6 @@ double units(const Call& c, const Terms& t) noexcept {
   double n = 0;
   if (t.kind == Kind::raw)
     n = roundings(K) - (mean ? 0 : K);  // the last sum is the result, or what is divided
-  else if (t.short_raw)
-    n = roundings(K) + K +
-        (mean ? K : 0);  // sums that were streams are rounded before they travel raw and before they are divided
   else if (meets_in_code_space(t.kind))
     n = t.hosts > 0 ? t.inside + (mean ? K : 0) : 0;
   else
@@ -122,15 +119,14 @@ double error_factor(const Call& call, const Terms& t) noexcept {
   const double K = t.hosts > 0 ? t.hosts : static_cast<double>(t.contributions);
   const int meeting = t.hosts > 0 ? t.hosts : t.ranks;
   if (!meets_in_code_space(t.kind)) return (K + meeting - 1) / divisor;
-  const double again = t.short_raw ? 1 : 0;
-  if (K < 3) return (K + again) / divisor;
+  if (K < 3) return K / divisor;
   switch (call.settings.options.scope) {
     case STRETTO_SCOPE_CONTRIBUTION:
-    case STRETTO_SCOPE_RESULT: return (K + again) / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return (2.0 / 3.0 * std::sqrt(K) + again) / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return (2.0 / std::sqrt(3.0) * std::sqrt(K) + again) / divisor;
+    case STRETTO_SCOPE_RESULT: return K / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return 2.0 / 3.0 * std::sqrt(K) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return 2.0 / std::sqrt(3.0) * std::sqrt(K) / divisor;
   }
-  return (K + again) / divisor;
+  return K / divisor;
 }
 
 double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept {
@@ -186,8 +182,7 @@ bool rounds(const Call& call, int ranks) noexcept {
 
 bool adds_codes_alone(const Call& call, const Agreed& agreed, std::uint64_t contributions, int ranks) noexcept {
   if (call.settings.options.payload != STRETTO_PAYLOAD_AUTO || !rounds(call, ranks)) return false;
-  Terms most{Kind::fused, contributions, ranks};
-  most.short_raw = true;
+  const Terms most{Kind::raw, contributions, ranks};  // raw sums inside hosts round no more
   double bound = 0;
   if (absolute_bound(call, agreed, &bound) != Status::ok || bound == 0) return false;
   return !(rounding(call, most, agreed, bound) <= bound / 2);

@@ -18,7 +18,6 @@ struct Terms {
   std::uint64_t contributions = 1;  // K
   int ranks = 1;                    // p
   int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `kind` says
-  bool short_raw = false;           // short messages travel raw: a sum may be compressed once more
   double inside = 0;  // of these raw sums: added up over the hosts, roundings() of as many values as a host has ranks
 };
 
@@ -28,7 +27,7 @@ constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 
 // The quantisation error of the result is at most this * eps; under a statistical scope, with its probability. Sums in
 // code space: K. Sums that recompress: K inputs and p - 1 combinations, each compressed once, so K + p - 1. With raw
-// sums inside hosts, the inputs are these sums. Where short messages travel raw, a sum may be compressed once more.
+// sums inside hosts, the inputs are these sums.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // The bound in units of the data; 0: a fraction of a range of 0. invalid_bound where it is not finite.

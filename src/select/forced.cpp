@@ -2,7 +2,6 @@
 
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
-#include "schedule/registry.hpp"
 
 namespace stretto::select {
 namespace {
@@ -55,23 +54,28 @@ Status check_forced(const Call& call, const Providers& providers, const schedule
       if (other.collective == collective) offered += (offered.empty() ? "" : ", ") + std::string(other.name);
     return fail(Status::unsupported, "{} has no schedule '{}'; it has {}", schedule::name(collective), name, offered);
   }
-  if (needs_order(call) && !schedule::keeps_order(*a, groups))
-    return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", name);
+  return check_algorithm(call, *a, groups);
+}
+
+Status check_algorithm(const Call& call, const schedule::Algorithm& a, const schedule::Groups* groups) {
+  if (needs_order(call) && !schedule::keeps_order(a, groups))
+    return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", a.name);
   // Within a relative bound values travel raw where their range is 0.
   const stretto_options& o = call.settings.options;
   const bool raw = o.bound_kind != STRETTO_BOUND_ABSOLUTE || o.payload == STRETTO_PAYLOAD_RAW;
-  if (raw && rank_by_rank(call) && !a->rank_by_rank)
-    return fail(Status::unsupported, "schedule {} does not add rank by rank, and options.reproducible is set", name);
+  if (raw && rank_by_rank(call) && !a.rank_by_rank)
+    return fail(Status::unsupported, "schedule {} does not add rank by rank, and options.reproducible is set", a.name);
   const bool rounds_again = o.payload == STRETTO_PAYLOAD_CPRP2P || o.payload == STRETTO_PAYLOAD_RECOMPRESS;
-  if (a->ranks_differ && (raw ? !is_exact(call) : rounds_again))
+  if (a.ranks_differ && (raw ? !is_exact(call) : rounds_again))
     return fail(Status::unsupported,
                 "schedule {} adds in other brackets on each rank, so that these sums of {} would differ between ranks: "
                 "it takes exact operations, and codes within an absolute bound",
-                name, type_name(call.type));
-  if (counts_by_pair(call.collective) && schedule::passes_blocks_on(collective, name))
-    return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts", name);
-  if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a->uses_groups)
-    return fail(Status::unsupported, "schedule {} does not add up a host first, as payload mixed needs", name);
+                a.name, type_name(call.type));
+  if (counts_by_pair(call.collective) && a.passes_blocks_on)
+    return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts",
+                a.name);
+  if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a.uses_groups)
+    return fail(Status::unsupported, "schedule {} does not add up a host first, as payload mixed needs", a.name);
   return Status::ok;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "schedule/schedule.hpp"
+#include "schedule/registry.hpp"
 #include "select/decision.hpp"
 
 namespace stretto::select {
@@ -25,5 +25,8 @@ struct Providers {
 // exactly. gatherv, scatterv and alltoallv are checked by what is known before their counts; complete() checks them
 // again.
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups);
+
+// The part of check_forced() about a schedule that exists.
+Status check_algorithm(const Call& call, const schedule::Algorithm& algorithm, const schedule::Groups* groups);
 
 }  // namespace stretto::select

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "model/choose.hpp"
 #include "select/decision.hpp"

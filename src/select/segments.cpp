@@ -44,7 +44,8 @@ Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::
 void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if (choice->provider != Provider::schedules || !c.settings.schedule.empty()) return;
   // A rank knows the lengths of its own blocks alone.
-  if (counts_by_pair(c.collective) && schedule::passes_blocks_on(schedule::family(c.collective), choice->schedule))
+  if (counts_by_pair(c.collective) &&
+      schedule::find(schedule::family(c.collective), choice->schedule)->passes_blocks_on)
     choice->schedule = "linear", choice->why = {.reason = Reason::counts};
   // Whatever the counts, a ring in segments takes what its busiest link has to carry, and once around.
   if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;

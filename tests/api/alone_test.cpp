@@ -3,6 +3,9 @@
 #include <atomic>
 #include <barrier>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "ranks.hpp"
 #include "scarce.hpp"
@@ -149,4 +152,111 @@ TEST(Alone, EachRequestThatThereIsNoMemoryForSaysSo) {
     EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_TIMEOUT);
     EXPECT_STREQ(stretto_message(), "the communicator is unusable: rank 1 gave up: no memory for a request");
   });
+}
+
+// Those that have no test of their own above.
+TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
+  using Call = stretto_status (*)(int rank, float* x, float* y, stretto_comm comm, const stretto_options* o);
+  static constexpr std::size_t counts[] = {10, 20, 30}, same[] = {10, 10, 10}, displs[] = {0, 10, 20};
+  static constexpr std::pair<const char*, Call> calls[] = {
+      {"reduce",
+       [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
+         return stretto_reduce(x, y, 1000, STRETTO_F32, STRETTO_SUM, 0, c, o);
+       }},
+      {"reduce_scatter_block",
+       [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
+         return stretto_reduce_scatter_block(x, y, 300, STRETTO_F32, STRETTO_SUM, c, o);
+       }},
+      {"reduce_scatter",
+       [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
+         return stretto_reduce_scatter(x, y, counts, STRETTO_F32, STRETTO_SUM, c, o);
+       }},
+      {"allgather", [](int, float* x, float* y, stretto_comm c,
+                       const stretto_options* o) { return stretto_allgather(x, y, 300, STRETTO_F32, c, o); }},
+      {"bcast", [](int, float* x, float*, stretto_comm c,
+                   const stretto_options* o) { return stretto_bcast(x, 1000, STRETTO_F32, 0, c, o); }},
+      {"scatter", [](int, float* x, float* y, stretto_comm c,
+                     const stretto_options* o) { return stretto_scatter(x, y, 300, STRETTO_F32, 0, c, o); }},
+      {"scatterv",
+       [](int rank, float* x, float* y, stretto_comm c, const stretto_options* o) {
+         return stretto_scatterv(x, counts, nullptr, y, counts[rank], STRETTO_F32, 0, c, o);
+       }},
+      {"gather", [](int, float* x, float* y, stretto_comm c,
+                    const stretto_options* o) { return stretto_gather(x, y, 300, STRETTO_F32, 0, c, o); }},
+      {"alltoall", [](int, float* x, float* y, stretto_comm c,
+                      const stretto_options* o) { return stretto_alltoall(x, y, 300, STRETTO_F32, c, o); }},
+      {"alltoallv",
+       [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
+         return stretto_alltoallv(x, same, displs, y, same, displs, STRETTO_F32, c, o);
+       }},
+      {"allreduce_multi",
+       [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
+         const void* const all[] = {x, x + 300};
+         return stretto_allreduce_multi(all, 2, y, 300, STRETTO_F32, STRETTO_SUM, c, o);
+       }},
+  };
+  for (const auto& [name, collective] : calls) {
+    SCOPED_TRACE(name);
+    lacks_any_memory(name, [call = collective](stretto_comm comm, int rank) {
+      return [=, x = wave(rank, 1000), y = std::vector<float>(1000)]() mutable {
+        stretto_options o = patient();
+        o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+        o.bound = 1e-3;
+        return call(rank, x.data(), y.data(), comm, &o);
+      };
+    });
+  }
+}
+
+TEST(Alone, ACommunicatorOfThreadsIsMadeOnAllRanksOrOnNone) {
+  std::atomic<bool> struck{true};
+  int failed = 0;
+  for (long n = 0; struck; ++n) {
+    ASSERT_LT(n, 400);
+    stretto_thread_group group = nullptr;
+    ASSERT_STRETTO_OK(stretto_thread_group_create(ranks, &group));
+    std::atomic<int> made{0};
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        stretto_comm comm = nullptr;
+        stretto_status s = STRETTO_OK;
+        if (rank == 1) {
+          const Scarce scarce(n);
+          s = stretto_comm_create_threads(group, rank, &comm);
+          const Plenty plenty;
+          struck = scarce.struck();
+        } else {
+          s = stretto_comm_create_threads(group, rank, &comm);
+        }
+        EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_OUT_OF_MEMORY) << stretto_message();
+        EXPECT_TRUE(s == STRETTO_OK || contains(stretto_message(), "memory")) << stretto_message();
+        EXPECT_EQ(comm != nullptr, s == STRETTO_OK);
+        made += s == STRETTO_OK ? 1 : 0;
+        EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
+      });
+    for (std::thread& t : threads) t.join();
+    EXPECT_TRUE(made == 0 || made == ranks) << made << " communicators, allocation " << n;
+    failed += made == 0 ? 1 : 0;
+    EXPECT_EQ(stretto_thread_group_free(group), STRETTO_OK);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(failed, 3);
+}
+
+TEST(Alone, ABufferOrAGroupWithoutMemoryIsRefused) {
+  void* buffer = &buffer;
+  stretto_thread_group group = nullptr;
+  EXPECT_EQ(stretto_alloc(1, &buffer), STRETTO_OK);  // the arena, which is made once
+  EXPECT_EQ(stretto_free(buffer), STRETTO_OK);
+  {
+    const Scarce scarce(0);
+    EXPECT_EQ(stretto_thread_group_create(3, &group), STRETTO_OUT_OF_MEMORY);
+  }
+  EXPECT_EQ(group, nullptr);
+  {
+    const Scarce scarce(1);
+    EXPECT_EQ(stretto_thread_group_create(3, &group), STRETTO_OUT_OF_MEMORY);
+  }
+  EXPECT_EQ(group, nullptr);
 }

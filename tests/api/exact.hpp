@@ -105,7 +105,7 @@ class Exact {
   std::vector<double> parts_;
 };
 
-// Whether |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that, and sums of f64 before they are divided.
+// Whether |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that.
 template <class T>
 bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op, double bound) {
   const double p = op == STRETTO_MEAN ? static_cast<double>(terms.size()) : 1, v = T::value(y);
@@ -120,7 +120,6 @@ bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op,
   excess.add(-bound, p);
   excess.add(-half_ulp_in<T>(y), p);
   excess.add(-T::first * std::fabs(v), p);
-  if (op == STRETTO_MEAN && T::type == STRETTO_F64) excess.add(-half_ulp_in<T>(y), p);
   return excess.sign() <= 0;
 }
 

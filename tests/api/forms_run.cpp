@@ -90,12 +90,12 @@ bool decodes_between(const Form& f) {
 }
 
 // What stretto.h lets quantisation move a result by.
-double promise(const Form& f, const Arrangement& a, int ranks, const stretto_report& report) {
+double promise(const Form& f, const Arrangement& a, int ranks) {
   if (f.options.bound_kind == STRETTO_BOUND_NONE || !is_float(f.type)) return 0;
   const double eps = f.options.bound * (f.options.bound_kind == STRETTO_BOUND_RELATIVE ? a.range : 1);
   const bool adds = reduces(f.collective) && f.op != STRETTO_MIN && f.op != STRETTO_MAX;
   if (!adds || f.options.scope == STRETTO_SCOPE_RESULT) return eps;
-  const int contributions = a.contributions + (decodes_between(f) ? ranks - 1 : report.raw_below > 0 ? 1 : 0);
+  const int contributions = a.contributions + (decodes_between(f) ? ranks - 1 : 0);
   return contributions * eps / (f.op == STRETTO_MEAN ? a.contributions : 1);
 }
 
@@ -110,7 +110,7 @@ double half_ulp(double y) {
 template <class T>
 std::string judge(const Form& f, const Arrangement& a, int ranks, const stretto_report& report,
                   const std::vector<T>& got) {
-  const double promised = promise(f, a, ranks, report);
+  const double promised = promise(f, a, ranks);
   if (report.promised_error > promised * (1 + 1e-12))
     return fmt::format("the report promises {}, and the header {}", report.promised_error, promised);
   const bool divides = reduces(f.collective) && f.op == STRETTO_MEAN;

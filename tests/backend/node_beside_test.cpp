@@ -1,6 +1,6 @@
 // A host's shared memory beside what else is under way: collectives that were started, and the MPI's own messages, which progress while ranks
 // wait.
-#include "node_ranks.hpp"
+#include "one_backend.hpp"
 #include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;

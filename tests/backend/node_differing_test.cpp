@@ -1,5 +1,5 @@
 // In a host's shared memory ranks that differ are told so, with agreement and without; those that stay away are named.
-#include "node_ranks.hpp"
+#include "one_backend.hpp"
 #include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;

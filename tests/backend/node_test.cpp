@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "../launched.hpp"
-#include "node_ranks.hpp"
+#include "one_backend.hpp"
 
 using namespace api_test;
 
@@ -23,75 +23,16 @@ void append(const void* left, void* right, size_t count, stretto_type, void*) {
 }  // namespace
 
 TEST_F(NodeBackend, EveryCollectiveGivesWhatOursGives) {
-  const auto p = static_cast<std::size_t>(ranks), me = static_cast<std::size_t>(rank);
   for (const int check : {1, 0}) {
     node.check = check;
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{300}, std::size_t{20011}}) {
       SCOPED_TRACE(testing::Message() << n << " elements, check " << check);
-      const auto x = samples<double>(rank, n * p), sum = sums<double>(n * p);
-      std::vector<double> y(n * p), mine(n);
-      const auto block = [&](const std::vector<double>& v, std::size_t r) {
-        return std::vector<double>(v.begin() + static_cast<std::ptrdiff_t>(r * n),
-                                   v.begin() + static_cast<std::ptrdiff_t>((r + 1) * n));
-      };
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n * p, STRETTO_F64, STRETTO_SUM, comm, &node));
-      EXPECT_EQ(y, sum);
-      EXPECT_STREQ(report.algorithm, "node");
-      EXPECT_STREQ(report.payload, "raw");
-      EXPECT_EQ(report.promised_error, 0);
-      EXPECT_EQ(report.contributions, p);
-      y = x;
-      ASSERT_STRETTO_OK(stretto_allreduce(STRETTO_IN_PLACE, y.data(), n * p, STRETTO_F64, STRETTO_SUM, comm, &node));
-      EXPECT_EQ(y, sum);
-      ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x.data(), mine.data(), n, STRETTO_F64, STRETTO_SUM, comm, &node));
-      EXPECT_EQ(mine, block(sum, me));
-      const std::vector<std::size_t> counts(p, n);
-      ASSERT_STRETTO_OK(
-          stretto_reduce_scatter(x.data(), mine.data(), counts.data(), STRETTO_F64, STRETTO_SUM, comm, &node));
-      EXPECT_EQ(mine, block(sum, me));
-      y = x;
-      ASSERT_STRETTO_OK(
-          stretto_reduce_scatter_block(STRETTO_IN_PLACE, y.data(), n, STRETTO_F64, STRETTO_SUM, comm, &node));
-      EXPECT_EQ(block(y, 0), block(sum, me));
-      mine = samples<double>(rank, n);
-      std::vector<double> all;
-      for (int r = 0; r < ranks; ++r) {
-        const auto v = samples<double>(r, n);
-        all.insert(all.end(), v.begin(), v.end());
-      }
-      ASSERT_STRETTO_OK(stretto_allgather(mine.data(), y.data(), n, STRETTO_F64, comm, &node));
-      EXPECT_EQ(y, all);
-      std::fill(y.begin(), y.end(), -1.0);
-      std::copy(mine.begin(), mine.end(), y.begin() + static_cast<std::ptrdiff_t>(me * n));
-      ASSERT_STRETTO_OK(stretto_allgather(STRETTO_IN_PLACE, y.data(), n, STRETTO_F64, comm, &node));
-      EXPECT_EQ(y, all);
-      ASSERT_STRETTO_OK(stretto_alltoall(all.data(), y.data(), n, STRETTO_F64, comm, &node));
-      for (std::size_t s = 0; s < p; ++s) EXPECT_EQ(block(y, s), mine);
-      y = all;
-      ASSERT_STRETTO_OK(stretto_alltoall(STRETTO_IN_PLACE, y.data(), n, STRETTO_F64, comm, &node));
-      for (std::size_t s = 0; s < p; ++s) EXPECT_EQ(block(y, s), mine);
-      for (int root = 0; root < ranks; ++root) {
-        auto b = rank == root ? x : std::vector<double>(n * p);
-        ASSERT_STRETTO_OK(stretto_bcast(b.data(), n * p, STRETTO_F64, root, comm, &node));
-        EXPECT_EQ(b, samples<double>(root, n * p));
-        y = x;
-        const void* send = rank == root ? STRETTO_IN_PLACE : x.data();
-        ASSERT_STRETTO_OK(stretto_reduce(send, y.data(), n * p, STRETTO_F64, STRETTO_SUM, root, comm, &node));
-        EXPECT_EQ(y, rank == root ? sum : x);
-        std::fill(y.begin(), y.end(), -1.0);
-        std::copy(mine.begin(), mine.end(), y.begin() + static_cast<std::ptrdiff_t>(me * n));
-        send = rank == root ? STRETTO_IN_PLACE : mine.data();
-        ASSERT_STRETTO_OK(stretto_gather(send, y.data(), n, STRETTO_F64, root, comm, &node));
-        if (rank == root) {
-          EXPECT_EQ(y, all);
-        }
-        std::vector<double> back(n, -1.0);
-        void* recv = rank == root ? STRETTO_IN_PLACE : back.data();
-        ASSERT_STRETTO_OK(stretto_scatter(all.data(), recv, n, STRETTO_F64, root, comm, &node));
-        if (rank != root) {
-          EXPECT_EQ(back, mine);
-        }
-      }
+      every_collective(n, node, [&] {
+        EXPECT_STREQ(report.algorithm, "node");
+        EXPECT_STREQ(report.payload, "raw");
+        EXPECT_EQ(report.promised_error, 0);
+        EXPECT_EQ(report.contributions, static_cast<std::size_t>(ranks));
+      });
       ASSERT_STRETTO_OK(stretto_barrier(comm, &node));
       EXPECT_STREQ(report.algorithm, "node");
     }

@@ -5,6 +5,7 @@
 
 #include "codec/group.hpp"
 #include "every_target.hpp"
+#include "hand_made.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {
@@ -35,31 +36,9 @@ struct EdgeGroup {
   }
 };
 
-// A stream of these groups, whose header tells the truth about their codes.
 template <class T>
 Stream stream_of(const std::vector<EdgeGroup>& groups) {
-  static constexpr Lanes kNone = {};
-  const Layout layout(groups.size() * kGroup);
-  Stream s(layout.body + groups.size() * 4 * (kGroup + 64));
-  auto* const base = reinterpret_cast<std::uint8_t*>(s.data());
-  std::uint8_t* p = base + layout.body;
-  Info info;
-  info.type = type_of<T>();
-  info.count = layout.count;
-  info.eps = 1;
-  info.width = 1.75;
-  info.contributions = 1;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (g % kChunk == 0) store(base + kHeaderBytes + g / kChunk * 8, static_cast<std::uint64_t>(p - base));
-    const std::size_t words = write_group(groups[g].spec, groups[g].q, kNone, {}, p, 4 * (kGroup + 64));
-    store(base + layout.lengths + 2 * g, static_cast<std::uint16_t>(words));
-    p += 4 * words;
-    for (const std::int64_t q : groups[g].q)
-      info.code_bound = std::max(info.code_bound, static_cast<std::uint64_t>(q < 0 ? -q : q));
-  }
-  s.resize(static_cast<std::size_t>(p - base));
-  info.bytes = s.size();
-  write_header(base, info);
+  Stream s = hand_made_stream(type_of<T>(), 1.75, groups);
   EXPECT_EQ(validate(s), Status::ok) << message();
   return s;
 }

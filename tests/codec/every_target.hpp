@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codec/portable/portable.hpp"
+#include "portable_targets.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {
@@ -14,7 +15,7 @@ void on_every_instruction_set(F f) {
     f(with(isa), name(isa));
     if (isa != Isa::portable) continue;
     const std::string done = portable_target();
-    for (const char* target : {"AVX2", "AVX3", "AVX3_DL", "NEON", "SVE", "SVE2", "SVE_256", "SVE2_128", "PPC8", "RVV"})
+    for (const char* target : kPortableTargets)
       if (target != done && choose_portable_target(target)) f(with(isa), target);
     choose_portable_target(nullptr);
   }

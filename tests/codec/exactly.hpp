@@ -85,4 +85,11 @@ void add_half_ulp(Exact& sum, T y) {
   sum.add_scaled(1, (y == 0 || e < lowest ? lowest : e) - std::numeric_limits<T>::digits - 1);
 }
 
+// The same for a mean, which reaches float32 by way of float64: there the half grows by its 2^-29th.
+template <class T>
+void add_half_ulp_of_mean(Exact& sum, T y) {
+  add_half_ulp(sum, y);
+  if (sizeof(T) == 4) add_half_ulp(sum, static_cast<double>(y));
+}
+
 }  // namespace stretto::codec

@@ -82,7 +82,8 @@ void add_floats(const std::string& suffix, std::map<std::string, Stream>* out) {
       combined(Combine::min, add(fills, base), add(fills, scaled(base, -1, kReference)), kReference);
   all["slice" + suffix] = sliced(mixed, 30, 60, kReference);
   all["joined" + suffix] = joined(base, mixed, kReference);
-  all["average" + suffix + ".mean4"] = all["sum_narrow" + suffix];
+  all["average" + suffix + ".mean4"] = all["average_of_codes" + suffix + ".mean7"] = all["sum_narrow" + suffix];
+  all["average_of_wide_codes" + suffix + ".mean3"] = all["sum_wide" + suffix];
   all["average_of_exceptions" + suffix + ".mean3"] = all["sum_of_other_places" + suffix];
   Options o = kReference;
   o.checksum = true;

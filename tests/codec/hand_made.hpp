@@ -1,6 +1,7 @@
 // Groups with bases, slopes and widths that no encoder writes, made word by word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "codec/format.hpp"
+#include "codec/group.hpp"
 
 namespace stretto::codec {
 
@@ -30,6 +32,35 @@ inline std::vector<std::uint32_t> hand_made_group(std::mt19937_64& random, int w
   for (int i = 0; i < kBlocks; i += 4)
     words.push_back(std::bit_cast<std::uint32_t>(std::array{width[i], width[i + 1], width[i + 2], width[i + 3]}));
   return words;
+}
+
+// A stream of full groups, each of a GroupSpec `spec` and codes `q`. Its header tells the truth about the codes.
+template <class Group>
+std::vector<std::byte> hand_made_stream(Type type, double width, const std::vector<Group>& groups) {
+  static constexpr Lanes kNone = {};
+  constexpr std::size_t kRoom = 4 * (2 * kGroup + 64);
+  const Layout layout(groups.size() * kGroup);
+  std::vector<std::byte> s(layout.body + groups.size() * kRoom);
+  auto* const base = reinterpret_cast<std::uint8_t*>(s.data());
+  std::uint8_t* p = base + layout.body;
+  Info info;
+  info.type = type;
+  info.count = layout.count;
+  info.eps = 1;
+  info.width = width;
+  info.contributions = 1;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (g % kChunk == 0) store(base + kHeaderBytes + g / kChunk * 8, static_cast<std::uint64_t>(p - base));
+    const std::size_t words = write_group(groups[g].spec, groups[g].q, kNone, {}, p, kRoom);
+    store(base + layout.lengths + 2 * g, static_cast<std::uint16_t>(words));
+    p += 4 * words;
+    for (const std::int64_t q : groups[g].q)
+      info.code_bound = std::max(info.code_bound, static_cast<std::uint64_t>(q < 0 ? -q : q));
+  }
+  s.resize(static_cast<std::size_t>(p - base));
+  info.bytes = s.size();
+  write_header(base, info);
+  return s;
 }
 
 // A float64 stream of `groups` groups, all codes zero, bound 2^31 - 2, on the grid that compress() has for eps 1. The first one has 65,535 words, as many as there may be: 960

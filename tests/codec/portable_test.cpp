@@ -15,6 +15,7 @@
 #include "codec/codec.hpp"
 #include "codec/grid.hpp"
 #include "hand_made.hpp"
+#include "portable_targets.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -159,7 +160,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PortableKernels);
 
 std::vector<const char*> targets() {
   std::vector<const char*> here;
-  for (const char* name : {"AVX2", "AVX3", "AVX3_DL", "NEON", "SVE", "SVE2", "SVE_256", "SVE2_128", "PPC8", "RVV"})
+  for (const char* name : kPortableTargets)
     if (choose_portable_target(name)) here.push_back(name);
   choose_portable_target(nullptr);
   return here;

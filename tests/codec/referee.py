@@ -110,15 +110,15 @@ def map_of_lanes(group, m):
 def nearest(magnitude, places, precision):
     """magnitude * 2^-places, rounded to that many bits, as a float64."""
     shift = max(0, magnitude.bit_length() - precision)
+    return rounded(Fraction(round(Fraction(magnitude, 1 << shift)) << shift, 1 << places))
+
+
+def rounded(exact):
+    """RN64 of a fraction."""
     try:
-        return (round(Fraction(magnitude, 1 << shift)) << shift) / (1 << places)
+        return float(exact)
     except OverflowError:
-        return math.inf
-
-
-def mean_of(v, scaled, divisor):
-    """v / divisor; for an infinite v from v * 2^-128."""
-    return np.where(np.isinf(v), scaled / divisor * 2.0**128, v / divisor)
+        return math.copysign(math.inf, exact)
 
 
 def exact_sum(group, size, divisor):
@@ -131,9 +131,10 @@ def exact_sum(group, size, divisor):
         return {1: math.inf, 2: -math.inf}.get(special, math.nan)
     magnitude = int.from_bytes(words, "little") << 32 * k
     places = 149 if size == 4 else 1074
-    value = nearest(magnitude, places, 24 if size == 4 and divisor == 1 else 53)
     if divisor > 1:
-        value = float(mean_of(value, nearest(magnitude, places + 128, 53), divisor))
+        value = rounded(Fraction(magnitude, divisor << places))
+    else:
+        value = nearest(magnitude, places, 24 if size == 4 else 53)
     return -value if sign else value
 
 
@@ -213,10 +214,7 @@ def read_group(data, m, number, divisor):
 def product(q, width):
     """RN64 of a code beyond 2^53 times the width."""
     low = int(math.copysign(abs(q) % (1 << 32), q))
-    try:
-        return float((q - low) * Fraction(width) + Fraction(low * width))
-    except OverflowError:
-        return math.copysign(math.inf, q)
+    return rounded((q - low) * Fraction(width) + Fraction(low * width))
 
 
 def products(codes, width):
@@ -231,11 +229,11 @@ def values_of(codes, places, values, number, width, bound, divisor):
         codes = codes // divisor + ((codes < 0) & (codes % divisor != 0))  # towards zero
         need((codes == codes.astype(number)).all(), "a code outside int32")
         return codes.astype(number)
-    v = products(codes, width)
     if divisor > 1:
-        y = mean_of(v, products(codes, width * 2.0**-128), divisor)
+        y = np.array([rounded(q * Fraction(width) / divisor) for q in codes.tolist()])
         y[places] = values
         return y.astype(number)
+    v = products(codes, width)
     y = codes.astype("<f4") * np.float32(width) if number.itemsize == 4 and bound <= 1 << 24 else v.astype(number)
     y[places] = values
     return y

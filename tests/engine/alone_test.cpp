@@ -134,7 +134,7 @@ TEST(Alone, APairWithMoreMessagesThanTagsIsNamedOnEveryRank) {
         EXPECT_EQ(engine.run(call), Status::invalid_argument);
         EXPECT_TRUE(contains(message(), "rank 1 sends rank 0 8400 bytes in 2100 messages, with segments of 4 bytes"))
             << message();
-        EXPECT_TRUE(contains(message(), "tags for 2047")) << message();
+        EXPECT_TRUE(contains(message(), "tags for 1023")) << message();
       },
       [](int, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
         return std::make_unique<Refusing>(

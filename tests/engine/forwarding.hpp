@@ -29,6 +29,7 @@ class Forwarding : public carrier::Carrier {
     return inner_->wait_any(done, n, seconds);
   }
   bool cancel(std::uint64_t id) noexcept override { return inner_->cancel(id); }
+  bool peek(int peer, carrier::Arrival* found) noexcept override { return inner_->peek(peer, found); }
   void raise(const carrier::Alarm& alarm) noexcept override { inner_->raise(alarm); }
   bool hear(carrier::Alarm* alarm) noexcept override { return inner_->hear(alarm); }
 

@@ -1,5 +1,6 @@
 #include "scarce.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -9,13 +10,14 @@ namespace {
 thread_local long left = -1;  // allocations until one fails; negative: none does
 thread_local bool counts = false, failed = false;
 
-void* allocate(std::size_t bytes) noexcept {
-  if (counts && left >= 0 && left-- == 0) {
-    failed = true;
-    return nullptr;
-  }
-  return std::malloc(bytes > 0 ? bytes : 1);
+// Whether this allocation is the one that fails.
+bool fails() noexcept {
+  if (!counts || left < 0 || left-- != 0) return false;
+  failed = true;
+  return true;
 }
+
+void* allocate(std::size_t bytes) noexcept { return fails() ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
 
 }  // namespace
 
@@ -45,3 +47,20 @@ void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
+
+#ifndef STRETTO_SANITIZED  // sanitizers bring their own
+extern "C" {
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return stretto::tests::fails() ? nullptr : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void** at, std::size_t alignment, std::size_t bytes) noexcept {
+  void* const found = stretto::tests::fails() ? nullptr : __libc_memalign(alignment, bytes);
+  if (found == nullptr) return ENOMEM;
+  *at = found;
+  return 0;
+}
+}
+#endif

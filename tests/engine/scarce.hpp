@@ -1,9 +1,10 @@
-// Memory that runs out on purpose: an allocation by operator new fails, once, on the thread that asked for it.
+// Memory that runs out on purpose: an allocation fails, once, on the thread that asked for it: by operator new, and (not under
+// sanitizers) by aligned_alloc and posix_memalign.
 #pragma once
 
 namespace stretto::tests {
 
-// While one lives, the n-th allocation (from 0) that this thread makes from now on throws std::bad_alloc; others are as ever.
+// While one lives, the n-th allocation (from 0) that this thread makes from now on finds no memory; others are as ever.
 class Scarce {
  public:
   explicit Scarce(long n) noexcept;

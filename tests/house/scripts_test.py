@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py, scripts/test, scripts/demo, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
+"""Tests of scripts/check_floors.py, scripts/test, scripts/fuzz, scripts/demo, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
 import os
 import pathlib
@@ -101,6 +101,72 @@ class Test(unittest.TestCase):
         self.assertEqual(status, 1, text)
         self.assertIn("no part 'usan'", text)
         self.assertNotIn("test release", text)
+
+
+class Fuzz(unittest.TestCase):
+    """scripts/fuzz in a checkout of its own, where setup and build do nothing; the targets are these few words of shell, which run for no time."""
+
+    RUNS = """for a; do case $a in -merge*) merge=1 ;; -artifact_prefix=*) left=${a#*=} ;; -*) ;; *) set -- "$@" "$a" ;; esac; shift; done
+    if [ "${merge:-}" ]; then cat "$2"/* "$3"/* >"$1/one"; exit; fi
+    mkdir -p "$1"; echo found >"$1/found"; echo stat::number_of_executed_units: 5 >&2
+    """
+    BREAKS = RUNS + "\necho input >${left}crash-1; echo slow >${left}slow-unit-1; exit 77"
+
+    def fuzz(self, programs, hours="0.001", former=()):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            (root / "scripts").mkdir()
+            for name in ("fuzz", "common.sh"):
+                shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
+            (root / "build/setup").mkdir(parents=True)
+            (root / "build/setup/auto.test").write_text("MPI_FLAVOUR=openmpi FUZZ_CXX=clang++\n")
+            (root / "build/asan-openmpi/tests/fuzz").mkdir(parents=True)
+            scripts = {"scripts/setup": "", "scripts/build": "echo built",
+                       **{f"build/asan-openmpi/tests/fuzz/fuzz_{name}": words for name, words in programs.items()}}
+            for name, words in scripts.items():
+                (root / name).write_text(f"#!/bin/sh\n{words}\n")
+                (root / name).chmod(0o755)
+            for name in programs:
+                (root / "tests/fuzz/corpus" / name).mkdir(parents=True)
+                (root / "tests/fuzz/corpus" / name / "seed").write_text("seed")
+            for name in former:
+                (root / name).parent.mkdir(parents=True)
+                (root / name).write_text("")
+                os.utime(root / name, (0, 0))
+            environment = {**os.environ, "MPI": "auto", "HOURS": hours, "FUZZ_CORPUS": f"{root}/kept", "JOBS": "2"}
+            done = subprocess.run([str(root / "scripts/fuzz")], env=environment, capture_output=True, text=True, timeout=30, check=False)
+            kept = sorted(str(file.relative_to(root)) for file in (root / "kept").rglob("*") if file.is_file())
+            return done.returncode, done.stdout.replace(directory, "ROOT") + done.stderr, kept
+
+    def test_each_target_has_a_turn_and_its_inputs_are_kept_merged(self):
+        status, text, kept = self.fuzz({"a": self.RUNS, "b": self.RUNS, "c": self.RUNS}, former=("build/fuzz/findings/a/crash-0",))
+        self.assertEqual(status, 0, text)
+        self.assertIn("fuzz 3 targets on 2 cores: 2 turns of 1 s", text)  # of 3.6 s
+        rows = [line.split() for line in text.splitlines()]
+        for row in (["a", "10", "1", "1", "0"], ["b", "5", "1", "1", "0"], ["c", "5", "1", "1", "0"]):
+            self.assertIn(row, rows, text)
+        self.assertEqual(kept, ["kept/a/one", "kept/b/one", "kept/c/one"])
+
+    def test_a_finding_is_named_and_is_a_failure(self):
+        status, text, kept = self.fuzz({"a": self.RUNS, "b": self.BREAKS})
+        self.assertEqual(status, 1, text)
+        rows = [line.split() for line in text.splitlines()]
+        self.assertIn(["b", "5", "1", "1", "1"], rows, text)
+        self.assertIn("  ROOT/build/asan-openmpi/tests/fuzz/fuzz_b ROOT/build/fuzz/findings/b/crash-1\n", text)
+        self.assertNotIn("slow-unit", text)
+        self.assertEqual(kept, ["kept/a/one", "kept/b/one"])
+
+    def test_a_target_that_does_not_run_is_a_failure(self):
+        status, text, _ = self.fuzz({"a": "exit 1"})
+        self.assertEqual(status, 1, text)
+        self.assertIn("it did not run", text)
+
+    def test_hours_that_are_none_are_refused_before_anything_is_built(self):
+        for hours in ("", "0", "much", "1e3", "0.0001", "-1", "."):
+            status, text, _ = self.fuzz({"a": self.RUNS}, hours)
+            self.assertEqual(status, 1, text)
+            self.assertIn(f"HOURS=n says how long to fuzz, such as HOURS=8 or HOURS=0.5; not '{hours}'", text)
+            self.assertNotIn("built", text)
 
 
 class Demo(unittest.TestCase):
@@ -249,6 +315,16 @@ class Table(unittest.TestCase):
 
     def test_a_file_without_rows_is_refused(self):
         self.assertEqual(self.table("")[0], 1)
+
+
+class Sources(unittest.TestCase):
+    def test_the_environment_is_read_by_what_is_blind_in_a_program_with_more_rights_than_its_user(self):
+        plain = re.compile(r"(?<!secure_)\bgetenv\s*\(")
+        self.assertTrue(plain.search("std::getenv(name)"))
+        self.assertFalse(plain.search("secure_getenv(name) fegetenv(&e)"))
+        for folder in ("src", "apps"):
+            for file in (ROOT / folder).rglob("*.*"):
+                self.assertIsNone(plain.search(file.read_text(encoding="utf-8")), f"{file}: secure_getenv is meant")
 
 
 class Documents(unittest.TestCase):

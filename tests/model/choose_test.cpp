@@ -128,7 +128,9 @@ Profile long_calls() {
 TEST(RawBelow, IsOfferedWhereMessagesShrinkPastWhatACallCosts) {
   Chooser chooser(long_calls(), topology::Topology::regular(12, 1));
   std::vector<Candidate> all;
-  ASSERT_EQ(chooser.table(allreduce(1 << 20, 8), &all), Status::ok);
+  Question q = allreduce(1 << 20, 8);
+  q.exact = true;
+  ASSERT_EQ(chooser.table(q, &all), Status::ok);
   bool offered = false;
   for (const Candidate& c : all) {
     if (c.raw_below == 0) continue;
@@ -139,10 +141,12 @@ TEST(RawBelow, IsOfferedWhereMessagesShrinkPastWhatACallCosts) {
     EXPECT_GE(c.raw_below, 100'000u);
   }
   EXPECT_TRUE(offered);
-  Question q = allreduce(1 << 20, 8);
-  q.code_space = true;
-  ASSERT_EQ(chooser.table(q, &all), Status::ok);
-  for (const Candidate& c : all) EXPECT_EQ(c.raw_below, 0u) << c.schedule;
+  for (const bool sums_round : {true, false}) {
+    q.exact = !sums_round;
+    q.code_space = !sums_round;
+    ASSERT_EQ(chooser.table(q, &all), Status::ok);
+    for (const Candidate& c : all) EXPECT_EQ(c.raw_below, 0u) << c.schedule;
+  }
 }
 
 TEST(RawBelow, LiesBetweenStreamsAndValues) {

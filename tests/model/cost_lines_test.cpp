@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/check/metrics.hpp"
 #include "schedule/floors.hpp"
-#include "schedule/metrics.hpp"
 #include "world.hpp"
 
 namespace stretto::model {

@@ -1,5 +1,6 @@
 #include "model/profile.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,6 +126,9 @@ TEST_P(BadProfile, IsRefusedWithTheWayToWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadProfile,
     testing::Values(
+        Bad{R"({"version": 1, "gamma": 1, "gamma": 2})", "gamma stands twice in one object"},
+        Bad{R"({"version": 1, "links": {"cache": [{"alpha": 1, "beta": 1, "alpha": 2}]}})",
+            "links.cache.alpha stands twice"},
         Bad{"{", "no JSON"}, Bad{"[]", "is no object"}, Bad{"{}", "version is missing"},
         Bad{R"({"version": 7})", "has version 7; this build reads version 1"},
         Bad{R"({"version": 1, "cores": 0})", "cores is 0"},
@@ -142,6 +146,26 @@ INSTANTIATE_TEST_SUITE_P(
             "natives[0].collective 'sum' is none"},
         Bad{R"({"version": 1, "natives": [{"collective": "reduce", "ranks": 2, "points": [[8]]}]})",
             "natives[0].points[0] is no pair"}));
+
+TEST(Profile, KeysOfDifferentObjectsMayBeAlike) {
+  Profile p;
+  EXPECT_EQ(
+      parse(
+          R"({"version": 1, "links": {"version": 2, "node": [{"alpha": 1, "beta": 1}, {"from": 1, "alpha": 1, "beta": 1}]},
+                     "device": {"launch": 1}, "note": {"launch": 2}})",
+          &p),
+      Status::ok)
+      << message();
+}
+
+TEST(Profile, TextsAreReadSoThatTheyCanBePrinted) {
+  Profile p;
+  ASSERT_EQ(parse(R"({"version": 1, "name": "a\u001b[2Jb", "source": "\u009b", "mpi": "\n"})", &p), Status::ok)
+      << message();
+  EXPECT_EQ(p.name, "a\\x1b[2Jb");
+  EXPECT_EQ(p.source, "\\xc2\\x9b");
+  EXPECT_EQ(p.mpi, "\\x0a");
+}
 
 TEST(Profile, AllThatAreShippedAreReadAndCarryTheirNameAndSource) {
   const auto names = shipped();
@@ -223,6 +247,28 @@ TEST(Profile, ThatIsNamedIsTakenOrAnError) {
   around.set("STRETTO_PROFILE", around.directory() + "/none.json");
   EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
   EXPECT_NE(std::string(message()).find("none.json"), std::string::npos);
+}
+
+TEST(Profile, ThatIsNoRegularFileIsRefusedWithoutWaiting) {
+  Surroundings around;
+  Profile p;
+  const std::string fifo = around.directory() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const auto& [file, what] :
+       {std::pair<std::string, std::string>{fifo, "a FIFO"}, {"/dev/zero", "a device"}, {"/", "a directory"}}) {
+    around.set("STRETTO_PROFILE", file);
+    EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
+    EXPECT_EQ(message(), "profile '" + file + "' is " + what + ", no regular file");
+  }
+}
+
+TEST(Profile, WhereItCameFromCanBePrinted) {
+  Surroundings around;
+  Profile p;
+  std::string from;
+  around.set("STRETTO_PROFILE", around.write("a\x1b[2J.json", R"({"version": 1})"));
+  ASSERT_EQ(find_of_host("h", &p, &from), Status::ok) << message();
+  EXPECT_EQ(from, "STRETTO_PROFILE=" + around.directory() + "/a\\x1b[2J.json");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as scratch:
         calls[row["operation"], row["why"] if row["path"] == "MPI" else ""] += row["calls"]
 
 assert calls == {
-    ("barrier", "the first calls of a communicator"): 3 * RANKS,
+    ("barrier", "the first calls of a communicator"): 64 * RANKS,
     ("barrier", ""): RANKS,
     ("allreduce", "device memory"): 10 * RANKS,
     ("allreduce", ""): 7 * RANKS,

@@ -1,4 +1,4 @@
-#include "mpi/own_mpi.hpp"
+#include "mpi/process/own_mpi.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // Which calls are kept, and for how long: on ranks that the program was launched with, by the parts of the library themselves, since in a
 // program the two ways give the same.
-#include "mpi/prepared.hpp"
+#include "mpi/calls/prepared.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 
 #include "../launched.hpp"
 #include "api/communicator.hpp"
-#include "mpi/buffers.hpp"
-#include "mpi/communicators.hpp"
-#include "mpi/serve.hpp"
+#include "mpi/calls/buffers.hpp"
+#include "mpi/calls/serve.hpp"
+#include "mpi/process/communicators.hpp"
 
 using namespace stretto::mpi;
 using stretto::api::Prepared;
@@ -27,7 +27,7 @@ class PreparedCalls : public testing::Test {
   void SetUp() override {
     PMPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &c.size);
-    ASSERT_TRUE(make(MPI_COMM_WORLD, &c)) << c.refused;
+    ASSERT_TRUE(make(MPI_COMM_WORLD, &c, limit)) << c.refused;
     if (c.size == 1) GTEST_SKIP() << "one rank is served by the MPI";
     in.assign(static_cast<std::size_t>(tried_count * c.size), c.rank + 1);
     out.assign(in.size(), -1);
@@ -70,7 +70,7 @@ class PreparedCalls : public testing::Test {
     return false;
   }
 
-  Communicator c;
+  Communicator c{MPI_COMM_WORLD};
   PreparedByArguments prepared;
   std::vector<int> in, out;
 };
@@ -151,19 +151,19 @@ TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
 // A trial's winner holds until the trial is looked at again, which a call may begin that itself was prepared.
 TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
   const Call tried = call(Function::allreduce, tried_count);
-  const stretto::select::Retuner* retuner = nullptr;
+  const stretto::select::Autotuner* autotuner = nullptr;
   int held = 0, ended = 0;
-  for (int k = 0; k < 20000 && ended < 2; ++k) {
-    const std::uint32_t before = retuner ? retuner->looks() : 0;
+  for (int k = 0; k < 20000 && ended < 1; ++k) {
+    const std::uint32_t before = autotuner ? autotuner->looks() : 0;
     serve_it(tried);
     const Prepared last = c.comm->prepared.last(*c.comm);
     if (!last) continue;
-    if (retuner) {
-      const bool same = retuner->looks() == before;
+    if (autotuner) {
+      const bool same = autotuner->looks() == before;
       EXPECT_EQ(last.holds(*c.comm), same) << "call " << k;
       ++(same ? held : ended);
     }
-    retuner = last.retuner();
+    autotuner = last.autotuner();
   }
   if (held == 0 || ended == 0) GTEST_SKIP() << "no trial was won by a native collective and then looked at again";
 }

@@ -1,4 +1,4 @@
-#include "mpi/rules.hpp"
+#include "mpi/settings/rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,16 @@
-#include "mpi/settings.hpp"
+#include "mpi/settings/settings.hpp"
 
 #include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
 #include <map>
 
-#include "mpi/call_site.hpp"
-#include "mpi/variables.hpp"
+#include "mpi/settings/call_site.hpp"
+#include "mpi/settings/variables.hpp"
 
 using namespace stretto::mpi;
 
@@ -108,10 +111,17 @@ TEST(Settings, ThatMeanTheSameAreAlike) {
   EXPECT_NE(meanings(above), meanings(none));
 }
 
-TEST(Settings, RulesInADirectoryAreToldLikeAFileThatIsNotThere) {
-  const Settings s = settings({{"STRETTO_RULES", "/"}});
-  ASSERT_EQ(s.complaints.size(), 1u);
-  EXPECT_TRUE(s.complaints[0].starts_with("STRETTO_RULES: '/' cannot be read")) << s.complaints[0];
+TEST(Settings, RulesThatAreNoRegularFileAreNamedWithWhatTheyAre) {
+  const std::string fifo = testing::TempDir() + "settings_test.fifo";
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const auto& [file, what] :
+       {std::pair<std::string, std::string>{"/", "a directory"}, {fifo, "a FIFO"}, {"/dev/zero", "a device"}}) {
+    const Settings s = settings({{"STRETTO_RULES", file}});
+    ASSERT_EQ(s.complaints.size(), 1u);
+    EXPECT_EQ(s.complaints[0], "STRETTO_RULES: '" + file + "' is " + what + ", no regular file; it counts as not set");
+  }
+  unlink(fifo.c_str());
 }
 
 TEST(Settings, RulesThatCannotBeMeantAreNamedWithFileAndLine) {

@@ -29,6 +29,20 @@ inline void all_hold(const std::vector<int>& ends) {
 
 inline constexpr auto nothing = [](const std::vector<pid_t>&) {};
 
+// body(exchange, expect) in a child for each rank; all must hold.
+template <class Body>
+void all_hold_on(int ranks, const Body& body) {
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        Expect expect;
+        body(exchange, expect);
+        return expect.failures;
+      },
+      nothing));
+}
+
 struct Setting {
   Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
   ~Setting() { unsetenv(name_); }

@@ -1,11 +1,12 @@
 """From figures of a known machine its profile."""
 
 import json
+import os
 
 import pytest
 import synthetic
 
-from stretto import measuring, profile
+from stretto import files, measuring, profile
 from stretto.errors import Failure
 
 
@@ -68,12 +69,23 @@ def test_a_profile_is_read_back_as_it_was_written(made, tmp_path):
 
 
 @pytest.mark.parametrize(("text", "said"), [('{"version": 7}', "of version 7, this stretto reads version 1"),
-                                            ("[]", "of version None"), ("nonsense", "is not JSON")])
+                                            ("[]", "of version None"), ("nonsense", "is not JSON"), pytest.param("[" * 100000, "is not JSON", id="deep"),
+                                            ('{"version": 1, "links": {"node": [], "node": []}}', "node stands twice in one object")])
 def test_a_file_that_is_no_profile_of_ours_is_refused(text, said, tmp_path):
     path = tmp_path / "p.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(Failure, match=said):
         profile.read(path)
+
+
+def test_what_is_no_regular_file_of_a_few_megabytes_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    with open(tmp_path / "long", "wb") as file:
+        file.truncate(files.LONGEST + 1)
+    for path, said in ((tmp_path / "fifo", "is a FIFO"), ("/dev/zero", "is a device"), (tmp_path, "is a directory"),
+                       (tmp_path / "long", "more than the 4194304 bytes"), (tmp_path / "none", "No such file")):
+        with pytest.raises(Failure, match=said):
+            profile.read(path)
 
 
 def test_a_measuring_program_of_another_release_is_refused():

@@ -111,6 +111,11 @@ def test_a_profile_that_is_none_is_refused_with_those_there_are(stretto, librari
     assert said == "stretto: --profile nope: machine 'nope' is neither a file nor one of a100-hdr, built-in\n"
 
 
+def test_what_is_said_of_a_file_has_no_control_characters(stretto, libraries):
+    said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "\x1b[2J\u009b", "./app")
+    assert "--rules \\x1b[2J\\x9b: No such file" in said
+
+
 def test_rules_that_are_not_there_are_refused(stretto, libraries):
     assert "--rules none.txt" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "none.txt", "./app")
 
@@ -203,7 +208,7 @@ def test_a_library_of_another_mpi_is_passed_by_wherever_it_lies(stretto, librari
 
 def test_files_that_cannot_be_read_or_written_are_told_before_anything_starts(stretto, libraries):
     launcher = stretto.executable("mpirun", OPENMPI)
-    assert "--rules /tmp: there is no such file" in stretto.refused("run", "--mpirun", launcher, "--rules", "/tmp", "./app")
+    assert "--rules /tmp is a directory" in stretto.refused("run", "--mpirun", launcher, "--rules", "/tmp", "./app")
     assert "--report-to /no/x: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/no/x", "./app")
     assert "--report-to /tmp: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/tmp", "./app")
     assert "--mpirun is empty" in stretto.refused("run", "--mpirun", "", "./app")

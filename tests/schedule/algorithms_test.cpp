@@ -6,7 +6,7 @@
 
 #include "../sanitized.hpp"
 #include "base/status.hpp"
-#include "schedule/checker.hpp"
+#include "schedule/check/checker.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 

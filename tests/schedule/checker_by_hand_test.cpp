@@ -1,5 +1,5 @@
 // The checker on schedules written by hand, of two ranks and one block: what is in flight, what waits for what, what a complaint names.
-#include "schedule/checker.hpp"
+#include "schedule/check/checker.hpp"
 
 #include <gtest/gtest.h>
 

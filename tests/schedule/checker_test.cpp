@@ -1,5 +1,5 @@
 // The checker refuses what is wrong: right schedules broken in every way that we can think of.
-#include "schedule/checker.hpp"
+#include "schedule/check/checker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 
 #include "../sanitized.hpp"
 #include "base/status.hpp"
+#include "schedule/check/printer.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/names.hpp"
-#include "schedule/printer.hpp"
 #include "schedule/registry.hpp"
 
 namespace stretto::schedule {

@@ -1,4 +1,4 @@
-#include "schedule/dependencies.hpp"
+#include "schedule/check/dependencies.hpp"
 
 #include <gtest/gtest.h>
 

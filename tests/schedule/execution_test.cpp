@@ -13,7 +13,7 @@
 
 #include <fmt/core.h>
 
-#include "schedule/dependencies.hpp"
+#include "schedule/check/dependencies.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"

@@ -1,5 +1,5 @@
 // The closed costs of the algorithms, counted in their schedules.
-#include "schedule/metrics.hpp"
+#include "schedule/check/metrics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "schedule/algorithms/fold.hpp"
 #include "schedule/floors.hpp"
-#include "schedule/fold.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 

@@ -9,9 +9,9 @@
 #include "../sanitized.hpp"
 #include "base/status.hpp"
 #include "colors.hpp"
-#include "schedule/checker.hpp"
+#include "schedule/check/checker.hpp"
+#include "schedule/check/metrics.hpp"
 #include "schedule/floors.hpp"
-#include "schedule/metrics.hpp"
 #include "schedule/program.hpp"
 
 namespace stretto::schedule {

@@ -1,4 +1,4 @@
-#include "schedule/printer.hpp"
+#include "schedule/check/printer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -56,7 +56,7 @@ TEST(Registry, OptionsThatAnAlgorithmDoesNotUseChangeNothing) {
 
 TEST(Registry, AnAlltoallTouchesBlocksOfOthersOnlyWhereItSaysSo) {
   for (const Algorithm& a : algorithms()) {
-    EXPECT_TRUE(!passes_blocks_on(a.collective, a.name) || a.collective == Collective::alltoall);
+    EXPECT_TRUE(!a.passes_blocks_on || a.collective == Collective::alltoall);
     if (a.collective != Collective::alltoall) continue;
     bool others = false;
     for (const Schedule& s : build_all(a, {.ranks = 7})) {
@@ -66,7 +66,7 @@ TEST(Registry, AnAlltoallTouchesBlocksOfOthersOnlyWhereItSaysSo) {
         }
       }
     }
-    EXPECT_EQ(others, passes_blocks_on(a.collective, a.name)) << a.name;
+    EXPECT_EQ(others, a.passes_blocks_on) << a.name;
   }
 }
 

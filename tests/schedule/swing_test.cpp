@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
-#include "schedule/checker.hpp"
+#include "schedule/check/checker.hpp"
+#include "schedule/check/metrics.hpp"
 #include "schedule/floors.hpp"
-#include "schedule/metrics.hpp"
 #include "schedule/program.hpp"
 #include "schedule/registry.hpp"
 

@@ -1,4 +1,4 @@
-#include "schedule/symbolic.hpp"
+#include "schedule/check/symbolic.hpp"
 
 #include <gtest/gtest.h>
 

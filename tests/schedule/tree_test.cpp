@@ -1,12 +1,12 @@
-#include "schedule/tree.hpp"
+#include "schedule/algorithms/tree.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <tuple>
 
-#include "schedule/fold.hpp"
-#include "schedule/halving.hpp"
+#include "schedule/algorithms/fold.hpp"
+#include "schedule/algorithms/halving.hpp"
 
 namespace stretto::schedule {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/dependencies.hpp"
+#include "schedule/check/dependencies.hpp"
 #include "schedule/program.hpp"
 #include "schedule/registry.hpp"
 

@@ -1,9 +1,10 @@
-// Contests end, alike on all ranks, with the way that is usually the fastest.
+// A trial ends, alike on all ranks, with the candidate that is usually the fastest.
 #include "select/autotuner.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <functional>
 #include <limits>
 #include <set>
@@ -13,11 +14,11 @@ using stretto::select::Autotuner;
 
 namespace {
 
-// Runs a trial on several ranks; seconds(rank, contestant, round). Expects the same turns on all ranks, and returns the winner.
-std::size_t winner(std::size_t contestants, int ranks, const std::function<double(int, std::size_t, int)>& seconds,
-                   std::size_t* calls = nullptr, double expected = 0, std::size_t alike = 1) {
-  std::vector<Autotuner> all(static_cast<std::size_t>(ranks), Autotuner(contestants, expected, alike));
-  std::vector<int> turns(contestants, 0);
+// Runs a trial on several ranks; seconds(rank, candidate, round). Expects the same turns on all ranks, and returns the winner.
+std::size_t winner(std::size_t candidates, int ranks, const std::function<double(int, std::size_t, int)>& seconds,
+                   std::size_t* calls = nullptr, double expected = 0) {
+  std::vector<Autotuner> all(static_cast<std::size_t>(ranks), Autotuner(candidates, expected));
+  std::vector<int> turns(candidates, 0);
   std::size_t made = 0;
   for (; !all[0].settled() && made < 1000; ++made) {
     const std::size_t now = all[0].turn();
@@ -43,6 +44,20 @@ std::size_t winner(std::size_t contestants, int ranks, const std::function<doubl
   for (const Autotuner& c : all) EXPECT_EQ(c.turn(), all[0].turn());
   if (calls) *calls = made;
   return all[0].turn();
+}
+
+// The calls of a look in which candidate c takes seconds[c].
+std::size_t look(Autotuner& c, const std::vector<double>& seconds) {
+  std::size_t calls = 0;
+  for (; !c.settled() && calls < 10000; ++calls)
+    if (c.took(seconds[c.turn()])) c.compare(c.times());
+  return calls;
+}
+
+std::size_t calls_until_the_next(Autotuner& c) {
+  std::size_t calls = 0;
+  for (; c.settled() && calls < 1000000; ++calls) c.ran();
+  return calls;
 }
 
 constexpr double us = 1e-6;
@@ -81,76 +96,44 @@ TEST(Autotuner, TheSlowestRankCounts) {
   EXPECT_EQ(winner(2, 5, [](int r, std::size_t c, int) { return (c == 0 ? 90 : r == 3 ? 140 : 30) * us; }), 0u);
 }
 
-TEST(Autotuner, NumberZeroWinsWhatIsClose) {
-  EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 0 ? 100 : 97) * us; }), 0u);
-  EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 1 ? 70 : 100) * us; }), 1u);
-  EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 36 : 40) * us; }), 0u) << "short calls";
-  EXPECT_EQ(winner(2, 2, [](int, std::size_t c, int) { return (c == 1 ? 30 : 40) * us; }), 1u);
+TEST(Autotuner, TheBaselineStaysUnlessBeatenByTheMargin) {
+  const auto against = [](double part) {
+    return winner(3, 2, [=](int, std::size_t c, int) { return (c == 2 ? part : 1) * 100 * us; });
+  };
+  EXPECT_EQ(against(1 - Autotuner::margin - 0.01), 2u);
+  EXPECT_EQ(against(1 - Autotuner::margin + 0.01), 0u);
+  EXPECT_EQ(winner(3, 2, [](int, std::size_t c, int) { return (c == 0   ? 100
+                                                               : c == 1 ? 60
+                                                                        : 55) *
+                                                              us; }), 2u)
+      << "among those that beat it the lowest median wins";
 }
 
-// Between ways that are alike no more is asked for than a lead; of others a sure one, over the best of these.
-TEST(Autotuner, OfThoseAlikeTheBestStays) {
-  const auto times = [](double first, double second, double third) {
-    return [=](int, std::size_t c, int) { return (c == 0 ? first : c == 1 ? second : third) * us; };
-  };
-  const auto with = [&](double first, double second, double third) {
-    return winner(3, 2, times(first, second, third), nullptr, 0, 2);
-  };
-  EXPECT_EQ(with(6.5, 5.7, 7), 1u);
-  EXPECT_EQ(with(6.5, 5.7, 5.4), 1u) << "the third leads, but not surely";
-  EXPECT_EQ(with(6.5, 5.7, 4), 2u);
-  EXPECT_EQ(with(6.5, 6.4, 7), 0u) << "less than a hair";
-  EXPECT_EQ(with(100, 95, 97), 1u);
-  EXPECT_EQ(with(100, 95, 80), 2u);
-  EXPECT_EQ(with(95, 100, 92), 0u);
-  EXPECT_EQ(winner(3, 2, times(6.5, 5.7, 7)), 0u) << "not alike";
-}
-
-TEST(Autotuner, ASecondLookHasAllThatAreAlike) {
-  Autotuner c(4, 0, 2);
-  const auto settle = [&](const std::function<double(std::size_t)>& seconds) {
-    std::set<std::size_t> had(c.open().begin(), c.open().end());
-    while (!c.settled())
-      if (c.took(seconds(c.turn()))) c.compare(c.times());
-    return had;
-  };
-  settle([](std::size_t who) { return (who == 3 ? 100 : who == 1 ? 900 : 300) * us; });
-  EXPECT_EQ(c.turn(), 3u);
-  c.look_again();
-  EXPECT_EQ(settle([](std::size_t who) { return (who == 1 ? 100 : 300) * us; }), (std::set<std::size_t>{0, 1, 3}));
-  EXPECT_EQ(c.turn(), 1u);
-}
-
-// The luckiest of many wins no final.
-TEST(Autotuner, WhoLeadsByLuckLosesTheFinal) {
-  const auto lucky_until = [](int round) {
-    return [=](int, std::size_t c, int now) { return (c == 3 && now < round ? 85 : c == 3 ? 103 : 100) * us; };
-  };
-  EXPECT_EQ(winner(5, 2, lucky_until(static_cast<int>(Autotuner::most_rounds))), 0u);
-  EXPECT_EQ(winner(5, 2, lucky_until(1000)), 3u);
+TEST(Autotuner, CandidatesFarBehindDropOutAfterThreeRounds) {
   std::size_t calls = 0;
-  const auto ms = [](int, std::size_t c, int now) { return c == 0 ? 10e-3 : c == 1 && now < 9 ? 8.5e-3 : 10.2e-3; };
-  EXPECT_EQ(winner(3, 1, ms, &calls, 10e-3), 0u);
-  EXPECT_EQ(calls, 3 * 3 + 2 * (Autotuner::most_rounds - 3) + 2 * 2)
-      << "a final that the leader loses ends when that shows";
+  const auto times = [](int, std::size_t c, int) { return c == 2 ? 0.014 : 0.010; };
+  EXPECT_EQ(winner(3, 2, times, &calls, 0.01), 0u);
+  EXPECT_EQ(calls, 3 * (1 + Autotuner::least_rounds) + 2 * (Autotuner::most_rounds - Autotuner::least_rounds));
+  EXPECT_EQ(winner(
+                2, 2, [](int, std::size_t c, int) { return c == 1 ? 0.014 : 0.010; }, &calls, 0.01),
+            0u);
+  EXPECT_EQ(calls, 2 * (1 + Autotuner::least_rounds)) << "with nobody to beat the baseline the look is over";
+  EXPECT_EQ(winner(
+                2, 2, [](int, std::size_t c, int) { return c == 0 ? 0.1 : 0.01; }, &calls, 0.01),
+            1u);
+  EXPECT_EQ(calls, 2 * (1 + Autotuner::most_rounds)) << "the baseline stays in";
 }
 
-// Where times scatter, number 0 is not beaten by far as long as its best turn says otherwise.
-TEST(Autotuner, NumberZeroIsNotDroppedForItsBadTurns) {
-  const auto times = [](int, std::size_t c, int round) {
-    if (c == 0) return round == 1 || round == 3 ? 30e-3 : 10e-3;
-    return round < 5 ? 11e-3 : 12e-3;
-  };
-  EXPECT_EQ(winner(2, 1, times, nullptr, 10e-3), 0u);
-}
-
-TEST(Autotuner, WhoIsFarAheadNeedsNoFinal) {
+TEST(Autotuner, LongCallsHaveFewerRounds) {
   std::size_t calls = 0;
-  const auto by = [](double part) { return [=](int, std::size_t c, int) { return (c == 0 ? 10e-3 : 10e-3 * part); }; };
-  EXPECT_EQ(winner(2, 2, by(0.6), &calls, 10e-3), 1u);
-  EXPECT_EQ(calls, 2 * 3u);
-  EXPECT_EQ(winner(2, 2, by(0.85), &calls, 10e-3), 1u);
-  EXPECT_EQ(calls, 2 * (Autotuner::most_rounds + 8));
+  const auto of = [&](double seconds) {
+    static_cast<void>(winner(
+        2, 2, [=](int, std::size_t, int) { return seconds; }, &calls, seconds));
+    return calls / 2 - 1;
+  };
+  EXPECT_EQ(of(0.01), Autotuner::most_rounds);
+  EXPECT_EQ(of(0.1), 5u);
+  EXPECT_EQ(of(10), Autotuner::least_rounds);
 }
 
 TEST(Autotuner, ATurnIsSeveralCallsWhereTheyAreShort) {
@@ -172,11 +155,11 @@ TEST(Autotuner, ATurnIsSeveralCallsWhereTheyAreShort) {
   EXPECT_EQ(turn(100 * us), 4u);
   EXPECT_EQ(turn(100 * us), 4u);
   EXPECT_EQ(c.times().size(), 2u);
-  // One that is slow has turns of one call beside others that have more.
+  // A slow baseline has turns of one call beside a candidate that has more.
   c = Autotuner(2);
   std::size_t of_the_slow = 0, of_the_fast = 0;
   for (int k = 0; k < 4; ++k) {
-    const bool slow = c.turn() == 1;
+    const bool slow = c.turn() == 0;
     const std::size_t calls = turn(slow ? 5e-3 : 20 * us);
     if (k >= 2) (slow ? of_the_slow : of_the_fast) = calls;
   }
@@ -204,68 +187,71 @@ TEST(Autotuner, EachRoundHasAnOrderOfItsOwn) {
   EXPECT_GE(orders.size(), 4u);
 }
 
-TEST(Autotuner, WhatIsClearTakesThreeRoundsAndWhatIsCloseAFewMore) {
-  constexpr double ms = 1e-3;
-  std::size_t calls = 0;
-  EXPECT_EQ(winner(
-                4, 2, [](int, std::size_t c, int) { return (c == 1 ? 5 : 10) * ms; }, &calls, 10 * ms),
-            1u);
-  EXPECT_EQ(calls, 12u);
-  EXPECT_EQ(winner(
-                4, 2,
-                [](int, std::size_t c, int round) {
-                  return (10 + 0.3 * static_cast<double>((c + static_cast<std::size_t>(round)) % 4)) * ms;
-                },
-                &calls, 10 * ms),
-            0u);
-  EXPECT_EQ(calls, 4 * Autotuner::most_rounds);
-  EXPECT_EQ(winner(
-                4, 2, [](int, std::size_t, int) { return 0.5; }, &calls, 0.5),
-            0u)
-      << "long turns";
-  EXPECT_EQ(calls, 12u);
-}
-
-TEST(Autotuner, OfFewLongTurnsNumberZeroLosesOnlyWhereItLostEveryOne) {
-  const auto of = [](double first, double second) {
-    return winner(
-        2, 2, [=](int, std::size_t c, int round) { return c == 0       ? 0.30
-                                                          : round == 1 ? first
-                                                                       : second; }, nullptr, 0.3);
-  };
-  EXPECT_EQ(of(0.2, 0.25), 1u);
-  EXPECT_EQ(of(0.1, 0.31), 0u);
-  EXPECT_EQ(of(0.28, 0.29), 0u);
-}
-
-// Three rounds of 100 and 10 ms: nine calls of the winner more, each, than two of its own.
-TEST(Autotuner, ItsPriceIsWhatItTookBeyondTheWinnersCalls) {
-  Autotuner c(2, 1.0);
-  const auto play = [&c] {
-    while (!c.settled())
-      if (c.took(c.turn() == 1 ? 0.010 : 0.100)) c.compare(c.times());
-  };
-  play();
+TEST(Autotuner, ASecondLookComesOnceAndDecides) {
+  Autotuner c(3, 0.01);
+  const std::size_t first = look(c, {0.010, 0.010, 0.005});
+  EXPECT_EQ(c.turn(), 2u);
+  EXPECT_EQ(c.looks(), 1u);
+  EXPECT_EQ(calls_until_the_next(c), Autotuner::second_after * first);
+  EXPECT_EQ(c.looks(), 2u);
+  EXPECT_EQ(look(c, {0.010, 0.005, 0.010}), first) << "with all candidates";
   EXPECT_EQ(c.turn(), 1u);
-  EXPECT_NEAR(c.price(), 3 * 9, 1e-9);
-  c.look_again();
-  EXPECT_EQ(c.price(), 0);
-  play();
-  EXPECT_NEAR(c.price(), 3 * 9, 1e-9);
+  EXPECT_EQ(calls_until_the_next(c), 1000000u) << "there is no third look";
+  EXPECT_EQ(c.turn(), 1u);
 }
 
-TEST(Autotuner, AWayThatFailsOnceDoesNotHurryTheOthers) {
+TEST(Autotuner, NextCallsAreThoseOfTheOpenCandidates) {
+  Autotuner c(3, 0.01);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(c.open(i));
+  for (int k = 0; k < 3; ++k)
+    if (c.took(0.01)) c.compare(c.times());
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(c.open(i));
+  look(c, {0.01, 0.1, 0.005});
+  EXPECT_TRUE(!c.open(0) && !c.open(1) && c.open(2)) << "number 2 has won";
+}
+
+TEST(Autotuner, CallsDuringALookDoNotCount) {
+  Autotuner c(2, 0.01);
+  for (int k = 0; k < 1000; ++k) c.ran();
+  EXPECT_EQ(c.looks(), 1u);
+  EXPECT_FALSE(c.settled());
+}
+
+TEST(Autotuner, ACandidateThatFailsLosesAndDoesNotHurryTheOthers) {
   constexpr double never = std::numeric_limits<double>::infinity();
   std::size_t calls = 0;
-  const auto times = [=](int, std::size_t c, int round) {
-    return c == 2 ? never : (10 + 0.3 * static_cast<double>((c + static_cast<std::size_t>(round)) % 2)) * 1e-3;
-  };
-  EXPECT_EQ(winner(3, 2, times, &calls, 10e-3), 0u);
-  EXPECT_EQ(calls, 3 * 3 + 2 * (Autotuner::most_rounds - 3));
+  EXPECT_EQ(winner(
+                3, 2, [=](int, std::size_t c, int) { return c == 2 ? never : 10e-3; }, &calls, 10e-3),
+            0u);
+  EXPECT_EQ(calls, 3 * (1 + Autotuner::least_rounds) + 2 * (Autotuner::most_rounds - Autotuner::least_rounds));
+  EXPECT_EQ(winner(3, 2, [=](int r, std::size_t c, int) { return c != 2 && r == 1 ? never : 100 * us; }), 2u);
+  EXPECT_EQ(winner(3, 2, [=](int, std::size_t, int) { return never; }), 0u) << "where all fail";
 }
 
-TEST(Autotuner, AWayThatFailsLosesAndWhereAllFailNumberZeroStays) {
-  constexpr double never = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(winner(3, 2, [=](int r, std::size_t c, int) { return c != 2 && r == 1 ? never : 100 * us; }), 2u);
-  EXPECT_EQ(winner(3, 2, [=](int, std::size_t, int) { return never; }), 0u);
+TEST(Autotuner, AloneIsSettled) {
+  const Autotuner c(1);
+  EXPECT_TRUE(c.settled());
+  EXPECT_EQ(c.turn(), 0u);
+}
+
+// A turn of 0.4 ms has five calls of 80 us, and, of a quotient that is rounded down, four.
+TEST(Autotuner, IsConcludedAlikeHoweverARankRounds) {
+  constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  std::vector<Autotuner> all(std::size(modes), Autotuner(2, 80e-6));
+  for (std::size_t calls = 0; calls < 8000; ++calls) {
+    const std::size_t now = all[0].turn(), looks = all[0].looks();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      Autotuner& c = all[r];
+      ASSERT_EQ(c.turn(), now) << "call " << calls << ", mode " << r;
+      ASSERT_EQ(c.looks(), looks) << "call " << calls << ", mode " << r;
+      if (c.settled()) {
+        c.ran();
+      } else if (c.took(now == 0 ? 80e-6 : 40e-6)) {
+        std::fesetround(modes[r]);
+        c.compare(c.times());
+        std::fesetround(FE_TONEAREST);
+      }
+    }
+  }
+  EXPECT_EQ(all[0].looks(), 2u);
 }

@@ -16,17 +16,11 @@ namespace {
 
 constexpr std::size_t count = 5000;
 
-// Mixed forms of the engine: raw over links inside these groups, or in messages of fewer bytes.
-struct Form {
-  const schedule::Groups* groups = nullptr;
-  std::size_t raw_below = 0;
-};
-
 template <class T>
 class Mixed : public testing::Test {
  protected:
   // An allreduce whose bound is for its result, and near what additions take from it.
-  void expect_kept(const schedule::Algorithm& algorithm, const Form& form, stretto_op op) {
+  void expect_kept(const schedule::Algorithm& algorithm, const schedule::Groups& groups, stretto_op op) {
     constexpr int ranks = 9;
     const auto all = inputs<T>(ranks, count, 3.0);
     select::Agreed agreed;
@@ -40,12 +34,8 @@ class Mixed : public testing::Test {
     o.bound_kind = STRETTO_BOUND_ABSOLUTE;
     o.scope = STRETTO_SCOPE_RESULT;
     select::Terms terms{payload::Kind::fused, ranks, ranks};
-    terms.short_raw = form.raw_below > 0;
-    if (form.groups != nullptr) {
-      terms.hosts = static_cast<int>(form.groups->members.size());
-      for (const auto& members : form.groups->members)
-        terms.inside += select::roundings(static_cast<double>(members.size()));
-    }
+    terms.hosts = static_cast<int>(groups.members.size());
+    for (const auto& members : groups.members) terms.inside += select::roundings(static_cast<double>(members.size()));
     o.bound = 1.5 * select::error_of(asked, terms, agreed, 0);
     ASSERT_GT(o.bound, 0);
     payload::Spec spec;
@@ -53,14 +43,13 @@ class Mixed : public testing::Test {
     spec.type = call::payload_type(T::type);
     spec.op = call::payload_op(op);
     spec.nodes = terms.hosts;
-    spec.raw_below = form.raw_below;
     ASSERT_EQ(select::eps_of(asked, terms, agreed, &spec.eps), Status::ok) << message();
     tests::on_ranks(ranks, [&](int rank, engine::Engine& engine) {
       schedule::Request request;
       request.collective = schedule::Collective::allreduce;
       request.ranks = ranks;
       request.rank = rank;
-      request.groups = form.groups;
+      request.groups = &groups;
       engine::Work call;
       call.schedule = std::make_shared<schedule::Schedule>(algorithm.build(request));
       call.payload = spec;
@@ -82,20 +71,14 @@ TYPED_TEST_SUITE(Mixed, All, TypeNames);
 
 TYPED_TEST(Mixed, SumsAndMeansKeepABoundForTheResult) {
   const auto groups = schedule::groups_of(std::vector<std::int32_t>{0, 0, 0, 0, 1, 1, 1, 2, 2});
-  int floors = 0, lengths = 0;
+  int floors = 0;
   for (const auto& algorithm : schedule::algorithms()) {
-    if (algorithm.collective != schedule::Collective::allreduce) continue;
+    if (algorithm.collective != schedule::Collective::allreduce || !algorithm.uses_groups) continue;
     for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN}) {
       SCOPED_TRACE(testing::Message() << algorithm.name << ", operation " << op);
-      if (algorithm.uses_groups) {
-        this->expect_kept(algorithm, {&groups, 0}, op);
-        ++floors;
-        continue;
-      }
-      for (const std::size_t raw_below : {2000, 6000}) this->expect_kept(algorithm, {nullptr, raw_below}, op);
-      ++lengths;
+      this->expect_kept(algorithm, groups, op);
+      ++floors;
     }
   }
   EXPECT_GT(floors, 0);
-  EXPECT_GT(lengths, 0);
 }

@@ -23,8 +23,8 @@ struct Images {
   double cell_km = 0;           // size of a pixel; 0: not known
 };
 
-// Collective. What rank 0 finds wrong with the file or the output directory is thrown there as a Problem, and as an empty one on the others, before any
-// rank computes or reads.
+// Collective. Where rank 0 finds the file or the output directory wrong, it throws a Problem, and the others throw an
+// empty Problem, before any rank computes or reads.
 void check_together(MPI_Comm comm, const Options& options);
 
 // Collective: reads this rank's share of the file, or migrates its share of the shots.

@@ -1,4 +1,4 @@
-// Stacks the ranks' images in every way asked for, and measures each.
+// Stacks the ranks' images by every schedule and payload asked for, and measures each.
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +22,8 @@ struct Result {
   Reference reference;           // on rank 0
 };
 
-// Collective: runs every schedule with every payload on a single value, so that a name nobody knows is told before the work begins.
+// Collective: runs every schedule with every payload on a single value, so that an unknown name is told before the work
+// begins.
 void probe(MPI_Comm comm, const Options& options);
 
 // What errors are measured by.

@@ -1,8 +1,9 @@
 // Reverse time migration of one shot.
 //
-// The source's wavefield runs forward through the smooth velocity, the recorded data run backward in time from the receivers;
-// where both are at the same place at the same time there is a reflector. The image is their correlation at zero lag, divided by the source's
-// illumination, and a Laplacian takes away the smooth part that back-scattering leaves.
+// The source's wavefield runs forward through the smooth velocity, and the recorded data run backward in time from the
+// receivers. Where both are at the same place at the same time there is a reflector. The image is their correlation at
+// zero lag, divided by the source's illumination, and a Laplacian takes away the smooth part that back-scattering
+// leaves.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // The 2-D acoustic wave equation, u_tt + 2 s u_t = v^2 (u_xx + u_zz) + source, of constant density.
 //
-// Eighth-order central differences in space, leapfrog in time. The damping s is zero in the model and grows
-// quadratically in a sponge added on all four sides, the velocity of the edge continued into it; so a wave leaves the model and does not come back.
-// Stable for max(v) dt / dx <= Wave::courant_limit.
+// Eighth-order central differences in space, leapfrog in time. The damping s is zero in the model, and grows
+// quadratically in a sponge added on all four sides. The sponge continues the velocity of the edge. So a wave leaves
+// the model and does not come back. Stable for max(v) dt / dx <= Wave::courant_limit.
 #pragma once
 
 #include <cstddef>

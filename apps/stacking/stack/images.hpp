@@ -1,5 +1,5 @@
 // Partial images in memory and in files: `n` arrays of h x w values, raw little-endian, last index fastest, no header.
-// What goes wrong is thrown as a Problem, whose message is for the user.
+// Failures are thrown as a Problem, whose message is for the user.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,7 @@ std::string html_page(const Setting& s, const std::vector<Row>& rows, const std:
       "values, {:.2f} MB); vs MPI: "
       "how many times faster than MPI_Allreduce in this run. MB sent: by the rank that sent most. ratio: raw bytes "
       "over bytes sent. worst error: "
-      "against the sum in double precision; promised: the largest error that the method allows, rounding included. "
+      "against the sum in double precision; error bound: the largest error that the method allows, rounding included. "
       "hash: of the bytes "
       "of the stack; in code space (homomorphic, fused) it is the same for every schedule, order and number of "
       "ranks.</p>\n",

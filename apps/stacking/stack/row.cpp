@@ -10,8 +10,8 @@
 namespace stretto::stacking {
 namespace {
 
-constexpr std::array<const char*, 11> header{"schedule", "payload",     "ms",       "vs MPI",  "codec ms", "MB sent",
-                                             "ratio",    "worst error", "promised", "PSNR dB", "hash"};
+constexpr std::array<const char*, 11> header{"schedule", "payload",     "ms",          "vs MPI",  "codec ms", "MB sent",
+                                             "ratio",    "worst error", "error bound", "PSNR dB", "hash"};
 using Cells = std::array<std::string, header.size()>;
 
 constexpr std::size_t words = 2;  // leading columns of text, set flush left

@@ -50,8 +50,8 @@ std::string text_table(const std::vector<Row>& rows);
 // The same as an HTML table.
 std::string html_table(const std::vector<Row>& rows);
 
-// Says how many values are not finite or fill values, how many sums are infinite because the type cannot hold them, and whether the bound is larger
-// than half of the sums; a line each, empty if none.
+// A line each, empty if none: how many values are not finite or fill values; how many sums are infinite because the
+// type cannot hold them; whether the bound is larger than half of the sums.
 std::string notes(const Setting& setting, const std::vector<Row>& rows);
 
 // What does not hold, one sentence each: a broken promise, ranks that differ, hashes that differ among rows summed in code space.

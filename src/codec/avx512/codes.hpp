@@ -1,15 +1,15 @@
 // Blocks of residuals to codes (AVX-512).
 //
-// Residuals up to 8 bits wide are summed four at a time by byte dot products (VPDPBUSD), up to 16 bits two at a time by word dot
-// products (VPDPWSSD), with a prefix sum over the partial sums between; wider ones in 32-bit words.
+// Residuals up to 8 bits wide are summed four at a time by byte dot products (VPDPBUSD), up to 16 bits two at a time by
+// word dot products (VPDPWSSD). A prefix sum follows over the partial sums. Wider residuals are summed in 32-bit words.
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations and the like for blocks abreast: the first of two halves (two blocks in bytes, or the two halves of a block in words) in the lower
-// quadwords of the four lanes, the second in the upper ones.
+// Byte permutations and the like for two halves abreast: two blocks in bytes, or the two halves of a block in words.
+// The first half is in the lower quadwords of the four lanes, the second in the upper quadwords.
 struct AbreastTables {
   // Planes of a first or second block of width w <= 8 to reversed quadwords, as PlaneTables::spread; 0 where the other one stands.
   alignas(64) std::uint8_t spread[2][9][64];
@@ -100,15 +100,16 @@ struct Four {
 struct Before {
   __m512i difference, code;
 };
-// Two blocks on their way: residuals, and what was before each word of four.
+// Two blocks between the two steps: residuals, and what was before each word of four.
 struct Words {
   __m512i e;
   Before before;
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// Each predictor has a state. one() gives the codes of a block of any width; words_of_two() and codes_of_two() those of two blocks of at
-// most 8 bits, in two steps so that the first step of the next blocks can be under way beside the second one.
+// Each predictor has a state. one() gives the codes of a block of any width. words_of_two() and codes_of_two() give the
+// codes of two blocks of at most 8 bits, in two steps. The first step of the next blocks can then overlap the second
+// step of these.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -180,9 +181,9 @@ STRETTO_INLINE Four codes_of_two(const FirstBlocks& s, const Words& v) noexcept 
   return q;
 }
 
-// Second differences. With C and D the code and the difference before n residuals e_0, ..., S the sum of these and V that of j e_j, the
-// code after them is C + n (D + S) - V and the difference D + S. So one prefix sum carries S and V side by side, where summing twice would
-// have to wait for the first sums.
+// Second differences. Let C and D be the code and the difference before n residuals e_0, ..., S their sum, V the sum of
+// j e_j. After them the code is C + n (D + S) - V, and the difference D + S. So one prefix sum carries S and V side by
+// side; summing twice would wait for the first sums.
 struct SecondBlocks {
   __m512i before;  // D and -C in each quadword
   __m512i ones, place, first, weight[4], low, high;

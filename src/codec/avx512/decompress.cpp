@@ -11,13 +11,14 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// Where decoded codes go: as float32 by one product, or through float64, or as float64; means divide.
+// Where decoded codes go: as float32 by one product, or through float64, or as float64.
 enum class Product { single, through_double };
 
 struct Scale {
   double width;
   float width32;
   double divisor;
+  double inverse = 1 / divisor;
 };
 
 template <bool kStream>
@@ -35,10 +36,17 @@ STRETTO_INLINE void put(double* y, __m512d v) noexcept {
     _mm512_storeu_pd(y, v);
 }
 
-template <bool kMean>
+template <bool kMean, class T>
 STRETTO_INLINE __m512d value64(__m256i q, const Scale& s) noexcept {
-  const __m512d v = _mm512_mul_pd(_mm512_cvtepi32_pd(q), _mm512_set1_pd(s.width));
-  return kMean ? _mm512_div_pd(v, _mm512_set1_pd(s.divisor)) : v;
+  const __m512d code = _mm512_cvtepi32_pd(q), width = _mm512_set1_pd(s.width), v = _mm512_mul_pd(code, width);
+  if constexpr (!kMean) return v;
+  const __m512d n = _mm512_set1_pd(s.divisor), inverse = _mm512_set1_pd(s.inverse);
+  if constexpr (sizeof(T) == 4) return _mm512_div_pd(v, n);
+  // codec.md, "Means".
+  const __m512d near = _mm512_mul_pd(v, inverse);
+  const __m512d rest = _mm512_add_pd(_mm512_fnmadd_pd(near, n, v), _mm512_fmsub_pd(code, width, v));
+  const __m512d part = _mm512_mul_pd(rest, inverse);
+  return _mm512_add_pd(near, _mm512_fmadd_pd(_mm512_fnmadd_pd(part, n, rest), inverse, part));
 }
 
 // 16 codes to y.
@@ -47,15 +55,15 @@ STRETTO_INLINE void put_codes(__m512i q, const Scale& s, float* y) noexcept {
   if constexpr (kProduct == Product::single) {
     put<kStream>(y, _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(s.width32)));
   } else {
-    const __m256 a = _mm512_cvtpd_ps(value64<kMean>(_mm512_castsi512_si256(q), s));
-    const __m256 b = _mm512_cvtpd_ps(value64<kMean>(_mm512_extracti64x4_epi64(q, 1), s));
+    const __m256 a = _mm512_cvtpd_ps(value64<kMean, float>(_mm512_castsi512_si256(q), s));
+    const __m256 b = _mm512_cvtpd_ps(value64<kMean, float>(_mm512_extracti64x4_epi64(q, 1), s));
     put<kStream>(y, _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1));
   }
 }
 template <Product kProduct, bool kMean, bool kStream>
 STRETTO_INLINE void put_codes(__m512i q, const Scale& s, double* y) noexcept {
-  put<kStream>(y, value64<kMean>(_mm512_castsi512_si256(q), s));
-  put<kStream>(y + 8, value64<kMean>(_mm512_extracti64x4_epi64(q, 1), s));
+  put<kStream>(y, value64<kMean, double>(_mm512_castsi512_si256(q), s));
+  put<kStream>(y + 8, value64<kMean, double>(_mm512_extracti64x4_epi64(q, 1), s));
 }
 
 template <Product kProduct, bool kMean, bool kStream, class T>

@@ -61,8 +61,9 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
-// What is read soon: the values from a quarter into the next group on. A block's share of them is fetched while a block is written, since all
-// lines at once would have to wait for one another, and the processor's own prefetching ends with the page.
+// What is read soon: the values from a quarter into the next group on. The processor's own prefetching ends with the
+// page. A block's share of these values is fetched while a block is written: all lines at once would wait for one
+// another.
 struct Ahead {
   const char* at;
   std::size_t share;

@@ -264,7 +264,7 @@ STRETTO_INLINE std::uint64_t next8(WidthReader& r) noexcept {
   r.widths = _mm256_permute4x64_epi64(r.widths, 0x39);
   return w;
 }
-// The other way round; complete after four times eight.
+// The inverse; complete after four times eight.
 struct WidthWriter {
   __m256i widths;
 };

@@ -3,7 +3,7 @@
 // ones, which is addition in one more word.
 #pragma once
 
-#include "codec/cuda/layout.hpp"
+#include "codec/cuda/number.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -26,14 +26,6 @@ STRETTO_DEVICE u32 exact_sum_words(const u32* p, u32 left) {
   if (head >> 20 || n + first > SumShape<T>::words || left < 1 + n) return 0;
   if (n == 0) return first == 0 && !(head & kNegativeBit) ? 1 : 0;
   return p[1] && p[n] ? 1 + n : 0;
-}
-
-// v * 2^k, exact or overflowing, for v an integer below 2^54 and k >= -1074.
-STRETTO_DEVICE double scaled(double v, int k) {
-  const int far = k < -500 ? -300 : k > 500 ? 600 : 0;
-  const int near = k - far;
-  const auto power = [](int e) { return double_of(static_cast<u64>(e + 1023) << 52); };
-  return v * power(near) * power(far);
 }
 
 template <class W, class T>
@@ -136,12 +128,16 @@ class Accumulator {
     T special;
     return has_special(&special) ? special : static_cast<T>(rounded(Shape::mantissa + 1));
   }
-  // The exact value divided, rounded to float64 before (as if its exponents had no upper limit) and after.
+  // The exact value divided, rounded to float64, and from there to T.
   STRETTO_DEVICE T mean(u32 divisor) const {
     T special;
     if (has_special(&special)) return special;
-    const double v = rounded(53);
-    return static_cast<T>(is_infinite(v) ? rounded(53, 128) / divisor * 0x1p128 : v / divisor);
+    const Accumulator m = with_magnitude();
+    const int top = m.top();
+    if (top < 0) return 0;
+    const int low = top > 127 ? top - 127 : 0;  // place of the last of 128 bits
+    const double v = quotient(m.bits_at(low + 64), m.bits_at(low), m.some_below(low), low - Shape::scale, divisor);
+    return static_cast<T>(negative() ? -v : v);
   }
 
  private:
@@ -226,32 +222,40 @@ class Accumulator {
       *v = number_of<T>(flags_ & kPlusInfBit ? infinity : infinity | Bits<T>{1} << (8 * sizeof(T) - 1));
     return flags_ != 0;
   }
-  // The finite part rounded to `bits` significant bits, ties to even, as a float64, times 2^-down.
-  STRETTO_DEVICE double rounded(int bits, int down = 0) const {
-    const Accumulator m = with_magnitude();
+  // Of a magnitude: the place of the leading bit, -1 of zero; 64 bits from a place on; whether one before it is set.
+  STRETTO_DEVICE int top() const {
     int high = -1;
     STRETTO_UNROLL
     for (int k = 0; k < kRows; ++k) {
-      const u32 some = W::ballot(W::map([](u32 w) { return w != 0; }, m.word_[k]));
+      const u32 some = W::ballot(W::map([](u32 w) { return w != 0; }, word_[k]));
       if (some) high = 32 * k + bit_width(some) - 1;
     }
-    if (high < 0) return 0;
-    const int top = 32 * high + bit_width(m.word_at(high)) - 1, wanted = top - bits + 1;
-    const int low = wanted > 0 ? wanted : 0, at = low / 32, by = low % 32;
-    const u64 pair = static_cast<u64>(m.word_at(at + 1)) << 32 | m.word_at(at);
-    const u64 all = pair >> by | (by ? static_cast<u64>(m.word_at(at + 2)) << (64 - by) : 0);
-    u64 mantissa = all & ((u64{1} << (top - low + 1)) - 1);
-    if (low > 0) {
-      const int half = low - 1;
-      const u32 word = m.word_at(half / 32);
-      bool rest = (word & ((1u << (half % 32)) - 1)) != 0;
-      STRETTO_UNROLL
-      for (int k = 0; k < kRows; ++k)
-        rest = rest || W::any(W::map([=](int lane, u32 w) { return w != 0 && lane + 32 * k < half / 32; }, W::lane(),
-                                     m.word_[k]));
-      if ((word >> (half % 32) & 1) && (rest || (mantissa & 1))) ++mantissa;
-    }
-    const double v = scaled(static_cast<double>(mantissa), low - Shape::scale - down);
+    return high < 0 ? -1 : 32 * high + bit_width(word_at(high)) - 1;
+  }
+  STRETTO_DEVICE u64 bits_at(int low) const {
+    const int at = low / 32, by = low % 32;
+    const u64 pair = static_cast<u64>(word_at(at + 1)) << 32 | word_at(at);
+    return pair >> by | (by ? static_cast<u64>(word_at(at + 2)) << (64 - by) : 0);
+  }
+  STRETTO_DEVICE bool some_below(int place) const {
+    bool some = (word_at(place / 32) & ((1u << (place % 32)) - 1)) != 0;
+    STRETTO_UNROLL
+    for (int k = 0; k < kRows; ++k)
+      some = some ||
+             W::any(W::map([=](int lane, u32 w) { return w != 0 && lane + 32 * k < place / 32; }, W::lane(), word_[k]));
+    return some;
+  }
+
+  // The finite part rounded to `bits` significant bits, ties to even, as a float64.
+  STRETTO_DEVICE double rounded(int bits) const {
+    const Accumulator m = with_magnitude();
+    const int top = m.top();
+    if (top < 0) return 0;
+    const int low = top >= bits ? top - bits + 1 : 0;
+    u64 mantissa = m.bits_at(low) & ((u64{1} << (top - low + 1)) - 1);
+    if (low > 0 && (m.word_at((low - 1) / 32) >> ((low - 1) % 32) & 1) && (m.some_below(low - 1) || (mantissa & 1)))
+      ++mantissa;
+    const double v = scaled(static_cast<double>(mantissa), low - Shape::scale);
     return negative() ? -v : v;
   }
 

@@ -5,7 +5,7 @@
 
 namespace stretto::codec::cuda {
 
-// A number divided, rounded to float64 before and after. A NaN keeps its payload, as it does on the host, and becomes
+// A number divided, rounded to float64, and from there to T. A NaN keeps its payload, as it does on the host, and becomes
 // quiet.
 template <class T>
 STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {

@@ -62,7 +62,6 @@ inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
 #endif
 
-STRETTO_DEVICE bool is_infinite(double v) { return v - v != 0 && v == v; }
 STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }

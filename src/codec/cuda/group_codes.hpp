@@ -78,9 +78,9 @@ struct SeenQuickly {
   u32 redo;
 };
 
-// Codes of a whole, aligned group to q. A code is one fused multiply-add; that all of a lane's sixteen are good is one
-// comparison. Where it fails they are done again, one after another, so that the careful way is not in the loop.
-// kGlobal: q lies in a device's memory, not in a block's.
+// Codes of a whole, aligned group to q. A code is one fused multiply-add; one comparison says whether all sixteen of a
+// lane are good. Where it fails the sixteen are computed again, one after another, so that the careful path is not in
+// the loop. kGlobal: q lies in a device's memory, not in a block's.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;

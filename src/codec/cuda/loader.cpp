@@ -26,7 +26,7 @@ std::string own_directory() {
 }
 
 std::vector<std::string> places() {
-  if (const char* wanted = std::getenv("STRETTO_CUDA_PLUGIN"); wanted && *wanted) return {wanted};
+  if (const char* wanted = secure_getenv("STRETTO_CUDA_PLUGIN"); wanted && *wanted) return {wanted};
   std::vector<std::string> all;
   if (const std::string own = own_directory(); !own.empty()) all.push_back(own + kLibrary);
   all.emplace_back(kLibrary);

@@ -6,8 +6,8 @@
 
 namespace stretto::codec::cuda {
 
-// The plugin, which lives as long as the process; null with status `unsupported` and a message that names what was
-// looked for, if there is no plugin library, one of another version, or no device that CUDA can use. The library is
+// The plugin, which lives as long as the process. Null, with status `unsupported` and a message naming what was looked
+// for, where there is no plugin library, one of another version, or no device that CUDA can use. The library is
 // $STRETTO_CUDA_PLUGIN if that is set, else libstretto_cuda.so beside the library or program that holds this code, else
 // wherever the loader finds it.
 Status find_plugin(const Plugin** plugin) noexcept;

@@ -1,8 +1,8 @@
 // Where a tile's groups lie in the stream, in one pass over the tiles (decoupled look-back, after Merrill and Garland):
-// a tile publishes the sum of its words as soon as it knows it, and sums up its predecessors' until it meets one that
-// knows its own offset. A descriptor is one 64-bit word, so no fence is needed. Tiles are handed out in order, so every
-// predecessor is in work, or next for a block whose tile in work is an earlier one; hence the first that is not done waits
-// for none, and the wait ends.
+// a tile publishes the sum of its words as soon as it is known. The tile then adds up its predecessors' sums until it
+// meets a tile that knows its own offset. A descriptor is one 64-bit word, so no fence is needed. Tiles are handed out
+// in order. So every predecessor is in progress, or is next for a block whose tile in progress is an earlier one. Hence
+// the first tile that is not done waits for none, and the wait ends.
 #pragma once
 
 #include "codec/cuda/device.hpp"

@@ -1,6 +1,6 @@
 // One value to its code and back, as docs/format.md defines it (sections 4 and 5): the device's form of
-// codec/quantise.hpp, codec/grid.cpp and codec/half.hpp. The fast way for float32 needs no float64: a code that the
-// proof in docs/codec.md covers is not looked at again.
+// codec/quantise.hpp, codec/grid.cpp and codec/half.hpp. The fast path for float32 needs no float64: a code that the
+// proof in docs/codec.md covers is not checked.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -130,10 +130,62 @@ STRETTO_DEVICE double code_value(i64 q, double width) {
   return fused(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 
-// That divided, as if the exponents of float64 had no upper limit until the end.
-STRETTO_DEVICE double code_mean(i64 q, double width, u32 divisor) {
-  const double v = code_value(q, width);
-  return is_infinite(v) ? code_value(q, width * 0x1p-128) / divisor * 0x1p128 : v / divisor;
+// v * 2^k, exact or overflowing, for v an integer below 2^54 and k >= -1074.
+STRETTO_DEVICE double scaled(double v, int k) {
+  const int far = k < -500 ? -300 : k > 500 ? 600 : 0;
+  const int near = k - far;
+  const auto power = [](int e) { return double_of(static_cast<u64>(e + 1023) << 52); };
+  return v * power(near) * power(far);
+}
+
+// (high 2^64 + low) 2^exponent / n, rounded once to float64. `more`: the number is greater by a part of one; its leading
+// bit is set then.
+STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n) {
+  if ((high | low) == 0) return 0;
+  const auto shift_left = [](u64* h, u64* l, int by) {
+    if (by >= 64) *h = *l, *l = 0, by -= 64;
+    if (by > 0) *h = *h << by | *l >> (64 - by), *l <<= by;
+  };
+  const auto leading_zeros = [](u64 h, u64 l) { return h ? 64 - bit_width(h) : 128 - bit_width(l); };
+  const int zeros = leading_zeros(high, low);
+  shift_left(&high, &low, zeros);
+  u64 part[4] = {high >> 32, high & 0xffffffff, low >> 32, low & 0xffffffff}, rest = 0;
+  STRETTO_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const u64 dividend = rest << 32 | part[i];
+    part[i] = dividend / n;
+    rest = dividend % n;
+  }
+  high = part[0] << 32 | part[1];
+  low = part[2] << 32 | part[3];
+  const int again = leading_zeros(high, low);
+  shift_left(&high, &low, again);
+  exponent += 64 - zeros - again;
+  const int drop = exponent < -1074 - 11 ? -1074 - exponent : 11;
+  if (drop > 64) return 0;
+  const u64 half = u64{1} << (drop - 1);
+  u64 kept = drop == 64 ? 0 : high >> drop;
+  more = more || rest || low || (high & (half - 1));
+  if ((high & half) && (more || (kept & 1))) ++kept;
+  return scaled(static_cast<double>(kept), exponent + drop);
+}
+
+// The exact product divided, and rounded once. What is quick for usual codes is in codec.md, "Means".
+STRETTO_DEVICE double code_mean(i64 q, double width, u32 n) {
+  if (magnitude(q) <= u64{1} << 31 && width > 0x1p-900 && width < 0x1p992) {
+    const double code = static_cast<double>(q), divisor = n, inverse = 1 / divisor, v = code * width,
+                 near = v * inverse;
+    const double rest = fused(-near, divisor, v) + fused(code, width, -v), part = rest * inverse;
+    return near + fused(fused(-part, divisor, rest), inverse, part);
+  }
+  const u64 bits = bits_of(width), fraction = bits & ((u64{1} << 52) - 1), c = magnitude(q);
+  const int exponent = static_cast<int>(bits >> 52);
+  const u64 w = exponent ? fraction | u64{1} << 52 : fraction;
+  const u64 cl = c & 0xffffffff, ch = c >> 32, wl = w & 0xffffffff, wh = w >> 32;
+  const u64 middle = ch * wl + (cl * wl >> 32), other = cl * wh + (middle & 0xffffffff);
+  const double v = quotient(ch * wh + (middle >> 32) + (other >> 32), other << 32 | (cl * wl & 0xffffffff), false,
+                            (exponent ? exponent : 1) - 1075, n);
+  return q < 0 ? -v : v;
 }
 
 STRETTO_DEVICE float widen_f16(u16 h) {
@@ -157,7 +209,7 @@ STRETTO_DEVICE u16 round_f16(float x) {
   return static_cast<u16>(sign | ((a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13));
 }
 
-// Values as the caller has them: T is the stored type; halves are widened on the way in and rounded on the way out.
+// Values as the caller has them: T is the stored type; halves are widened when loaded and rounded when stored.
 struct Values {
   const void* x;
   Type type;

@@ -1,6 +1,6 @@
-// What sums of two groups share. Where both are narrow and their exceptions stand in the same places, residuals add, an
-// operand of lower order being differenced once or twice more; nothing is decoded. All else goes by way of 64-bit codes
-// in device memory.
+// What sums of two groups share. Where both are narrow and their exceptions stand in the same places, residuals add,
+// and nothing is decoded. An operand of lower order is differenced once or twice more. All else takes 64-bit codes in
+// device memory.
 #pragma once
 
 #include "codec/cuda/compress.hpp"

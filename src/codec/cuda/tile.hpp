@@ -1,7 +1,7 @@
-// How blocks of warps share an operation. Writing a stream: a tile is as many groups as a block has warps; a block
-// takes a tile, each warp plans a group, the block finds the tile's place by look-back, each warp writes its group; and
-// the block that ends last writes the header. One pass, one kernel. Reading a stream: every warp takes groups in turn,
-// and none waits for another.
+// How blocks of warps share an operation. Writing a stream takes one pass and one kernel. A tile is as many groups as a
+// block has warps. A block takes a tile, each warp plans a group, the block finds the tile's place by look-back, and
+// each warp writes its group. The block that ends last writes the header. Reading a stream, every warp takes groups in
+// turn, and none waits for another.
 //
 // Block is the hardware's (block_hardware.hpp) or emulated (block_emulated.hpp):
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then all wait for all; PerWarp<T>: state[w] of a warp

@@ -1,4 +1,4 @@
-// A block of 32 residuals of 16 bits between its bit planes and vectors, in registers all the way; and whole groups so.
+// A block of 32 residuals of 16 bits between its bit planes and vectors, in registers throughout; and whole groups so.
 #if defined(STRETTO_PORTABLE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_BLOCKS_INL_H_
 #undef STRETTO_PORTABLE_BLOCKS_INL_H_
@@ -78,7 +78,7 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   return w;
 }
 
-// Blocks on their way to a sum or to planes: parts of them as long as the vectors that planes become there.
+// Blocks before a sum or before their planes: parts of blocks as long as the vectors that planes become there.
 #if STRETTO_PORTABLE_WORDS
 using Part = Words16;
 #else
@@ -161,9 +161,9 @@ HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b,
 #endif
 }
 
-// A row of codes (and two before the first, from which its differences begin) to the planes of its differences of this order, to which the
-// summand's residuals are added, and to the width of each block. Where the planes end; up to 64 bytes more are written. `ahead` is read soon,
-// after this group.
+// A row of codes, and two before the first from which its differences begin, to planes and to the width of each block.
+// The planes are of the differences of this order plus the summand's residuals. Returns where the planes end; up to 64
+// bytes more are written. `ahead` is read soon, after this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {

@@ -1,4 +1,4 @@
-// Codes to a group: compressed as they are, or added to a group of a stream on the way.
+// Codes to a group: as they are, or added to a group of a stream in the same pass.
 #if defined(STRETTO_PORTABLE_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_ENCODE_INL_H_
 #undef STRETTO_PORTABLE_ENCODE_INL_H_

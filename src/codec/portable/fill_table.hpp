@@ -1,4 +1,5 @@
-// For each way in which some of eight words of 16 bits may be missing: a shuffle of bytes by which each of these takes the word before it.
+// For each set of missing words among eight words of 16 bits: a shuffle of bytes by which each missing word takes the
+// word before it.
 #pragma once
 
 #include <cstdint>

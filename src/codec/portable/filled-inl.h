@@ -1,5 +1,6 @@
-// Sums of narrow groups with missing data. Where the same places are missing in both, the codes add as bit planes, as those of any group; where
-// not, the codes of the places that are missing in either take their neighbours', so they are needed one by one.
+// Sums of narrow groups with missing data. Where the same places are missing in both, the codes add as bit planes, as
+// those of any group. Elsewhere a place that is missing in either group takes its neighbour's code, so codes are needed
+// one by one.
 #if defined(STRETTO_PORTABLE_FILLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_FILLED_INL_H_
 #undef STRETTO_PORTABLE_FILLED_INL_H_

@@ -1,7 +1,8 @@
-// Sums of groups without leaving the bit planes: a full adder on vectors. A lane is a block, so four planes at a time of as many blocks as
-// a vector has lanes are transposed, as words, added plane by plane, and transposed back. What is of the lower order is raised on the way:
-// residuals in planes, less themselves shifted by one place, and the place before a block is the last one of the lane before. How many planes
-// are added is the same for all blocks of a group, so that nothing branches on the width of a block, which is seldom foreseen.
+// Sums of groups without leaving the bit planes: a full adder on vectors. A lane is a block. Four planes at a time, of
+// as many blocks as a vector has lanes, are transposed as words, added plane by plane, and transposed back. The operand
+// of lower order is raised in the same pass: residuals in planes, less themselves shifted by one place. The place
+// before a block is the last place of the lane before. All blocks of a group add the same number of planes, so nothing
+// branches on the width of a block, which is seldom predicted.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -92,8 +93,9 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
   return difference;
 }
 
-// Planes of low, raised so often, and high, each of which may be negated, at `at`, and their widths; where they end, or null if unsigned
-// residuals would need 32 bits. The sums have up to 4 kQuads planes, or are modulo 2^32. Up to 16 kQuads bytes more are written.
+// Writes to `at` the planes of the sum of low, raised so often, and high, each of which may be negated; and their
+// widths. Returns where the planes end, or null if unsigned residuals would need 32 bits. The sums have up to 4 kQuads
+// planes, or are modulo 2^32. Up to 16 kQuads bytes more are written.
 template <bool kSigned, int kRaise, int kQuads>
 HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                     std::uint8_t* width, std::uint8_t* at) {

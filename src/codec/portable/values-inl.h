@@ -26,11 +26,12 @@ struct CodeRange {
   }
 };
 
-// Values that are looked at together: where one has no good code, not much more than these are done for nothing.
+// Values that are checked together: where one of them has no good code, little more than their work is lost.
 inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
-// All codes of 1,024 values, if none exceeds safe_code. The codes are then those of quantise(): s = x * r + M, rounded once, is M
-// plus the integer nearest to x * r, and that integer stands in the low bits of s; no look at the error is needed.
+// All codes of 1,024 values, if none exceeds safe_code. The codes are then those of quantise(). s = x * r + M, rounded
+// once, is M plus the integer nearest to x * r, and this integer stands in the low bits of s. No check of the error is
+// needed.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
@@ -196,15 +197,23 @@ HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float*
     Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Load(Tag<std::int32_t>(), q + i)), w), d, y + i);
 }
 
-// Values, or means, by way of float64.
+// Values, or means, through float64.
 template <bool kStream, class T>
 HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint32_t divisor, T* y) {
   const Tag<double> d;
   const hn::Rebind<std::int32_t, Tag<double>> half;
-  const auto w = hn::Set(d, grid.width), n = hn::Set(d, static_cast<double>(divisor));
+  const auto w = hn::Set(d, grid.width), n = hn::Set(d, static_cast<double>(divisor)),
+             inverse = hn::Set(d, 1 / static_cast<double>(divisor));
   for (std::size_t i = 0; i < kGroup; i += kLanes<double>) {
-    auto v = hn::Mul(hn::PromoteTo(d, hn::Load(half, q + i)), w);
-    if (divisor > 1) v = hn::Div(v, n);
+    const auto codes = hn::PromoteTo(d, hn::Load(half, q + i));
+    auto v = hn::Mul(codes, w);
+    if (divisor > 1 && sizeof(T) == 4) {
+      v = hn::Div(v, n);
+    } else if (divisor > 1) {  // codec.md, "Means"
+      const auto near = hn::Mul(v, inverse);
+      const auto rest = hn::Add(hn::NegMulAdd(near, n, v), hn::MulSub(codes, w, v)), part = hn::Mul(rest, inverse);
+      v = hn::Add(near, hn::MulAdd(hn::NegMulAdd(part, n, rest), inverse, part));
+    }
     if constexpr (sizeof(T) == 8) {
       Put<kStream>(v, d, y + i);
     } else {
@@ -214,7 +223,7 @@ HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint3
   }
 }
 
-// Smallest and largest finite of n values; the infinities the wrong way round if there is none.
+// Smallest and largest finite of n values; if there is none, infinity and minus infinity.
 template <class T>
 HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
   const Tag<T> d;

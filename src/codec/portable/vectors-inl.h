@@ -1,5 +1,5 @@
-// Vector types of the portable kernels. At most 32 bytes, one block's bytes or planes: wider vectors would gain little here, and
-// this way the shape of every step is known when compiling.
+// Vector types of the portable kernels. At most 32 bytes, one block's bytes or planes: wider vectors would gain little
+// here, and so the shape of every step is known when compiling.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_

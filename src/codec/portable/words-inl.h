@@ -1,5 +1,5 @@
-// A block of 32 residuals of 16 bits in one vector of 64 bytes, from its bit planes and back. All 16 planes that it may have go at once, so no step
-// depends on its width: which width a block has is hard to guess.
+// A block of 32 residuals of 16 bits in one vector of 64 bytes, from its bit planes and back. All 16 planes that it may
+// have are handled at once, so no step depends on its width, which is hard to predict.
 #if defined(STRETTO_PORTABLE_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_WORDS_INL_H_
 #undef STRETTO_PORTABLE_WORDS_INL_H_

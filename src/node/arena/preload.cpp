@@ -86,7 +86,7 @@ void* aligned(size_t alignment, size_t bytes) noexcept {
 bool power_of_two(size_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
 
 [[gnu::destructor]] void report() {
-  const char* wanted = getenv("STRETTO_ARENA_REPORT");
+  const char* wanted = secure_getenv("STRETTO_ARENA_REPORT");
   if (wanted == nullptr || strcmp(wanted, "1") != 0) return;
   const Statistics s = Region::made() != nullptr ? Region::made()->statistics() : Statistics{};
   dprintf(STDERR_FILENO,

@@ -11,8 +11,9 @@
 
 namespace stretto::node::arena {
 
-// Bytes of an arena of which nobody said how large: half of the machine's memory, a sixteenth of a limited address space (peers map it
-// too, and the rest is the program's), and no more than `most`. No arena is longer than a file may be, whoever said how large.
+// Bytes of an arena whose size is not set: half of the machine's memory, a sixteenth of a limited address space (peers
+// map it too, and the rest is the program's), and no more than `most`. No arena is longer than a file may be, also
+// where its size is set.
 std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
 
 // The arena that this library holds itself.
@@ -21,7 +22,7 @@ class Region {
   static Region& mine() noexcept;  // made on first use; may have no room at all
   static Region* made() noexcept;  // null while nobody has used it
 
-  // Of one that is not made yet, and of which nobody says how large.
+  // Of an arena that is not made yet, and whose size is not set.
   static void at_most(std::uint64_t bytes) noexcept;
 
   View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }

@@ -9,6 +9,19 @@
 #include "node/arena/region.hpp"
 
 namespace stretto::node::arena {
+namespace {
+
+// Puts private memory with the same content in place of what is shared.
+bool copy(std::byte* at, std::size_t bytes) noexcept {
+  void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (own == MAP_FAILED) return false;
+  std::memcpy(own, at, bytes);
+  if (mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED) return true;
+  munmap(own, bytes);
+  return false;
+}
+
+}  // namespace
 
 // The parent waits in fork() until the child has copied what is allocated: the end of a pipe closes then, or when the child dies.
 void Region::before_fork() noexcept {
@@ -47,16 +60,11 @@ void Region::copy_for_child() noexcept {
       mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
       continue;
     }
-    void* own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (own == MAP_FAILED) {
-      // No room for a copy: at least the child writes nothing into its parent's memory.
-      const bool copies = ours && mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd_,
-                                       static_cast<off_t>(std::uint64_t{unit} * Heap::kUnit)) != MAP_FAILED;
-      if (!copies) mprotect(at, bytes, PROT_READ);
-      continue;
-    }
-    std::memcpy(own, at, bytes);
-    mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+    if (copy(at, bytes)) continue;
+    // No room for a copy: at least the child writes nothing into its parent's memory.
+    const bool copies = ours && mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd_,
+                                     static_cast<off_t>(std::uint64_t{unit} * Heap::kUnit)) != MAP_FAILED;
+    if (!copies) mprotect(at, bytes, PROT_READ);
   }
   if (ours) close(fd_);
   fd_ = -1;

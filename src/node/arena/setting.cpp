@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/printable.hpp"
+
 namespace stretto::node::arena {
 
 bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept {
@@ -28,12 +30,14 @@ bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept {
 }
 
 std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, Complaint* complaint) noexcept {
-  const char* const text = std::getenv(variable);
+  const char* const text = secure_getenv(variable);
   std::uint64_t bytes = otherwise;
   if (text == nullptr || *text == '\0' || parse_bytes(text, &bytes)) return bytes;
+  char shown[60];
+  const auto length = static_cast<int>(printable(text, shown, sizeof shown));
   std::snprintf(complaint->text, sizeof complaint->text,
-                "%s: '%.60s' is no number of bytes, such as 65536, 64K, 512M or 2G; it is as if it was not set",
-                variable, text);
+                "%s: '%.*s' is no number of bytes, such as 65536, 64K, 512M or 2G; it is as if it was not set",
+                variable, length, shown);
   return otherwise;
 }
 

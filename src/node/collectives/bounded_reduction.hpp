@@ -1,9 +1,10 @@
 // Bounded reduce, allreduce and reduce-scatter.
 //
-// The vector is cut in chunks, and a chunk in parts of whole groups of the codec. Each rank compresses its contribution to every part but its own into its slot;
-// the owner of a part adds them and its own values in code space, and leaves the sum in its slot as a stream, which those who want the result
-// decode. A step of each of three successive chunks is done in a round. A sum that has no room (of values off the grid, held exactly)
-// travels decoded: the same values.
+// The vector is cut in chunks, and a chunk in parts of whole groups of the codec. Each rank compresses its contribution
+// to every part but its own into its slot. The owner of a part adds these streams and its own values in code space, and
+// leaves the sum in its slot as a stream. Ranks that want the result decode the sum. A step of each of three successive
+// chunks is done in a round. A sum that has no room (of values off the grid, held exactly) travels decoded: the same
+// values.
 //
 // The slot of a round holds this rank's contributions to a chunk and its sum of the chunk before. Where not every rank can own a part of
 // a chunk, for want of room, ranks own parts in turn.

@@ -1,16 +1,17 @@
 // Collectives of the ranks of one node.
 //
-// Contracts that all share. The ranks call the same collectives in the same order with the same kind, length, type, operation and
-// root; where they do not, every rank gets `incompatible` with a message that says who called what: in that call where it takes something,
-// or else in a later one (docs/node.md, Waiting). A rank that does not come is a `timeout` after the limit.
-// Counts may be zero. Buffers may lie anywhere and are the caller's again on return; input and output do not overlap unless in
-// place: `in` null means that the input lies in `out` (as MPI_IN_PLACE does; the block of this rank where `out` has one a rank).
-// Types are those of payload::Type; bytes that are only moved have none.
+// Contracts that all share. The ranks call the same collectives in the same order with the same kind, length, type,
+// operation and root. Where they do not, every rank gets `incompatible`, and the message says which rank called what:
+// in that call if the rank takes something there, else in a later call (docs/node.md, Waiting). A rank that does not
+// come is a `timeout` after the limit. Counts may be zero. Buffers may lie anywhere and are the caller's again on
+// return; input and output do not overlap unless in place: `in` null means that the input lies in `out` (as
+// MPI_IN_PLACE does; the block of this rank where `out` has one a rank). Types are those of payload::Type; bytes that
+// are only moved have none.
 //
-// Reductions are in a fixed order, so all ranks get the same bytes and a repeated call gives the same bytes again. On one level the
-// order is that of ranks, ((x0 + x1) + x2) + ..., whatever the length, the chunks and the memory; over several levels it is that
-// order within each group, and groups in the order of their lowest ranks. Options::reproducible, Combination::rank_by_rank, and operations that
-// do not commute, use one level.
+// Reductions are in a fixed order, so all ranks get the same bytes and a repeated call gives the same bytes again. On
+// one level the order is that of ranks, ((x0 + x1) + x2) + ..., whatever the length, the chunks and the memory. On
+// several levels the members of each group are added in that order, and groups in the order of their lowest ranks.
+// Options::reproducible, Combination::rank_by_rank, and operations that do not commute, use one level.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +37,9 @@ struct Options {
   std::vector<std::pair<Collective, Hierarchy>>
       hierarchies;  // of single kinds of reduction, of broadcasts, and of barriers, instead of that one
   bool reproducible = false;
-  // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). The same of reduce, where only
-  // the root reads. Unset: 32 KiB shared out among the ranks, and at least 4 KiB; where ranks share cores 16 KiB, and 64 KiB of reduce, as who
-  // waits there for a rank's part of the work waits for a core.
+  // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). The same
+  // of reduce, where only the root reads. Unset: 32 KiB shared out among the ranks, and at least 4 KiB. Where ranks
+  // share cores, 16 KiB, and 64 KiB of reduce: a wait for another rank's work is there a wait for a core.
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
   // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
@@ -102,7 +103,8 @@ class Collectives {
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
            !can(Access::xpmem);
   }
-  // From now on moves copy private buffers the other way than Options::kernel and kernel_streams say. The same call on every rank.
+  // From now on moves copy private buffers by the other copy than Options::kernel and kernel_streams say. The same call
+  // on every rank.
   void reverse_copies(bool reverse) noexcept { reversed_ = reverse; }
   // Uses these from now on, instead of what is measured. The same call on every rank.
   void use(Stores stores) noexcept {

@@ -1,15 +1,17 @@
 // Reductions too long for every rank to read all: reduce, allreduce, reduce-scatter, over any number of levels.
 //
-// The vector is cut in chunks. At level l a chunk is split statically among the members of each group; a member combines, over its
-// part, what the groups below contributed, in the order of their lowest ranks, and leaves the partial result in its slot. The top
-// level leaves the result, which those who want it copy out. So a chunk takes levels + 2 steps (copy in, one a level, copy out), a
-// step of each of as many successive chunks is done in one round, and the levels overlap.
+// The vector is cut in chunks. At level l a chunk is split statically among the members of each group. A member
+// combines, over its part, what the groups below contributed, in the order of their lowest ranks. It leaves the partial
+// result in its slot. The top level leaves the result, which ranks that want it copy out. So a chunk takes levels + 2
+// steps (copy in, one a level, copy out). A step of each of as many successive chunks is done in one round, and the
+// levels overlap.
 //
-// Of two ranks, one whose input came through its slot gets its part of the result there, over what was combined: the lines are on the other
-// core when they have been read, and what goes back in them need not be taken from anywhere. A line changes cores three times, not four.
+// Of two ranks, one whose input came through its slot gets its part of the result there, over the operand. The other
+// core holds the slot's lines once it has read them, and writes the result to them without a transfer. A line changes
+// cores three times, not four.
 //
-// Inputs that peers can see are not copied in. With one level and outputs that all can see (of a reduce the root's), each rank stores its part
-// of the result straight into all outputs, and nothing is copied out.
+// Inputs that peers can see are not copied in. On one level, if all can see the outputs (of a reduce the root's), each
+// rank stores its part of the result straight into all outputs. Nothing is then copied out.
 //
 // Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p sources, copies
 // (p-1)/p·n out.
@@ -56,7 +58,7 @@ class Reduction {
     std::uint32_t reserved = 0;
   };
   static_assert(sizeof(Told) <= kInline);
-  // A source of a combination: where its elements are from some position on, and how far that goes.
+  // A source of a combination: where its elements are from some position on, and how many there are.
   struct Piece {
     const std::byte* at;
     std::size_t end;
@@ -81,7 +83,8 @@ class Reduction {
   void deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
                const Range& mine) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // Of two ranks, who have one level: whether one whose input was in its slots gets its results there. The same on both: all ranks use the same stores.
+  // Of two ranks, who have one level: whether a rank whose input was in its slots gets its results there. The same on
+  // both: all ranks use the same stores.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && c_.stores_ == Stores::plain; }
   void find_lent(std::uint64_t round) noexcept;
 

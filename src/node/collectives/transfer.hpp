@@ -6,10 +6,10 @@
 // A rank that exposes what it pulls (inside a broadcast's tree) passes on each chunk as it comes, so that the levels of the tree
 // overlap.
 //
-// What a rank is not let at (the kernel may refuse from one moment to the next) comes in a second pass of as many rounds, through slots.
-// Sources learn that where they wait for their readers to be done, so it costs nothing where nobody is refused: until then what they expose
-// is whole, and no other rank takes part. From then on such a source leaves nothing to the kernel.
-// Cost a chunk of n bytes: staged n in, n out a reader; mapped or copyable n a reader.
+// Blocks that a rank is refused (the kernel may refuse at any moment) come in a second pass of as many rounds, through
+// slots. Sources learn of a refusal where they wait for their readers to be done, so the pass costs nothing without
+// refusals. Until then exposed blocks are whole, and no other rank takes part. From then on such a source leaves
+// nothing to the kernel. Cost a chunk of n bytes: staged n in, n out a reader; mapped or copyable n a reader.
 #pragma once
 
 #include <cstddef>

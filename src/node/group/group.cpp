@@ -24,16 +24,6 @@ struct Cores {
   int count() const noexcept { return CPU_COUNT_S(sizeof sets, sets); }
 };
 
-// What a rank tells of itself when a group is made.
-struct Introduction {
-  Token process = process_token();
-  std::int32_t pid = getpid();
-  std::int32_t reserved = 0;
-  std::uint64_t pid_namespace = 0;
-  std::uint64_t slot = 0;
-  Cores cores;
-};
-
 std::uint64_t pid_namespace() noexcept {
   char text[64] = "";
   const ssize_t n = readlink("/proc/self/ns/pid", text, sizeof text - 1);
@@ -42,15 +32,24 @@ std::uint64_t pid_namespace() noexcept {
   return hash;
 }
 
-Introduction introduce(const GroupOptions& options) noexcept {
-  Introduction me;
-  me.pid_namespace = pid_namespace();
-  me.slot = options.slot;
-  me.cores.find();
-  return me;
-}
-
 }  // namespace
+
+// What a rank tells of itself when a group is made.
+struct Group::Introduction {
+  Token process{};
+  std::int32_t pid = getpid();
+  std::int32_t reserved = 0;
+  std::uint64_t pid_namespace = 0;
+  std::uint64_t slot = 0;
+  Cores cores;
+
+  Status fill(const GroupOptions& options) noexcept {
+    pid_namespace = node::pid_namespace();
+    slot = options.slot;
+    cores.find();
+    return process_token(&process);
+  }
+};
 
 // What can fail on one rank alone comes before the ranks meet, or is agreed: nobody waits for a rank that is gone.
 Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
@@ -68,8 +67,10 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
   } catch (const std::bad_alloc&) {
     status = fail(Status::out_of_memory, "no memory for a group of {} ranks", exchange.size());
   }
+  Introduction me;
+  if (status == Status::ok) status = me.fill(options);
   if (status = agree(exchange, status); status != Status::ok) return status;
-  if (status = made->build(exchange, gathering, options); status != Status::ok) return status;
+  if (status = made->build(exchange, gathering, me, options); status != Status::ok) return status;
   *group = std::move(made);
   return Status::ok;
 }
@@ -84,12 +85,12 @@ void Group::reserve(Exchange& exchange) {
   for (Fill& fill : fills_) fill.readers.reserve(members_.size());
 }
 
-Status Group::build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept {
+Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction& me,
+                    const GroupOptions& options) noexcept {
   forks_ = &fork_counter();
   generation_ = forks_->load(std::memory_order_relaxed);
   std::span<const Introduction> all;
-  if (const Status s = gathering(exchange, introduce(options), &all); s != Status::ok) return s;
-  const Introduction& me = all[static_cast<std::size_t>(rank_)];
+  if (const Status s = gathering(exchange, me, &all); s != Status::ok) return s;
   Cores cores = me.cores;
   Status status = Status::ok;
   for (std::size_t r = 0; r < all.size(); ++r) {

@@ -23,6 +23,7 @@
 namespace stretto::node {
 
 class Watched;
+struct Peer;
 
 struct GroupOptions {
   std::size_t slot = 128 * 1024;  // bytes of a slot; every rank has kSlots. The same on every rank
@@ -47,6 +48,7 @@ class Group final : private Watch {
   bool same_process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].same_process; }
   std::int32_t process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].pid; }
   Patience& patience() noexcept { return patience_; }
+  std::vector<Peer> peers() const;  // whose end can be learnt
 
   // Begins and ends a collective. A group in which a call failed, on any rank, gives that failure from then on. enter_here() is enter() for
   // functions so small that its few dozen instructions are a good part of theirs; in large ones they cost registers.
@@ -154,7 +156,8 @@ class Group final : private Watch {
 
   Group() = default;
   void reserve(Exchange& exchange);
-  Status build(Exchange& exchange, Gathering& gathering, const GroupOptions& options) noexcept;
+  struct Introduction;
+  Status build(Exchange& exchange, Gathering& gathering, const Introduction& me, const GroupOptions& options) noexcept;
   void find_rooms() noexcept;
   Status look() noexcept override;
   Status give_up(double seconds) noexcept override;

@@ -20,6 +20,15 @@ std::string Group::whereabouts(int peer) const {
   return whereabouts(peer, state(peer).calls.load(std::memory_order_relaxed));
 }
 
+std::vector<Peer> Group::peers() const {
+  std::vector<Peer> all;
+  for (int r = 0; r < size_; ++r) {
+    const Member& m = members_[static_cast<std::size_t>(r)];
+    if (m.process) all.push_back({r, m.pid, m.process});
+  }
+  return all;
+}
+
 Status Group::refuse_child() noexcept {
   return fail(Status::unsupported, "a group of ranks was used in a forked child of the process that made it");
 }

@@ -1,7 +1,7 @@
 // How the ranks of a node nest: groups within groups, from those closest together to all of them.
 //
-// Level 1 are the smallest groups, the last level is everybody; a group of a level is a union of groups of the level below (of single
-// ranks, at level 1). Pure data, the same on every rank, made from places or given outright.
+// Level 1 are the smallest groups; the last level is one group of all ranks. A group of a level is a union of groups of
+// the level below (of single ranks, at level 1). Pure data, the same on every rank, made from places or given outright.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ class Hierarchy {
   Hierarchy() : Hierarchy(1) {}
   explicit Hierarchy(int ranks);  // one level: everybody
 
-  // One level for each label of `levels`, a list of l3, numa and socket separated by commas, those of more groups further inside (a NUMA
-  // node may hold several caches, or a cache serve several nodes); a level that separates nobody is left out. invalid_argument names an unknown label.
+  // One level for each label of `levels`, a list of l3, numa and socket separated by commas. The labels of more groups
+  // are further inside (a NUMA node may hold several caches, or a cache serve several nodes). A level that separates no
+  // ranks is left out. invalid_argument names an unknown label.
   static Status from_places(std::span<const topology::Place> places, const std::string& levels, Hierarchy* hierarchy);
 
   // Explicit: labels[l][r] is the group of rank r at level l + 1. Levels that do not nest are refused.
@@ -47,8 +48,8 @@ class Hierarchy {
     return children_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
   }
 
-  // The tree of a broadcast: from whom `rank` has it (-1: it is the root), and who has it from `rank`. The root leads every group it is
-  // in; another group is led by its lowest rank.
+  // The tree of a broadcast: the parent of `rank` (-1: the root has none), and its children. The root leads every group
+  // it is in; another group is led by its lowest rank.
   int parent(int rank, int root) const noexcept;
   std::vector<int> offspring(int rank, int root) const;
 

@@ -22,8 +22,8 @@ struct Hierarchies {
   std::vector<std::pair<Collective, Hierarchy>> of;
 };
 
-// places[r] and numbers[r] are of rank r: where it is, and by which number groups name it. A rank in none of a level's groups is one of its own, and
-// numbers that no rank has say nothing. invalid_argument names what cannot be read.
+// places[r] and numbers[r] are of rank r: where it is, and by which number groups name it. A rank in none of a level's
+// groups is a group of its own, and numbers that no rank has say nothing. invalid_argument names what cannot be read.
 Status parse_hierarchies(std::string_view text, std::span<const topology::Place> places, std::span<const int> numbers,
                          Hierarchies* hierarchies);
 

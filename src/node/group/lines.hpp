@@ -1,14 +1,15 @@
 // What lies in the segment of a group: single-writer cache lines with monotone numbers, and the rooms that bytes travel through.
 //
-// The work of a group is cut in *rounds*, numbered from 0 over its whole life and counted alike by all ranks. In a round a rank may fill
-// one line, line `round % kLines` of its own, and publishes it by storing round + 1 in it (release). Who reads it waits for
-// that number (acquire). A line carries up to kInline bytes itself; more lie in a room of the same rank, by the length that all ranks
-// know: the small one that belongs to the line, or slot `round % kSlots`.
+// The work of a group is cut in *rounds*, numbered from 0 over its whole life and counted alike by all ranks. In a
+// round a rank may fill one line, line `round % kLines` of its own, and publishes it by storing round + 1 in it
+// (release). A reader waits for that number (acquire). A line carries up to kInline bytes itself; more lie in a room of
+// the same rank, by the length that all ranks know: the small one that belongs to the line, or slot `round % kSlots`.
 //
-// Each rank tells how many rounds it is done with. A line and its small room are filled anew, kLines rounds later, only when all who read
-// their last contents are done with that round, a slot likewise kSlots rounds later: so small rounds, and they alone, let a rank be far
-// ahead of the others. Each line has one writer, no number ever decreases, and nothing is reset. A slot has one, too, but that of two ranks a
-// reduction may lend it to the other between publishing it and the other's next line (Group::lent_slot).
+// Each rank tells how many rounds it is done with. A line and its small room are filled anew kLines rounds later, only
+// when all readers of their last contents are done with that round; a slot kSlots rounds later. So only small rounds
+// let a rank be far ahead of the others. Each line has one writer, no number ever decreases, and nothing is reset. A
+// slot has one writer, too. But a reduction of two ranks may lend the slot to the other rank, between publishing the
+// slot and the other's next line (Group::lent_slot).
 #pragma once
 
 #include <atomic>
@@ -41,9 +42,9 @@ struct alignas(2 * kLine) Place {
 };
 static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
 
-// How many rounds a rank is done with, and the signature of the call in which it says so, in one word: telling it takes one store, and
-// peers that wait for it see both at once. Half of the word for the rounds, as many bits of the other half as tell which of the last kCalls
-// calls it was, and the rest for the signature.
+// How many rounds a rank is done with, and the signature of the call in which it says so, in one word: telling takes
+// one store, and waiting peers see both at once. Half of the word is the rounds. Of the other half, as many bits as
+// number the last kCalls calls say which call it was; the rest is the signature.
 struct Done {
   static constexpr std::uint64_t kCallBits = kCalls - 1;
   static_assert((kCalls & kCallBits) == 0);
@@ -91,8 +92,8 @@ struct alignas(kLine) Head {
   char text[436];
 };
 
-// Where everything is: after the states, the places and slots of each rank in turn. All of a rank's begin on a page, so that its first
-// touch places them.
+// Where everything is: after the states, the places and slots of each rank in turn. Each rank's begin on a page, so
+// that the rank's first touch places them.
 struct Layout {
   std::size_t ranks = 1;
   std::size_t slot = 0;  // bytes of a slot

@@ -1,9 +1,10 @@
-// The one way to wait: every wait of the node floor is a call of wait().
+// Waiting: every wait of the node floor is a call of wait().
 //
-// A waiting rank first looks again and again, a pause apart: the shortest wait when its peer runs on another core. Then,
-// or at once where ranks outnumber cores, it gives the core away between looks (seldom where it has one of its own) and lets the MPI
-// progress, so that a rank that waits here never keeps another from sending. It ends with what was waited for, with what the watch
-// sees (a peer that died or gave up), or after the limit, with the watch's diagnosis.
+// A waiting rank first looks again and again, a pause apart: the shortest wait when its peer runs on another core.
+// Then, or at once where ranks outnumber cores, it gives the core away between looks, but seldom where it has a core of
+// its own. It also lets the MPI progress, so that a waiting rank never keeps another from sending. A wait ends with
+// what was waited for, with what the watch sees (a peer that died or gave up), or after the limit, with the watch's
+// diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,10 @@ struct Patience {
 // Looks that a rank takes first: many where it has a core of its own, a few where a core may have several ranks.
 std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
-// Seconds between two times that a rank gives its core away. It does so at each look where a core may have several ranks, one of which may
-// be the one that is waited for. A rank with a core of its own would give it to other programs alone, and the scheduler hands out slices
-// of milliseconds, to processes of the lowest priority too; where those must run, it takes the core by itself.
+// Seconds between two times that a rank gives its core away. It does so at each look where a core may have several
+// ranks, since the rank that is waited for may be among them. A rank with a core of its own would give the core only to
+// other programs. These get slices of milliseconds, even at the lowest priority. Where they must run, the scheduler
+// takes the core by itself.
 double between_yields_for(bool cores_are_shared) noexcept;
 
 // Who is asked while a wait lasts. Called rarely (some hundred times a second), so looking may cost system calls.

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/status.hpp"
 #include "node/memory/shared.hpp"
 
 namespace stretto::node {
@@ -67,6 +68,15 @@ std::shared_ptr<const Watched> watch_process(pid_t pid, const Token& token) noex
   });
 } catch (const std::bad_alloc&) {
   return nullptr;
+}
+
+std::string ended(const std::vector<Peer>& peers) {
+  std::string all;
+  for (const Peer& p : peers) {
+    if (!p.process->has_ended()) continue;
+    all += fmt::format("{}rank {} (process {}) has ended", all.empty() ? "" : ", ", p.rank, p.pid);
+  }
+  return all;
 }
 
 }  // namespace stretto::node

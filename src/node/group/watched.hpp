@@ -4,6 +4,8 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "node/arena/anonymous.hpp"
 #include "node/memory/handle.hpp"
@@ -31,5 +33,14 @@ class Watched {
 // would be more than a quarter of those that this process may open (the soft RLIMIT_NOFILE): the rest are the program's. A wait for such a
 // process has its limit alone.
 std::shared_ptr<const Watched> watch_process(pid_t pid, const Token& token) noexcept;
+
+struct Peer {
+  int rank;
+  pid_t pid;
+  std::shared_ptr<const Watched> process;  // not null
+};
+
+// "rank 1 (process 4711) has ended" of each that has. By any thread.
+std::string ended(const std::vector<Peer>& peers);
 
 }  // namespace stretto::node

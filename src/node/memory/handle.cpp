@@ -8,12 +8,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -21,6 +23,8 @@
 
 namespace stretto::node {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr int patience_ms = 10000;  // far longer than a connection between two processes takes that both wait for it
 
@@ -72,9 +76,15 @@ Descriptor ask(const Offer& offer) noexcept {
   return s;
 }
 
+// A signal interrupts poll() also where it restarts other calls.
 bool readable(int fd, int timeout_ms) noexcept {
-  pollfd p{fd, POLLIN, 0};
-  return poll(&p, 1, timeout_ms) == 1;
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (auto left = end - Clock::now(); left > Clock::duration::zero(); left = end - Clock::now()) {
+    pollfd p{fd, POLLIN, 0};
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    if (const int n = poll(&p, 1, static_cast<int>(ms)); n >= 0 || errno != EINTR) return n == 1;
+  }
+  return false;
 }
 
 bool give(int connection, int fd) noexcept {
@@ -113,28 +123,45 @@ Descriptor take(int connection, const Offer& offer) noexcept {
   return is_offered(d.get(), offer) ? std::move(d) : Descriptor();
 }
 
-// Gives `fd` to `expected` callers who know the token; others get nothing and do not count. Returns how many had it.
-int serve(int listener, int fd, const Token& token, int expected) noexcept {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
-  int served = 0;
-  while (served < expected && std::chrono::steady_clock::now() < end) {
+// Gives `fd` to `expected` callers who know the token; others get nothing and do not count.
+Status serve(int listener, int fd, const Token& token, int expected) noexcept {
+  const auto refuse = [] {
+    return fail(Status::unsupported, "shared memory could not be given to a rank that asked: {}", std::strerror(errno));
+  };
+  const auto end = Clock::now() + std::chrono::milliseconds(patience_ms);
+  for (int served = 0; served < expected;) {
+    if (Clock::now() >= end)
+      return fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", patience_ms);
     if (!readable(listener, 100)) continue;
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // no descriptor is left, say
     if (!connection || !of_this_user(connection.get())) continue;
     // A rank wrote its token before it told that it had connected: what is not there now is a stranger.
     Token shown{};
-    if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown)) continue;
-    if (shown == token && give(connection.get(), fd)) ++served;
+    if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown) || shown != token) continue;
+    if (!give(connection.get(), fd)) return refuse();
+    ++served;
   }
-  return served;
+  return Status::ok;
 }
 
 // What a rank keeps while descriptors pass.
 struct Passage {
+  Offer mine;
   std::vector<Offer> offers;
   std::vector<char> asks, all_asks;
   std::vector<Descriptor> connections;
 };
+
+Status describe(int offered, Offer* offer) noexcept {
+  if (offered < 0) return Status::ok;
+  struct stat found {};
+  if (fstat(offered, &found) == 0) offer->device = found.st_dev, offer->inode = found.st_ino;
+  offer->pid = getpid();
+  offer->fd = offered;
+  const Status s = random_token(&offer->name);
+  return s == Status::ok ? random_token(&offer->token) : s;
+}
 
 void reserve(std::size_t p, Passage* passage, std::vector<Descriptor>* all) {
   all->clear();
@@ -148,18 +175,9 @@ void reserve(std::size_t p, Passage* passage, std::vector<Descriptor>* all) {
 Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing, Passage& passage,
             std::vector<Descriptor>* all) noexcept {
   const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
-  auto& [offers, asks, all_asks, connections] = passage;
-  Offer mine;
+  auto& [mine, offers, asks, all_asks, connections] = passage;
   Descriptor listener;
-  if (offered >= 0) {
-    struct stat found {};
-    if (fstat(offered, &found) == 0) mine.device = found.st_dev, mine.inode = found.st_ino;
-    mine.pid = getpid();
-    mine.fd = offered;
-    mine.name = random_token();
-    mine.token = random_token();
-    listener = listen_as(mine.name);
-  }
+  if (offered >= 0) listener = listen_as(mine.name);
   if (const Status s = exchange.allgather(&mine, sizeof mine, offers.data()); s != Status::ok) return s;
   for (std::size_t r = 0; r < p; ++r) {
     if (r == me || offers[r].fd < 0 || (!skip.empty() && skip[r])) continue;
@@ -172,9 +190,8 @@ Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Pass
 
   int expected = 0;
   for (std::size_t r = 0; r < p; ++r) expected += all_asks[r * p + me];
-  Status status = Status::ok;
-  if (expected > 0 && serve(listener.get(), offered, mine.token, expected) < expected)
-    status = fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", patience_ms);
+  Status status = expected > 0 ? serve(listener.get(), offered, mine.token, expected) : Status::ok;
+  listener = {};  // who still waits to be served learns at once that nothing comes
   for (std::size_t r = 0; r < p; ++r) {
     if (r == me || offers[r].fd < 0 || (!skip.empty() && skip[r]) || (*all)[r]) continue;
     if (connections[r]) (*all)[r] = take(connections[r].get(), offers[r]);
@@ -202,12 +219,30 @@ bool of_this_user(int connection) noexcept {
   return other.uid == geteuid() || other.uid == without_number;
 }
 
-Token random_token() noexcept {
-  Token t{};
-  while (getrandom(&t, sizeof t, 0) != static_cast<ssize_t>(sizeof t)) {
-  }
-  return t;
+Status random_token(Token* token) noexcept {
+  ssize_t n = 0;
+  do n = getrandom(token, sizeof *token, 0);
+  while (n < 0 && errno == EINTR);
+  if (n == static_cast<ssize_t>(sizeof *token)) return Status::ok;
+  return fail(Status::unsupported, "getrandom: {}", n < 0 ? std::strerror(errno) : "too few bytes");
 }
+
+namespace {
+
+using Reason = std::array<char, 160>;
+
+// What rank `failed` has to say, where no memory is needed to tell all ranks.
+Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
+  std::array<Reason, 128> all;
+  Reason own{};
+  if (mine != Status::ok) std::string_view(message()).copy(own.data(), own.size() - 1);
+  const bool few = static_cast<std::size_t>(exchange.size()) <= all.size();
+  if (few && exchange.allgather(own.data(), own.size(), all.data()) == Status::ok) return all[failed];
+  Reason unknown{"which has its message"};
+  return unknown;
+}
+
+}  // namespace
 
 Status agree(Exchange& exchange, Status mine) noexcept {
   // Takes no memory for any usual number of ranks, so that a rank without can say so.
@@ -219,12 +254,10 @@ Status agree(Exchange& exchange, Status mine) noexcept {
   if (all == nullptr) return fail(Status::out_of_memory, "no memory for {} ranks to agree", p);
   const auto own = static_cast<std::uint8_t>(mine);
   if (const Status s = exchange.allgather(&own, 1, all); s != Status::ok) return s;
-  if (mine != Status::ok) return mine;
-  for (std::size_t r = 0; r < p; ++r) {
-    const auto s = static_cast<Status>(all[r]);
-    if (s != Status::ok) return fail(s, "rank {} failed: {}", r, stretto::name(s));
-  }
-  return Status::ok;
+  const auto failed = static_cast<std::size_t>(std::find_if(all, all + p, [](auto s) { return s != 0; }) - all);
+  if (failed == p) return Status::ok;
+  const Reason why = reason_of(exchange, failed, mine);
+  return mine != Status::ok ? mine : fail(static_cast<Status>(all[failed]), "rank {} failed: {}", failed, why.data());
 }
 
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
@@ -236,6 +269,7 @@ Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>
   } catch (const std::bad_alloc&) {
     status = fail(Status::out_of_memory, "no memory to pass descriptors between {} ranks", exchange.size());
   }
+  if (status == Status::ok) status = describe(offered, &passage.mine);
   if (status = agree(exchange, status); status != Status::ok) return status;
   return pass(exchange, offered, skip, passing, passage, all);
 }

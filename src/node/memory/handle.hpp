@@ -51,8 +51,8 @@ bool of_this_user(int connection) noexcept;
 // Collective. The status of the first rank that failed, on every rank; the message of the others names it.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
-// Random bytes of the kernel, for names and tokens.
+// Random bytes of the kernel, for names and tokens. unsupported: the kernel gives this process none (seccomp, Linux before 3.17).
 using Token = std::array<std::uint64_t, 2>;
-Token random_token() noexcept;
+Status random_token(Token* token) noexcept;
 
 }  // namespace stretto::node

@@ -1,8 +1,9 @@
 // Copies whose stores are plain, or pass by the caches.
 //
-// Which is better depends on where the reader is. Stores that stay in a cache which the reader shares are fetched from there at once;
-// a line that another core has dirty is fetched slowly, and memory that was written around the caches several times faster (facts of
-// a machine, and on a virtual one they change while it runs). So it is measured, not assumed: tune.cpp.
+// Which is better depends on where the reader is. Stores that stay in a cache which the reader shares are fetched from
+// there at once. A line that another core has dirty is fetched slowly; memory that was written around the caches,
+// several times faster. These are facts of a machine, and on a virtual machine they change during a run. So the choice
+// is measured (tune.cpp).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,9 @@ namespace stretto::node {
 enum class Stores : std::uint8_t { plain, streaming };
 const char* name(Stores s) noexcept;
 
-// Into the caller's memory: so long a result finds no room in a core's caches, and stores that pass by them spare reading what they
-// overwrite. Where a processor shares a cache of hundreds of megabytes, memcpy does that for no length that occurs.
+// Into the caller's memory: a result of such length has no room in a core's caches, and streaming stores do not read
+// what they overwrite. Where a processor shares a cache of hundreds of megabytes, memcpy streams for no length that
+// occurs.
 constexpr std::size_t kPastCaches = std::size_t{16} << 20;
 constexpr Stores stores_of_result(std::size_t bytes) noexcept {
   return bytes < kPastCaches ? Stores::plain : Stores::streaming;
@@ -23,14 +25,14 @@ constexpr Stores stores_of_result(std::size_t bytes) noexcept {
 // As memcpy. After streaming stores it fences, so that a release store that follows publishes them.
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// The same of what another core wrote last: most of it comes from that core's caches, which takes long, so it is asked for well ahead. What lies in
-// this core's own caches is better copied by copy().
+// The same of what another core wrote last. Most of it comes from that core's caches, which takes long, so it is
+// prefetched far ahead. Data in this core's own caches are better copied by copy().
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// The same into lines that another core read or wrote last: each is asked for, as this core's alone, before it is written.
+// The same into lines that another core read or wrote last: each is prefetched for writing before it is written.
 void copy_to_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// Asks for what will be written soon, where another core had it last.
+// Prefetches for writing what another core had last.
 inline void will_write(std::byte* to, std::size_t bytes) noexcept {
 #if defined(__x86_64__)
   // As the compiler's builtin would, had it not been told to serve processors that take this for a load.
@@ -40,7 +42,7 @@ inline void will_write(std::byte* to, std::size_t bytes) noexcept {
 #endif
 }
 
-// Asks for what will be read soon.
+// Prefetches what will be read soon.
 inline void will_read(const std::byte* from, std::size_t bytes) noexcept {
   for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }

@@ -4,8 +4,8 @@
 //   copyable   they have the kernel copy from it (process_vm_readv)
 //   staged     its owner copies it through the slots of the segment
 //
-// The owner decides (expose) and tells how in a line of the group; a peer follows (reach, or read). What can be used at all between
-// these ranks is found out once, when the memory is made, by really doing it, and agreed by all: the weakest pair decides for the
+// The owner decides (expose) and tells how in a line of the group; a peer follows (reach, or read). When the memory is
+// made, each access is tried between all ranks, and all agree on the usable ones: the weakest pair decides for the
 // group.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace stretto::node {
 
 class Xpmem;
 
-// How peers get at a range. `address` is the owner's for process, xpmem and kernel, an offset into its arena for arena.
+// How peers access a range. `address` is the owner's for process, xpmem and kernel, an offset into its arena for arena.
 enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
 enum class Answer : std::uint8_t { mapped, copyable, staged };
 
@@ -62,18 +62,18 @@ class Memory {
   // Memory without pages is never left to XPMEM: a peer that reads it there ends by SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
-  // From now on no range of this rank's memory is left to copies by the kernel, which some peer is not let do any more.
+  // From now on no range of this rank's memory is left to copies by the kernel, because a peer was refused one.
   void stop_kernel() noexcept { stopped_kernel_ = true; }
 
-  // Where a mapped range of a peer is in this process; null when it cannot be reached (a stale exposure, or no room to attach), then read().
-  // Valid until 64 + 4p other ranges have been reached.
+  // Where a mapped range of a peer is in this process. Null when it cannot be reached (a stale exposure, or no room to
+  // attach): read() may serve. Valid until 64 + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
-  // Copies from a range of a peer that is copyable; or mapped but not to be reached, if the kernel can. unsupported: it cannot, or is not let
-  // any more.
+  // Copies from a range of a peer that is copyable; or mapped but not reached, if the kernel can copy it. unsupported:
+  // the kernel cannot, or refuses by now.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
-  // Whether this way is in use in the group, and why (not), for people.
+  // Whether this access is in use in the group, and why (not), for people.
   bool usable(Access a) const noexcept { return usable_[static_cast<std::size_t>(a)]; }
   const std::string& reason(Access a) const noexcept { return reason_[static_cast<std::size_t>(a)]; }
 

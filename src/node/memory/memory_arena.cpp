@@ -39,8 +39,7 @@ std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
 
 Offer offer_of(const arena::View& view, const arena::File& file) noexcept {
   Offer offer;
-  offer.origin.process = process_token();
-  if (view.bytes == 0) return offer;
+  if (process_token(&offer.origin.process) != Status::ok || view.bytes == 0) return offer;
   offer.origin.device = file.which.device;
   offer.origin.inode = file.which.inode;
   offer.bytes = view.bytes;

@@ -19,6 +19,11 @@ struct Outcome {
   bool can = true;
   bool refused = false;  // by the kernel, for want of a right
   char why[160] = "";
+
+  void deny(std::string_view reason) noexcept {
+    can = false;
+    reason.copy(why, sizeof why - 1);
+  }
 };
 
 // Nothing less than reading eight bytes tells whether it is permitted.
@@ -29,8 +34,7 @@ Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
     std::uint64_t seen = 0;
     if (read_process(pid(r), probes[r].address, &seen, sizeof seen) != Status::ok) {
       o.refused = errno == EPERM;
-      o.can = false;
-      std::string_view(message()).copy(o.why, sizeof o.why - 1);
+      o.deny(message());
       return o;
     }
     if (seen == probes[r].value) continue;
@@ -61,15 +65,20 @@ void let_siblings_read(const char* yama_scope) noexcept {
 
 // The right to be read is given away where a rank needs it, and nowhere else: whoever has it may read all of this process.
 Status Memory::build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept {
-  const Token token = random_token();
+  Outcome o;
+  Token token{};
+  if (!options.kernel)
+    o.deny("switched off");
+  else if (random_token(&token) != Status::ok)
+    o.deny(message());
   const std::uint64_t secret = token[0];
-  const Probe mine{options.kernel ? reinterpret_cast<std::uintptr_t>(&secret) : 0, secret};
+  const Probe mine{o.can ? reinterpret_cast<std::uintptr_t>(&secret) : 0, secret};
   const auto pid = [this](std::size_t r) { return peers_[r].pid; };
   std::span<const Probe> probes;
   if (const Status s = meeting.gathering(meeting.exchange, mine, &probes); s != Status::ok) return s;
   const bool wanted = std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.address == 0; });
-  if (!wanted) return settle(meeting, Access::kernel, options.kernel, "switched off");
-  Outcome o = read_all(probes, pid);
+  if (!wanted) return settle(meeting, Access::kernel, o.can, o.why);
+  o = read_all(probes, pid);
 
   std::span<const char> refused;
   if (const Status s = meeting.gathering(meeting.exchange, static_cast<char>(o.refused), &refused); s != Status::ok)

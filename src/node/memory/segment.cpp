@@ -1,6 +1,7 @@
 #include "node/memory/segment.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -13,11 +14,10 @@
 namespace stretto::node {
 namespace {
 
-std::atomic<unsigned> generation{0};
-
 struct Identity {
-  Token token = random_token();
+  Token token{};
   unsigned generation = 0;
+  bool drawn = false;
 };
 
 std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
@@ -84,30 +84,29 @@ Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
   return Descriptor(arena::make_anonymous(name, bytes));
 }
 
-const std::atomic<unsigned>& fork_counter() noexcept {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(registered);
-  return generation;
-}
-
-unsigned fork_generation() noexcept { return fork_counter().load(std::memory_order_relaxed); }
-
-Token process_token() noexcept {
+Status process_token(Token* token) noexcept {
   static Identity identity;
-  static std::atomic_flag busy;
-  while (busy.test_and_set(std::memory_order_acquire)) {
+  static std::atomic<unsigned> drawing{0};  // held by the generation before it: by nobody in a child
+  const unsigned now = fork_generation();
+  for (unsigned held = 0; held == now + 1 || !drawing.compare_exchange_weak(held, now + 1, std::memory_order_acquire);
+       held = drawing.load(std::memory_order_relaxed))
+    sched_yield();
+  Status s = Status::ok;
+  if (!identity.drawn || identity.generation != now) {
+    s = random_token(&identity.token);
+    identity.generation = now;
+    identity.drawn = s == Status::ok;
   }
-  if (const unsigned now = fork_generation(); identity.generation != now) identity = {random_token(), now};
-  const Token token = identity.token;
-  busy.clear(std::memory_order_release);
-  return token;
+  *token = identity.token;
+  drawing.store(0, std::memory_order_release);
+  return s;
 }
 
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
                     std::shared_ptr<Mapping>* segment) noexcept {
   Gathering gathering;
-  Status status = Status::ok;
+  Token mine{};
+  Status status = process_token(&mine);
   try {
     gathering.reserve(exchange.size());
   } catch (const std::bad_alloc&) {
@@ -115,7 +114,7 @@ Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
   }
   if (status = agree(exchange, status); status != Status::ok) return status;
   std::span<const Token> tokens;
-  if (const Status s = gathering(exchange, process_token(), &tokens); s != Status::ok) return s;
+  if (const Status s = gathering(exchange, mine, &tokens); s != Status::ok) return s;
   bool one_process = true;
   for (const Token& t : tokens) one_process &= t == tokens[0];
   return one_process ? share_in_process(exchange, gathering, bytes, segment)

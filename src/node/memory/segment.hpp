@@ -4,10 +4,10 @@
 // one process simply share the mapping. A forked child does not inherit it.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 
+#include "base/forks.hpp"
 #include "base/status.hpp"
 #include "node/memory/handle.hpp"
 
@@ -37,12 +37,7 @@ Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std:
 // An anonymous file of this length that can be mapped, sealed against resizing; empty, with errno, on failure.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
 
-// Tells processes apart, also between containers: random, drawn once a process (and once more in a forked child).
-Token process_token() noexcept;
-
-// How many forks this process is away from the one that first asked. A group made in a parent is of no use in its child.
-unsigned fork_generation() noexcept;
-// The number behind it, which changes in a child.
-const std::atomic<unsigned>& fork_counter() noexcept;
+// Tells processes apart, also between containers: random, drawn once a process (and once more in a forked child). Fails as random_token().
+Status process_token(Token* token) noexcept;
 
 }  // namespace stretto::node

@@ -29,7 +29,7 @@ class Shared {
     return *only;
   }
 
-  // Null when nobody holds it.
+  // Null when no group holds it.
   std::shared_ptr<Value> find(const Key& key) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = held_.find({fork_generation(), key});

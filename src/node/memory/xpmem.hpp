@@ -25,10 +25,10 @@ class Xpmem {
   // Peers, in order; each segment is opened. False, and *why says so, if one cannot be.
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
 
-  // Where this range of a peer is here, attached if it was not; null when it cannot be attached. Of attachments only the limit()
-  // used last are kept, so what reach() returned is valid until as many other ranges have been reached. They need no invalidation by
-  // us: where a peer gives memory back, the module takes its pages out of all attachments, and whoever touches those next gets what
-  // the peer has at these addresses by then.
+  // Where this range of a peer is here, attached if it was not; null when it cannot be attached. Of attachments only
+  // the limit() used last are kept, so what reach() returned is valid until as many other ranges have been reached.
+  // Attachments need no invalidation by us: where a peer gives memory back, the module takes its pages out of all
+  // attachments. A later access gets what the peer has at these addresses by then.
   std::byte* reach(int peer, std::uint64_t address, std::size_t bytes) noexcept;
 
   std::size_t attached() const noexcept { return attachments_.size(); }

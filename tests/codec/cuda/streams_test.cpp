@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "../inputs.hpp"
+#include "../means.hpp"
 #include "emulated.hpp"
 
 namespace stretto::codec {
@@ -63,6 +64,12 @@ TYPED_TEST(CudaStreams, DecompressionGivesTheReferencesBits) {
     const Stream s = compressed(in.x, in.eps, with(Isa::reference));
     for (const std::uint32_t divisor : {1u, 3u}) expect_same_values<T>(s, in.name, divisor);
   }
+}
+
+TYPED_TEST(CudaStreams, MeansThatAreHardToRoundGiveTheReferencesBits) {
+  for (const HardSum& s : hard_sums<TypeParam>())
+    for (const std::uint32_t divisor : hard_divisors)
+      expect_same_values<TypeParam>(s.stream, "width " + std::to_string(s.width), divisor);
 }
 
 TYPED_TEST(CudaStreams, SumsAndDifferencesGiveTheReferencesBytes) {

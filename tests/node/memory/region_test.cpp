@@ -41,15 +41,7 @@ std::size_t mib_of(const std::string& field) {
 
 template <class Body>
 void in_a_child(const Body& body) {
-  Inherited memory(1);
-  all_hold(on_processes(
-      1, memory,
-      [&](Exchange&) {
-        Expect expect;
-        body(expect);
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(1, [&](Exchange&, Expect& expect) { body(expect); });
 }
 
 // The program closed the arena's descriptor, as daemons close all, and got its number for a file of its own.
@@ -86,23 +78,17 @@ TEST(Region, never_touches_a_file_that_got_the_number_of_its_descriptor) {
 
 TEST(Region, that_lost_its_descriptor_is_not_used_and_it_is_said_whose) {
   constexpr int ranks = 3;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        arena::allocate(MiB, 64);
-        if (exchange.rank() == 1) close(descriptor_of_arena());
-        std::unique_ptr<Collectives> c;
-        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
-        if (!c) return 1;
-        expect(!c->memory().usable(Access::arena), "arenas are not used");
-        expect(c->memory().reason(Access::arena).find("rank 1 closed the descriptor") != std::string::npos,
-               c->memory().reason(Access::arena).c_str());
-        expect(c->barrier() == Status::ok, "collectives work");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    arena::allocate(MiB, 64);
+    if (exchange.rank() == 1) close(descriptor_of_arena());
+    std::unique_ptr<Collectives> c;
+    expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+    if (!c) return;
+    expect(!c->memory().usable(Access::arena), "arenas are not used");
+    expect(c->memory().reason(Access::arena).find("rank 1 closed the descriptor") != std::string::npos,
+           c->memory().reason(Access::arena).c_str());
+    expect(c->barrier() == Status::ok, "collectives work");
+  });
 }
 
 TEST(Region, takes_no_number_of_a_standard_stream) {
@@ -129,21 +115,15 @@ TEST(Region, is_no_longer_than_a_file_may_be) {
 
 TEST(Region, where_no_file_may_be_made_there_is_neither_arena_nor_segment_and_it_is_said_why) {
   constexpr int ranks = 3;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        const rlimit none{4096, 4096};
-        expect(setrlimit(RLIMIT_FSIZE, &none) == 0, "the limit is set");
-        expect(arena::allocate(MiB, 64) == nullptr, "there is no arena");
-        expect(std::strstr(arena::remark(), "4096 bytes at most (RLIMIT_FSIZE)") != nullptr, arena::remark());
-        std::unique_ptr<Collectives> c;
-        expect(Collectives::create(exchange, {}, &c) == Status::out_of_memory, "there are no collectives");
-        if (exchange.rank() == 0) expect(std::strstr(message(), "(RLIMIT_FSIZE)") != nullptr, "it is said why");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    const rlimit none{4096, 4096};
+    expect(setrlimit(RLIMIT_FSIZE, &none) == 0, "the limit is set");
+    expect(arena::allocate(MiB, 64) == nullptr, "there is no arena");
+    expect(std::strstr(arena::remark(), "4096 bytes at most (RLIMIT_FSIZE)") != nullptr, arena::remark());
+    std::unique_ptr<Collectives> c;
+    expect(Collectives::create(exchange, {}, &c) == Status::out_of_memory, "there are no collectives");
+    if (exchange.rank() == 0) expect(std::strstr(message(), "(RLIMIT_FSIZE)") != nullptr, "it is said why");
+  });
 }
 
 // Whether a process may have so many addresses while it locks what it maps.

@@ -43,21 +43,15 @@ int arenas() {
 
 TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
   constexpr int ranks = 3;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        std::vector<std::unique_ptr<Group>> groups(5);
-        for (auto& g : groups) expect(Group::create(exchange, {.slot = 4096}, &g) == Status::ok, "a group is made");
-        expect(watches() == ranks - 1, "five groups take a descriptor a peer");
-        groups.resize(1);
-        expect(watches() == ranks - 1, "the last group keeps them");
-        groups.clear();
-        expect(watches() == 0, "no group keeps none");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    std::vector<std::unique_ptr<Group>> groups(5);
+    for (auto& g : groups) expect(Group::create(exchange, {.slot = 4096}, &g) == Status::ok, "a group is made");
+    expect(watches() == ranks - 1, "five groups take a descriptor a peer");
+    groups.resize(1);
+    expect(watches() == ranks - 1, "the last group keeps them");
+    groups.clear();
+    expect(watches() == 0, "no group keeps none");
+  });
 }
 
 // A program that closes what it does not know, and opens files of its own in their place.
@@ -70,137 +64,101 @@ TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_
   for (const Left left : {Left::nothing, Left::file, Left::event}) {
     const bool reused = left != Left::nothing;
     constexpr int ranks = 3;
-    Inherited memory(ranks);
-    all_hold(on_processes(
-        ranks, memory,
-        [left, reused](Exchange& exchange) {
-          Expect expect;
-          std::unique_ptr<Collectives> c;
-          expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
-          const std::vector<int> numbers = watching();
-          expect(numbers.size() == ranks - 1 && numbers[0] > 2, "peers are watched");
-          const int file = left == Left::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
-          for (const int n : numbers) reused ? dup2(file, n) : close(n);
-          if (exchange.rank() == 1) usleep(50000);  // others look meanwhile whether it has ended
-          expect(c->barrier() == Status::ok, "nobody is taken for dead");
-          expect(agree(exchange, Status::ok) == Status::ok, "all are done");
-          c.reset();
-          for (const int n : numbers) expect((fcntl(n, F_GETFD) >= 0) == reused, "the program's files stay open");
-          return expect.failures;
-        },
-        nothing));
+    all_hold_on(ranks, [left, reused](Exchange& exchange, Expect& expect) {
+      std::unique_ptr<Collectives> c;
+      expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+      const std::vector<int> numbers = watching();
+      expect(numbers.size() == ranks - 1 && numbers[0] > 2, "peers are watched");
+      const int file = left == Left::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
+      for (const int n : numbers) reused ? dup2(file, n) : close(n);
+      if (exchange.rank() == 1) usleep(50000);  // others look meanwhile whether it has ended
+      expect(c->barrier() == Status::ok, "nobody is taken for dead");
+      expect(agree(exchange, Status::ok) == Status::ok, "all are done");
+      c.reset();
+      for (const int n : numbers) expect((fcntl(n, F_GETFD) >= 0) == reused, "the program's files stay open");
+    });
   }
 }
 
 TEST(Shared, a_range_beyond_a_peers_arena_is_refused_with_its_own_reason) {
   constexpr int ranks = 2;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        std::unique_ptr<Collectives> c;
-        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
-        if (c->memory().usable(Access::arena)) {
-          auto& seen = const_cast<Memory&>(c->memory());
-          const Exposure beyond{std::uint64_t{1} << 60, Access::arena, 0};
-          char byte = 0;
-          errno = EEXIST;  // of something before
-          expect(seen.reach(1 - exchange.rank(), beyond, 0, 1) == nullptr, "it is out of reach");
-          expect(seen.read(1 - exchange.rank(), beyond, 0, &byte, 1) == Status::unsupported, "nor is it read");
-          expect(std::string(message()).find(std::strerror(ERANGE)) != std::string::npos, "it is said why");
-        }
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    std::unique_ptr<Collectives> c;
+    expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+    if (c->memory().usable(Access::arena)) {
+      auto& seen = const_cast<Memory&>(c->memory());
+      const Exposure beyond{std::uint64_t{1} << 60, Access::arena, 0};
+      char byte = 0;
+      errno = EEXIST;  // of something before
+      expect(seen.reach(1 - exchange.rank(), beyond, 0, 1) == nullptr, "it is out of reach");
+      expect(seen.read(1 - exchange.rank(), beyond, 0, &byte, 1) == Status::unsupported, "nor is it read");
+      expect(std::string(message()).find(std::strerror(ERANGE)) != std::string::npos, "it is said why");
+    }
+  });
 }
 
 TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
   constexpr int ranks = 9;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        const rlimit few{24, 24};
-        expect(setrlimit(RLIMIT_NOFILE, &few) == 0, "the limit is set");
-        std::vector<std::unique_ptr<Collectives>> made(3);
-        Options options;
-        options.memory.arena = false;
-        for (auto& c : made) {
-          expect(Collectives::create(exchange, options, &c) == Status::ok, "collectives are made");
-          expect(c && c->barrier() == Status::ok, "they work");
-        }
-        expect(watches() == 24 / 4, "a quarter is taken");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    const rlimit few{24, 24};
+    expect(setrlimit(RLIMIT_NOFILE, &few) == 0, "the limit is set");
+    std::vector<std::unique_ptr<Collectives>> made(3);
+    Options options;
+    options.memory.arena = false;
+    for (auto& c : made) {
+      expect(Collectives::create(exchange, options, &c) == Status::ok, "collectives are made");
+      expect(c && c->barrier() == Status::ok, "they work");
+    }
+    expect(watches() == 24 / 4, "a quarter is taken");
+  });
 }
 
 TEST(Shared, an_arena_is_mapped_once_however_many_memories_see_it) {
   constexpr int ranks = 3;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        std::vector<std::unique_ptr<Collectives>> made(4);
-        for (auto& c : made) {
-          expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
-          expect(c && c->memory().usable(Access::arena), "arenas are used");
-        }
-        expect(arenas() == ranks, "each is mapped once");
-        made.erase(made.begin(), made.begin() + 3);
-        expect(arenas() == ranks, "the last keeps them");
-        float x = 1, sum = 0;
-        expect(made[0]->allreduce(&x, &sum, 1, payload::Type::f32, {payload::Op::sum}) == Status::ok && sum == ranks,
-               "it works");
-        expect(agree(exchange, Status::ok) == Status::ok, "all are done");
-        made.clear();
-        expect(arenas() == 1, "a process keeps its own");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    std::vector<std::unique_ptr<Collectives>> made(4);
+    for (auto& c : made) {
+      expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+      expect(c && c->memory().usable(Access::arena), "arenas are used");
+    }
+    expect(arenas() == ranks, "each is mapped once");
+    made.erase(made.begin(), made.begin() + 3);
+    expect(arenas() == ranks, "the last keeps them");
+    float x = 1, sum = 0;
+    expect(made[0]->allreduce(&x, &sum, 1, payload::Type::f32, {payload::Op::sum}) == Status::ok && sum == ranks,
+           "it works");
+    expect(agree(exchange, Status::ok) == Status::ok, "all are done");
+    made.clear();
+    expect(arenas() == 1, "a process keeps its own");
+  });
 }
 
 // Rank 1 has no room for its peers' arenas: then nobody keeps one.
 TEST(Shared, arenas_that_one_rank_cannot_map_are_kept_by_none) {
   constexpr int ranks = 3;
   const Setting size("STRETTO_ARENA_SIZE", "1G");
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        expect(arena::view().bytes == std::size_t{1} << 30, "there is an arena");
-        const rlimit little{std::uint64_t{7} << 30, std::uint64_t{7} << 30};
-        if (exchange.rank() == 1) expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
-        std::unique_ptr<Collectives> c;
-        expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
-        if (!c) return 1;
-        expect(!c->memory().usable(Access::arena), "arenas are not used");
-        expect(c->memory().reason(Access::arena).find("RLIMIT_AS (rank 1)") != std::string::npos, "it is said why");
-        expect(arenas() == 1, "a process has its own alone");
-        expect(c->barrier() == Status::ok, "collectives work");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    expect(arena::view().bytes == std::size_t{1} << 30, "there is an arena");
+    const rlimit little{std::uint64_t{7} << 30, std::uint64_t{7} << 30};
+    if (exchange.rank() == 1) expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
+    std::unique_ptr<Collectives> c;
+    expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+    if (!c) return;
+    expect(!c->memory().usable(Access::arena), "arenas are not used");
+    expect(c->memory().reason(Access::arena).find("RLIMIT_AS (rank 1)") != std::string::npos, "it is said why");
+    expect(arenas() == 1, "a process has its own alone");
+    expect(c->barrier() == Status::ok, "collectives work");
+  });
 }
 
 TEST(Shared, an_arena_leaves_a_limited_address_space_to_the_program) {
-  Inherited memory(1);
-  all_hold(on_processes(
-      1, memory,
-      [](Exchange&) {
-        Expect expect;
-        const rlimit little{std::uint64_t{2} << 30, std::uint64_t{2} << 30};
-        expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
-        void* at = arena::allocate(1 << 20, 64);
-        expect(at != nullptr, "there is an arena");
-        expect(arena::statistics().bound == std::uint64_t{128} << 20, "it is a sixteenth");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(1, [](Exchange&, Expect& expect) {
+    const rlimit little{std::uint64_t{2} << 30, std::uint64_t{2} << 30};
+    expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
+    void* at = arena::allocate(1 << 20, 64);
+    expect(at != nullptr, "there is an arena");
+    expect(arena::statistics().bound == std::uint64_t{128} << 20, "it is a sixteenth");
+  });
 }
 
 TEST(Shared, an_arena_of_no_given_size_is_bounded_by_all_that_is_limited) {

@@ -70,17 +70,11 @@ TEST(System, processors_beyond_1024_are_counted) {
   for (const int processors : {1025, 4096, 8192}) {
     const As system({.processors = processors, .allowed = {3, processors - 1}});
     for (const int ranks : {2, 3}) {
-      Inherited memory(ranks);
-      all_hold(on_processes(
-          ranks, memory,
-          [&](Exchange& exchange) {
-            Expect expect;
-            std::unique_ptr<Group> group;
-            expect(Group::create(exchange, {.slot = 4096}, &group) == Status::ok, "a group is made");
-            expect(group && group->oversubscribed() == (ranks > 2), "of as many cores as there are");
-            return expect.failures;
-          },
-          nothing));
+      all_hold_on(ranks, [&](Exchange& exchange, Expect& expect) {
+        std::unique_ptr<Group> group;
+        expect(Group::create(exchange, {.slot = 4096}, &group) == Status::ok, "a group is made");
+        expect(group && group->oversubscribed() == (ranks > 2), "of as many cores as there are");
+      });
     }
   }
 }

@@ -70,21 +70,15 @@ class XpmemModule : public testing::Test {
   // body(collectives, expect) in each rank's process.
   template <class Body>
   static void on_ranks(int ranks, const Body& body, const Options& options = by_xpmem()) {
-    Inherited memory(ranks);
-    all_hold(on_processes(
-        ranks, memory,
-        [&](Exchange& exchange) {
-          Expect expect;
-          alarm(120);  // for who waits for a rank that is gone
-          std::unique_ptr<Collectives> c;
-          expect(Collectives::create(exchange, options, &c) == Status::ok, "created");
-          if (!c) return expect.failures;
-          expect(c->memory().usable(Access::xpmem), c->memory().reason(Access::xpmem).c_str());
-          body(*c, expect);
-          expect(agree(exchange, Status::ok) == Status::ok, "nobody frees what others still read");
-          return expect.failures;
-        },
-        nothing));
+    all_hold_on(ranks, [&](Exchange& exchange, Expect& expect) {
+      alarm(120);  // for who waits for a rank that is gone
+      std::unique_ptr<Collectives> c;
+      expect(Collectives::create(exchange, options, &c) == Status::ok, "created");
+      if (!c) return;
+      expect(c->memory().usable(Access::xpmem), c->memory().reason(Access::xpmem).c_str());
+      body(*c, expect);
+      expect(agree(exchange, Status::ok) == Status::ok, "nobody frees what others still read");
+    });
   }
 };
 
@@ -212,32 +206,25 @@ TEST_F(XpmemModule, memory_without_pages_comes_through_slots) {
 
 TEST_F(XpmemModule, many_communicators_leave_nothing) {
   constexpr int ranks = 3;
-  Inherited memory(ranks);
-  all_hold(on_processes(
-      ranks, memory,
-      [](Exchange& exchange) {
-        Expect expect;
-        const auto descriptors = [] {
-          return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                               std::filesystem::directory_iterator());
-        };
-        std::ptrdiff_t after_one = 0;
-        for (int k = 0; k < 50; ++k) {
-          std::unique_ptr<Collectives> c;
-          expect(Collectives::create(exchange, by_xpmem(), &c) == Status::ok && c->memory().usable(Access::xpmem),
-                 "created");
-          if (!c) break;
-          cases::Cases cases(*c, {});
-          cases.allreduce(5003, false);
-          expect(cases.failures() == 0 && c->counters().mapped > 0, "an allreduce of mapped buffers");
-          expect(agree(exchange, Status::ok) == Status::ok, "agree");
-          c.reset();
-          if (k == 0) after_one = descriptors();
-        }
-        expect(descriptors() == after_one, "no more descriptors than one communicator leaves");
-        return expect.failures;
-      },
-      nothing));
+  all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
+    const auto descriptors = [] {
+      return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+    };
+    std::ptrdiff_t after_one = 0;
+    for (int k = 0; k < 50; ++k) {
+      std::unique_ptr<Collectives> c;
+      expect(Collectives::create(exchange, by_xpmem(), &c) == Status::ok && c->memory().usable(Access::xpmem),
+             "created");
+      if (!c) break;
+      cases::Cases cases(*c, {});
+      cases.allreduce(5003, false);
+      expect(cases.failures() == 0 && c->counters().mapped > 0, "an allreduce of mapped buffers");
+      expect(agree(exchange, Status::ok) == Status::ok, "agree");
+      c.reset();
+      if (k == 0) after_one = descriptors();
+    }
+    expect(descriptors() == after_one, "no more descriptors than one communicator leaves");
+  });
 }
 
 // The pages of a process that ends leave its peers' attachments: whoever reads there at that moment ends by SIGBUS, as in any program that uses XPMEM; all others
@@ -282,25 +269,19 @@ TEST_F(XpmemModule, when_a_rank_dies_its_peers_end_too_or_learn_it) {
 TEST_F(XpmemModule, another_user_gets_nothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
   for (const bool same : {true, false}) {
-    Inherited memory(2);
-    all_hold(on_processes(
-        2, memory,
-        [&](Exchange& exchange) {
-          Expect expect;
-          const uid_t user = same || exchange.rank() == 0 ? 1234 : 65534;
-          expect(setgid(user) == 0 && setuid(user) == 0, "another user");
-          std::string why;
-          const auto own = Xpmem::load(library, &why);
-          const std::int64_t mine = own ? own->segment() : -1;
-          std::int64_t all[2] = {-1, -1};
-          expect(own != nullptr, why.c_str());
-          expect(exchange.allgather(&mine, sizeof mine, all) == Status::ok, "segments are known");
-          expect(own && own->open({all[1 - exchange.rank()]}, &why) == same, "opened by the same user, and no other");
-          if (!same) expect(why.find("Permission denied") != std::string::npos, why.c_str());
-          expect(agree(exchange, Status::ok) == Status::ok, "segments live until all have tried");
-          return expect.failures;
-        },
-        nothing));
+    all_hold_on(2, [&](Exchange& exchange, Expect& expect) {
+      const uid_t user = same || exchange.rank() == 0 ? 1234 : 65534;
+      expect(setgid(user) == 0 && setuid(user) == 0, "another user");
+      std::string why;
+      const auto own = Xpmem::load(library, &why);
+      const std::int64_t mine = own ? own->segment() : -1;
+      std::int64_t all[2] = {-1, -1};
+      expect(own != nullptr, why.c_str());
+      expect(exchange.allgather(&mine, sizeof mine, all) == Status::ok, "segments are known");
+      expect(own && own->open({all[1 - exchange.rank()]}, &why) == same, "opened by the same user, and no other");
+      if (!same) expect(why.find("Permission denied") != std::string::npos, why.c_str());
+      expect(agree(exchange, Status::ok) == Status::ok, "segments live until all have tried");
+    });
   }
 }
 

@@ -1,0 +1,29 @@
+"""Files that a user names, read as the library reads them (src/base/file.hpp)."""
+
+import os
+import stat
+
+from stretto.errors import Failure
+
+LONGEST = 4 << 20
+KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+
+
+def read(path, what):
+    """The bytes of a regular file of at most LONGEST. Anything else (a FIFO, a device) is refused without waiting, in words that begin with `what`."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                kind = next((name for is_kind, name in KINDS if is_kind(mode)), "a device")
+                raise Failure(f"{what} {path} is {kind}, no regular file")
+            with open(descriptor, "rb", closefd=False) as file:
+                content = file.read(LONGEST + 1)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise Failure(f"{what} {path}: {error.strerror}") from None
+    if len(content) > LONGEST:
+        raise Failure(f"{what} {path} has more than the {LONGEST} bytes that are read")
+    return content

@@ -1,0 +1,74 @@
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+namespace stretto {
+namespace {
+
+const char* kind(mode_t mode) noexcept {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+class Descriptor {
+ public:
+  // A FIFO opened so does not wait for a writer, and a terminal does not become the process's own.
+  explicit Descriptor(const std::string& path) noexcept
+      : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+Status unreadable(const std::string& path) {
+  const int error = errno;
+  return fail(Status::invalid_argument, "'{}' cannot be read: {}", path, std::strerror(error));
+}
+
+}  // namespace
+
+Status read_file(const std::string& path, std::string* content) noexcept try {
+  const Descriptor file(path);
+  struct stat found {};
+  if (file.number() < 0) {
+    if (errno == ENXIO) return fail(Status::invalid_argument, "'{}' is a socket or a device, no regular file", path);
+    return unreadable(path);
+  }
+  if (fstat(file.number(), &found) != 0) return unreadable(path);
+  if (!S_ISREG(found.st_mode))
+    return fail(Status::invalid_argument, "'{}' is {}, no regular file", path, kind(found.st_mode));
+  // Files of /proc have no length until they are read, and any file may grow meanwhile.
+  std::string text;
+  constexpr std::size_t step = 65536;
+  for (std::size_t length = 0;;) {
+    text.resize(length + step);
+    const ssize_t n = read(file.number(), text.data() + length, step);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return unreadable(path);
+    length += static_cast<std::size_t>(n);
+    if (length > kLongestFile)
+      return fail(Status::invalid_argument, "'{}' has more than the {} bytes that are read", path, kLongestFile);
+    if (n > 0) continue;
+    text.resize(length);
+    *content = std::move(text);
+    return Status::ok;
+  }
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "a file cannot be read: {}", e.what());
+}
+
+}  // namespace stretto

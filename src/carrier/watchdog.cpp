@@ -1,0 +1,139 @@
+#include "carrier/watchdog.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace stretto::carrier {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds period{1};
+
+// The program's signals go to the program's threads.
+template <class Body>
+std::thread without_signals(const Body& body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  struct Restore {
+    const sigset_t& mask;
+    ~Restore() { pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+  } const restore{before};
+  return std::thread(body);
+}
+
+}  // namespace
+
+// All that have joined, and their thread. Never destroyed: programs end late.
+class Watchdogs {
+ public:
+  static Watchdogs& mine() {
+    static Watchdogs* const only = [] {
+      auto* made = new Watchdogs;
+      pthread_atfork([] { mine().mutex_.lock(); }, [] { mine().mutex_.unlock(); }, [] { mine().after_fork(); });
+      return made;
+    }();
+    return *only;
+  }
+
+  void add(Watchdog* w) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(w);
+    if (thread_) return;
+    try {
+      thread_ = std::make_unique<std::thread>(without_signals([this, mine = generation_] { run(mine); }));
+    } catch (...) {
+      all_.pop_back();
+      throw;
+    }
+  }
+
+  void remove(Watchdog* w) noexcept {
+    std::unique_ptr<std::thread> last;
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase(all_, w);
+      if (!all_.empty() || !thread_) return;
+      last = std::move(thread_);
+      ++generation_;
+      changed_.notify_one();
+    }
+    if (last->get_id() == std::this_thread::get_id())
+      last->detach();  // what it reported to ends the program
+    else
+      last->join();
+  }
+
+  void set_late(Watchdog* w, std::shared_ptr<const Late> late) noexcept {
+    const std::lock_guard lock(mutex_);
+    w->late_.swap(late);
+  }
+
+ private:
+  void run(unsigned mine) {
+    std::unique_lock lock(mutex_);
+    for (Clock::time_point before = Clock::now(); mine == generation_;) {
+      changed_.wait_for(lock, period);
+      // A process that was stopped, or a machine that slept, has not waited for peers meanwhile.
+      const Clock::time_point now = Clock::now();
+      const double elapsed = std::chrono::duration<double>(std::min<Clock::duration>(now - before, 2 * period)).count();
+      before = now;
+      for (Watchdog* w : all_) w->look(elapsed);
+      const auto late = std::find_if(all_.begin(), all_.end(), [](const Watchdog* w) { return w->is_late(); });
+      if (late == all_.end()) continue;
+      (*late)->told_ = (*late)->seen_;
+      const std::shared_ptr<const Late> report = (*late)->late_;
+      const char* const call = (*late)->call_.load(std::memory_order_relaxed);
+      const double limit = (*late)->limit_.load(std::memory_order_relaxed);
+      lock.unlock();  // it may end the program, and with that callers
+      (*report)(call, limit);
+      lock.lock();
+    }
+  }
+
+  // A child has the thread alone that forked it.
+  void after_fork() noexcept {
+    static_cast<void>(thread_.release());
+    all_.clear();
+    ++generation_;
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Watchdog*> all_;
+  std::unique_ptr<std::thread> thread_;
+  unsigned generation_ = 0;  // of the thread
+};
+
+Watchdog::~Watchdog() {
+  if (joined_) Watchdogs::mine().remove(this);
+}
+
+void Watchdog::set_late(Late late) { Watchdogs::mine().set_late(this, std::make_shared<const Late>(std::move(late))); }
+
+void Watchdog::join() noexcept {
+  try {
+    Watchdogs::mine().add(this);
+    joined_ = true;
+  } catch (...) {  // no thread, or no memory for it: the next call tries again
+  }
+}
+
+void Watchdog::look(double elapsed) noexcept {
+  const std::uint64_t number = number_.load(std::memory_order_acquire);
+  lasted_ = number % 2 == 1 && number == seen_ ? lasted_ + elapsed : 0;
+  seen_ = number;
+}
+
+bool Watchdog::is_late() const noexcept { return lasted_ > limit_.load(std::memory_order_relaxed) && told_ != seen_; }
+
+}  // namespace stretto::carrier

@@ -1,0 +1,90 @@
+// What tells a run's messages from those of a rank that calls differently.
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
+#include <string_view>
+
+#include "engine/run.hpp"
+
+namespace stretto::engine {
+namespace {
+
+// Different values stay different; mix() spreads them over all bits.
+constexpr std::uint64_t fold(std::uint64_t hash, std::uint64_t value) noexcept {
+  return std::rotl((hash ^ value) * 0x9E3779B97F4A7C15u, 29);
+}
+
+// splitmix64.
+constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  std::uint64_t x = (hash ^ value) + 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+// Of what every rank gives alike. Values that only move raw are bytes, whatever their type. In an alltoall a rank knows no
+// counts but its own.
+std::uint64_t Run::signature() const noexcept {
+  const schedule::Schedule& s = *schedule_;
+  const auto word = [](auto high, auto low) {
+    return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(low);
+  };
+  std::uint64_t hash = fold(sequence_, std::hash<std::string_view>()(s.algorithm));
+  hash = fold(hash, word(s.collective, s.root));
+  if (s.collective != schedule::Collective::alltoall) {
+    const std::size_t total = std::accumulate(blocks_.begin(), blocks_.end(), std::size_t{0},
+                                              [](std::size_t sum, const Block& b) { return sum + b.count; });
+    hash = fold(hash, worker_.raw_bytes(total));
+  }
+  const bool streams = spec_.kind != payload::Kind::raw;
+  if (!reduces_ && !streams) return hash;
+  hash = fold(hash, word(static_cast<unsigned>(spec_.kind) << 16 | static_cast<unsigned>(spec_.type) << 8 |
+                             (reduces_ ? static_cast<unsigned>(spec_.op) : 0),
+                         contributions_));
+  return streams ? fold(hash, std::bit_cast<std::uint64_t>(spec_.eps)) : hash;
+}
+
+std::uint64_t Run::tag_of(const Unit& unit) const noexcept {
+  return tags_.tag(sequence_, unit.message, mix(signature_, worker_.raw_bytes(elements(unit))));
+}
+
+// Looks at what has come from ranks that owe a message, or have one to take. Such a rank is in this run as well, unless it calls
+// differently: so a message under this run's number is of this run, or proves that.
+Status Run::compare_calls() noexcept {
+  std::int32_t looked = -1;
+  for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
+    const Unit& unit = plan_.units[u];
+    if (!under_way(u) || unit.peer == looked) continue;
+    looked = unit.peer;
+    carrier::Arrival arrival;
+    if (!carrier_->peek(unit.peer, &arrival) || !tags_.may_be_of(sequence_, arrival.tag)) continue;
+    if (const Status s = compare_call(arrival); s != Status::ok) return s;
+  }
+  return Status::ok;
+}
+
+Status Run::compare_call(const carrier::Arrival& arrival) noexcept {
+  const std::uint32_t number = tags_.number(arrival.tag);
+  const auto expected = std::find_if(plan_.units.begin(), plan_.units.end(), [&](const Unit& unit) {
+    return receives(unit.task) && unit.peer == arrival.peer && unit.message == number;
+  });
+  if (expected != plan_.units.end() && tag_of(*expected) == arrival.tag) return Status::ok;
+  try {
+    const std::string came =
+        fmt::format("{}: rank {} calls differently: it sent {} bytes", what_runs(), arrival.peer, arrival.bytes);
+    if (expected == plan_.units.end()) return fail(Status::incompatible, "{}, which this rank does not receive", came);
+    const std::size_t bytes = worker_.raw_bytes(elements(*expected));
+    const bool raw = expected->raw || expected->cells == 0;
+    if (raw && bytes != arrival.bytes) return fail(Status::incompatible, "{} where this rank expects {}", came, bytes);
+    return fail(
+        Status::incompatible,
+        "{}, and differs in collective, count, type, operation, root, bound or schedule (check = 1 tells which)", came);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::incompatible, "rank {} calls differently", arrival.peer);
+  }
+}
+
+}  // namespace stretto::engine

@@ -1,0 +1,62 @@
+// What the tag of a message tells: its run, its number among the messages from one rank to another, and a signature.
+//
+//   number below signed_messages   0 | run | number | signature
+//   others                         1 | run | number
+//
+// The signature is of what all ranks give alike and of the message's length. So messages of ranks that call differently do
+// not meet: no receive is shorter than what comes, and values of another type are not added. The signature has what bits
+// the carrier's tags leave: 16 of 31. Two calls that differ have equal ones by chance, once in 2^16 then.
+//
+// A receive of the second kind is posted after the first message from its peer has come (Plan).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace stretto::engine {
+
+class Tags {
+ public:
+  static constexpr unsigned number_bits = 6;
+  static constexpr std::uint32_t signed_messages = 1u << number_bits;
+  static constexpr unsigned most_long_bits = 20, least_run_bits = 4, most_run_bits = 8;
+
+  Tags() = default;
+  // So many tags: a power of two, 2^15 at least.
+  explicit Tags(std::uint64_t tags) noexcept : bits_(static_cast<unsigned>(std::bit_width(tags)) - 1) {
+    run_bits_ = std::clamp((bits_ - 1 - number_bits) / 3, least_run_bits, most_run_bits);
+    long_bits_ = std::min(most_long_bits, bits_ - 1 - run_bits_);
+  }
+
+  // The last tag is not for messages: no number has all bits.
+  std::uint32_t most_messages() const noexcept { return (std::uint32_t{1} << long_bits_) - 1; }
+
+  // Runs of one rank that are under way at once differ by less than this, so that their tags tell them apart.
+  std::uint64_t runs() const noexcept { return std::uint64_t{1} << run_bits_; }
+
+  std::uint64_t tag(std::uint64_t run, std::uint32_t number, std::uint64_t signature) const noexcept {
+    const std::uint64_t told = run & (runs() - 1);
+    const unsigned rest = bits_ - 1 - run_bits_;
+    if (number >= signed_messages) return std::uint64_t{1} << (bits_ - 1) | told << rest | number;
+    const unsigned signature_bits = rest - number_bits;
+    return told << rest | std::uint64_t{number} << signature_bits | signature >> (64 - signature_bits);
+  }
+
+  // Whether a message under `tag` can be of this run.
+  bool may_be_of(std::uint64_t run, std::uint64_t tag) const noexcept {
+    return (tag >> (bits_ - 1 - run_bits_) & (runs() - 1)) == (run & (runs() - 1));
+  }
+
+  std::uint32_t number(std::uint64_t tag) const noexcept {
+    const unsigned rest = bits_ - 1 - run_bits_;
+    const bool longer = tag >> (bits_ - 1) != 0;
+    const std::uint64_t below = tag & ((std::uint64_t{1} << rest) - 1);
+    return static_cast<std::uint32_t>(longer ? below : below >> (rest - number_bits));
+  }
+
+ private:
+  unsigned bits_ = 0, run_bits_ = 0, long_bits_ = 0;
+};
+
+}  // namespace stretto::engine

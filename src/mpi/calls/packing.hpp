@@ -1,0 +1,41 @@
+// A rank's buffer as bytes in the order of its type's signature: where its elements lie dense that is the buffer itself, else a copy, made
+// and taken apart by the MPI's own packing. A buffer that is `shared` with the call's other side is copied, too.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace stretto::mpi {
+
+// `count` elements, end to end in `packed`.
+Status pack(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, std::byte* packed);
+Status unpack(const std::byte* packed, void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm);
+
+std::int64_t extent_of(MPI_Datatype type) noexcept;
+
+// What a rank gives to a collective, or gets from it.
+class Buffer {
+ public:
+  // `keeps`: what is in the buffer already matters, besides what comes.
+  Status give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared);
+  Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
+  // After the collective: what came goes to its place.
+  Status put_back();
+
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::vector<std::byte> packed_;
+  void* place_ = nullptr;  // where put_back unpacks to
+  std::int64_t count_ = 0;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+}  // namespace stretto::mpi

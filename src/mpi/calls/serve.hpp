@@ -1,0 +1,16 @@
+// Calls of the MPI as calls of the C interface.
+#pragma once
+
+#include "mpi/calls/buffers.hpp"
+#include "mpi/calls/call.hpp"
+#include "mpi/calls/shape.hpp"
+#include "mpi/process/communicators.hpp"
+
+namespace stretto::mpi {
+
+// Precondition: shape_of() gave no reason against it, and c.comm is there.
+// *passed: of calls without counts by rank.
+stretto_status serve(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+                     Passed* passed);
+
+}  // namespace stretto::mpi

@@ -1,0 +1,97 @@
+#include "mpi/calls/shape.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "call/call.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+constexpr const char* wrong_arguments = "arguments that are the MPI's to judge";
+
+const char* vector_of(MPI_Datatype type, std::int64_t count, Shape* shape) noexcept {
+  if (type == MPI_DATATYPE_NULL || count < 0) return wrong_arguments;
+  shape->bytes = count * bytes_of(type);
+  return nullptr;
+}
+
+const char* reduction(const Call& call, std::int64_t count, Shape* shape) noexcept {
+  if (call.sendtype == MPI_DATATYPE_NULL && call.recvtype == MPI_DATATYPE_NULL) return wrong_arguments;
+  if (const char* reason = reduction_of(call.recvtype, call.op, &shape->element, &shape->op)) return reason;
+  const Nature n = shape->element->nature;
+  shape->floating_sum = shape->op == STRETTO_SUM && (n == Nature::floating || n == Nature::complex);
+  shape->bytes = count * shape->element->parts * static_cast<std::int64_t>(stretto_type_size(shape->element->type));
+  return count < 0 ? wrong_arguments : nullptr;
+}
+
+std::int64_t sum(const Numbers& counts, int ranks) noexcept {
+  std::int64_t all = 0;
+  for (int r = 0; r < ranks; ++r) {
+    if (counts[r] < 0) return -1;
+    all += counts[r];
+  }
+  return all;
+}
+
+// Blocks of one size: at the root of a rooted call that side counts which all its blocks are on.
+const char* blocks(const Call& call, bool on_send_side, Shape* shape) noexcept {
+  return on_send_side ? vector_of(call.sendtype, call.sendcount, shape)
+                      : vector_of(call.recvtype, call.recvcount, shape);
+}
+
+const char* of_operation(const Call& call, const Communicator& c, Shape* shape) noexcept {
+  switch (call.operation) {
+    case Function::barrier: return nullptr;
+    case Function::bcast: return vector_of(call.recvtype, call.recvcount, shape);
+    case Function::allreduce:
+    case Function::reduce:
+    case Function::reduce_scatter_block: return reduction(call, call.recvcount, shape);
+    case Function::reduce_scatter:
+      return call.recvcounts ? reduction(call, sum(call.recvcounts, c.size), shape) : wrong_arguments;
+    case Function::allgather:
+    case Function::alltoall: return blocks(call, false, shape);
+    case Function::allgatherv:
+      if (!call.recvcounts || !call.displs) return wrong_arguments;
+      return vector_of(call.recvtype, sum(call.recvcounts, c.size), shape);
+    case Function::gather: return blocks(call, c.rank != call.root, shape);
+    case Function::scatter: return blocks(call, c.rank == call.root, shape);
+    case Function::gatherv:
+    case Function::scatterv: return "counts that only the root knows";
+    case Function::alltoallv:
+    case Function::alltoallw: return "counts that only two ranks know";
+    case Function::exscan:
+    case Function::scan:
+    case Function::neighbor_allgather:
+    case Function::neighbor_allgatherv:
+    case Function::neighbor_alltoall:
+    case Function::neighbor_alltoallv:
+    case Function::neighbor_alltoallw: return "a collective that stretto has not";
+  }
+  return wrong_arguments;
+}
+
+// By the one table of collectives; what stretto has not is not rooted here.
+bool rooted(Function f) noexcept {
+  const std::string_view name = operation_names[static_cast<std::size_t>(f)];
+  return std::any_of(schedule::all_properties.begin(), schedule::all_properties.end(),
+                     [&](const schedule::Properties& p) { return p.rooted && name == p.name; });
+}
+
+}  // namespace
+
+const char* shape_of(const Call& call, const Communicator& c, Shape* shape) noexcept {
+  if (c.inter) return "an intercommunicator";
+  const char* reason = of_operation(call, c, shape);  // first: the report tells the bytes of what is passed on, too
+  if (call.form == Form::nonblocking) return "nonblocking";
+  if (call.form == Form::persistent) return "persistent";
+  if (reason) return reason;
+  if (c.size == 1) return "one rank";
+  if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
+  // One element may be as long as its block, and the MPI packs to an int.
+  if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
+  return shape->bytes == 0 && call.operation != Function::barrier ? "nothing to move" : nullptr;
+}
+
+}  // namespace stretto::mpi

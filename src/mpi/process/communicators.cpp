@@ -1,0 +1,171 @@
+#include "mpi/process/communicators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <numeric>
+
+#include "api/communicator.hpp"
+#include "carrier/mpi_limit.hpp"
+#include "mpi/calls/device.hpp"
+#include "mpi/calls/prepared.hpp"
+#include "mpi/process/inherited_bound.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+std::atomic<bool> kept{false};
+std::atomic<unsigned> generation{0};  // changes when a communicator goes: its handle may come back as another's
+
+int forget(MPI_Comm, int, void* value, void*) noexcept {
+  ++generation;
+  std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
+  c->prepared.clear();  // before what its calls run by
+  if (kept.load() && c->comm)
+    static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
+  else
+    stretto_comm_free(c->comm);
+  return MPI_SUCCESS;
+}
+
+// MPI_KEYVAL_INVALID where the MPI gives none. Duplicates do not inherit: each makes its own when it is used.
+int keyval() noexcept {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr) != MPI_SUCCESS)
+      made = MPI_KEYVAL_INVALID;
+    return made;
+  }();
+  return key;
+}
+
+std::unique_ptr<Communicator> describe(MPI_Comm comm) {
+  auto c = std::make_unique<Communicator>(comm);
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_rank(comm, &c->rank);
+  PMPI_Comm_size(comm, &c->size);
+  c->inter = inter != 0;
+  c->bound = inherited_bound(comm);
+  return c;
+}
+
+// Whether all ranks are processes of this one's MPI_COMM_WORLD. Every rank finds the same. Needs no memory: a rank without any would
+// find something else.
+bool within_world(MPI_Comm comm, int ranks) noexcept {
+  std::array<int, 256> here, there;
+  MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  bool within = PMPI_Comm_group(comm, &group) == MPI_SUCCESS && PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS;
+  for (int from = 0; from < ranks && within; from += static_cast<int>(here.size())) {
+    const int n = std::min(ranks - from, static_cast<int>(here.size()));
+    std::iota(here.begin(), here.begin() + n, from);
+    within = PMPI_Group_translate_ranks(group, n, here.data(), world, there.data()) == MPI_SUCCESS &&
+             std::find(there.begin(), there.begin() + n, MPI_UNDEFINED) == there.begin() + n;
+  }
+  if (group != MPI_GROUP_NULL) PMPI_Group_free(&group);
+  if (world != MPI_GROUP_NULL) PMPI_Group_free(&world);
+  return within;
+}
+
+}  // namespace
+
+Communicator::Communicator(MPI_Comm of) : watchdog(carrier::abort_program(of, {})) {}
+Communicator::~Communicator() = default;
+
+Communicator* find_communicator(MPI_Comm comm) noexcept {
+  struct Found {
+    MPI_Comm comm = MPI_COMM_NULL;
+    unsigned generation = 0;
+    Communicator* found = nullptr;
+  };
+  static thread_local std::array<Found, 8> lately;  // programs turn between those of rows and of columns
+  Found& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
+  if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))
+    return latest.found;
+  const unsigned now = generation.load();
+  Communicator* found = nullptr;
+  int present = 0;
+  if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &found, &present) != MPI_SUCCESS)
+    return nullptr;
+  if (!present) try {
+      std::unique_ptr<Communicator> c = describe(comm);
+      if (PMPI_Comm_set_attr(comm, keyval(), c.get()) != MPI_SUCCESS) return nullptr;
+      found = c.release();
+    } catch (...) {
+      return nullptr;
+    }
+  latest = {comm, now, found};
+  return found;
+}
+
+bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
+  if (c->comm) return true;
+  if (!c->refused.empty()) return false;
+  const bool within = within_world(comm, c->size);
+  const stretto_status made = within ? stretto_comm_create(comm, &c->comm) : STRETTO_UNSUPPORTED;
+  if (made == STRETTO_OK) {
+    if (const auto& node = c->comm->backends.node) try {
+        c->watchdog.set_late(carrier::abort_program(comm, node->ended()));
+      } catch (...) {  // the diagnosis is without it
+      }
+    const carrier::Limited limited(&c->watchdog, "allreduce", limit);
+    c->devices = on_any_rank(has_driver(), comm);
+    return true;
+  }
+  try {
+    if (!within) {
+      c->refused = outside_reason;
+      return false;
+    }
+    c->refused = std::string("no communicator: ") + stretto_message();
+    // What the user asked for cannot be: of no communicator, so it is said once.
+    static std::atomic<bool> told{false};
+    if (made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
+      std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());
+  } catch (...) {
+    c->refused = "no memory";
+  }
+  return false;
+}
+
+bool on_any_rank(bool here, MPI_Comm comm) noexcept {
+  int given = here ? 1 : 0, any = 1;
+  if (PMPI_Allreduce(&given, &any, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS) return true;
+  return any != 0;
+}
+
+std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint) {
+  if (info == MPI_INFO_NULL) return std::nullopt;
+  char text[MPI_MAX_INFO_VAL + 1] = "";
+  int given = 0;
+  if (PMPI_Info_get(info, bound_key, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return std::nullopt;
+  if (std::string_view(text) == "none") return std::optional<Bound>();
+  Bound bound;
+  if (parse_bound(text, &bound) == Status::ok) return std::optional(bound);
+  *complaint = std::string(bound_key) + ": " + message();
+  return std::nullopt;
+}
+
+std::string take_info(MPI_Comm comm, MPI_Info info) {
+  if (comm == MPI_COMM_NULL) return {};
+  std::string complaint;
+  const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
+  Communicator* c = given ? find_communicator(comm) : nullptr;
+  if (!c) return complaint;
+  c->prepared.clear();  // they went exact
+  c->bound = *given;
+  return {};
+}
+
+std::string name_of(MPI_Comm comm) {
+  char text[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  return PMPI_Comm_get_name(comm, text, &length) == MPI_SUCCESS ? text : "";
+}
+
+void keep_communicators() noexcept { kept = true; }
+
+}  // namespace stretto::mpi

@@ -1,0 +1,65 @@
+// What is known of the program's communicators, each with its stretto_comm, kept with it as an attribute and freed when the program
+// frees it.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "carrier/watchdog.hpp"
+#include "mpi/calls/prepared.hpp"
+#include "mpi/settings/rules.hpp"
+#include "stretto/stretto_mpi.h"
+
+namespace stretto::mpi {
+
+struct Communicator {
+  explicit Communicator(MPI_Comm of);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  carrier::Watchdog watchdog;   // of blocking calls that are left to the MPI
+  stretto_comm comm = nullptr;  // null: not made yet, or it cannot be
+  PreparedByArguments prepared;
+  int rank = 0, size = 1;
+  bool inter = false;
+  std::string refused;               // why none is made
+  std::optional<Bound> bound;        // by the info key stretto_bound
+  bool devices = false;              // a rank may hand over memory of a GPU
+  int use = 0;                       // by calls that could have been served, and in which this rank met the others
+  const char* made_by = nullptr;     // the MPI's function; null: not known
+  stretto_status told = STRETTO_OK;  // the failure that was told last
+  bool told_end = false;             // and with it that nothing is served any more
+};
+
+// Of a communicator with processes that were spawned or connected to.
+inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD";
+
+// The info key of a bound for all floating sums on a communicator; "none" takes it back.
+inline constexpr const char* bound_key = "stretto_bound";
+
+// Null where the MPI cannot say anything of it. Valid until the program frees the communicator.
+Communicator* find_communicator(MPI_Comm comm) noexcept;
+
+// Makes the stretto_comm: collective over `comm`. False: `refused` says why. Processes of another MPI_COMM_WORLD need not run this
+// library: with one of them no message is sent. `limit`: seconds for what is agreed after.
+bool make(MPI_Comm comm, Communicator* c, double limit) noexcept;
+
+// Whether it holds on one rank at least. Collective over `comm`, by the MPI.
+bool on_any_rank(bool here, MPI_Comm comm) noexcept;
+
+// Whether an info has a bound, and which: none for "none". *complaint says why it cannot be read, which counts as not there.
+std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint);
+
+// The communicator was given this info: its bound, if it is there, counts from now on. A complaint where it cannot be read, else empty.
+std::string take_info(MPI_Comm comm, MPI_Info info);
+
+std::string name_of(MPI_Comm comm);
+
+// The end is near: what is still there stays, since ranks may free in different orders.
+void keep_communicators() noexcept;
+
+}  // namespace stretto::mpi

@@ -1,0 +1,61 @@
+#include "mpi/process/inherited_bound.hpp"
+
+#include <memory>
+#include <new>
+
+namespace stretto::mpi {
+namespace {
+
+struct Will {
+  Bound bound;
+  bool open;  // on the parent, to be copied
+};
+
+// Without memory the duplicate fails: with a bound on some ranks only, they would wait for each other.
+int copy_bound(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexcept {
+  const Will& will = *static_cast<const Will*>(value);
+  *copied = 0;
+  if (!will.open) return MPI_SUCCESS;
+  auto* own = new (std::nothrow) Will{will.bound, false};
+  if (!own) return MPI_ERR_NO_MEM;
+  *static_cast<void**>(copy) = own;
+  *copied = 1;
+  return MPI_SUCCESS;
+}
+
+int drop(MPI_Comm, int, void* value, void*) noexcept {
+  delete static_cast<Will*>(value);
+  return MPI_SUCCESS;
+}
+
+// MPI_KEYVAL_INVALID where the MPI gives none.
+int keyval() noexcept {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    if (PMPI_Comm_create_keyval(copy_bound, drop, &made, nullptr) != MPI_SUCCESS) made = MPI_KEYVAL_INVALID;
+    return made;
+  }();
+  return key;
+}
+
+}  // namespace
+
+bool hand_on(MPI_Comm parent, const Bound& bound) {
+  if (keyval() == MPI_KEYVAL_INVALID) return false;
+  auto will = std::make_unique<Will>(Will{bound, true});
+  if (PMPI_Comm_set_attr(parent, keyval(), will.get()) != MPI_SUCCESS) return false;
+  static_cast<void>(will.release());
+  return true;
+}
+
+void end_inheritance(MPI_Comm parent) noexcept { PMPI_Comm_delete_attr(parent, keyval()); }
+
+std::optional<Bound> inherited_bound(MPI_Comm comm) noexcept {
+  Will* will = nullptr;
+  int present = 0;
+  if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &will, &present) != MPI_SUCCESS || !present)
+    return std::nullopt;
+  return will->bound;
+}
+
+}  // namespace stretto::mpi

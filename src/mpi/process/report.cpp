@@ -1,0 +1,203 @@
+#include "mpi/process/report.hpp"
+
+#include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "base/printable.hpp"
+#include "mpi/process/texts.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const Ignored& i) {
+  if (i.calls == 0) return nullptr;
+  return {{"calls", i.calls}, {"values", i.values}, {"range", {i.lo, i.hi}}, {"range_with_them", {i.all_lo, i.all_hi}}};
+}
+
+json to_json(const Way& w, const Tally& t) {
+  const auto sent = [&t](double bytes) { return t.known > 0 ? json(bytes) : json(nullptr); };
+  return {{"operation", w.operation},
+          {"path", w.path},
+          {"why", w.why},
+          {"calls", t.calls},
+          {"bytes", t.bytes},
+          {"seconds", t.seconds},
+          {"raw_bytes", sent(t.raw_bytes)},
+          {"sent_bytes", sent(t.sent_bytes)},
+          {"promised_error", t.promised_error},
+          {"saved_seconds", t.saved},
+          {"predicted_seconds", t.predicted},
+          {"predicted_mpi_seconds", t.predicted_mpi},
+          {"ignored", to_json(t.ignored)}};
+}
+
+// Between ranks printable text, a line a row: a json that is destroyed may want memory, which a rank may not have.
+constexpr char between = '\t';
+
+std::string to_text(const Statistics& own) {
+  std::string all;
+  for (const auto& [w, t] : own.all()) {
+    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}", between,
+                       printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds,
+                       t.raw_bytes, t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi, t.known);
+    const Ignored& i = t.ignored;
+    all +=
+        fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+  }
+  return all;
+}
+
+Row from_text(std::string_view line) {
+  const auto next = [&line] {
+    const std::string_view field = line.substr(0, line.find(between));
+    line.remove_prefix(std::min(line.size(), field.size() + 1));
+    return field;
+  };
+  const auto number = [&next](auto* to) {
+    const std::string_view field = next();
+    std::from_chars(field.data(), field.data() + field.size(), *to);
+  };
+  Row r;
+  for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
+  Tally& t = r.tally;
+  number(&t.calls);
+  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted,
+                    &t.predicted_mpi, &t.known})
+    number(x);
+  number(&t.ignored.calls);
+  number(&t.ignored.values);
+  for (double* x : {&t.ignored.lo, &t.ignored.hi, &t.ignored.all_lo, &t.ignored.all_hi}) number(x);
+  return r;
+}
+
+// A rank that had no memory for its text has none.
+std::vector<Row> merge(const std::vector<std::string>& texts) {
+  std::map<Way, Tally> all;
+  for (const std::string& text : texts) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const Row r = from_text(line);
+      Tally& t = all[r.way];
+      const double slowest = std::max(t.seconds, r.tally.seconds);
+      t.add(r.tally);
+      t.seconds = slowest;
+    }
+  }
+  std::vector<Row> rows;
+  for (auto& [way, tally] : all) {
+    tally.saved /= static_cast<double>(texts.size());
+    rows.push_back({way, tally});
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::pair(-a.tally.seconds, a.way) < std::pair(-b.tally.seconds, b.way);
+  });
+  return rows;
+}
+
+std::string with_unit(double bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
+}
+
+std::string told(const Ignored& i, std::uint64_t calls) {
+  if (i.calls == 0) return {};
+  return fmt::format(
+      "ignored: in {} of {} calls values were left out of the range of the bound, at most {} in a call: the range is "
+      "{:.6g} to {:.6g}, with them {:.6g} to {:.6g} (STRETTO_IGNORE_ABOVE)\n",
+      i.calls, calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+}
+
+std::string path_and_why(const Row& r) {
+  std::string text = r.way.path + (r.way.why.empty() ? "" : ": ") + r.way.why;
+  const Tally& t = r.tally;
+  const bool assumed = r.way.why.ends_with(assumed_reason);
+  if (!(assumed || r.way.why.ends_with(predicted_reason)) || r.way.path == "native") return text;
+  if (t.predicted > 0 && t.predicted_mpi > 0)
+    text += fmt::format(" to take {:.2g} of the MPI's time", t.predicted / t.predicted_mpi);
+  if (assumed) text += " (not measured: stretto tune)";
+  return text;
+}
+
+}  // namespace
+
+std::string table(const std::vector<Row>& rows, int ranks) {
+  std::string out = fmt::format("stretto: collectives of {} rank{}\n", ranks, ranks == 1 ? "" : "s");
+  out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9}  {}\n", "operation", "calls", "bytes", "seconds",
+                     "saved (s)", "ratio", "error", "path: why");
+  double saved = 0;
+  std::uint64_t calls = 0, compared = 0;
+  Ignored ignored;
+  for (const Row& r : rows) {
+    const auto& [w, t] = r;
+    saved += t.saved;
+    calls += t.calls;
+    compared += t.saved != 0 ? t.calls : 0;
+    ignored.add(t.ignored);
+    const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
+    const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
+    const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
+    out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}\n", w.operation, t.calls,
+                       with_unit(t.bytes), t.seconds, gain, ratio, error, path_and_why(r));
+  }
+  if (compared > 0)
+    out += fmt::format(
+        "saved: {:.3f} s in {} of {} calls, an estimate: their medians against those of the MPI's calls of the same "
+        "operation and length\n",
+        saved, compared, calls);
+  return out + told(ignored, calls);
+}
+
+std::string to_json(const std::vector<Row>& rows, int ranks) {
+  json all = {{"ranks", ranks}, {"calls", json::array()}};
+  for (const Row& r : rows) all["calls"].push_back(to_json(r.way, r.tally));
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool can_be_written(const std::string& file) {
+  struct stat found {};
+  if (stat(file.c_str(), &found) == 0) return !S_ISDIR(found.st_mode) && access(file.c_str(), W_OK) == 0;
+  const std::size_t slash = file.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  return access(directory.c_str(), W_OK | X_OK) == 0;
+}
+
+Status report(const Statistics& own, const std::string& file) {
+  int rank = 0, ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::string mine;
+  try {
+    mine = to_text(own);
+  } catch (...) {  // rank 0 goes on without
+    mine.clear();
+  }
+  std::vector<std::string> all;
+  if (const Status s = gather_texts(mine, &all); s != Status::ok || rank != 0) return s;
+  const std::vector<Row> rows = merge(all);
+  if (file.empty()) {
+    std::fputs(table(rows, ranks).c_str(), stderr);
+    return Status::ok;
+  }
+  std::ofstream out(file);
+  out << to_json(rows, ranks);
+  out.close();
+  if (out) return Status::ok;
+  std::fputs(table(rows, ranks).c_str(), stderr);
+  return fail(Status::invalid_argument, "'{}' cannot be written; it is on standard error instead", file);
+}
+
+}  // namespace stretto::mpi

@@ -1,0 +1,29 @@
+// The report at the end of a program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "mpi/process/statistics.hpp"
+
+namespace stretto::mpi {
+
+// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to `file`; the table too where that
+// cannot be written. Collective over MPI_COMM_WORLD. Where another rank than 0 has no memory for its part, it is left out. Throws std::bad_alloc
+// when all messages have come.
+Status report(const Statistics& own, const std::string& file);
+
+// By what is there now; nothing is made.
+bool can_be_written(const std::string& file);
+
+// Of all ranks: sums, but for `seconds` and `promised_error` (the largest) and `saved` (the mean).
+struct Row {
+  Way way;
+  Tally tally;
+};
+
+std::string table(const std::vector<Row>& rows, int ranks);
+std::string to_json(const std::vector<Row>& rows, int ranks);
+
+}  // namespace stretto::mpi

@@ -1,0 +1,123 @@
+#include "mpi/process/runtime.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/printable.hpp"
+#include "call/schedule_names.hpp"
+#include "mpi/process/communicators.hpp"
+#include "mpi/process/report.hpp"
+#include "mpi/settings/uniform_settings.hpp"
+#include "mpi/settings/variables.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+bool is_up() noexcept {
+  int yes = 0, over = 0;
+  PMPI_Initialized(&yes);
+  PMPI_Finalized(&over);
+  return yes && !over;
+}
+
+std::atomic<Runtime*> active{nullptr};
+std::atomic<bool> off{false};
+
+void activate(Runtime* r) noexcept {
+  active = r;
+  off = r == nullptr;
+}
+
+// Never freed: calls may come until the process ends. Null without memory.
+Runtime* whole() noexcept {
+  static Runtime* const made = []() noexcept -> Runtime* {
+    try {
+      const auto is_schedule = [](const std::string& name) { return call::schedule_index(name.c_str()) >= 0; };
+      const auto environment = [](const char* name) { return secure_getenv(name); };
+      auto* fresh = new Runtime{read_settings(environment, is_schedule), {}, false};
+      for (const std::string& c : fresh->settings.complaints) tell_once(c);
+      for (char** v = environ; v && *v; ++v)
+        if (const std::string slip = slip_in(std::string_view(*v).substr(0, std::string_view(*v).find('=')));
+            !slip.empty())
+          tell_once(slip);
+      return fresh;
+    } catch (...) {
+      return nullptr;
+    }
+  }();
+  return made;
+}
+
+// Told at the beginning, since the report comes at the end of what may be a long run.
+void expect_report(const std::string& file) noexcept {
+  try {
+    if (!file.empty() && !can_be_written(file))
+      tell_once("STRETTO_REPORT: '" + file + "' cannot be written as it is now");
+  } catch (...) {  // it is told at the end
+  }
+}
+
+}  // namespace
+
+Runtime* runtime() noexcept {
+  Runtime* r = active.load(std::memory_order_acquire);
+  if (r || off.load(std::memory_order_relaxed)) return r;
+  if (!is_up()) return nullptr;
+  static std::once_flag once;
+  std::call_once(once, [&] { activate(whole() && whole()->settings.on ? whole() : nullptr); });
+  return active.load(std::memory_order_acquire);
+}
+
+void open_up() noexcept {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
+  Runtime* r = whole();
+  if (!r) tell_once("no memory for what it keeps; the program goes on without it");
+  static const Settings none;  // like no rank's that has any
+  UniformSettings uniform = compare(r ? r->settings : none);
+  runtime();
+  if (!uniform.yes)
+    expect_report(uniform.report_file);
+  else if (r && r->settings.on)
+    expect_report(r->settings.report_file);
+  if (uniform.yes || !r) return;
+  r->apart = true;
+  r->settings = Settings();
+  r->settings.report = uniform.report;
+  r->settings.report_file = std::move(uniform.report_file);
+  activate(uniform.report ? r : nullptr);
+  try {
+    if (uniform.difference.empty()) uniform.difference = "ranks are set differently";
+    tell_once(uniform.difference + "; all ranks go on without stretto");
+  } catch (...) {
+    tell_once("ranks are set differently; all go on without stretto");
+  }
+}
+
+void tell_once(std::string_view text) noexcept {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0) return;
+  char shown[8192];
+  std::fprintf(stderr, "stretto: %.*s\n", static_cast<int>(printable(text, shown, sizeof shown)), shown);
+}
+
+void close_down() noexcept {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
+  keep_communicators();
+  Runtime* r = runtime();
+  if (!r || !r->settings.report) return;
+  try {
+    if (const Status s = report(r->statistics, r->settings.report_file); s != Status::ok)
+      tell_once(std::string("STRETTO_REPORT: ") + message());
+  } catch (...) {
+    tell_once("STRETTO_REPORT: no memory");
+  }
+}
+
+}  // namespace stretto::mpi

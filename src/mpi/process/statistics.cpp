@@ -1,0 +1,63 @@
+#include "mpi/process/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stretto::mpi {
+
+void Ignored::add(const Ignored& other) noexcept {
+  const std::uint64_t both = calls + other.calls;
+  if (other.values > values) *this = other;
+  calls = both;
+}
+
+void Tally::add(const Tally& other) noexcept {
+  calls += other.calls;
+  bytes += other.bytes;
+  seconds += other.seconds;
+  raw_bytes += other.raw_bytes;
+  sent_bytes += other.sent_bytes;
+  known += other.known;
+  promised_error = std::max(promised_error, other.promised_error);
+  saved += other.saved;
+  predicted += other.predicted;
+  predicted_mpi += other.predicted_mpi;
+  ignored.add(other.ignored);
+}
+
+void Statistics::add(const Way& way, const Tally& tally, bool own) {
+  const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
+  const std::lock_guard lock(mutex_);
+  all_[way].add(tally);
+  (own ? theirs_[{way.operation, length}] : ours_[way][length]).add(tally.seconds);
+}
+
+double Statistics::Latest::median() const noexcept {
+  std::array<float, 63> sorted = kept_;
+  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(calls_, sorted.size()));
+  const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
+  std::nth_element(sorted.begin(), middle, end);
+  return middle == end ? 0 : static_cast<double>(*middle);
+}
+
+std::map<Way, Tally> Statistics::all() const {
+  const std::lock_guard lock(mutex_);
+  std::map<Way, Tally> all = all_;
+  for (const auto& [way, lengths] : ours_)
+    for (const auto& [length, latest] : lengths)
+      if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end())
+        all[way].saved += latest.calls() * (own->second.median() - latest.median());
+  return all;
+}
+
+std::string name_of(const Call& call) {
+  const std::string name = operation_names[static_cast<std::size_t>(call.operation)];
+  switch (call.form) {
+    case Form::blocking: return name;
+    case Form::nonblocking: return "i" + name;
+    case Form::persistent: return name + "_init";
+  }
+  return name;
+}
+
+}  // namespace stretto::mpi

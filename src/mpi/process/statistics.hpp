@@ -1,0 +1,80 @@
+// What happened to the program's calls on this rank, by operation and way.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "mpi/calls/call.hpp"
+
+namespace stretto::mpi {
+
+// How a way ends that nothing but the model decided, and one that it decided without a measurement.
+inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
+
+struct Way {
+  std::string operation;  // "allreduce", "iallreduce", "allreduce_init"
+  std::string path;       // what served it ("ring, fused"), or "MPI"
+  std::string why;
+  auto operator<=>(const Way&) const = default;
+};
+
+// What calls left out of the range of their bound.
+struct Ignored {
+  std::uint64_t calls = 0;   // that left something out
+  std::uint64_t values = 0;  // of the call that left most out, and its ranges, without them and with them
+  double lo = 0, hi = 0, all_lo = 0, all_hi = 0;
+
+  void add(const Ignored& other) noexcept;
+};
+
+struct Tally {
+  std::uint64_t calls = 0;
+  double bytes = 0;           // as Shape counts them
+  double seconds = 0;         // inside the calls
+  double raw_bytes = 0;       // what would have been sent without compression,
+  double sent_bytes = 0;      // and what was, in those calls of which that is known;
+  double known = 0;           // how many these are
+  double promised_error = 0;  // the largest
+  double saved = 0;           // seconds, an estimate: see Statistics::all
+  double predicted = 0;       // seconds that the model expected, and of the MPI's own collective in these calls' place
+  double predicted_mpi = 0;
+  Ignored ignored;
+
+  void add(const Tally& other) noexcept;
+};
+
+class Statistics {
+ public:
+  // `own`: the MPI's own collective ran.
+  void add(const Way& way, const Tally& tally, bool own);
+
+  // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
+  // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
+  std::map<Way, Tally> all() const;
+
+ private:
+  using Length = std::pair<std::string, int>;  // operation, and the logarithm of the bytes
+  // The latest calls of a kind: a call that met a busy machine or late ranks does not show in their median.
+  class Latest {
+   public:
+    void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }
+    double calls() const noexcept { return static_cast<double>(calls_); }
+    double median() const noexcept;
+
+   private:
+    std::uint64_t calls_ = 0;
+    std::array<float, 63> kept_{};
+  };
+  mutable std::mutex mutex_;
+  std::map<Way, Tally> all_;
+  std::map<Way, std::map<int, Latest>> ours_;
+  std::map<Length, Latest> theirs_;
+};
+
+std::string name_of(const Call& call);
+
+}  // namespace stretto::mpi

@@ -1,0 +1,207 @@
+#include "mpi/settings/rules.hpp"
+
+#include <fnmatch.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+namespace stretto::mpi {
+namespace {
+
+constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:";
+
+template <class Number>
+bool read(std::string_view text, Number* number) noexcept {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Status parse_operation(std::string_view text, std::optional<Function>* operation) {
+  if (text == "*") return Status::ok;
+  if (text == "broadcast") text = "bcast";
+  for (std::size_t i = 0; i < operation_names.size(); ++i) {
+    if (text != operation_names[i]) continue;
+    *operation = static_cast<Function>(i);
+    return Status::ok;
+  }
+  return fail(Status::invalid_argument, "'{}' is no collective of MPI, and not *", text);
+}
+
+Status parse_range(std::string_view text, Rule* rule) {
+  const std::size_t dots = text.find("..");
+  const std::string_view from = text.substr(0, dots), to = text.substr(dots + 2);
+  Status s = from.empty() ? Status::ok : parse_bytes(from, &rule->from);
+  if (s == Status::ok && !to.empty()) s = parse_bytes(to, &rule->to);
+  if (s == Status::ok && rule->from > rule->to)
+    return fail(Status::invalid_argument, "'{}' holds no size: the first is above the second", text);
+  return s;
+}
+
+Status parse_payload(std::string_view text, stretto_payload* payload) {
+  constexpr std::array<std::pair<std::string_view, stretto_payload>, 7> all = {
+      {{"raw", STRETTO_PAYLOAD_RAW},
+       {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
+       {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // as predictions name it
+       {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
+       {"fused", STRETTO_PAYLOAD_FUSED},
+       {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
+       {"mixed", STRETTO_PAYLOAD_MIXED}}};
+  for (const auto& [name, value] : all) {
+    if (text != name) continue;
+    *payload = value;
+    return Status::ok;
+  }
+  return fail(Status::invalid_argument, "'{}' is no payload", text);
+}
+
+Status parse_pattern(std::string_view text, std::string_view key, std::string* pattern) {
+  *pattern = text.substr(key.size());
+  if (!pattern->empty()) return Status::ok;
+  return fail(Status::invalid_argument, "'{}' names nothing; for all, leave it out", text);
+}
+
+// Words of a line that decide how a call runs, of which there is one at most.
+Status decide(Action::Kind kind, const std::string& word, Action* action, std::string* decided) {
+  if (!decided->empty()) return fail(Status::invalid_argument, "'{}' and '{}' contradict each other", *decided, word);
+  *decided = word;
+  action->kind = kind;
+  return kind == Action::Kind::bounded ? parse_bound(word, &action->bound) : Status::ok;
+}
+
+// Conditions and what to do, in any order.
+Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* decided) {
+  Action& action = rule->action;
+  const std::string_view text = word;
+  if (text.starts_with(site_key)) return parse_pattern(text, site_key, &rule->site);
+  if (text.starts_with(comm_key)) return parse_pattern(text, comm_key, &rule->comm);
+  if (text.find("..") != std::string_view::npos) return parse_range(text, rule);
+  *acts = true;
+  if (text == "off") return decide(Action::Kind::off, word, &action, decided);
+  if (text == "native") return decide(Action::Kind::native, word, &action, decided);
+  if (text == "exact") return decide(Action::Kind::exact, word, &action, decided);
+  if (text.starts_with("rel:") || text.starts_with("abs:"))
+    return decide(Action::Kind::bounded, word, &action, decided);
+  if (text.starts_with(payload_key)) return parse_payload(text.substr(payload_key.size()), &action.payload);
+  if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
+    action.schedule = text.substr(schedule_key.size());
+    return Status::ok;
+  }
+  return fail(Status::invalid_argument,
+              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
+}
+
+bool sums(Function operation) noexcept {
+  return operation == Function::allreduce || operation == Function::reduce || operation == Function::reduce_scatter ||
+         operation == Function::reduce_scatter_block;
+}
+
+// What cannot be meant: it would be without effect.
+Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
+             const IsSchedule& is_schedule) {
+  const Action& a = rule.action;
+  const bool streams = a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_RAW;
+  const bool leaves = a.kind == Action::Kind::off || a.kind == Action::Kind::native;
+  if (!acts) return fail(Status::invalid_argument, "'{}' with nothing to do", words.front());
+  if (leaves && (!a.schedule.empty() || streams))
+    return fail(Status::invalid_argument, "'{}' leaves the call to the MPI: no schedule or payload holds there",
+                decided);
+  if (a.kind == Action::Kind::exact && streams)
+    return fail(Status::invalid_argument, "'exact' and a payload of streams contradict each other");
+  if (rule.operation && !sums(*rule.operation) && (a.kind == Action::Kind::bounded || streams))
+    return fail(Status::invalid_argument, "bounds and their payloads are of sums, and '{}' is none", words.front());
+  if (!a.schedule.empty() && is_schedule && !is_schedule(a.schedule))
+    return fail(Status::invalid_argument, "'{}' is no schedule", a.schedule);
+  return Status::ok;
+}
+
+Status parse_rule(const std::vector<std::string>& words, const IsSchedule& is_schedule, Rule* rule) {
+  bool acts = false;
+  std::string decided;
+  Status s = parse_operation(words.front(), &rule->operation);
+  for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts, &decided);
+  return s == Status::ok ? check(*rule, words, decided, acts, is_schedule) : s;
+}
+
+bool fits(const std::string& pattern, const std::string& name) noexcept {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+Status parse_bytes(std::string_view text, std::int64_t* bytes) {
+  std::string_view digits = text;
+  int shift = 0;
+  if (!digits.empty()) switch (digits.back()) {
+      case 'K': shift = 10; break;
+      case 'M': shift = 20; break;
+      case 'G': shift = 30; break;
+    }
+  if (shift > 0) digits.remove_suffix(1);
+  if (!read(digits, bytes) || *bytes < 0 || *bytes > std::numeric_limits<std::int64_t>::max() >> shift)
+    return fail(Status::invalid_argument, "'{}' is no number of bytes (such as 4096, 64K, 1M, 2G)", text);
+  *bytes <<= shift;
+  return Status::ok;
+}
+
+Status parse_bound(std::string_view text, Bound* bound) {
+  Bound found;
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  std::string_view number = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1), scope;
+  if (const std::size_t next = number.find(':'); next != std::string_view::npos) {
+    scope = number.substr(next + 1);
+    number = number.substr(0, next);
+  }
+  if (kind == "rel")
+    found.kind = STRETTO_BOUND_RELATIVE;
+  else if (kind == "abs")
+    found.kind = STRETTO_BOUND_ABSOLUTE;
+  else
+    return fail(Status::invalid_bound, "'{}' is no bound: rel:NUMBER (of the range of the values) or abs:NUMBER", text);
+  if (!read(number, &found.value) || !std::isfinite(found.value) || found.value <= 0)
+    return fail(Status::invalid_bound, "'{}' is no bound: '{}' is not finite and positive", text, number);
+  if (scope == "contribution")
+    found.scope = STRETTO_SCOPE_CONTRIBUTION;
+  else if (!scope.empty() && scope != "result")
+    return fail(Status::invalid_bound, "'{}' is no bound: '{}' is neither result nor contribution", text, scope);
+  *bound = found;
+  return Status::ok;
+}
+
+Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
+  *this = Rules();
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::istringstream in(line.substr(0, line.find('#')));
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    if (words.empty()) continue;
+    Rule rule;
+    if (const Status s = parse_rule(words, is_schedule, &rule); s != Status::ok) {
+      const std::string why = message();
+      *this = Rules();
+      return fail(s, "line {}: {}", number, why);
+    }
+    rule.action.line = number;
+    looks_at_names_ = looks_at_names_ || !rule.site.empty() || !rule.comm.empty();
+    rules_.push_back(std::move(rule));
+  }
+  return Status::ok;
+}
+
+const Action* Rules::find(Function operation, std::int64_t bytes, const std::function<std::string()>& site,
+                          const std::function<std::string()>& comm) const {
+  for (const Rule& r : rules_) {
+    if (r.operation && *r.operation != operation) continue;
+    if (bytes < r.from || bytes > r.to) continue;
+    if (!r.site.empty() && !fits(r.site, site())) continue;
+    if (!r.comm.empty() && !fits(r.comm, comm())) continue;
+    return &r.action;
+  }
+  return nullptr;
+}
+
+}  // namespace stretto::mpi

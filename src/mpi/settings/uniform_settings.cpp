@@ -1,0 +1,117 @@
+#include "mpi/settings/uniform_settings.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+
+namespace stretto::mpi {
+namespace {
+
+// Whoever has no memory must not keep the others waiting: nothing here needs any before the last message has come.
+constexpr std::size_t most_decisive = 8, longest_shown = 256, longest_file = 4096;
+
+// FNV-1a: the same in every process, which std::hash does not promise.
+struct Hash {
+  std::uint64_t value = 0xCBF29CE484222325u;
+  void add(std::string_view text) noexcept {
+    for (const char c : text) add(c);
+    add('\0');
+  }
+  void add(char c) noexcept { value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3u; }
+};
+
+using Hashes = std::array<std::uint64_t, most_decisive>;
+
+// Of each setting that decides; 0 beyond them, and where there was no memory to read any.
+Hashes hashes_of(const Settings& own) noexcept {
+  Hashes all{};
+  for (std::size_t i = 0; i < std::min(own.decisive.size(), most_decisive); ++i) {
+    Hash h;
+    h.add(own.decisive[i].meaning);
+    all[i] = h.value;
+  }
+  return all;
+}
+
+template <std::size_t n>
+bool spread(std::array<char, n>* text, std::string_view own, int from) noexcept {
+  const std::size_t length = std::min(own.size(), n - 1);
+  std::memcpy(text->data(), own.data(), length);
+  (*text)[length] = '\0';
+  return PMPI_Bcast(text->data(), static_cast<int>(n), MPI_CHAR, from, MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
+// What follows from the lowest ranks that differ from rank 0 in a setting, have no memory, want a report; INT_MAX: none.
+struct Lowest {
+  std::array<int, most_decisive> differs;
+  int without_memory, reports;
+};
+
+bool find_lowest(const Settings& own, int rank, Lowest* lowest) noexcept {
+  const Hashes mine = hashes_of(own);
+  Hashes first = mine;
+  if (PMPI_Bcast(first.data(), int{most_decisive}, MPI_UINT64_T, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  const auto here = [rank](bool yes) { return yes ? rank : INT_MAX; };
+  for (std::size_t i = 0; i < most_decisive; ++i) lowest->differs[i] = here(mine[i] != first[i]);
+  lowest->without_memory = here(own.decisive.empty());
+  lowest->reports = here(own.report);
+  static_assert(sizeof *lowest == (most_decisive + 2) * sizeof(int));
+  return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{most_decisive + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
+// One setting that differs on the rank `other` from what it is on rank 0. Without memory it is not told.
+bool tell(const Settings& own, std::size_t which, int other, std::string* difference) noexcept {
+  const Decisive* d = which < own.decisive.size() ? &own.decisive[which] : nullptr;
+  const std::string_view given = d ? std::string_view(d->given) : std::string_view();
+  std::array<char, longest_shown> there{}, first{};
+  if (!spread(&there, given, other) || !spread(&first, given, 0)) return false;
+  try {
+    if (d) add_difference({d->variable, there.data(), first.data(), other}, difference);
+  } catch (...) {
+  }
+  return true;
+}
+
+void ask(const Settings& own, UniformSettings* uniform) noexcept {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  Lowest lowest{};
+  if (!find_lowest(own, rank, &lowest)) return;
+  if (lowest.without_memory != INT_MAX) {  // and makes no report either
+    try {
+      uniform->difference = "rank " + std::to_string(lowest.without_memory) + " had no memory for its settings";
+    } catch (...) {
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < most_decisive; ++i)
+    if (lowest.differs[i] != INT_MAX && !tell(own, i, lowest.differs[i], &uniform->difference)) return;
+  if (lowest.reports == INT_MAX) return;
+  std::array<char, longest_file> file{};
+  if (!spread(&file, own.report_file, lowest.reports)) return;
+  uniform->report = true;
+  try {
+    uniform->report_file = file.data();
+  } catch (...) {  // then it goes to standard error
+  }
+}
+
+}  // namespace
+
+UniformSettings compare(const Settings& own) noexcept {
+  UniformSettings uniform;
+  Hash mine;
+  for (const Decisive& d : own.decisive) mine.add(d.meaning);
+  std::array<std::uint64_t, 2> extremes{mine.value, ~mine.value};
+  uniform.yes =
+      PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS &&
+      extremes[0] == ~extremes[1];
+  if (!uniform.yes) ask(own, &uniform);
+  return uniform;
+}
+
+}  // namespace stretto::mpi

@@ -1,0 +1,45 @@
+#include "mpi/settings/variables.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace stretto::mpi {
+namespace {
+
+constexpr std::string_view prefix = "STRETTO_";
+constexpr std::array<std::string_view, 16> known = {
+    "ARENA_MIN", "ARENA_REPORT", "ARENA_SIZE", "BOUND",   "CUDA_PLUGIN", "DATA_DIR",     "HIERARCHY", "IGNORE_ABOVE",
+    "LEVELS",    "LIBEXEC",      "NODE",       "PROFILE", "REPORT",      "REPRODUCIBLE", "RULES",     "TIMEOUT"};
+
+// Letters to insert, leave out or replace, and neighbours to exchange, that make b of a.
+std::size_t slips(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string slip_in(std::string_view name) {
+  if (!name.starts_with(prefix)) return {};
+  const std::string_view own = name.substr(prefix.size());
+  if (std::find(known.begin(), known.end(), own) != known.end()) return {};
+  const auto further = [own](std::string_view a, std::string_view b) { return slips(own, a) < slips(own, b); };
+  const std::string_view nearest = *std::min_element(known.begin(), known.end(), further);
+  if (slips(own, nearest) > (nearest.size() < 8 ? 1u : 2u)) return {};
+  return fmt::format("{} is no variable of stretto's, and without effect; is {}{} meant?", name, prefix, nearest);
+}
+
+}  // namespace stretto::mpi

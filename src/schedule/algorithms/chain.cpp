@@ -1,0 +1,93 @@
+// Pipelined chain. Ranks stand in a line and pass the vector along in B pieces: while one piece is under way over one edge,
+// the next follows on the edge before it. Each rank sends and receives the vector once, so for long vectors a broadcast
+// or reduction takes little more than the time of one transfer, after a start-up of p - 2 pieces. A reduction runs from
+// both ends of the line towards the root, so contributions are combined in rank order for any root; the vector passes
+// each edge once. A broadcast runs from the root around to the rank before it. An allreduce runs up the line and back,
+// both directions overlapping.
+//
+// Cost, broadcast: p-2+B rounds, n bytes a rank (B pieces). Compressed once, forwarded, decompressed once a rank; error eps.
+//   reduce: max(root, p-1-root) - 1 + B rounds (one more for a root in the middle), n bytes, n combined (2n at a root inside),
+//   1 vector compressed at each end, fused after; error p eps. allreduce: 2(p-1) - 1 + B rounds, 2n bytes, n combined.
+#include <algorithm>
+
+#include "schedule/algorithms/builders.hpp"
+#include "schedule/program.hpp"
+
+namespace stretto::schedule {
+namespace {
+
+int pieces(const Request& q) { return q.blocks > 0 ? q.blocks : 8; }
+
+}  // namespace
+
+Schedule chain_broadcast(const Request& q) {
+  const int p = q.ranks;
+  const int blocks = pieces(q);
+  const int place = wrap(q.rank - q.root, p);
+  Program program(q, Collective::bcast, "chain", blocks, true);
+  if (place == 0) program.copy(Buffer::out, Buffer::in, 0, blocks);
+  for (int b = 0; b < blocks; ++b) {
+    if (place > 0) program.replace(wrap(q.rank - 1, p), Buffer::out, b, 1, place - 1 + b);
+    if (place + 1 < p) program.send(wrap(q.rank + 1, p), place == 0 ? Buffer::in : Buffer::out, b, 1, place + b);
+  }
+  return std::move(program).finish();
+}
+
+// A rank's round is its distance from the end of its side. The root takes both sides in turn: the side of the higher ranks one
+// round later, or when it comes in if that is later still.
+Schedule chain_reduce(const Request& q) {
+  const int p = q.ranks;
+  const int blocks = pieces(q);
+  const bool root = q.rank == q.root;
+  const int below = q.root;          // ranks on the lower side
+  const int above = p - 1 - q.root;  // and on the upper one
+  const int start_below = 0;
+  const int start_above = below > 0 && above == below ? 1 : 0;  // both sides would meet in the same rounds
+  const Buffer sum = root ? Buffer::out : Buffer::tmp;
+  Program program(q, Collective::reduce, "chain", blocks, true);
+
+  const bool end = !root && (q.rank == 0 || q.rank == p - 1);
+  if (!end) {
+    for (int b = 0; b < blocks; ++b) program.copy(sum, Buffer::in, b, 1);
+  }
+  for (int b = 0; b < blocks; ++b) {
+    const auto take = [&](int peer, bool first, int level) { program.combine(peer, sum, b, 1, first, level); };
+    const auto give = [&](int peer, int level) { program.send(peer, end ? Buffer::in : sum, b, 1, level); };
+    if (root) {
+      const int from_below = start_below + below - 1 + b;
+      const int from_above = start_above + above - 1 + b;
+      if (below > 0 && from_below <= from_above) take(q.rank - 1, true, from_below);
+      if (above > 0) take(q.rank + 1, false, from_above);
+      if (below > 0 && from_below > from_above) take(q.rank - 1, true, from_below);
+    } else if (q.rank < q.root) {
+      if (q.rank > 0) take(q.rank - 1, true, start_below + q.rank - 1 + b);
+      give(q.rank + 1, start_below + q.rank + b);
+    } else {
+      if (q.rank < p - 1) take(q.rank + 1, false, start_above + p - 2 - q.rank + b);
+      give(q.rank - 1, start_above + p - 1 - q.rank + b);
+    }
+  }
+  return std::move(program).finish();
+}
+
+// Piece b goes up from rank 0 in rounds b, b+1, ..., and comes back from rank p-1 from round p-1+b on.
+Schedule chain_allreduce(const Request& q) {
+  const int p = q.ranks;
+  const int blocks = pieces(q);
+  const int up = q.rank;                      // a piece leaves this rank upwards in round up + b
+  const int down = p - 1 + (p - 1 - q.rank);  // and downwards in round down + b
+  Program program(q, Collective::allreduce, "chain", blocks, true);
+  for (int b = 0; b < blocks; ++b) {
+    program.copy(Buffer::out, Buffer::in, b, 1);
+    if (q.rank > 0) program.combine(q.rank - 1, Buffer::out, b, 1, true, up - 1 + b);
+    if (q.rank < p - 1) {
+      program.send(q.rank + 1, Buffer::out, b, 1, up + b);
+      program.replace(q.rank + 1, Buffer::out, b, 1, down - 1 + b);
+    }
+    if (q.rank > 0) program.send(q.rank - 1, Buffer::out, b, 1, down + b);
+  }
+  program.interleave(0);
+  return std::move(program).finish();
+}
+
+}  // namespace stretto::schedule

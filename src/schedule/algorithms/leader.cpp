@@ -1,0 +1,176 @@
+// Leaders. One rank of each group speaks for it, the root for its own: a collective runs inside the groups on binomial trees and
+// between leaders on the flat algorithm that takes the fewest rounds. Only leaders use the links between groups, one message a
+// group and round, so nothing is faster for short vectors when those links are slow to start a message; for long vectors
+// the leader's link and its memory are the bottleneck, and hierarchical.cpp uses them all. An allreduce is a reduction to
+// the leader, recursive doubling between leaders and a broadcast; an allgather a gather, dissemination, and a broadcast of everything; a
+// barrier the same with empty messages. The rooted collectives have a binomial tree of leaders, whose members hang on them.
+//
+// Where the members of a group are grouped in turn, leaders of these speak to its leader, and so on down. Contributions are combined in rank
+// order when groups are consecutive ranks, on all levels.
+//
+// Cost (D the size of the largest group, H groups, l = ceil(log2 D), h = ceil(log2 H), r = log2 q (+2) with q the largest power of
+//   two <= H), allreduce: 2l + r rounds, r between groups, (l + r) n bytes and as many combined at a leader. reduce, broadcast:
+//   l + h rounds, (l + h) n combined (sent) at the root. allgather: 2l + h rounds, l n bytes and (H-1)/H n bytes at a leader.
+//   gather, scatter: l + h rounds, (p-1)/p n bytes at the root. barrier: 2l + h rounds. Compressed as in binomial.cpp and
+//   recursive_doubling.cpp: error p eps for reductions (raw inside: H eps), else eps.
+#include "schedule/algorithms/builders.hpp"
+#include "schedule/algorithms/fold.hpp"
+#include "schedule/part.hpp"
+
+namespace stretto::schedule {
+namespace {
+
+struct Ground {
+  Ground(const Request& q, int root)
+      : floors(q, root),
+        group(floors.group_of(q.rank)),
+        index(floors.index(q.rank)),
+        size(floors.size(group)),
+        leader(floors.index(floors.leader(group))),
+        rounds_inside(floors.tree_rounds()) {}
+
+  bool leads() const { return index == leader; }
+  // Of the members, who are led by leaders again where they are grouped in turn.
+  template <class Build>
+  Schedule inside(const Build& flat, const Build& grouped) const {
+    const Groups* groups = floors.inside(group);
+    return (groups != nullptr ? grouped : flat)({.ranks = size, .rank = index, .root = leader, .groups = groups});
+  }
+  Request between(int root_group = 0) const { return {.ranks = floors.groups(), .rank = group, .root = root_group}; }
+
+  Floors floors;
+  int group, index, size;
+  int leader;  // index of the leader in its group
+  int rounds_inside;
+};
+
+}  // namespace
+
+Schedule leader_allreduce(const Request& q) {
+  const Ground own(q, -1);
+  const Fold fold(own.floors.groups());
+  Program program(q, Collective::allreduce, "leader", 1, own.floors.ordered());
+  program.copy(Buffer::out, Buffer::in, 0, 1);
+  Part inside{.rank = members(own.floors, own.group), .blocks = all_of(1), .tmp = Buffer::out};
+  append(program, own.inside(binomial_reduce, leader_reduce), inside);
+  if (own.leads()) {
+    append(program, recursive_doubling_allreduce(own.between()),
+           {.rank = leaders(own.floors), .blocks = all_of(1), .level = own.rounds_inside});
+  }
+  inside.level = own.rounds_inside + fold.rounds() + (fold.folds() ? 2 : 0);
+  append(program, own.inside(binomial_broadcast, leader_broadcast), inside);
+  return std::move(program).finish();
+}
+
+Schedule leader_reduce(const Request& q) {
+  const Ground own(q, q.root);
+  const Buffer sum = q.rank == q.root ? Buffer::out : Buffer::tmp;
+  const bool alone = own.size == 1;
+  Program program(q, Collective::reduce, "leader", 1, own.floors.ordered());
+  if (!alone) {
+    append(program, own.inside(binomial_reduce, leader_reduce),
+           {.rank = members(own.floors, own.group), .blocks = all_of(1), .in = Buffer::in, .out = sum});
+  }
+  if (own.leads()) {
+    append(
+        program, binomial_reduce(own.between(own.floors.group_of(q.root))),
+        {.rank = leaders(own.floors), .blocks = all_of(1), .level = own.rounds_inside, .in = alone ? Buffer::in : sum});
+  }
+  return std::move(program).finish();
+}
+
+// The root, who has everything, sends from `in`.
+Schedule leader_broadcast(const Request& q) {
+  const Ground own(q, q.root);
+  const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;
+  Program program(q, Collective::bcast, "leader", 1, true);
+  if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, 1);
+  if (own.leads()) {
+    append(program, binomial_broadcast(own.between(own.floors.group_of(q.root))),
+           {.rank = leaders(own.floors), .blocks = all_of(1), .in = held, .out = held});
+  }
+  append(program, own.inside(binomial_broadcast, leader_broadcast),
+         {.rank = members(own.floors, own.group),
+          .blocks = all_of(1),
+          .level = log2_ceil(own.floors.groups()),
+          .in = held,
+          .out = held});
+  return std::move(program).finish();
+}
+
+Schedule leader_allgather(const Request& q) {
+  const Ground own(q, -1);
+  Program program(q, Collective::allgather, "leader", q.ranks, true);
+  program.copy(Buffer::out, Buffer::in, q.rank, 1);
+  Part inside{
+      .rank = members(own.floors, own.group), .blocks = blocks_of_members(own.floors, own.group), .tmp = Buffer::out};
+  append(program, own.inside(binomial_gather, leader_gather), inside);
+  if (own.leads()) {
+    append(program, dissemination_allgather(own.between()),
+           {.rank = leaders(own.floors), .blocks = blocks_of_groups(own.floors), .level = own.rounds_inside});
+  }
+  inside.blocks = all_of(q.ranks);
+  inside.level = own.rounds_inside + log2_ceil(own.floors.groups());
+  append(program, own.inside(binomial_broadcast, leader_broadcast), inside);
+  return std::move(program).finish();
+}
+
+Schedule leader_gather(const Request& q) {
+  const Ground own(q, q.root);
+  const Buffer gathered = q.rank == q.root ? Buffer::out : Buffer::tmp;
+  const bool alone = own.size == 1 && q.rank != q.root;
+  Program program(q, Collective::gather, "leader", q.ranks, true);
+  if (!alone) {
+    append(program, own.inside(binomial_gather, leader_gather),
+           {.rank = members(own.floors, own.group),
+            .blocks = blocks_of_members(own.floors, own.group),
+            .in = Buffer::in,
+            .out = gathered});
+  }
+  if (own.leads()) {
+    append(program, binomial_gather(own.between(own.floors.group_of(q.root))),
+           {.rank = leaders(own.floors),
+            .blocks = blocks_of_groups(own.floors),
+            .level = own.rounds_inside,
+            .in = alone ? Buffer::in : gathered});
+  }
+  return std::move(program).finish();
+}
+
+Schedule leader_scatter(const Request& q) {
+  const Ground own(q, q.root);
+  const bool root = q.rank == q.root;
+  const bool alone = own.size == 1 && !root;
+  Program program(q, Collective::scatter, "leader", q.ranks, true);
+  if (own.leads()) {
+    append(program, binomial_scatter(own.between(own.floors.group_of(q.root))),
+           {.rank = leaders(own.floors),
+            .blocks = blocks_of_groups(own.floors),
+            .in = Buffer::in,
+            .out = root ? Buffer::in : (alone ? Buffer::out : Buffer::tmp)});
+  }
+  if (!alone) {
+    append(program, own.inside(binomial_scatter, leader_scatter),
+           {.rank = members(own.floors, own.group),
+            .blocks = blocks_of_members(own.floors, own.group),
+            .level = log2_ceil(own.floors.groups()),
+            .in = root ? Buffer::in : Buffer::tmp});
+  }
+  return std::move(program).finish();
+}
+
+Schedule leader_barrier(const Request& q) {
+  const Ground own(q, -1);
+  Program program(q, Collective::barrier, "leader", 0, true);
+  Part inside{.rank = members(own.floors, own.group)};
+  append_signals(program, own.inside(binomial_reduce, leader_reduce), inside);
+  if (own.leads()) {
+    append_signals(program, dissemination_barrier(own.between()),
+                   {.rank = leaders(own.floors), .level = own.rounds_inside});
+  }
+  inside.level = own.rounds_inside + log2_ceil(own.floors.groups());
+  append_signals(program, own.inside(binomial_broadcast, leader_broadcast), inside);
+  return std::move(program).finish();
+}
+
+}  // namespace stretto::schedule

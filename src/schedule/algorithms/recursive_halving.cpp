@@ -1,0 +1,55 @@
+// Recursive halving. A reduce-scatter in log2 p rounds: the first half of Rabenseifner's allreduce (rabenseifner.cpp) on p
+// blocks, and one more round in which each rank hands the block or two that it ended with to their owners, since halving that
+// merges near ranks first leaves the blocks in the order of reversed bits. The usual variant merges far ranks first and
+// saves that round of n/p bytes, but not the order of contributions; here, operations need not commute. Other p than powers of
+// two are folded first (fold.hpp).
+//
+// Cost: log2 q + 1 rounds (q largest power of two <= p; + 1 when p > q), (q-1)/q n + 2n/p bytes a rank at the most (+ n when
+//   folded), (q-1)/q n combined (at most + 2n). Compressed, fused: n compressed or fused at the most, n/p decompressed; error p eps.
+#include "schedule/algorithms/builders.hpp"
+#include "schedule/algorithms/fold.hpp"
+#include "schedule/algorithms/halving.hpp"
+
+namespace stretto::schedule {
+
+Schedule recursive_halving_reduce_scatter(const Request& q) {
+  const Fold fold(q.ranks);
+  const int partner = fold.partner(q.rank);
+  const int team = fold.team(q.rank);
+  const int first_round = fold.folds() ? 1 : 0;
+  const int last = first_round + fold.rounds();
+  const auto holder = [&](int of) { return fold.acting(halved(of, fold.rounds(), fold.teams()).first); };
+  Program program(q, Collective::reduce_scatter, "recursive_halving", q.ranks, true);
+  if (!fold.acts(q.rank)) {
+    program.send(partner, Buffer::in, 0, q.ranks, 0);
+    program.replace(holder(team), Buffer::out, q.rank, 1, last);
+    return std::move(program).finish();
+  }
+
+  program.copy(Buffer::tmp, Buffer::in, 0, q.ranks);
+  if (partner >= 0) program.combine(partner, Buffer::tmp, 0, q.ranks, partner < q.rank, 0);
+  for (int j = 0; j < fold.rounds(); ++j) {
+    const int other = team ^ (1 << j);
+    const int peer = fold.acting(other);
+    const Interval give = halved(other, j + 1, fold.teams());
+    const Interval keep = halved(team, j + 1, fold.teams());
+    const auto first = [&](int piece) { return fold.first_rank(piece); };  // piece t is the blocks of team t
+    program.send(peer, Buffer::tmp, first(give.first), first(give.first + give.count) - first(give.first),
+                 first_round + j);
+    program.combine(peer, Buffer::tmp, first(keep.first), first(keep.first + keep.count) - first(keep.first),
+                    other < team, first_round + j);
+  }
+
+  const int piece = halved(team, fold.rounds(), fold.teams()).first;
+  for (int block = fold.first_rank(piece); block < fold.first_rank(piece + 1); ++block) {
+    if (block == q.rank) {
+      program.copy(Buffer::out, Buffer::tmp, block, 1, last);
+    } else {
+      program.send(block, Buffer::tmp, block, 1, last);
+    }
+  }
+  if (holder(team) != q.rank) program.replace(holder(team), Buffer::out, q.rank, 1, last);
+  return std::move(program).finish();
+}
+
+}  // namespace stretto::schedule

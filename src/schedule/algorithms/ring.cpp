@@ -1,0 +1,67 @@
+// Ring. The vector is cut into p blocks and each rank talks to its two neighbours only: it sends to the next, receives
+// from the one before. In a reduce-scatter each block goes once around, collecting the contribution of every rank
+// that it passes, and comes to rest complete at the rank of its number. In an allgather each complete block goes once
+// around and leaves a copy everywhere. An allreduce is one after the other. No rank ever sends or receives more than
+// the fewest bytes possible, but a message waits for p - 1 others. Block b meets the ranks in the order b+1, b+2, ..., b
+// (modulo p), so the operation must commute.
+//
+// Cost, allreduce: 2(p-1) rounds, 2(p-1)/p n bytes a rank, (p-1)/p n combined. Compressed, fused: 1 block compressed, p-1
+//   fused combines, p blocks decompressed; error p eps. reduce_scatter: p-1 rounds, (p-1)/p n bytes, (p-1)/p n combined, error
+//   p eps. allgather: p-1 rounds, (p-1)/p n bytes, nothing combined, 1 block compressed, error eps.
+#include "schedule/algorithms/builders.hpp"
+#include "schedule/program.hpp"
+
+namespace stretto::schedule {
+namespace {
+
+struct Ring {
+  explicit Ring(const Request& q) : p(q.ranks), rank(q.rank), next(wrap(rank + 1, p)), previous(wrap(rank - 1, p)) {}
+  int before(int distance) const { return wrap(rank - distance, p); }  // distance in [0, p]
+
+  int p, rank, next, previous;
+};
+
+// Every rank has its own block in out; rounds first_round ... first_round + p - 2.
+void circulate(Program& program, const Ring& ring, int first_round) {
+  for (int s = 0; s + 1 < ring.p; ++s) {
+    program.send(ring.next, Buffer::out, ring.before(s), 1, first_round + s);
+    program.replace(ring.previous, Buffer::out, ring.before(s + 1), 1, first_round + s);
+  }
+}
+
+}  // namespace
+
+Schedule ring_allreduce(const Request& q) {
+  const Ring ring(q);
+  Program program(q, Collective::allreduce, "ring", q.ranks, false);
+  for (int s = 1; s <= ring.p; ++s) program.copy(Buffer::out, Buffer::in, ring.before(s), 1);  // in order of use
+  for (int s = 1; s < ring.p; ++s) {
+    program.send(ring.next, Buffer::out, ring.before(s), 1, s - 1);
+    program.combine(ring.previous, Buffer::out, ring.before(s + 1), 1, true, s - 1);
+  }
+  circulate(program, ring, ring.p - 1);
+  return std::move(program).finish();
+}
+
+// Blocks on their way to another rank are combined in tmp; the first one leaves as it is.
+Schedule ring_reduce_scatter(const Request& q) {
+  const Ring ring(q);
+  Program program(q, Collective::reduce_scatter, "ring", q.ranks, false);
+  for (int s = 2; s < ring.p; ++s) program.copy(Buffer::tmp, Buffer::in, ring.before(s), 1);
+  program.copy(Buffer::out, Buffer::in, ring.rank, 1);
+  for (int s = 1; s < ring.p; ++s) {
+    program.send(ring.next, s == 1 ? Buffer::in : Buffer::tmp, ring.before(s), 1, s - 1);
+    program.combine(ring.previous, s + 1 == ring.p ? Buffer::out : Buffer::tmp, ring.before(s + 1), 1, true, s - 1);
+  }
+  return std::move(program).finish();
+}
+
+Schedule ring_allgather(const Request& q) {
+  const Ring ring(q);
+  Program program(q, Collective::allgather, "ring", q.ranks, true);
+  program.copy(Buffer::out, Buffer::in, ring.rank, 1);
+  circulate(program, ring, 0);
+  return std::move(program).finish();
+}
+
+}  // namespace stretto::schedule

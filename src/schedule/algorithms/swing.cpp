@@ -1,0 +1,153 @@
+// Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024). Recursive doubling and
+// halving, with partners for networks in which distance costs. On a ring of ranks, partners in step k = 0, 1, ... are d(k) = 1, 1, 3, 5,
+// 11, ... away: (2^(k+1) +- 1) / 3, where an exclusive-or reaches 2^k. Even rank x meets x + r(k), and odd rank x meets x - r(k). Here r(k) = 1, -1,
+// 3, -5, ... is the sum of (-2)^i for i = 0 ... k. So partners swing from side to side, and a step loads all links of a ring alike.
+//
+// On a torus (Groups::torus) each dimension is such a ring, and near steps of all dimensions come first. The ranks of a host are one more
+// dimension, which costs nothing. The authors also cut the vector for the several links of a host; here a rank sends one message at a time.
+//
+// The form that is optimal in bandwidth is Rabenseifner's with these partners. The ranks that are joined by steps k, k + 1, ... are the same
+// set for each of its members. Blocks are numbered along these sets, so that each message is one range.
+//
+// The form that is optimal in latency exchanges whole sums, with far partners first. The ranks that hold the same sum are then such a set, and
+// bracket it alike. With near partners first, as published, ranks would bracket differently.
+//
+// Other numbers of ranks than powers of two are folded first (fold.hpp) and taken for a ring. So is a torus with such a side. Contributions are
+// combined in no order of ranks.
+//
+// Cost, swing_bandwidth: 2 log2 q rounds (q largest power of two <= p; + 2 when p > q), 2(q-1)/q n bytes a rank (+ n when folded), (q-1)/q n
+//   combined (+ n), over d(k) hops n/2^(k+1) at a time. swing_latency: log2 q rounds (+ 2), log2 q n bytes (+ n), log2 q n combined (+ n).
+//   Compressed as in rabenseifner.cpp and recursive_doubling.cpp: error p eps.
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <vector>
+
+#include "schedule/algorithms/builders.hpp"
+#include "schedule/algorithms/fold.hpp"
+#include "schedule/algorithms/halving.hpp"
+
+namespace stretto::schedule {
+namespace {
+
+// How far the partner of an even number is in step k.
+int reach(int k) { return (1 - (k % 2 == 0 ? -2 : 2) * (1 << k)) / 3; }
+
+struct Ring {  // a dimension of the teams
+  int stride, side;
+};
+
+bool even_ring(int side) { return std::has_single_bit(static_cast<unsigned>(side)); }
+
+// The innermost first. Ranks of a host are the innermost; without a torus that fits, one ring of all teams.
+std::vector<Ring> rings(const Request& q, const Fold& fold) {
+  const std::vector<Ring> one{{1, fold.teams()}};
+  if (q.groups == nullptr || q.groups->torus.empty() || fold.folds()) return one;
+  const int size = q.groups->largest, groups = static_cast<int>(q.groups->members.size());
+  if (!q.groups->consecutive || size * groups != q.ranks || !even_ring(size)) return one;
+  std::vector<Ring> all{{1, size}};
+  for (auto side = q.groups->torus.rbegin(); side != q.groups->torus.rend(); ++side) {
+    if (!even_ring(*side)) return one;
+    all.push_back({all.back().stride * all.back().side, *side});
+  }
+  return all;
+}
+
+class Swing {
+ public:
+  explicit Swing(const Request& q) : fold(q.ranks) {
+    const std::vector<Ring> all = rings(q, fold);
+    for (const Ring& ring : all) {
+      const bool inside = all.size() > 1 && ring.stride == 1;
+      for (int k = 0; 1 << k < ring.side; ++k) steps_.push_back({ring, k, inside ? 0 : std::abs(reach(k))});
+    }
+    std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.hops < b.hops; });
+  }
+
+  int partner(int team, int step) const {
+    const auto& [ring, k, hops] = steps_[static_cast<std::size_t>(step)];
+    const int x = team / ring.stride % ring.side;
+    const int y = (x + (x % 2 == 0 ? reach(k) : -reach(k)) + ring.side) % ring.side;
+    return team + (y - x) * ring.stride;
+  }
+
+  // The blocks that the team and those it is joined with by the steps after the first `steps` end with (halving.hpp). Bit j of the number
+  // that is halved by is equal in both partners of a later step, and differs in those of step j.
+  Interval blocks(int team, int steps) const {
+    int number = 0;
+    for (std::size_t j = 0; j < steps_.size(); ++j) {
+      const auto& [ring, k, hops] = steps_[j];
+      const int x = team / ring.stride % ring.side, last = log2_floor(ring.side) - 1;
+      const int even = (x % 2 == 0 ? x : x - reach(last) + ring.side) % ring.side;
+      number |= (k == last ? x % 2 : even / 2 >> k & 1) << j;
+    }
+    return halved(number, steps, fold.teams());
+  }
+
+  Fold fold;
+
+ private:
+  struct Step {
+    Ring ring;
+    int k, hops;
+  };
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+Schedule swing_bandwidth_allreduce(const Request& q) {
+  const Swing swing(q);
+  const Fold& fold = swing.fold;
+  const int blocks = fold.teams(), other = fold.partner(q.rank), team = fold.team(q.rank);
+  const int first_round = fold.folds() ? 1 : 0;
+  const int last = first_round + 2 * fold.rounds();
+  Program program(q, Collective::allreduce, "swing_bandwidth", blocks, false);
+  program.copy(Buffer::out, Buffer::in, 0, blocks);
+  if (!fold.acts(q.rank)) {
+    program.send(other, Buffer::out, 0, blocks, 0);
+    program.replace(other, Buffer::out, 0, blocks, last);
+    return std::move(program).finish();
+  }
+  if (other >= 0) program.combine(other, Buffer::out, 0, blocks, other < q.rank, 0);
+  for (int j = 0; j < fold.rounds(); ++j) {
+    const int partner = swing.partner(team, j), peer = fold.acting(partner);
+    const Interval give = swing.blocks(partner, j + 1), keep = swing.blocks(team, j + 1);
+    program.send(peer, Buffer::out, give.first, give.count, first_round + j);
+    program.combine(peer, Buffer::out, keep.first, keep.count, peer < q.rank, first_round + j);
+  }
+  for (int j = fold.rounds() - 1; j >= 0; --j) {
+    const int partner = swing.partner(team, j), peer = fold.acting(partner);
+    const Interval own = swing.blocks(team, j + 1), its = swing.blocks(partner, j + 1);
+    program.send(peer, Buffer::out, own.first, own.count, last - 1 - j);
+    program.replace(peer, Buffer::out, its.first, its.count, last - 1 - j);
+  }
+  if (other >= 0) program.send(other, Buffer::out, 0, blocks, last);
+  return std::move(program).finish();
+}
+
+Schedule swing_latency_allreduce(const Request& q) {
+  const Swing swing(q);
+  const Fold& fold = swing.fold;
+  const int other = fold.partner(q.rank), team = fold.team(q.rank);
+  const int first_round = fold.folds() ? 1 : 0;
+  const int last = first_round + fold.rounds();
+  Program program(q, Collective::allreduce, "swing_latency", 1, false);
+  program.copy(Buffer::out, Buffer::in, 0, 1);
+  if (!fold.acts(q.rank)) {
+    program.send(other, Buffer::out, 0, 1, 0);
+    program.replace(other, Buffer::out, 0, 1, last);
+    return std::move(program).finish();
+  }
+  if (other >= 0) program.combine(other, Buffer::out, 0, 1, other < q.rank, 0);
+  for (int j = fold.rounds() - 1, round = first_round; j >= 0; --j, ++round) {
+    const int peer = fold.acting(swing.partner(team, j));
+    program.send(peer, Buffer::out, 0, 1, round);
+    program.replace(peer, Buffer::tmp, 0, 1, round);
+    program.combine_local(Buffer::out, Buffer::tmp, 0, 1, peer < q.rank, round);
+  }
+  if (other >= 0) program.send(other, Buffer::out, 0, 1, last);
+  return std::move(program).finish();
+}
+
+}  // namespace stretto::schedule

@@ -1,0 +1,147 @@
+#include "carrier/watchdog.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <iterator>
+#include <string>
+#include <thread>
+
+namespace stretto::carrier {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double brief = 0.1;  // seconds
+
+std::ptrdiff_t threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+struct Report {
+  std::string call;
+  double limit;
+  bool takes_signals;
+};
+
+// Reports the first late call.
+class Reported {
+ public:
+  Late late() {
+    return [this](const char* call, double limit) {
+      sigset_t blocked;
+      pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+      if (++count_ == 1) report_.set_value({call, limit, sigismember(&blocked, SIGTERM) == 0});
+    };
+  }
+  Report get() { return report_.get_future().get(); }
+  int count() const { return count_; }
+
+ private:
+  std::promise<Report> report_;
+  std::atomic<int> count_{0};
+};
+
+TEST(Watchdog, reports_a_call_that_lasts_longer_than_its_limit_from_a_thread_without_signals) {
+  Reported reported;
+  Watchdog watchdog(reported.late());
+  const Limited limited(&watchdog, "barrier", brief);
+  const Report report = reported.get();
+  EXPECT_EQ(report.call, "barrier");
+  EXPECT_EQ(report.limit, brief);
+  EXPECT_FALSE(report.takes_signals);
+}
+
+TEST(Watchdog, reports_a_call_once_and_the_next_one_again) {
+  Reported reported, other;
+  Watchdog watchdog(reported.late()), beside(other.late());
+  watchdog.begin("bcast", brief);
+  reported.get();
+  const Limited limited(&beside, "gather", brief);
+  other.get();  // by then the thread has looked at both again
+  EXPECT_EQ(reported.count(), 1);
+  watchdog.end();
+  watchdog.begin("bcast", brief);
+  while (reported.count() < 2) std::this_thread::yield();
+  watchdog.end();
+}
+
+// Together they last longer than the limit.
+TEST(Watchdog, reports_no_short_call_of_many) {
+  Reported reported, other;
+  Watchdog watchdog(reported.late()), beside(other.late());
+  const double limit = 1;
+  std::atomic<bool> over{false};
+  std::thread long_call([&] {
+    const Limited limited(&beside, "gather", 2 * limit);
+    other.get();
+    over = true;
+  });
+  Clock::duration longest{};
+  while (!over) {
+    const Clock::time_point begun = Clock::now();
+    const Limited limited(&watchdog, "bcast", limit);
+    std::this_thread::yield();
+    longest = std::max(longest, Clock::now() - begun);
+  }
+  long_call.join();
+  if (longest < std::chrono::seconds(1)) {  // else this thread got no core for so long
+    EXPECT_EQ(reported.count(), 0);
+  }
+}
+
+TEST(Watchdog, reports_by_what_was_set_last) {
+  Reported first, second;
+  Watchdog watchdog(first.late());
+  watchdog.set_late(second.late());
+  const Limited limited(&watchdog, "barrier", brief);
+  EXPECT_EQ(second.get().call, "barrier");
+  EXPECT_EQ(first.count(), 0);
+}
+
+TEST(Watchdog, has_a_thread_only_where_a_limit_was_given_and_while_who_gave_it_is_there) {
+  std::thread([] {}).join();  // ThreadSanitizer begins a thread of its own beside the first
+  const auto before = threads();
+  Watchdog without(Late{});
+  { const Limited limited(&without, "barrier", -1); }
+  { const Limited limited(nullptr, "barrier", 1); }
+  EXPECT_EQ(threads(), before);
+  for (int i = 0; i < 3; ++i) {
+    Watchdog one(Late{}), two(Late{});
+    { const Limited limited(&one, "barrier", 60); }
+    { const Limited limited(&two, "barrier", 60); }
+    EXPECT_EQ(threads(), before + 1);
+  }
+  EXPECT_EQ(threads(), before);
+}
+
+TEST(Watchdog, leaves_forked_children_alone) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a child that begins a thread where its parent had several";
+#endif
+  Reported reported;
+  Watchdog watchdog(reported.late());
+  watchdog.begin("barrier", brief);
+  const pid_t child = fork();
+  if (child == 0) {
+    Watchdog own(Late{});
+    { const Limited limited(&own, "barrier", 60); }
+    watchdog.~Watchdog();
+    own.~Watchdog();
+    _exit(threads() == 1 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(reported.get().call, "barrier");
+  watchdog.end();
+}
+
+}  // namespace
+}  // namespace stretto::carrier

@@ -1,0 +1,27 @@
+/* Rank 1 leaves at a given point, and the others call on: the C program of deaths_test.py. usage: deaths HOW CALLS, where HOW is killed, ended
+ * or stopped, and CALLS how many allreduces all ranks make before. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const int calls = atoi(argv[2]);
+  double given = 1, got = 0;
+  int rank = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < calls; ++i) MPI_Allreduce(&given, &got, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 1) {
+    if (strcmp(argv[1], "killed") == 0) kill(getpid(), SIGKILL);
+    if (strcmp(argv[1], "stopped") == 0) kill(getpid(), SIGSTOP);
+    _exit(0);
+  }
+  for (int i = 0; i < 3; ++i) MPI_Allreduce(&given, &got, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d came back\n", rank);
+  MPI_Finalize();
+  return 0;
+}

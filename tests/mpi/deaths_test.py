@@ -1,0 +1,96 @@
+"""A rank that ends, or stops, while others call the MPI's own collectives: with a limit they say who, and the program ends.
+
+usage: deaths_test.py LAUNCH MPIRUN LIBRARY PROGRAM C_PROGRAM
+
+Launchers end a program whose rank died. So that rank has a shell for a parent, which the launcher sees living on.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+LAUNCH, MPIRUN, LIBRARY, PROGRAM, C_PROGRAM = sys.argv[1:6]
+RANKS, LIMIT = 3, 1
+OUTLIVED = (
+    'if [ -n "$1" ]; then LD_PRELOAD="$1" "$2" "$3" "$4"; else "$2" "$3" "$4"; fi; ended=$?; '
+    '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
+)
+HANG = 60  # seconds; far more than the limit and what an MPI takes to start
+scratch = tempfile.TemporaryDirectory()
+NATIVE = pathlib.Path(scratch.name, "native")
+NATIVE.write_text("* native\n")
+
+
+def run(how, calls, library=LIBRARY, program=PROGRAM, **variables):
+    """What the ranks print; the program must end by itself, and not well."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
+    command = [LAUNCH, MPIRUN, str(RANKS), "sh", "-c", OUTLIVED, "sh", library, program, how, str(calls)]
+    with subprocess.Popen(command, env=clean | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", start_new_session=True) as started:
+        try:
+            printed, _ = started.communicate(timeout=HANG)
+        except subprocess.TimeoutExpired:
+            started.terminate()  # the launcher ends its ranks
+            printed, _ = started.communicate()
+            raise AssertionError(f"{command} hangs: {printed}") from None
+    assert started.returncode != 0, printed
+    assert "came back" not in printed, printed
+    return printed
+
+
+def expect(printed, *patterns):
+    for pattern in patterns:
+        assert re.search(pattern, printed), (pattern, printed)
+
+
+def limit(**more):
+    return {"STRETTO_TIMEOUT": str(LIMIT)} | more
+
+
+ENDED = r"rank [02] of 3 has been inside the MPI, in allreduce, for more than 1 s: rank 1 \(process \d+\) has ended;"
+UNKNOWN = r"in {}, for more than 1 s: a rank is late, has ended, or calls another collective;"
+
+
+def a_rank_killed_beside_the_native_collective_is_named():
+    expect(run("killed", 80, **limit(STRETTO_RULES=str(NATIVE))), ENDED)
+
+
+def a_rank_that_ended_in_peace_is_named_too():
+    expect(run("ended", 80, **limit(STRETTO_RULES=str(NATIVE))), ENDED)
+
+
+def a_rank_that_is_stopped_is_late():
+    expect(run("stopped", 80, **limit(STRETTO_RULES=str(NATIVE))), UNKNOWN.format("allreduce"))
+
+
+def the_first_calls_of_a_communicator_have_the_limit():
+    expect(run("killed", 1, **limit()), UNKNOWN.format("allreduce"))
+
+
+def a_rank_that_ends_before_the_communicator_is_made_holds_nobody():
+    expect(run("ended", 64, **limit()), UNKNOWN.format("stretto_comm_create"))
+
+
+def the_c_interface_has_its_own_timeout():
+    expect(run("killed", 20, library="", program=C_PROGRAM), ENDED)
+
+
+def the_c_interface_makes_communicators_within_the_variable():
+    expect(run("ended", 0, library="", program=C_PROGRAM, **limit()), UNKNOWN.format("stretto_comm_create"))
+
+
+if __name__ == "__main__":
+    for test in (
+        a_rank_killed_beside_the_native_collective_is_named,
+        a_rank_that_ended_in_peace_is_named_too,
+        a_rank_that_is_stopped_is_late,
+        the_first_calls_of_a_communicator_have_the_limit,
+        a_rank_that_ends_before_the_communicator_is_made_holds_nobody,
+        the_c_interface_has_its_own_timeout,
+        the_c_interface_makes_communicators_within_the_variable,
+    ):
+        test()
+        print("ok", test.__name__)
