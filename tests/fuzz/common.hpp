@@ -1,24 +1,17 @@
-// What the fuzz targets share: a promise that is broken ends the program, so that libFuzzer keeps the input.
+// What the fuzz targets of the codec share.
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "codec/codec.hpp"
+#include "require.hpp"
 
 namespace stretto::codec {
 
 using Stream = std::vector<std::byte>;
-
-inline void require(bool condition, const char* promise) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s (last message: %s)\n", promise, message());
-  std::abort();
-}
 
 // Instruction sets of this machine but the reference.
 inline const std::vector<Isa>& fast_isas() {

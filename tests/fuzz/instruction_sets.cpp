@@ -1,0 +1,86 @@
+// Property: each instruction set of the build that the processor has, every width of the portable kernels by itself, gives what the scalar reference gives,
+// bit for bit: streams of values, of sums, of extremes and of fused sums, and values of streams.
+#include <cmath>
+
+#include "../codec/portable_targets.hpp"
+#include "codec/portable/portable.hpp"
+#include "common.hpp"
+
+using namespace stretto;
+using namespace stretto::codec;
+
+namespace {
+
+// What `f` writes into so much room; empty where it fails, as the same inputs do on every instruction set.
+template <class F>
+Stream written(std::size_t room, F f) {
+  Stream out(room);
+  std::size_t length = 0;
+  const Status s = f(MutableBytes(out), &length);
+  out.resize(s == Status::ok ? length : 0);
+  return out;
+}
+
+template <class T>
+struct Operands {
+  Type type;
+  double eps;
+  std::vector<T> x, y;
+};
+
+// All results on one instruction set, in an order of their own.
+template <class T>
+std::vector<Stream> results(const Operands<T>& given, const Options& o) {
+  const Type t = given.type;
+  const std::size_t n = given.x.size();
+  const auto compressed = [&](const std::vector<T>& v) {
+    return written(compress_bound(t, n), [&](auto... to) { return compress(t, v.data(), n, given.eps, to..., o); });
+  };
+  std::vector<Stream> all{compressed(given.x), compressed(given.y)};
+  const Stream a = all[0], b = all[1];
+  for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max})
+    all.push_back(written(combine_bound(t, n), [&](auto... to) { return combine(op, a, b, to..., o); }));
+  all.push_back(written(combine_bound(t, n), [&](auto... to) { return add_values(a, given.y.data(), n, to..., o); }));
+  for (std::size_t i = 0, streams = all.size(); i < streams; ++i) {
+    if (all[i].empty()) continue;
+    Stream values(n * sizeof(T));
+    if (decompress(all[i], values.data(), n, o, 1) != Status::ok) values.clear();
+    all.push_back(std::move(values));
+  }
+  return all;
+}
+
+template <class T>
+void compare(Type t, bool checksum, Blob& blob) {
+  double eps = std::fabs(static_cast<double>(blob.take<float>()));
+  if (!std::isfinite(eps) || eps == 0) eps = 1e-3;
+  const auto turn = blob.take<std::uint16_t>();
+  Operands<T> given{t, eps, values<T>(blob), {}};
+  given.y = given.x;
+  if (!given.y.empty()) std::rotate(given.y.begin(), given.y.begin() + turn % given.y.size(), given.y.end());
+  const std::vector<Stream> wanted = results(given, with(Isa::reference, checksum));
+  for (const Isa isa : fast_isas())
+    require(results(given, with(isa, checksum)) == wanted, "the same bytes on every instruction set");
+  for (const char* target : kPortableTargets)
+    if (choose_portable_target(target))
+      require(results(given, with(Isa::portable, checksum)) == wanted, "the same bytes at every width of vectors");
+  choose_portable_target(nullptr);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Blob blob(data, size);
+  const auto choice = blob.take<std::uint8_t>();
+  const bool checksum = choice & 8;
+  switch (choice & 7) {
+    case 1:
+    case 2: compare<double>(Type::f64, checksum, blob); break;
+    case 3: compare<std::int32_t>(Type::i32, checksum, blob); break;
+    case 4: compare<std::int64_t>(Type::i64, checksum, blob); break;
+    case 5: compare<std::uint16_t>(Type::f16, checksum, blob); break;
+    case 6: compare<std::uint16_t>(Type::bf16, checksum, blob); break;
+    default: compare<float>(Type::f32, checksum, blob);
+  }
+  return 0;
+}

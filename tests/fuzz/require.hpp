@@ -1,0 +1,26 @@
+// A promise that is broken ends the program, so that libFuzzer keeps the input.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/printable.hpp"
+#include "base/status.hpp"
+
+namespace stretto {
+
+inline void require(bool condition, const char* promise) {
+  if (condition) return;
+  std::fprintf(stderr, "broken promise: %s (last message: %s)\n", promise, message());
+  std::abort();
+}
+
+// What was refused has a message that a terminal can show.
+inline void require_told() {
+  const std::string_view told = message();
+  require(!told.empty(), "a refusal has a message");
+  require(printable(told) == told, "a message is printable");
+}
+
+}  // namespace stretto
