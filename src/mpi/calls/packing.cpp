@@ -45,13 +45,18 @@ Status unpack(const std::byte* packed, void* buffer, std::int64_t count, MPI_Dat
   });
 }
 
+std::byte* Buffer::room(std::size_t bytes) {
+  if (bytes <= brief_.size()) return brief_.data();
+  packed_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  return packed_.get();
+}
+
 Status Buffer::give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared) {
   if (!shared && is_dense(type)) {
     data_ = static_cast<std::byte*>(const_cast<void*>(buffer));  // only read
     return Status::ok;
   }
-  packed_.resize(static_cast<std::size_t>(count * bytes_of(type)));
-  data_ = packed_.data();
+  data_ = room(static_cast<std::size_t>(count * bytes_of(type)));
   return pack(buffer, count, type, comm, data_);
 }
 
@@ -60,8 +65,7 @@ Status Buffer::take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Com
     data_ = static_cast<std::byte*>(buffer);
     return Status::ok;
   }
-  packed_.resize(static_cast<std::size_t>(count * bytes_of(type)));
-  data_ = packed_.data();
+  data_ = room(static_cast<std::size_t>(count * bytes_of(type)));
   place_ = buffer;
   count_ = count;
   type_ = type;

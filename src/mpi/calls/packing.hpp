@@ -4,9 +4,10 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "base/status.hpp"
 
@@ -21,6 +22,10 @@ std::int64_t extent_of(MPI_Datatype type) noexcept;
 // What a rank gives to a collective, or gets from it.
 class Buffer {
  public:
+  Buffer() {}  // not zeroed
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
   // `keeps`: what is in the buffer already matters, besides what comes.
   Status give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared);
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
@@ -30,9 +35,12 @@ class Buffer {
   std::byte* data() const noexcept { return data_; }
 
  private:
+  std::byte* room(std::size_t bytes);
+
   std::byte* data_ = nullptr;
-  std::vector<std::byte> packed_;
-  void* place_ = nullptr;  // where put_back unpacks to
+  std::unique_ptr<std::byte[]> packed_;
+  std::array<std::byte, 512> brief_;  // in its place where the copy is short
+  void* place_ = nullptr;             // where put_back unpacks to
   std::int64_t count_ = 0;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   MPI_Comm comm_ = MPI_COMM_NULL;

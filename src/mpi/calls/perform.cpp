@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "api/communicator.hpp"
 #include "call/enums.hpp"
@@ -100,10 +101,10 @@ const char* unless_in_host_memory(const Call& call, const Shape& shape, Communic
 
 bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
 
-Decision decide(const Call& call, const Runtime& runtime) {
+Decision decide(const Call& call, Communicator* communicator, const Runtime& runtime) {
   const Settings& settings = runtime.settings;
   Decision d;
-  d.communicator = find_communicator(call.comm);
+  d.communicator = communicator;
   if (!d.communicator) {
     d.why = "a communicator that the MPI does not know";
     return d;
@@ -231,9 +232,9 @@ bool decided(const Decision& d, const Settings& settings) noexcept {
   return d.kind != Action::Kind::bounded && !d.communicator->devices && !settings.rules.looks_at_names();
 }
 
-int dispatch(Runtime& r, const Call& call, Native native) {
+int dispatch(Runtime& r, const Call& call, Communicator* communicator, Native native) {
   Account account(r, call);
-  const Decision d = decide(call, r);
+  const Decision d = decide(call, communicator, r);
   if (d.why) {
     const int code = run(call, d.communicator, r.settings, native);
     if (d.early && took_part(code)) d.communicator->use += use_of(d.shape.bytes);
@@ -242,13 +243,14 @@ int dispatch(Runtime& r, const Call& call, Native native) {
   }
   // Not the MPI's either: a child that sends would do so as its parent.
   if (const Status s = api::usable(d.communicator->comm); s != Status::ok) return raise(call, call::to_c(s));
-  stretto_report report = STRETTO_REPORT_INIT;
-  const stretto_options options = options_of(d, r.settings, account.wanted() ? &report : nullptr);
+  std::optional<stretto_report> report;  // long, and seldom wanted
+  if (account.wanted()) report = stretto_report STRETTO_REPORT_INIT;
+  const stretto_options options = options_of(d, r.settings, report ? &*report : nullptr);
   Passed passed;
   const stretto_status s = serve(call, *d.communicator, d.shape, options, &passed);
   if (s == STRETTO_OK) {
-    if (account.wanted())  // each call is a line of its account
-      account.served(d, report);
+    if (report)  // each call is a line of its account
+      account.served(d, *report);
     else if (decided(d, r.settings))
       d.communicator->prepared.keep(call, *d.communicator, passed);
     return MPI_SUCCESS;
@@ -261,8 +263,7 @@ int dispatch(Runtime& r, const Call& call, Native native) {
 }
 
 // True: a call like this one is kept, and ran; *code is what it returns.
-bool again(const Settings& settings, const Call& call, Native native, int* code) {
-  Communicator* c = find_communicator(call.comm);
+bool again(const Settings& settings, const Call& call, Communicator* c, Native native, int* code) {
   stretto_status s = STRETTO_OK;
   if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;
   if (s == STRETTO_OK) [[likely]]
@@ -278,9 +279,10 @@ int perform(const Call& call, Native native) noexcept {
   if (inside || call.comm == MPI_COMM_NULL) return native();
   Runtime* r = runtime();
   if (!r) return native();
+  Communicator* const c = find_communicator(call.comm);
   try {
-    if (int code = MPI_SUCCESS; again(r->settings, call, native, &code)) return code;
-    return dispatch(*r, call, native);
+    if (int code = MPI_SUCCESS; again(r->settings, call, c, native, &code)) return code;
+    return dispatch(*r, call, c, native);
   } catch (...) {
     return raise(call, STRETTO_OUT_OF_MEMORY);
   }

@@ -1,6 +1,7 @@
 #include "mpi/calls/shape.hpp"
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 #include <string_view>
 
@@ -73,11 +74,14 @@ const char* of_operation(const Call& call, const Communicator& c, Shape* shape) 
 }
 
 // By the one table of collectives; what stretto has not is not rooted here.
-bool rooted(Function f) noexcept {
-  const std::string_view name = operation_names[static_cast<std::size_t>(f)];
-  return std::any_of(schedule::all_properties.begin(), schedule::all_properties.end(),
-                     [&](const schedule::Properties& p) { return p.rooted && name == p.name; });
-}
+constexpr std::array<bool, operation_names.size()> all_rooted = [] {
+  std::array<bool, operation_names.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const schedule::Properties& p : schedule::all_properties)
+      if (std::string_view(p.name) == operation_names[i]) all[i] = p.rooted;
+  return all;
+}();
+constexpr bool rooted(Function f) noexcept { return all_rooted[static_cast<std::size_t>(f)]; }
 
 }  // namespace
 

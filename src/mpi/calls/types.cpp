@@ -1,6 +1,8 @@
 #include "mpi/calls/types.hpp"
 
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace stretto::mpi {
@@ -33,7 +35,7 @@ void add(std::vector<Known>& all, Nature nature, bool is_signed, std::initialize
 }
 
 std::vector<Known> find_known() {
-  std::vector<Known> all;  // the commonest first: they are looked for from the front
+  std::vector<Known> all;
   add(all, Nature::floating, true, {MPI_DOUBLE, MPI_FLOAT});
   add(all, Nature::integer, true, {MPI_INT, MPI_LONG, MPI_LONG_LONG});
   add(all, Nature::bytes, false, {MPI_BYTE});
@@ -50,6 +52,30 @@ std::vector<Known> find_known() {
   add(all, Nature::complex, true, {MPI_COMPLEX8, MPI_COMPLEX16});
   return all;
 }
+
+// Found by their handles, in about one step; so are types that are not among them.
+class Table {
+ public:
+  explicit Table(const std::vector<Known>& all) {
+    slots_.fill({MPI_DATATYPE_NULL, {}});
+    for (const Known& k : all)
+      if (Known& slot = slots_[place_of(k.type)]; slot.type == MPI_DATATYPE_NULL) slot = k;
+  }
+  const Element* find(MPI_Datatype type) const noexcept {
+    const Known& slot = slots_[place_of(type)];
+    return type != MPI_DATATYPE_NULL && slot.type == type ? &slot.element : nullptr;
+  }
+
+ private:
+  // Where the type is, or would be.
+  std::size_t place_of(MPI_Datatype type) const noexcept {
+    std::size_t i = (std::hash<MPI_Datatype>()(type) * 0x9E3779B97F4A7C15u) >> (64 - bits);
+    while (slots_[i].type != type && slots_[i].type != MPI_DATATYPE_NULL) i = (i + 1) % slots_.size();
+    return i;
+  }
+  static constexpr int bits = 8;  // five times as many as there are types
+  std::array<Known, std::size_t{1} << bits> slots_;
+};
 
 struct Named {
   MPI_Op op;
@@ -96,10 +122,8 @@ bool allowed(stretto_op op, Nature nature) noexcept {
 }  // namespace
 
 const Element* element_of(MPI_Datatype type) noexcept {
-  static const std::vector<Known> all = find_known();
-  for (const Known& k : all)
-    if (k.type == type) return &k.element;
-  return nullptr;
+  static const Table all(find_known());
+  return all.find(type);
 }
 
 const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, stretto_op* operation) noexcept {

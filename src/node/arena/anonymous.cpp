@@ -48,10 +48,11 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
 
 int out_of_the_way(int fd) noexcept {
   if (fd < 0) return fd;
-  // Not above 1024: the kernel keeps a table as long as the highest number.
+  // Below 256, as long as the kernel's table of most programs is. To lengthen the table of a process with threads, the
+  // kernel waits until all processors have passed through it: 20 ms.
   rlimit limit{};
   const bool known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
-  const auto high = static_cast<int>(std::min<rlim_t>(known ? limit.rlim_cur : 0, 1024) / 4 * 3);
+  const auto high = static_cast<int>(std::min<rlim_t>(known ? limit.rlim_cur : 0, 256) / 4 * 3);
   int moved = high > 2 ? fcntl(fd, F_DUPFD_CLOEXEC, high) : -1;
   if (moved < 0 && fd > 2) return fd;
   if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);

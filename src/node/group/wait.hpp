@@ -15,14 +15,14 @@ namespace stretto::node {
 
 // How patiently a rank waits.
 struct Patience {
-  std::uint32_t spins = 2000;  // looks, a pause apart, before all below begins; a few where ranks outnumber cores
-  double between_yields = 0;   // seconds from one time that the core is given away to the next; 0: at each look
-  double limit = 300;          // seconds until a wait is given up
+  std::uint32_t spins = 2000;         // looks, a pause apart, before all below begins; one where ranks outnumber cores
+  double between_yields = 0;          // seconds from one time that the core is given away to the next; 0: at each look
+  double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;            // its argument
 };
 
-// Looks that a rank takes first: many where it has a core of its own, a few where a core may have several ranks.
+// Looks that a rank takes first: many where it has a core of its own, one where a core may have several ranks.
 std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
 // Seconds between two times that a rank gives its core away. It does so at each look where a core may have several

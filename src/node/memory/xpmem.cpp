@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include <fmt/core.h>
 
@@ -19,6 +20,15 @@ constexpr int read_write = 2;                   // XPMEM_RDWR
 constexpr int permit_mode = 1;                  // XPMEM_PERMIT_MODE: rights are file modes
 constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
 constexpr std::uint64_t page = 4096;
+
+// A library that is found stays loaded: it never closes its descriptor of the module, and would open another for each
+// communicator. On most machines there is none; to look for it in all directories anew for each communicator takes long.
+void* opened(const char* library) {
+  const auto open = [](const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); };
+  static const std::string first = library;  // the only one, but for tests
+  static void* const found = open(library);
+  return library == first ? found : open(library);
+}
 
 }  // namespace
 
@@ -36,17 +46,13 @@ struct Xpmem::Calls {
     *f = reinterpret_cast<F>(dlsym(library, name));
     return *f != nullptr;
   }
-  ~Calls() {
-    if (library != nullptr) dlclose(library);
-  }
 };
 
 std::unique_ptr<Xpmem> Xpmem::load(const char* library, std::string* why) {
   std::unique_ptr<Xpmem> x(new Xpmem);
   x->calls_ = std::make_unique<Calls>();
   Calls& c = *x->calls_;
-  // It never closes its descriptor of the module. So it stays: loaded anew it would open another for each communicator.
-  c.library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  c.library = opened(library);
   if (c.library == nullptr) {
     *why = fmt::format("no library {}", library);
     return nullptr;
