@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all test-conformance test-exhaustive test-xpmem bench setup build asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers bench setup build asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -19,6 +19,12 @@ test: ## set up, build, and pass the tests: what a newcomer runs
 test-all: ## the same, then under the sanitizers, with 60 s of fuzzing a target, and on the other MPI
 	@TEST_PARTS=all scripts/test
 
+fuzz: ## HOURS=n (or a fraction): every fuzz target in turns over all cores; FUZZ_CORPUS=DIR keeps what they find
+	@HOURS="$(HOURS)" FUZZ_CORPUS="$(FUZZ_CORPUS)" scripts/fuzz
+
+soak: ## HOURS=n (or a fraction): jobs of random collectives, communicators and deaths; memory and descriptors stay flat
+	@HOURS="$(HOURS)" scripts/soak $(ARGS)
+
 test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hours)
 	@scripts/exhaustive
 
@@ -28,10 +34,13 @@ test-conformance: ## the profiling library on 1 to 9 ranks, every way that it ca
 test-xpmem: ## XPMEM=DIR (xpmem.ko and libxpmem.so.0, built for a kernel of Debian): tests through that module, in a virtual machine
 	@scripts/xpmem "$(XPMEM)" $(ARGS)
 
+test-peers: ## MPICH's and mpi4py's own suites, plain and under the profiling library (PEERS_MPICH=DIR, PEERS_MPI4PY=DIR: their sources)
+	@scripts/peers $(ARGS)
+
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
-bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -node, -streams, -call, -preload, -training, -choose, -choose_cost, -smpi
+bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -node, -streams, -call, -preload, -training, -programs, -choose, -choose_cost, -smpi
 	@scripts/bench $* -- $(ARGS)
 
 gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)
