@@ -82,6 +82,7 @@ class Watchdogs {
     std::unique_lock lock(mutex_);
     for (Clock::time_point before = Clock::now(); mine == generation_;) {
       changed_.wait_for(lock, period);
+      if (mine != generation_) return;  // another thread looks
       // A process that was stopped, or a machine that slept, has not waited for peers meanwhile.
       const Clock::time_point now = Clock::now();
       const double elapsed = std::chrono::duration<double>(std::min<Clock::duration>(now - before, 2 * period)).count();
@@ -91,8 +92,8 @@ class Watchdogs {
       if (late == all_.end()) continue;
       (*late)->told_ = (*late)->seen_;
       const std::shared_ptr<const Late> report = (*late)->late_;
-      const char* const call = (*late)->call_.load(std::memory_order_relaxed);
-      const double limit = (*late)->limit_.load(std::memory_order_relaxed);
+      const char* const call = (*late)->seen_call_;
+      const double limit = (*late)->seen_limit_;
       lock.unlock();  // it may end the program, and with that callers
       (*report)(call, limit);
       lock.lock();
@@ -128,12 +129,21 @@ void Watchdog::join() noexcept {
   }
 }
 
+// The number before and after tells whether call and limit are of one call.
 void Watchdog::look(double elapsed) noexcept {
   const std::uint64_t number = number_.load(std::memory_order_acquire);
-  lasted_ = number % 2 == 1 && number == seen_ ? lasted_ + elapsed : 0;
-  seen_ = number;
+  const char* const call = call_.load(std::memory_order_relaxed);
+  const double limit = limit_.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const bool one = number % 2 == 1 && number == number_.load(std::memory_order_relaxed);
+  lasted_ = one && number == seen_ ? lasted_ + elapsed : 0;
+  seen_ = one ? number : 0;
+  seen_call_ = call;
+  seen_limit_ = limit;
 }
 
-bool Watchdog::is_late() const noexcept { return lasted_ > limit_.load(std::memory_order_relaxed) && told_ != seen_; }
+bool Watchdog::is_late() const noexcept {
+  return lasted_ > seen_limit_ && told_ != seen_ && number_.load(std::memory_order_relaxed) == seen_;
+}
 
 }  // namespace stretto::carrier

@@ -27,6 +27,7 @@ class Watchdog {
   void begin(const char* call, double limit) noexcept {
     if (!joined_) [[unlikely]]
       join();
+    std::atomic_thread_fence(std::memory_order_release);  // after the number that end() left: see look()
     call_.store(call, std::memory_order_relaxed);
     limit_.store(limit, std::memory_order_relaxed);
     number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -43,9 +44,10 @@ class Watchdog {
   std::atomic<const char*> call_{nullptr};
   std::atomic<double> limit_{0};
   bool joined_ = false;
-  // Under the lock of all watchdogs.
+  // Under the lock of all watchdogs: the call that was seen last.
   std::uint64_t seen_ = 0, told_ = 0;
-  double lasted_ = 0;
+  const char* seen_call_ = nullptr;
+  double seen_limit_ = 0, lasted_ = 0;
   std::shared_ptr<const Late> late_;
 };
 
