@@ -172,7 +172,9 @@ void Engine::Impl::compare_calls() noexcept {
   for (const auto& run : runs) {
     if (!run->active() || run->ended() || !run->going()) continue;
     if (run->compare_calls() == Status::ok) continue;
-    fetch(0);  // what the run still waits for may have come since it looked
+    // What the run still waits for may have come since it looked. Of many transfers a look without a wait sees some.
+    while (!run->ended() && fetch(1e-3) > 0) {
+    }
     const Status s = run->ended() ? Status::ok : run->compare_calls();
     if (s == Status::ok) continue;
     std::array<char, sizeof(carrier::Alarm::text)> cause{};
@@ -209,13 +211,18 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
 
 // One turn: finished transfers, then some work of every run. True when anything happened.
 bool Engine::Impl::turn_all() noexcept {
-  bool some = fetch(0) > 0;
+  bool some = fetch(0) > 0, held = false;
   for (auto& run : runs) {
     if (!run->active() || run->ended()) continue;
     if (!run->going() && may_go(*run)) run->go();
+    held = held || !run->going();
     some = run->advance(turn) || some;
   }
-  return some;
+  if (!held || !some) return some;
+  for (auto& run : runs) {
+    if (run->active() && !run->ended() && !run->going()) run->waits_for_others();
+  }
+  return true;
 }
 
 void Engine::Impl::overdue(Run& run) noexcept {

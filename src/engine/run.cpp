@@ -172,7 +172,7 @@ void Run::done(std::uint32_t u) noexcept {
 }
 
 bool Run::overdue(Clock::time_point now) const noexcept {
-  return going_ && options_.timeout > 0 && seconds_between(moved_, now) > options_.timeout;
+  return options_.timeout > 0 && seconds_between(moved_, now) > options_.timeout;
 }
 
 void Run::pause(Clock::duration time) noexcept {

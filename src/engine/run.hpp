@@ -57,9 +57,12 @@ class Run {
   Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
                std::uint64_t sequence) noexcept;
 
-  // Posts the first receives. Until then nothing moves, and no limit counts.
+  // Posts the first receives. Until then nothing moves.
   void go() noexcept;
   bool going() const noexcept { return going_; }
+
+  // Runs that it waits for to go have moved: the limit counts from now on.
+  void waits_for_others() noexcept { moved_ = Clock::now(); }
 
   std::uint64_t sequence() const noexcept { return sequence_; }
   bool active() const noexcept { return active_; }

@@ -73,6 +73,7 @@ std::string Run::diagnosis(double seconds) const {
     }
     text += ")";
   }
+  if (!going_) text += " it waits for an earlier collective of the communicator, which has not ended";
   if (missing > most_lines) text += fmt::format(", and {} more", missing - most_lines);
   return text;
 }

@@ -1,9 +1,7 @@
 // What tells a run's messages from those of a rank that calls differently.
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <numeric>
-#include <string_view>
 
 #include "engine/run.hpp"
 
@@ -32,7 +30,8 @@ std::uint64_t Run::signature() const noexcept {
   const auto word = [](auto high, auto low) {
     return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(low);
   };
-  std::uint64_t hash = fold(sequence_, std::hash<std::string_view>()(s.algorithm));
+  std::uint64_t hash = sequence_;  // std::hash is not the same in every process
+  for (const char c : s.algorithm) hash = fold(hash, static_cast<unsigned char>(c));
   hash = fold(hash, word(s.collective, s.root));
   if (s.collective != schedule::Collective::alltoall) {
     const std::size_t total = std::accumulate(blocks_.begin(), blocks_.end(), std::size_t{0},

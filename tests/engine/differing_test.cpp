@@ -239,5 +239,39 @@ TEST(Tags, OfARunAreUsedAgainWhenItHasEnded) {
       });
 }
 
+// A run that is held back by others without a limit, whose peer is late, has its own.
+TEST(Tags, OfRunsWithoutALimitDoNotKeepALaterRunFromItsOwn) {
+  constexpr std::uint64_t few = std::uint64_t{1} << 15;
+  const auto runs = static_cast<std::size_t>(engine::Tags(few).runs());
+  std::atomic<bool> over{false};
+  std::array<std::size_t, 2> most{};
+  on_ranks(
+      2,
+      [&](int rank, engine::Engine& engine) {
+        const std::vector<float> in(room, 1.0f);
+        std::vector<std::vector<float>> out(runs + 1, std::vector<float>(room));
+        std::vector<engine::Request> requests(runs + 1);
+        Call call;
+        call.algorithm = "recursive_doubling";
+        const auto start = [&](std::size_t k, double timeout) {
+          engine::Work work = work_of(call, rank, 2, in, out[k]);
+          work.options.timeout = timeout;
+          EXPECT_EQ(engine.start(work, &requests[k]), Status::ok) << message();
+        };
+        while (rank == 1 && !over) std::this_thread::yield();
+        for (std::size_t k = 0; k < runs; ++k) start(k, -1);
+        if (rank == 0) {
+          start(runs, 0.2);
+          EXPECT_EQ(requests[runs].wait(), Status::timeout);
+          EXPECT_NE(std::string(message()).find("waits for an earlier collective"), std::string::npos) << message();
+          over = true;
+        }
+        for (std::size_t k = 0; k < runs; ++k) EXPECT_EQ(requests[k].wait(), Status::ok) << message();
+      },
+      [&](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
+        return std::make_unique<Counting>(std::move(c), few, &most[static_cast<std::size_t>(rank)]);
+      });
+}
+
 }  // namespace
 }  // namespace stretto::tests
