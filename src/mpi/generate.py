@@ -54,7 +54,7 @@ TYPES = {
     "request": "MPI_Request*",
 }
 
-# Functions that make an intracommunicator, those with a request some time later: what they take.
+# Functions that make a communicator, those with a request some time later: what they take.
 MAKERS = {
     "cart_create": "MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made",
     "cart_sub": "MPI_Comm comm, const int* remain, MPI_Comm* made",
@@ -248,8 +248,9 @@ def entries(c_name, goes_past, lines):
 
 def fortran_maker(name, c_parameters):  # the length of a text comes last, and not by reference
     arguments = names_in(c_parameters)
-    length = ["length"] if "tag" in arguments else []
-    parameters = ", ".join(f"{'const char*' if a == 'tag' else 'MPI_Fint*'} {a}" for a in [*arguments, "ierror"])
+    text = "tag" if "const char* tag" in c_parameters else None
+    length = ["length"] if text else []
+    parameters = ", ".join(f"{'const char*' if a == text else 'MPI_Fint*'} {a}" for a in [*arguments, "ierror"])
     parameters += ", std::size_t length" if length else ""
     passed = ", ".join(arguments)
     body = "fortran_" + name

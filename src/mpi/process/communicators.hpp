@@ -26,13 +26,13 @@ struct Communicator {
   PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
-  std::string refused;               // why none is made
-  std::optional<Bound> bound;        // by the info key stretto_bound
-  bool devices = false;              // a rank may hand over memory of a GPU
-  int use = 0;                       // by calls that could have been served, and in which this rank met the others
-  const char* made_by = nullptr;     // the MPI's function; null: not known
-  stretto_status told = STRETTO_OK;  // the failure that was told last
-  bool told_end = false;             // and with it that nothing is served any more
+  std::string refused;            // why none is made
+  std::optional<Bound> bound;     // by the info key stretto_bound
+  bool devices = false;           // a rank may hand over memory of a GPU
+  int use = 0;                    // by calls that could have been served, and in which this rank met the others
+  const char* made_by = nullptr;  // the MPI's function; null: not known
+  unsigned told = 0;              // failures that were told: a bit for each status
+  bool told_end = false;          // and with one of them that nothing is served any more
 };
 
 // Of a communicator with processes that were spawned or connected to.

@@ -34,13 +34,15 @@ std::string world_ranks(MPI_Comm comm) {
   return fmt::format("the world's ranks {}{} ({} ranks)", all, shown < ranks ? " ..." : "", ranks);
 }
 
-// Whether the failure is a new one of the communicator.
-bool is_told(Communicator* c, stretto_status s) noexcept {
+// Whether the failure is to be told: the first of its kind on the communicator, or the one that ended it.
+bool is_news(Communicator* c, stretto_status s) noexcept {
   if (!c) return true;
-  if (c->told_end || c->told == s) return false;
-  c->told = s;
-  c->told_end = c->comm && c->comm->broken;
-  return true;
+  if (c->told_end) return false;
+  const unsigned kind = 1u << s;
+  const bool known = c->told & kind, over = c->comm && c->comm->broken;
+  c->told |= kind;
+  c->told_end = over;
+  return !known || over;
 }
 
 void tell(const Call& call, stretto_status s) noexcept {
@@ -62,7 +64,7 @@ std::string described(MPI_Comm comm) {
 }
 
 int raise(const Call& call, stretto_status s) noexcept {
-  if (is_told(find_communicator(call.comm), s)) tell(call, s);
+  if (is_news(find_communicator(call.comm), s)) tell(call, s);
   const int code = s == STRETTO_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : s == STRETTO_INTERNAL ? MPI_ERR_INTERN : MPI_ERR_OTHER;
   PMPI_Comm_call_errhandler(call.comm, code);
   return code;
