@@ -41,6 +41,7 @@ void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint6
   std::strncpy(text.data(), why, text.size() - 1);
   if (!broken) broken_by = text;
   broken = true;
+  serves_in = ~0u;
   agreement.give_up(status, text.data());
   data.give_up(status, text.data(), number);
   static_cast<void>(stretto::fail(status, std::string_view(text.data())));

@@ -51,7 +51,7 @@ struct stretto_comm_s {
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   // Whether a blocking call may run at once.
-  bool idle() const noexcept { return !broken && live.empty() && !inherited(); }
+  bool idle() const noexcept { return live.empty() && forks.load(std::memory_order_relaxed) == serves_in; }
 
   // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
   bool inherited() const noexcept { return forks.load(std::memory_order_relaxed) != born; }
@@ -61,11 +61,15 @@ struct stretto_comm_s {
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts
   stretto::select::Selector selector;
-  alignas(64) stretto::api::PreparedByCall prepared;  // what it looks at shares a cache line
-  int rank = 0, size = 1;
+  // What a prepared call looks at: one cache line.
+  alignas(64) stretto::api::PreparedByCall prepared;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   const std::atomic<unsigned>& forks = stretto::fork_counter();
-  const unsigned born = stretto::fork_generation();
+  unsigned serves_in = stretto::fork_generation();  // `born` until it is broken, then none
+  int rank = 0;
+
+  const unsigned born = serves_in;
+  int size = 1;
   bool broken = false;
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
