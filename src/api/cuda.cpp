@@ -12,11 +12,11 @@
 using namespace stretto;
 namespace cuda = stretto::codec::cuda;
 using call::to_c;
-using cuda::Operation;
+using cuda::StreamOperation;
 
 static_assert(sizeof(stretto_cuda_result) == sizeof(cuda::Result));
-static_assert(int(STRETTO_CUDA_RANGE) == int(Operation::range) &&
-              int(STRETTO_CUDA_ADD_CODES) == int(Operation::add_codes));
+static_assert(int(STRETTO_CUDA_RANGE) == int(StreamOperation::range) &&
+              int(STRETTO_CUDA_ADD_CODES) == int(StreamOperation::add_codes));
 static_assert(int(STRETTO_MEMORY_PINNED) == int(cuda::MemoryKind::pinned));
 
 namespace {
@@ -47,9 +47,10 @@ Status check_values(stretto_type type, std::size_t count) {
 }
 
 // A call being checked: the first failure stays.
-class Call {
+class PluginCall {
  public:
-  Call(Operation operation, stretto_type type, std::size_t count, const stretto_cuda_call* call) : call_(call) {
+  PluginCall(StreamOperation operation, stretto_type type, std::size_t count, const stretto_cuda_call* call)
+      : call_(call) {
     arguments_.operation = operation;
     arguments_.count = count;
     status_ = check_values(type, count);
@@ -161,8 +162,8 @@ stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_
   const cuda::Plugin* plugin = nullptr;
   if (const Status s = cuda::find_plugin(&plugin); s != Status::ok) return to_c(s);
   std::uint64_t needed = 0;
-  if (const int e =
-          plugin->workspace_bytes(static_cast<Operation>(operation), static_cast<cuda::Type>(type), count, &needed))
+  if (const int e = plugin->workspace_bytes(static_cast<StreamOperation>(operation), static_cast<cuda::Type>(type),
+                                            count, &needed))
     return to_c(cuda_failed(*plugin, e));
   *bytes = needed;
   return STRETTO_OK;
@@ -170,7 +171,7 @@ stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_
 
 stretto_status stretto_compress_on_stream(stretto_type type, const void* values, size_t count, double eps, void* out,
                                           size_t capacity, const stretto_cuda_call* call) {
-  Call c(Operation::compress, type, count, call);
+  PluginCall c(StreamOperation::compress, type, count, call);
   c.arguments().x = c.values(values);
   c.bound(eps);
   c.output(out, capacity);
@@ -179,7 +180,7 @@ stretto_status stretto_compress_on_stream(stretto_type type, const void* values,
 
 stretto_status stretto_decompress_on_stream(stretto_type type, const void* stream, size_t bytes, void* values,
                                             size_t count, uint32_t divisor, const stretto_cuda_call* call) {
-  Call c(Operation::decompress, type, count, call);
+  PluginCall c(StreamOperation::decompress, type, count, call);
   c.arguments().a = c.stream(stream, bytes, "stream");
   c.arguments().y = const_cast<void*>(c.values(values));
   c.arguments().divisor = divisor;
@@ -190,7 +191,7 @@ stretto_status stretto_decompress_on_stream(stretto_type type, const void* strea
 stretto_status stretto_combine_on_stream(stretto_cuda_operation operation, stretto_type type, const void* a,
                                          size_t a_bytes, const void* b, size_t b_bytes, size_t count, void* out,
                                          size_t capacity, const stretto_cuda_call* call) {
-  Call c(static_cast<Operation>(operation), type, count, call);
+  PluginCall c(static_cast<StreamOperation>(operation), type, count, call);
   c.require(operation >= STRETTO_CUDA_ADD && operation <= STRETTO_CUDA_MAX, "the operation combines no streams");
   c.arguments().a = c.stream(a, a_bytes, "a");
   c.arguments().b = c.stream(b, b_bytes, "b");
@@ -200,7 +201,7 @@ stretto_status stretto_combine_on_stream(stretto_cuda_operation operation, stret
 
 stretto_status stretto_add_values_on_stream(stretto_type type, const void* a, size_t a_bytes, const void* values,
                                             size_t count, void* out, size_t capacity, const stretto_cuda_call* call) {
-  Call c(Operation::add_values, type, count, call);
+  PluginCall c(StreamOperation::add_values, type, count, call);
   c.arguments().a = c.stream(a, a_bytes, "a");
   c.arguments().x = c.values(values);
   c.output(out, capacity);
@@ -209,7 +210,7 @@ stretto_status stretto_add_values_on_stream(stretto_type type, const void* a, si
 
 stretto_status stretto_quantise_on_stream(stretto_type type, const void* values, size_t count, double eps, void* codes,
                                           const stretto_cuda_call* call) {
-  Call c(Operation::quantise, type, count, call);
+  PluginCall c(StreamOperation::quantise, type, count, call);
   c.arguments().x = c.values(values);
   c.arguments().y = c.device(codes, "codes", type == STRETTO_F64 ? 8 : 4, count != 0);
   c.bound(eps);
@@ -219,7 +220,7 @@ stretto_status stretto_quantise_on_stream(stretto_type type, const void* values,
 stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, size_t a_bytes, const void* codes,
                                            const void* values, size_t count, void* out, size_t capacity,
                                            const stretto_cuda_call* call) {
-  Call c(Operation::add_codes, type, count, call);
+  PluginCall c(StreamOperation::add_codes, type, count, call);
   c.arguments().a = c.stream(a, a_bytes, "a");
   c.arguments().codes = c.device(codes, "codes", type == STRETTO_F64 ? 8 : 4, count != 0);
   c.arguments().x = c.values(values);
@@ -229,7 +230,7 @@ stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, siz
 
 stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count, double* range,
                                              const stretto_cuda_call* call) {
-  Call c(Operation::range, type, count, call);
+  PluginCall c(StreamOperation::range, type, count, call);
   c.arguments().x = c.values(values);
   c.arguments().y = c.device(range, "range", 8);
   return c.launch();

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 
 #ifdef OPEN_MPI
 #define STRETTO_WRAPS_FORTRAN

@@ -25,7 +25,7 @@ FORTRAN_NAMES, F08_NAME = ["{}", "{}_", "{}__"], "{}_f08_"
 BUFFERS = {"sendbuf", "recvbuf", "buffer"}
 NUMBERS = {"count", "sendcount", "recvcount"}
 ARRAYS = {"sendcounts", "recvcounts", "displs", "sdispls", "rdispls", "sdispls_bytes", "rdispls_bytes"}
-# Where a role goes in a Call, if that is not the member of its name.
+# Where a role goes in a WrappedCall, if that is not the member of its name.
 MEMBERS = {
     "buffer": ["recvbuf"],
     "count": ["sendcount", "recvcount"],
@@ -159,7 +159,7 @@ def fill(function, value):
 def c_wrapper(function):
     parameters = ", ".join(f"{function.type_of(r)} {r}" for r in function.arguments)
     yield f"STRETTO_WRAPPER int {function.name}({parameters}) {{"
-    yield f"  Call call(Function::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
+    yield f"  WrappedCall call(Function::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
     yield from fill(function, lambda role: role)
     yield f"  const auto native = [&] {{ return P{function.name}({', '.join(function.arguments)}); }};"
     if function.form != "persistent":
@@ -212,7 +212,7 @@ def fortran_wrapper(function):
     passed = ", ".join(function.arguments)
     body = "fortran_" + function.name[4:].lower()
     yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), const void* site, {parameters}) {{"
-    yield f"  Call call(Function::{function.operation}, Form::{function.form}, site);"
+    yield f"  WrappedCall call(Function::{function.operation}, Form::{function.form}, site);"
     yield from fill(function, lambda role: fortran_value(function, role))
     yield f"  const auto native = [&] {{ return fortran::go_on(name, next, {passed}); }};"
     yield "  const int code = perform(call, native);"
@@ -284,7 +284,7 @@ def wrappers(table, compiler):
     makers = [(name, arguments) for name, arguments in MAKERS.items() if "MPI_" + name.capitalize() in names]
     yield "mpi/pmpi_names.h", pmpi_names(names)
     c_lines = [*map(c_wrapper, functions), *(c_maker(*m) for m in makers)]
-    yield "wrappers_c.cpp", itertools.chain(opening("calls/call"), *c_lines)
+    yield "wrappers_c.cpp", itertools.chain(opening("calls/wrapped_call"), *c_lines)
     yield (
         "wrappers_fortran.cpp",
         itertools.chain(

@@ -34,8 +34,8 @@ class PreparedCalls : public testing::Test {
   }
   void TearDown() override { EXPECT_EQ(stretto_comm_free(c.comm), STRETTO_OK); }
 
-  Call call(Function operation, int count, MPI_Datatype type = MPI_INT, MPI_Op op = MPI_SUM, int root = 0) {
-    Call made(operation, Form::blocking, nullptr);
+  WrappedCall call(Function operation, int count, MPI_Datatype type = MPI_INT, MPI_Op op = MPI_SUM, int root = 0) {
+    WrappedCall made(operation, Form::blocking, nullptr);
     made.comm = MPI_COMM_WORLD;
     if (operation == Function::barrier) return made;
     made.sendbuf = operation == Function::bcast ? nullptr : in.data();
@@ -47,7 +47,7 @@ class PreparedCalls : public testing::Test {
     return made;
   }
 
-  Passed serve_it(const Call& call) {
+  Passed serve_it(const WrappedCall& call) {
     Shape shape;
     EXPECT_EQ(shape_of(call, c, &shape), nullptr);
     stretto_options o = STRETTO_OPTIONS_INIT;
@@ -59,7 +59,7 @@ class PreparedCalls : public testing::Test {
   }
 
   // As the library does. Whether it was kept.
-  bool perform(const Call& call) {
+  bool perform(const WrappedCall& call) {
     stretto_status s = STRETTO_OK;
     if (prepared.again(call, c, limit, &s)) {
       EXPECT_EQ(s, STRETTO_OK) << stretto_message();
@@ -82,7 +82,7 @@ TEST_F(PreparedCalls, AreThoseThatRepeat) {
        {Function::allreduce, Function::reduce, Function::reduce_scatter_block, Function::bcast, Function::allgather,
         Function::alltoall, Function::gather, Function::scatter, Function::barrier})
     for (const int root : {0, c.size - 1}) {
-      const Call repeated = call(o, 8, MPI_INT, MPI_SUM, root);
+      const WrappedCall repeated = call(o, 8, MPI_INT, MPI_SUM, root);
       for (int k = 0; k < few; ++k) perform(repeated);
       for (int k = 0; k < few; ++k)
         EXPECT_TRUE(perform(repeated)) << "operation " << static_cast<int>(o) << ", root " << root;
@@ -90,9 +90,9 @@ TEST_F(PreparedCalls, AreThoseThatRepeat) {
 }
 
 TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
-  const Call repeated = call(Function::allreduce, 8);
+  const WrappedCall repeated = call(Function::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
-  std::vector<Call> others(6, repeated);
+  std::vector<WrappedCall> others(6, repeated);
   others[0].recvcount = others[0].sendcount = 7;
   others[1].recvtype = others[1].sendtype = MPI_UNSIGNED;
   others[2].op = MPI_MAX;
@@ -100,12 +100,12 @@ TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
   others[4].sendbuf = MPI_IN_PLACE;
   others[5].operation = Function::reduce_scatter_block;
   stretto_status s = STRETTO_OK;
-  for (const Call& other : others) EXPECT_FALSE(prepared.again(other, c, limit, &s));
+  for (const WrappedCall& other : others) EXPECT_FALSE(prepared.again(other, c, limit, &s));
   EXPECT_TRUE(perform(repeated));
 }
 
 TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
-  std::vector<Call> by_turns;
+  std::vector<WrappedCall> by_turns;
   for (const MPI_Datatype type : {MPI_INT, MPI_FLOAT, MPI_UNSIGNED})
     for (const MPI_Op op : {MPI_SUM, MPI_MAX}) {
       by_turns.push_back(call(Function::allreduce, 8, type, op));
@@ -116,7 +116,7 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
   std::fill(out.begin(), out.end(), 0);
   int hits = 0, calls = 0;
   for (int k = 0; k < 2 * few; ++k)
-    for (const Call& one : by_turns) {
+    for (const WrappedCall& one : by_turns) {
       const bool hit = perform(one);
       if (k < few) continue;
       hits += hit;
@@ -127,13 +127,13 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
 
 TEST_F(PreparedCalls, HaveNoCountsByRank) {
   const std::vector<int> counts(static_cast<std::size_t>(c.size), 8);
-  Call scattered = call(Function::reduce_scatter, 8);
+  WrappedCall scattered = call(Function::reduce_scatter, 8);
   scattered.recvcounts = Numbers(counts.data());
   for (int k = 0; k < 2 * few; ++k) EXPECT_FALSE(perform(scattered));
 }
 
 TEST_F(PreparedCalls, EndWithTheCommunicator) {
-  const Call repeated = call(Function::allreduce, 8);
+  const WrappedCall repeated = call(Function::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
   c.comm->give_up(stretto::Status::internal, "the test ends it");
   stretto_status s = STRETTO_OK;
@@ -141,7 +141,7 @@ TEST_F(PreparedCalls, EndWithTheCommunicator) {
 }
 
 TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
-  const Call repeated = call(Function::allreduce, 8);
+  const WrappedCall repeated = call(Function::allreduce, 8);
   for (int k = 0; k < few; ++k) perform(repeated);
   c.comm->prepared.forget();
   stretto_status s = STRETTO_OK;
@@ -150,7 +150,7 @@ TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
 
 // A trial's winner holds until the trial is looked at again, which a call may begin that itself was prepared.
 TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
-  const Call tried = call(Function::allreduce, tried_count);
+  const WrappedCall tried = call(Function::allreduce, tried_count);
   const stretto::select::Autotuner* autotuner = nullptr;
   int held = 0, ended = 0;
   for (int k = 0; k < 20000 && ended < 1; ++k) {
@@ -170,7 +170,7 @@ TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
 
 // One rank meets other calls on its lines, and forgets this one every now and then.
 TEST_F(PreparedCalls, MayBeKeptBySomeRanksOnly) {
-  const Call tried = call(Function::allreduce, tried_count);
+  const WrappedCall tried = call(Function::allreduce, tried_count);
   const int expected = c.size * (c.size + 1) / 2;
   for (int k = 0; k < 8000; ++k) {
     out[0] = out[tried_count - 1] = -1;

@@ -22,18 +22,18 @@ int launch_quantise(const Arguments& a);
 template <class T>
 int launch_range(const Arguments& a);
 
-inline Scratch scratch_of(Operation o) {
+inline Scratch scratch_of(StreamOperation o) {
   switch (o) {
-    case Operation::compress:
-    case Operation::quantise:
-    case Operation::range: return Scratch::none;
-    case Operation::decompress: return Scratch::tables;
-    case Operation::add:
-    case Operation::subtract:
-    case Operation::add_values:
-    case Operation::add_codes: return Scratch::sums;
-    case Operation::min:
-    case Operation::max: return Scratch::selection;
+    case StreamOperation::compress:
+    case StreamOperation::quantise:
+    case StreamOperation::range: return Scratch::none;
+    case StreamOperation::decompress: return Scratch::tables;
+    case StreamOperation::add:
+    case StreamOperation::subtract:
+    case StreamOperation::add_values:
+    case StreamOperation::add_codes: return Scratch::sums;
+    case StreamOperation::min:
+    case StreamOperation::max: return Scratch::selection;
   }
   return Scratch::selection;
 }
@@ -42,7 +42,7 @@ inline Scratch scratch_of(Operation o) {
 struct Room {
   u64 blocks, zeroed, bytes;
 };
-inline int plan_room(Operation operation, Type type, u64 count, Room* r) {
+inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   int device = 0, multiprocessors = 0;
   if (const int e = cudaGetDevice(&device)) return e;
   if (const int e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device)) return e;

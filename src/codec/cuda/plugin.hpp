@@ -9,13 +9,24 @@ namespace stretto::codec::cuda {
 constexpr u32 kPluginVersion = 1;
 constexpr const char* kPluginSymbol = "stretto_cuda_plugin";
 
-enum class Operation : u32 { compress, decompress, add, subtract, min, max, add_values, add_codes, quantise, range };
+enum class StreamOperation : u32 {
+  compress,
+  decompress,
+  add,
+  subtract,
+  min,
+  max,
+  add_values,
+  add_codes,
+  quantise,
+  range
+};
 
 enum class MemoryKind : u32 { host = 0, device = 1, managed = 2, pinned = 3 };
 
 // One call. All pointers are to device memory but host_result; what an operation does not name may be null.
 struct Arguments {
-  Operation operation;
+  StreamOperation operation;
   Type type;
   u64 count;
   StreamRef a, b;     // operands; decompress: a
@@ -37,7 +48,7 @@ struct Plugin {
   const char* (*error_text)(int error);
   int (*device_count)(int* count);
   int (*memory_kind)(const void* p, MemoryKind* kind);
-  int (*workspace_bytes)(Operation operation, Type type, u64 count, u64* bytes);
+  int (*workspace_bytes)(StreamOperation operation, Type type, u64 count, u64* bytes);
   // Enqueues the operation: one kernel, behind a memset of the part of the workspace that it counts in, and before a
   // copy of the result if host_result is given. No allocation, no wait; may be captured in a graph.
   int (*launch)(const Arguments& arguments);

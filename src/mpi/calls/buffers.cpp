@@ -16,7 +16,7 @@ bool is_own(const void* block, const void* all, std::int64_t offset) noexcept {
   return block == MPI_IN_PLACE || (block != MPI_BOTTOM && block == static_cast<const std::byte*>(all) + offset);
 }
 
-Buffers buffers_of(const Call& call, const Communicator& c, std::int64_t extent) noexcept {
+Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t extent) noexcept {
   const bool root = c.rank == call.root;
   switch (call.operation) {
     case Function::allreduce:

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
 
 namespace stretto::mpi {
@@ -25,6 +25,6 @@ struct Passed {
 bool is_own(const void* block, const void* all, std::int64_t offset) noexcept;
 
 // Of a call without counts by rank. `extent`: bytes from one element to the next where the blocks of all ranks are.
-Buffers buffers_of(const Call& call, const Communicator& c, std::int64_t extent) noexcept;
+Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t extent) noexcept;
 
 }  // namespace stretto::mpi

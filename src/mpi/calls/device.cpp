@@ -30,7 +30,7 @@ bool of_device(const void* buffer) noexcept {
 
 bool has_driver() noexcept { return driver() != nullptr; }
 
-bool in_device_memory(const Call& call) noexcept {
+bool in_device_memory(const WrappedCall& call) noexcept {
   return has_driver() && (of_device(call.sendbuf) || of_device(call.recvbuf));
 }
 

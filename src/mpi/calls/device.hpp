@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {
 
@@ -15,6 +15,6 @@ bool has_driver() noexcept;
 inline constexpr std::int64_t least_asked = 65536;
 
 // Whether a buffer of this rank is device memory (or managed memory, which the driver may have moved there).
-bool in_device_memory(const Call& call) noexcept;
+bool in_device_memory(const WrappedCall& call) noexcept;
 
 }  // namespace stretto::mpi

@@ -37,7 +37,7 @@ class Inside {
 };
 
 // `c`: null where nothing is known of the call's communicator.
-int run(const Call& call, Communicator* c, const Settings& settings, Native native) {
+int run(const WrappedCall& call, Communicator* c, const Settings& settings, Native native) {
   const Inside guard;
   const carrier::Limited limited(c && call.form == Form::blocking ? &c->watchdog : nullptr,
                                  operation_names[static_cast<std::size_t>(call.operation)], settings.timeout);
@@ -68,7 +68,7 @@ struct Decision {
 constexpr std::int64_t longest_brief = 1024;
 
 // A rule goes before the communicator's own bound, and that before the one for all.
-void ask_rules(const Call& call, const Settings& settings, Decision* d) {
+void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
   const auto comm = [&] { return name_of(call.comm); };
   const std::optional<Bound>& own = d->communicator->bound;
@@ -91,7 +91,7 @@ void ask_rules(const Call& call, const Settings& settings, Decision* d) {
 }
 
 // Memory of a GPU on some ranks only is legal, so they agree.
-const char* unless_in_host_memory(const Call& call, const Shape& shape, Communicator& c,
+const char* unless_in_host_memory(const WrappedCall& call, const Shape& shape, Communicator& c,
                                   const Settings& settings) noexcept {
   if (call.operation == Function::barrier) return nullptr;
   if (shape.bytes < least_asked) return "a short call where GPUs are in use";
@@ -101,7 +101,7 @@ const char* unless_in_host_memory(const Call& call, const Shape& shape, Communic
 
 bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
 
-Decision decide(const Call& call, Communicator* communicator, const Runtime& runtime) {
+Decision decide(const WrappedCall& call, Communicator* communicator, const Runtime& runtime) {
   const Settings& settings = runtime.settings;
   Decision d;
   d.communicator = communicator;
@@ -152,7 +152,7 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
 
 // All ranks got this status, and nothing has moved. Buffers are each rank's own, so what is wrong with them need not be so on others
 // unless the ranks `agreed`; the arrays of allgatherv are alike.
-bool falls_through(const Call& call, stretto_status s, bool agreed) noexcept {
+bool falls_through(const WrappedCall& call, stretto_status s, bool agreed) noexcept {
   return s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED || (s == STRETTO_INCOMPATIBLE && agreed) ||
          (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Function::allgatherv));
 }
@@ -175,7 +175,7 @@ std::string why_served(const Decision& d, const stretto_report& r) {
 
 class Account {
  public:
-  Account(Runtime& r, const Call& call) : statistics_(r.settings.report ? &r.statistics : nullptr), call_(call) {
+  Account(Runtime& r, const WrappedCall& call) : statistics_(r.settings.report ? &r.statistics : nullptr), call_(call) {
     if (statistics_) begun_ = Clock::now();
   }
   bool wanted() const noexcept { return statistics_ != nullptr; }
@@ -207,7 +207,7 @@ class Account {
   }
 
   Statistics* statistics_;
-  const Call& call_;
+  const WrappedCall& call_;
   Clock::time_point begun_;
 };
 
@@ -232,7 +232,7 @@ bool decided(const Decision& d, const Settings& settings) noexcept {
   return d.kind != Action::Kind::bounded && !d.communicator->devices && !settings.rules.looks_at_names();
 }
 
-int dispatch(Runtime& r, const Call& call, Communicator* communicator, Native native) {
+int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Native native) {
   Account account(r, call);
   const Decision d = decide(call, communicator, r);
   if (d.why) {
@@ -263,7 +263,7 @@ int dispatch(Runtime& r, const Call& call, Communicator* communicator, Native na
 }
 
 // True: a call like this one is kept, and ran; *code is what it returns.
-bool again(const Settings& settings, const Call& call, Communicator* c, Native native, int* code) {
+bool again(const Settings& settings, const WrappedCall& call, Communicator* c, Native native, int* code) {
   stretto_status s = STRETTO_OK;
   if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;
   if (s == STRETTO_OK) [[likely]]
@@ -275,7 +275,7 @@ bool again(const Settings& settings, const Call& call, Communicator* c, Native n
 
 }  // namespace
 
-int perform(const Call& call, Native native) noexcept {
+int perform(const WrappedCall& call, Native native) noexcept {
   if (inside || call.comm == MPI_COMM_NULL) return native();
   Runtime* r = runtime();
   if (!r) return native();

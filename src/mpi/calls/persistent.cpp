@@ -54,7 +54,7 @@ bool counts_starts() noexcept {
   return r && r->settings.report;
 }
 
-void prepared(const Call& call, MPI_Request request) noexcept {
+void prepared(const WrappedCall& call, MPI_Request request) noexcept {
   if (!counts_starts() || call.comm == MPI_COMM_NULL) return;
   try {
     Shape shape;

@@ -5,12 +5,12 @@
 
 #include <span>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {
 
 // `call`, of the persistent form, has made `request`.
-void prepared(const Call& call, MPI_Request request) noexcept;
+void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
 // Whether starts are counted.
 bool counts_starts() noexcept;

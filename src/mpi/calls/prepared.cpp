@@ -20,7 +20,7 @@ bool fits(std::int64_t n) noexcept {
 
 }  // namespace
 
-[[gnu::always_inline]] inline std::size_t PreparedByArguments::hash_of(const Call& call) noexcept {
+[[gnu::always_inline]] inline std::size_t PreparedByArguments::hash_of(const WrappedCall& call) noexcept {
   const auto number = [](auto n) {
     if constexpr (std::is_pointer_v<decltype(n)>)
       return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(n));
@@ -37,7 +37,7 @@ bool fits(std::int64_t n) noexcept {
   return mixed(mixed(numbers, 0xD6E8FEB86659FD93u) + mixed(handles, 0xA0761D6478BD642Fu), 0x9E3779B97F4A7C15u) >> 58;
 }
 
-[[gnu::hot]] bool PreparedByArguments::again(const Call& call, const Communicator& c, double timeout,
+[[gnu::hot]] bool PreparedByArguments::again(const WrappedCall& call, const Communicator& c, double timeout,
                                              stretto_status* status) const noexcept {
   const Line* const found = lines_.at(hash_of(call));
   if (!found) return false;
@@ -53,7 +53,7 @@ bool fits(std::int64_t n) noexcept {
   return true;
 }
 
-void PreparedByArguments::keep(const Call& call, const Communicator& c, const Passed& passed) noexcept {
+void PreparedByArguments::keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept {
   if (call.recvcounts) return;  // by which calls differ, too
   // Where nothing was copied, all lies where the call says; and then its elements lie dense for all to see.
   if (buffers_of(call, c, passed.extent) != passed.buffers) return;

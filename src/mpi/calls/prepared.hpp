@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "api/prepared.hpp"
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {
 
@@ -17,10 +17,10 @@ struct Passed;
 class PreparedByArguments {
  public:
   // True: a call like this one is kept, and ran; *status is what came of it.
-  bool again(const Call& call, const Communicator& c, double timeout, stretto_status* status) const noexcept;
+  bool again(const WrappedCall& call, const Communicator& c, double timeout, stretto_status* status) const noexcept;
 
   // serve() just ran this call exactly, and passed `passed`. Kept, if the next one like it runs at once, without copies of its data.
-  void keep(const Call& call, const Communicator& c, const Passed& passed) noexcept;
+  void keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept;
 
   void clear() noexcept { lines_.clear(); }
 
@@ -41,7 +41,7 @@ class PreparedByArguments {
     api::Prepared call;  // empty: an empty line
   };
   static_assert(sizeof(Line) == 64);
-  static std::size_t hash_of(const Call& call) noexcept;
+  static std::size_t hash_of(const WrappedCall& call) noexcept;
 
   api::PreparedLines<Line> lines_;
 };

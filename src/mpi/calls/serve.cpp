@@ -12,8 +12,8 @@ stretto_status to_c(Status s) noexcept { return static_cast<stretto_status>(s); 
 
 std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n); }
 
-stretto_status reduction(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                         Passed* passed) {
+stretto_status reduction(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                         const stretto_options& options, Passed* passed) {
   const stretto_type type = shape.element->type;
   const int parts = shape.element->parts;
   const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(parts);
@@ -46,7 +46,7 @@ Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MP
   return s;
 }
 
-stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+stretto_status bcast(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed) {
   Buffer buffer;
   auto& [send, recv] = passed->buffers = buffers_of(call, c, 0);
@@ -59,8 +59,8 @@ stretto_status bcast(const Call& call, const Communicator& c, const Shape& shape
 }
 
 // Allgather and alltoall: blocks for all ranks.
-stretto_status to_all(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                      Passed* passed) {
+stretto_status to_all(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                      const stretto_options& options, Passed* passed) {
   Buffer given, taken;
   passed->extent = extent_of(call.recvtype);
   auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
@@ -75,8 +75,8 @@ stretto_status to_all(const Call& call, const Communicator& c, const Shape& shap
   return done == STRETTO_OK ? to_c(taken.put_back()) : done;
 }
 
-stretto_status gather(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                      Passed* passed) {
+stretto_status gather(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                      const stretto_options& options, Passed* passed) {
   const bool root = c.rank == call.root;
   Buffer given, taken;
   passed->extent = root ? extent_of(call.recvtype) : 0;
@@ -90,8 +90,8 @@ stretto_status gather(const Call& call, const Communicator& c, const Shape& shap
   return done == STRETTO_OK ? to_c(taken.put_back()) : done;
 }
 
-stretto_status scatter(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                       Passed* passed) {
+stretto_status scatter(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                       const stretto_options& options, Passed* passed) {
   const bool root = c.rank == call.root;
   Buffer given, taken;
   passed->extent = root ? extent_of(call.sendtype) : 0;
@@ -106,7 +106,8 @@ stretto_status scatter(const Call& call, const Communicator& c, const Shape& sha
 }
 
 // Blocks of different lengths, where the program wants them. Those of a type that is not dense come end to end and are put there after.
-stretto_status allgatherv(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options) {
+stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                          const stretto_options& options) {
   const std::int64_t size = bytes_of(call.recvtype), extent = extent_of(call.recvtype);
   const bool dense = is_dense(call.recvtype);
   const bool in_place = is_own(call.sendbuf, call.recvbuf, call.displs[c.rank] * extent);
@@ -145,7 +146,7 @@ stretto_status allgatherv(const Call& call, const Communicator& c, const Shape& 
 
 }  // namespace
 
-stretto_status serve(const Call& call, const Communicator& c, const Shape& shape, const stretto_options& options,
+stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed) {
   if (shape.element) return reduction(call, c, shape, options, passed);
   switch (call.operation) {

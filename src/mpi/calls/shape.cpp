@@ -18,7 +18,7 @@ const char* vector_of(MPI_Datatype type, std::int64_t count, Shape* shape) noexc
   return nullptr;
 }
 
-const char* reduction(const Call& call, std::int64_t count, Shape* shape) noexcept {
+const char* reduction(const WrappedCall& call, std::int64_t count, Shape* shape) noexcept {
   if (call.sendtype == MPI_DATATYPE_NULL && call.recvtype == MPI_DATATYPE_NULL) return wrong_arguments;
   if (const char* reason = reduction_of(call.recvtype, call.op, &shape->element, &shape->op)) return reason;
   const Nature n = shape->element->nature;
@@ -37,12 +37,12 @@ std::int64_t sum(const Numbers& counts, int ranks) noexcept {
 }
 
 // Blocks of one size: at the root of a rooted call that side counts which all its blocks are on.
-const char* blocks(const Call& call, bool on_send_side, Shape* shape) noexcept {
+const char* blocks(const WrappedCall& call, bool on_send_side, Shape* shape) noexcept {
   return on_send_side ? vector_of(call.sendtype, call.sendcount, shape)
                       : vector_of(call.recvtype, call.recvcount, shape);
 }
 
-const char* of_operation(const Call& call, const Communicator& c, Shape* shape) noexcept {
+const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept {
   switch (call.operation) {
     case Function::barrier: return nullptr;
     case Function::bcast: return vector_of(call.recvtype, call.recvcount, shape);
@@ -85,7 +85,7 @@ constexpr bool rooted(Function f) noexcept { return all_rooted[static_cast<std::
 
 }  // namespace
 
-const char* shape_of(const Call& call, const Communicator& c, Shape* shape) noexcept {
+const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept {
   if (c.inter) return "an intercommunicator";
   const char* reason = of_operation(call, c, shape);  // first: the report tells the bytes of what is passed on, too
   if (call.form == Form::nonblocking) return "nonblocking";

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "mpi/calls/call.hpp"
 #include "mpi/calls/types.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
 
 namespace stretto::mpi {
@@ -19,6 +19,6 @@ struct Shape {
 };
 
 // The reason why stretto leaves the call to the MPI, or null.
-const char* shape_of(const Call& call, const Communicator& c, Shape* shape) noexcept;
+const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept;
 
 }  // namespace stretto::mpi

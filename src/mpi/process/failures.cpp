@@ -45,7 +45,7 @@ bool is_news(Communicator* c, stretto_status s) noexcept {
   return !known || over;
 }
 
-void tell(const Call& call, stretto_status s) noexcept {
+void tell(const WrappedCall& call, stretto_status s) noexcept {
   try {
     std::fprintf(stderr, "stretto: %s on %s: %s (%s)\n", name_of(call).c_str(), described(call.comm).c_str(),
                  stretto_message(), stretto_status_name(s));
@@ -63,7 +63,7 @@ std::string described(MPI_Comm comm) {
                      world_ranks(comm));
 }
 
-int raise(const Call& call, stretto_status s) noexcept {
+int raise(const WrappedCall& call, stretto_status s) noexcept {
   if (is_news(find_communicator(call.comm), s)) tell(call, s);
   const int code = s == STRETTO_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : s == STRETTO_INTERNAL ? MPI_ERR_INTERN : MPI_ERR_OTHER;
   PMPI_Comm_call_errhandler(call.comm, code);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::mpi {
@@ -13,7 +13,7 @@ std::string described(MPI_Comm comm);
 
 // As MPI has its errors: by the communicator's handler, which may return. stretto_message() is printed, but once for each status, and
 // no more once it said why the communicator cannot be used. Returns the MPI's code.
-int raise(const Call& call, stretto_status s) noexcept;
+int raise(const WrappedCall& call, stretto_status s) noexcept;
 
 // By what an MPI function returned: whether this rank met the others in its call. Where the MPI refused the arguments of one rank alone,
 // the others wait for the next call of that rank.

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/inherited_bound.hpp"
 #include "mpi/process/own_mpi.hpp"

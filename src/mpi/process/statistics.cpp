@@ -50,7 +50,7 @@ std::map<Way, Tally> Statistics::all() const {
   return all;
 }
 
-std::string name_of(const Call& call) {
+std::string name_of(const WrappedCall& call) {
   const std::string name = operation_names[static_cast<std::size_t>(call.operation)];
   switch (call.form) {
     case Form::blocking: return name;

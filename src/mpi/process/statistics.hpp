@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "mpi/calls/call.hpp"
+#include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {
 
@@ -75,6 +75,6 @@ class Statistics {
   std::map<Length, Latest> theirs_;
 };
 
-std::string name_of(const Call& call);
+std::string name_of(const WrappedCall& call);
 
 }  // namespace stretto::mpi

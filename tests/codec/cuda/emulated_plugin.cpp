@@ -36,7 +36,7 @@ int memory_kind(const void* p, MemoryKind* kind) {
 
 u64 zeroed_bytes(u64 count) { return sizeof(Control) + 8 * (layout_of(count).groups + 1); }
 
-int workspace_bytes(Operation, Type, u64 count, u64* bytes) {
+int workspace_bytes(StreamOperation, Type, u64 count, u64* bytes) {
   *bytes = zeroed_bytes(count);
   return 0;
 }
@@ -64,14 +64,14 @@ template <class T>
 int launch_as(const Arguments& a, Control* control) {
   const auto nothing = [](Control*) { return u64{0}; };
   switch (a.operation) {
-    case Operation::compress: {
+    case StreamOperation::compress: {
       Compress<W, T> op;
       op.x = {a.x, a.type};
       op.header = {a.type, 1, a.count, 0, 0, 0, a.eps, a.width};
       write<T>(a, op, control);
       return 0;
     }
-    case Operation::decompress: {
+    case StreamOperation::decompress: {
       Decompress<W, T> op;
       op.s = a.a;
       op.y = a.y;
@@ -81,37 +81,37 @@ int launch_as(const Arguments& a, Control* control) {
       run<T>(a, op, control, nothing);
       return 0;
     }
-    case Operation::add:
-    case Operation::subtract: {
+    case StreamOperation::add:
+    case StreamOperation::subtract: {
       AddStreams<W, T> op;
       op.a = a.a;
       op.b = a.b;
       op.count = a.count;
-      op.negate = a.operation == Operation::subtract;
+      op.negate = a.operation == StreamOperation::subtract;
       write<T>(a, op, control);
       return 0;
     }
-    case Operation::min:
-    case Operation::max: {
+    case StreamOperation::min:
+    case StreamOperation::max: {
       Select<W, T> op;
       op.a = a.a;
       op.b = a.b;
       op.count = a.count;
-      op.maximum = a.operation == Operation::max;
+      op.maximum = a.operation == StreamOperation::max;
       write<T>(a, op, control);
       return 0;
     }
-    case Operation::add_values:
-    case Operation::add_codes: {
+    case StreamOperation::add_values:
+    case StreamOperation::add_codes: {
       AddValues<W, T> op;
       op.a = a.a;
       op.x = {a.x, a.type};
       op.count = a.count;
-      op.quantised = a.operation == Operation::add_codes ? static_cast<const Code<T>*>(a.codes) : nullptr;
+      op.quantised = a.operation == StreamOperation::add_codes ? static_cast<const Code<T>*>(a.codes) : nullptr;
       write<T>(a, op, control);
       return 0;
     }
-    case Operation::quantise: {
+    case StreamOperation::quantise: {
       Quantise<W, T> op;
       op.x = {a.x, a.type};
       op.count = a.count;
@@ -121,7 +121,7 @@ int launch_as(const Arguments& a, Control* control) {
       run<T>(a, op, control, nothing);
       return 0;
     }
-    case Operation::range:
+    case StreamOperation::range:
       run<T>(a, Range<W, T>{{a.x, a.type}, a.count, control->range}, control, [&](Control* c) {
         auto* out = static_cast<double*>(a.y);
         out[0] = unordered(~c->range[0]);

@@ -10,7 +10,7 @@ int launch_add(const Arguments& a) {
   op.a = a.a;
   op.b = a.b;
   op.count = a.count;
-  op.negate = a.operation == Operation::subtract;
+  op.negate = a.operation == StreamOperation::subtract;
   return launch_writer<T, Scratch::sums>(a, op);
 }
 template int launch_add<float>(const Arguments&);

@@ -10,7 +10,7 @@ int launch_add_values(const Arguments& a) {
   op.a = a.a;
   op.x = {a.x, a.type};
   op.count = a.count;
-  op.quantised = a.operation == Operation::add_codes ? static_cast<const Code<T>*>(a.codes) : nullptr;
+  op.quantised = a.operation == StreamOperation::add_codes ? static_cast<const Code<T>*>(a.codes) : nullptr;
   return launch_writer<T, Scratch::sums>(a, op);
 }
 template int launch_add_values<float>(const Arguments&);

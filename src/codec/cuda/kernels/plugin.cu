@@ -24,7 +24,7 @@ int memory_kind(const void* p, MemoryKind* kind) {
   return 0;
 }
 
-int workspace_bytes(Operation operation, Type type, u64 count, u64* bytes) {
+int workspace_bytes(StreamOperation operation, Type type, u64 count, u64* bytes) {
   Room room;
   const int e = plan_room(operation, type, count, &room);
   *bytes = e ? 0 : room.bytes;
@@ -34,16 +34,16 @@ int workspace_bytes(Operation operation, Type type, u64 count, u64* bytes) {
 template <class T>
 int launch_as(const Arguments& a) {
   switch (a.operation) {
-    case Operation::compress: return launch_compress<T>(a);
-    case Operation::decompress: return launch_decompress<T>(a);
-    case Operation::add:
-    case Operation::subtract: return launch_add<T>(a);
-    case Operation::min:
-    case Operation::max: return launch_select<T>(a);
-    case Operation::add_values:
-    case Operation::add_codes: return launch_add_values<T>(a);
-    case Operation::quantise: return launch_quantise<T>(a);
-    case Operation::range: return launch_range<T>(a);
+    case StreamOperation::compress: return launch_compress<T>(a);
+    case StreamOperation::decompress: return launch_decompress<T>(a);
+    case StreamOperation::add:
+    case StreamOperation::subtract: return launch_add<T>(a);
+    case StreamOperation::min:
+    case StreamOperation::max: return launch_select<T>(a);
+    case StreamOperation::add_values:
+    case StreamOperation::add_codes: return launch_add_values<T>(a);
+    case StreamOperation::quantise: return launch_quantise<T>(a);
+    case StreamOperation::range: return launch_range<T>(a);
   }
   return cudaErrorInvalidValue;
 }

@@ -10,7 +10,7 @@ int launch_select(const Arguments& a) {
   op.a = a.a;
   op.b = a.b;
   op.count = a.count;
-  op.maximum = a.operation == Operation::max;
+  op.maximum = a.operation == StreamOperation::max;
   return launch_writer<T, Scratch::selection>(a, op);
 }
 template int launch_select<float>(const Arguments&);

@@ -34,8 +34,8 @@ class Numbers {
 };
 
 // Only what the operation has is set. Where it has one count or type for both sides, both are that.
-struct Call {
-  Call(Function o, Form f, const void* s) noexcept : operation(o), form(f), site(s) {}
+struct WrappedCall {
+  WrappedCall(Function o, Form f, const void* s) noexcept : operation(o), form(f), site(s) {}
 
   Function operation;
   Form form;
