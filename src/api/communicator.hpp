@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,10 +50,10 @@ struct stretto_comm_s {
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   // Whether a blocking call may run at once.
-  bool idle() const noexcept { return live.empty() && forks.load(std::memory_order_relaxed) == serves_in; }
+  bool idle() const noexcept { return live.empty() && stretto::is_of_generation(serves_in); }
 
   // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
-  bool inherited() const noexcept { return forks.load(std::memory_order_relaxed) != born; }
+  bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   stretto::api::Carriers carriers;
   stretto::backend::Backends backends;
@@ -63,8 +62,7 @@ struct stretto_comm_s {
   stretto::select::Selector selector;
   // What a prepared call looks at: one cache line.
   alignas(64) stretto::api::PreparedByCall prepared;
-  std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
-  const std::atomic<unsigned>& forks = stretto::fork_counter();
+  std::vector<stretto::api::Operation*> live;       // not complete, in the order of their calls
   unsigned serves_in = stretto::fork_generation();  // `born` until it is broken, then none
   int rank = 0;
 

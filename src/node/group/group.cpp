@@ -87,8 +87,7 @@ void Group::reserve(Exchange& exchange) {
 
 Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction& me,
                     const GroupOptions& options) noexcept {
-  forks_ = &fork_counter();
-  generation_ = forks_->load(std::memory_order_relaxed);
+  generation_ = fork_generation();
   std::span<const Introduction> all;
   if (const Status s = gathering(exchange, me, &all); s != Status::ok) return s;
   Cores cores = me.cores;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/forks.hpp"
 #include "base/status.hpp"
 #include "node/group/call.hpp"
 #include "node/group/exchange.hpp"
@@ -196,7 +197,6 @@ class Group final : private Watch {
   std::uint64_t open_until_ = 0;                   // lines of rounds below it may be filled without looking who is done
   std::uint64_t told_done_ = 0;                    // what done() said last
   std::uint64_t signature_ = 0x9e3779b97f4a7c15u;  // CallRecord::signature()
-  const std::atomic<unsigned>* forks_ = nullptr;
   unsigned generation_ = 0;
   struct Fill {
     std::vector<int> readers;
@@ -208,7 +208,7 @@ class Group final : private Watch {
 };
 
 [[gnu::always_inline]] inline Status Group::enter_here(const CallRecord& call) noexcept {
-  if (generation_ != forks_->load(std::memory_order_relaxed)) [[unlikely]]
+  if (!is_of_generation(generation_)) [[unlikely]]
     return refuse_child();
   if (head().broken.load(std::memory_order_relaxed) != 0) [[unlikely]]
     return broken();
