@@ -240,6 +240,18 @@ class MpiCarrier final : public Carrier {
   std::optional<MpiAlarms> alarms_;
 };
 
+// One number for all communicators of a process. The standard has it on MPI_COMM_WORLD; Open MPI has it on no communicator
+// that was split off. Where there are sessions alone there is no MPI_COMM_WORLD.
+std::uint64_t tags_of(MPI_Comm comm) noexcept {
+  constexpr std::uint64_t least = 32768;  // of any MPI
+  int found = 0, world = 0;
+  int* upper = nullptr;
+  MPI_Comm_get_attr(comm, MPI_TAG_UB, &upper, &found);
+  if (!found && MPI_Initialized(&world) == MPI_SUCCESS && world)
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upper, &found);
+  return found ? static_cast<std::uint64_t>(*upper) + 1 : least;
+}
+
 }  // namespace
 
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* carrier) noexcept {
@@ -249,12 +261,10 @@ Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_pt
   MPI_Comm own = MPI_COMM_NULL;
   if (const int code = MPI_Comm_dup(comm, &own); code != MPI_SUCCESS) return translate(code);
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-  int rank = 0, size = 0, found = 0;
-  int* upper = nullptr;
+  int rank = 0, size = 0;
   MPI_Comm_rank(own, &rank);
   MPI_Comm_size(own, &size);
-  MPI_Comm_get_attr(own, MPI_TAG_UB, &upper, &found);
-  const std::uint64_t most = found ? static_cast<std::uint64_t>(*upper) + 1 : 32768;
+  const std::uint64_t most = tags_of(own);
   std::uint64_t tags = 1;
   while (tags * 2 <= most) tags *= 2;
   try {

@@ -137,6 +137,19 @@ void alarms(Carrier& c) {
 
 }  // namespace
 
+// Open MPI has the number of tags on no communicator that was split off.
+void tags_of_a_part() {
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+  {
+    std::unique_ptr<Carrier> world, c;
+    expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {}, &world) == Status::ok, "no carrier");
+    expect(stretto::carrier::make_mpi_carrier(part, {}, &c) == Status::ok, "no carrier of a part");
+    expect(c->tags() == world->tags(), "a part has fewer tags than the world", c->tags());
+  }
+  MPI_Comm_free(&part);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   for (const std::size_t chunk : {std::size_t{64}, std::size_t{100000}}) {
@@ -154,6 +167,7 @@ int main(int argc, char** argv) {
     expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) == Status::ok, "no carrier");
     give_up(*c);
   }
+  tags_of_a_part();
   std::unique_ptr<Carrier> none;
   expect(stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {0}, &none) == Status::invalid_argument,
          "a chunk of 0 is not refused");
