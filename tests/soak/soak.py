@@ -22,8 +22,9 @@ import time
 OUTLIVED = '"$@"; ended=$?; [ $ended -lt 128 ] || sleep 60; exit $ended'
 LIMIT = 5  # seconds that a rank waits for one that died
 MIB = 1 << 20
-# What a job of some minutes may gain: the heap's live bytes do not grow with calls or communicators.
-LIVE, RESIDENT = MIB // 4, 4 * MIB
+# What a job may gain: the model keeps up to 4,096 answers and 128 programs for the process, which fill up. Nothing else
+# grows with calls or communicators.
+LIVE, RESIDENT = MIB, 8 * MIB
 LONG_ENOUGH = 200  # cycles after which growth is judged
 
 
