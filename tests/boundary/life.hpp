@@ -101,6 +101,14 @@ class Life {
     return ok && right(y, [&](std::size_t i) { return static_cast<float>(i / count + 1); });
   }
 
+  // Short and long calls that repeat.
+  void expect_calls_to_succeed() {
+    for (int call = 0; call < 6; ++call) {
+      EXPECT_TRUE(allreduce(2)) << text();
+      EXPECT_TRUE(allgather(200000)) << text();
+    }
+  }
+
  private:
 #ifdef PRELOADED
   bool ended(int code) {

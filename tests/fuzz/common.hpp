@@ -76,6 +76,22 @@ class Blob {
   std::size_t left_;
 };
 
+// The first byte chooses the type and whether there is a checksum: f of a value of the type in memory, its Type, and that.
+template <class F>
+void of_chosen_type(Blob& blob, const F& f) {
+  const auto choice = blob.take<std::uint8_t>();
+  const bool checksum = choice & 8;
+  switch (choice & 7) {
+    case 1:
+    case 3: return f(double{}, Type::f64, checksum);
+    case 4: return f(std::int32_t{}, Type::i32, checksum);
+    case 5: return f(std::int64_t{}, Type::i64, checksum);
+    case 6: return f(std::uint16_t{}, Type::f16, checksum);
+    case 7: return f(std::uint16_t{}, Type::bf16, checksum);
+    default: return f(float{}, Type::f32, checksum);
+  }
+}
+
 // Values for compressing: all that is left of the blob, repeated up to a count that it chooses (so that full groups, where the
 // fast kernels work, occur in small inputs; some have more than one chunk), perhaps as a smooth curve through them.
 template <class T>

@@ -71,16 +71,6 @@ void compare(Type t, bool checksum, Blob& blob) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Blob blob(data, size);
-  const auto choice = blob.take<std::uint8_t>();
-  const bool checksum = choice & 8;
-  switch (choice & 7) {
-    case 1:
-    case 2: compare<double>(Type::f64, checksum, blob); break;
-    case 3: compare<std::int32_t>(Type::i32, checksum, blob); break;
-    case 4: compare<std::int64_t>(Type::i64, checksum, blob); break;
-    case 5: compare<std::uint16_t>(Type::f16, checksum, blob); break;
-    case 6: compare<std::uint16_t>(Type::bf16, checksum, blob); break;
-    default: compare<float>(Type::f32, checksum, blob);
-  }
+  of_chosen_type(blob, [&](auto value, Type type, bool checksum) { compare<decltype(value)>(type, checksum, blob); });
   return 0;
 }

@@ -76,16 +76,7 @@ void round_trip(Type t, bool checksum, Blob& blob) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Blob blob(data, size);
-  const auto choice = blob.take<std::uint8_t>();
-  const bool checksum = choice & 8;
-  switch (choice & 7) {
-    case 1:
-    case 3: round_trip<double>(Type::f64, checksum, blob); break;
-    case 4: round_trip<std::int32_t>(Type::i32, checksum, blob); break;
-    case 5: round_trip<std::int64_t>(Type::i64, checksum, blob); break;
-    case 6: round_trip<std::uint16_t>(Type::f16, checksum, blob); break;
-    case 7: round_trip<std::uint16_t>(Type::bf16, checksum, blob); break;
-    default: round_trip<float>(Type::f32, checksum, blob);
-  }
+  of_chosen_type(blob,
+                 [&](auto value, Type type, bool checksum) { round_trip<decltype(value)>(type, checksum, blob); });
   return 0;
 }
