@@ -1,4 +1,4 @@
-// What both programs of a soak share: their arguments, the rank that dies, and the line that rank 0 prints at the end.
+// What both programs of a soak share: arguments, the rank that dies, cycles, and the line that rank 0 prints at the end.
 #pragma once
 
 #include <mpi.h>
@@ -86,6 +86,35 @@ inline void print(const Usage& usage, long calls, long communicators) {
       "\"live_grew\": %ld, \"descriptors_grew\": %ld}\n",
       usage.cycles(), calls, communicators, largest, resident, live, descriptors);
   std::fflush(stdout);
+}
+
+// The program. Where a rank dies, doomed(draws) is called until it ends the program. Else each cycle splits all ranks into
+// parts, in a number that is drawn, and wrong(comm, draws, &calls) gives the wrong results of a part. Returns its status.
+template <class Doomed, class Wrong>
+int soak(const Arguments& arguments, const Doomed& doomed, const Wrong& wrong) {
+  const int rank = rank_in(MPI_COMM_WORLD), ranks = ranks_in(MPI_COMM_WORLD);
+  const Clock::time_point begun = Clock::now();
+  Draws draws(arguments.seed);
+  if (arguments.dies_after > 0) {
+    if (rank == ranks - 1) die_after(arguments.dies_after);
+    while (std::chrono::duration<double>(Clock::now() - begun).count() < arguments.seconds) doomed(draws);
+    std::fprintf(stderr, "rank %d outlived the time\n", rank);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  Usage usage;
+  long calls = 0, communicators = 0, all_wrong = 0;
+  while (!over(begun, arguments.seconds)) {
+    const int part = rank % (1 + static_cast<int>(draws.below(static_cast<std::uint64_t>(ranks))));
+    Draws own(draws.below(~0ull) + static_cast<std::uint64_t>(part));
+    MPI_Comm some = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, part, rank, &some);
+    all_wrong += wrong(some, own, &calls);
+    ++communicators;
+    MPI_Comm_free(&some);
+    usage.look();
+  }
+  print(usage, calls, communicators);
+  return most(all_wrong) > 0 ? 1 : 0;
 }
 
 }  // namespace soak

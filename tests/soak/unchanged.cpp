@@ -84,34 +84,9 @@ int run(MPI_Comm comm, Draws& draws, long* calls) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const Arguments arguments(argc, argv);
-  const int rank = rank_in(MPI_COMM_WORLD), ranks = ranks_in(MPI_COMM_WORLD);
-  Draws draws(arguments.seed);
-  const Clock::time_point begun = Clock::now();
-  long calls = 0, communicators = 0;
-  int wrong = 0;
-
-  if (arguments.dies_after > 0) {
-    if (rank == ranks - 1) die_after(arguments.dies_after);
-    while (std::chrono::duration<double>(Clock::now() - begun).count() < arguments.seconds)
-      run(MPI_COMM_WORLD, draws, &calls);
-    std::fprintf(stderr, "rank %d outlived the time\n", rank);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-
-  Usage usage;
-  while (!over(begun, arguments.seconds)) {
-    const int parts = 1 + static_cast<int>(draws.below(static_cast<std::uint64_t>(ranks)));
-    Draws own(draws.below(~0ull) + static_cast<std::uint64_t>(rank % parts));
-    MPI_Comm some = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % parts, rank, &some);
-    wrong += run(some, own, &calls);
-    ++communicators;
-    MPI_Comm_free(&some);
-    usage.look();
-  }
-  print(usage, calls, communicators);
-  const int status = most(wrong) > 0 ? 1 : 0;
+  long doomed_calls = 0;
+  const auto doomed = [&](Draws& draws) { run(MPI_COMM_WORLD, draws, &doomed_calls); };
+  const int status = soak::soak(Arguments(argc, argv), doomed, run);
   MPI_Finalize();
   return status;
 }
