@@ -21,7 +21,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       ranks_(c.size()),
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
-      results_(stores_of_result(task.count * size_)) {
+      results_(stores_of_result(task.count * size_, kReduced)) {
   choose_chunk();
   find_readers();
   outputs_.resize(static_cast<std::size_t>(ranks_));

@@ -32,6 +32,10 @@ Transfer::Chunk Transfer::chunk(std::uint64_t k) const noexcept {
   return {at, std::min(step_, m_.bytes - at)};
 }
 
+Stores Transfer::stores(std::size_t least) const noexcept {
+  return may_stream_ ? stores_of_result(m_.bytes, least) : Stores::plain;
+}
+
 Status Transfer::run() noexcept {
   Group& g = *c_.group_;
   first_ = g.rounds(large_ ? 2 * chunks_ : chunks_);
@@ -52,7 +56,7 @@ Status Transfer::run() noexcept {
     ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
   }
   // Who passes on what it gets has it read at once.
-  if (!m_.passes_on || m_.readers.empty()) results_ = stores_of_result(m_.bytes);
+  may_stream_ = !m_.passes_on || m_.readers.empty();
   if (const Status s = pass(); s != Status::ok) return s;
   const bool direct = exposure_.access != Access::staged;
   if (!direct && !refused_) return Status::ok;
@@ -71,10 +75,10 @@ Status Transfer::pass() noexcept {
     } else {
       if (const Status s = expose(k); s != Status::ok) return s;
       // Peers can begin by now, and who has not come yet may come meanwhile.
-      if (m_.own_to != nullptr && results_ == Stores::plain)
+      if (m_.own_to != nullptr && stores(kMovedByCaches) == Stores::plain)
         std::memmove(m_.own_to, m_.own, m_.bytes);
       else if (m_.own_to != nullptr)
-        copy(m_.own_to, m_.own, m_.bytes, results_);
+        copy(m_.own_to, m_.own, m_.bytes, Stores::streaming);
       m_.own_to = nullptr;
       if (const Status s = pull(k); s != Status::ok) return s;
     }
@@ -149,7 +153,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   const Answer a = answer(source.access);
   if (a == Answer::staged) {
     const std::byte* room = inlined_ ? line.payload : c_.group_->slot(p.source, first_ + k);
-    c_.copy_from_peer(p.to + part.at, room + p.index * part.bytes, part.bytes, results_);
+    c_.copy_from_peer(p.to + part.at, room + p.index * part.bytes, part.bytes, stores(kMovedByCaches));
     return Status::ok;
   }
   if (comes == Comes::at_once) {
@@ -158,7 +162,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   }
   const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
   if (block != nullptr) {
-    c_.copy_from_peer(p.to + part.at, block + part.at, part.bytes, results_);
+    c_.copy_from_peer(p.to + part.at, block + part.at, part.bytes, stores(kMoved));
     return Status::ok;
   }
   const Status s = c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);

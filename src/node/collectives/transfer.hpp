@@ -31,6 +31,7 @@ class Transfer {
     std::size_t at, bytes;
   };
   Chunk chunk(std::uint64_t k) const noexcept;
+  Stores stores(std::size_t least) const noexcept;  // of results that go past the caches from so many bytes on
   Status pass() noexcept;
   Status second_pass() noexcept;
   Status expose(std::uint64_t k) noexcept;
@@ -45,8 +46,8 @@ class Transfer {
   Exposure exposure_;
   bool large_ = false;  // exposures are told in the lines
   bool inlined_ = false;
-  bool refused_ = false;  // in this pass
-  Stores results_ = Stores::plain;
+  bool refused_ = false;     // in this pass
+  bool may_stream_ = false;  // long results go past the caches
 };
 
 }  // namespace stretto::node

@@ -16,10 +16,13 @@ const char* name(Stores s) noexcept;
 
 // Into the caller's memory: a result of such length has no room in a core's caches, and streaming stores do not read
 // what they overwrite. Where a processor shares a cache of hundreds of megabytes, memcpy streams for no length that
-// occurs.
-constexpr std::size_t kPastCaches = std::size_t{16} << 20;
-constexpr Stores stores_of_result(std::size_t bytes) noexcept {
-  return bytes < kPastCaches ? Stores::plain : Stores::streaming;
+// occurs. Reductions store in turns with what they read and write elsewhere, and gain from longer results on only. The
+// lengths are measured (docs/node.md).
+constexpr std::size_t kMoved = std::size_t{8} << 20;           // blocks copied from a peer's memory
+constexpr std::size_t kMovedByCaches = std::size_t{32} << 20;  // blocks out of a peer's slots, and a rank's own
+constexpr std::size_t kReduced = std::size_t{64} << 20;
+constexpr Stores stores_of_result(std::size_t bytes, std::size_t least) noexcept {
+  return bytes < least ? Stores::plain : Stores::streaming;
 }
 
 // As memcpy. After streaming stores it fences, so that a release store that follows publishes them.

@@ -261,7 +261,7 @@ TEST(Collectives, long_results_are_whole) {
     options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
     on_collectives(2, options, [](Collectives& c) {
       cases::Cases cases(c, {});
-      constexpr std::size_t bytes = kPastCaches + 37, floats = kPastCaches / sizeof(float) + 3;
+      constexpr std::size_t bytes = kMovedByCaches + 37, floats = kReduced / sizeof(float) + 3;
       cases.bcast(bytes, 1);
       cases.allgather(bytes, false);
       cases.alltoall(bytes, false);
