@@ -17,7 +17,7 @@
 #include "bench/node_ours.hpp"
 #include "bench/regime.hpp"
 #include "bench/rows.hpp"
-#include "carrier/mpi.hpp"
+#include "modules/mpi/carrier.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives/collectives.hpp"
 
@@ -247,7 +247,7 @@ int main(int argc, char** argv) {
     c.version = bench::mpi_version();
     c.peer = c.version.substr(0, c.version.find('.'));  // the flavour and its first number
     std::unique_ptr<carrier::Carrier> carrier;
-    check(carrier::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier));
+    check(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier));
     node::CarrierExchange exchange(*carrier);
     node::Options options;
     if (kernel > 0) options.kernel = options.kernel_streams = kernel;

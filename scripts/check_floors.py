@@ -23,9 +23,10 @@ USES = {
     "select": {"call", "model", "schedule", "topology", "payload", "codec"},
     "backend": {"select", "call", "engine", "node", "schedule", "payload", "carrier", "codec"},
     "api": {"backend", "select", "call", "engine", "node", "model", "schedule", "payload", "carrier", "codec", "topology"},
-    "mpi": {"api", "call", "carrier"},
+    "modules": {"backend", "call", "carrier", "node", "payload", "schedule"},
+    "mpi": {"modules", "api", "backend", "call", "carrier"},
 }
-PUBLIC = {"call", "select", "backend", "api", "mpi"}  # know the contract
+PUBLIC = {"call", "select", "backend", "api", "modules", "mpi"}  # know the contract
 GROUND = {"codec", "schedule", "topology"}  # know nothing of MPI
 SOURCES = {".cpp", ".hpp", ".c", ".h", ".cu", ".cuh", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<open>["<])(?P<path>[^">]+)[">]')

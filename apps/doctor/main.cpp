@@ -13,9 +13,9 @@
 
 #include "apps/measure/ranks.hpp"
 #include "apps/mpi_main.hpp"
-#include "carrier/mpi.hpp"
 #include "facts.hpp"
 #include "model/profile.hpp"
+#include "modules/mpi/carrier.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives/collectives.hpp"
 #include "pairs.hpp"
@@ -30,7 +30,7 @@ namespace node = stretto::node;
 // The ways to a peer's memory on this host, in the order in which they are preferred. Collective over its ranks.
 Json ways_of_host(MPI_Comm comm) {
   std::unique_ptr<stretto::carrier::Carrier> carrier;
-  if (stretto::carrier::make_mpi_carrier(comm, {}, &carrier) != stretto::Status::ok)
+  if (stretto::modules::make_mpi_carrier(comm, {}, &carrier) != stretto::Status::ok)
     throw std::runtime_error(stretto::message());
   node::CarrierExchange exchange(*carrier);
   // A process has an arena as soon as it asks for memory there; so would one that calls stretto_alloc().

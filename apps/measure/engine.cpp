@@ -3,9 +3,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "carrier/mpi.hpp"
 #include "engine/engine.hpp"
 #include "exchange.hpp"
+#include "modules/mpi/carrier.hpp"
 #include "parts.hpp"
 #include "schedule/registry.hpp"
 #include "stretto/stretto_mpi.h"
@@ -33,7 +33,7 @@ schedule::Schedule smallest_ring(int rank) {
 // Seconds of the smallest ring allreduce on the two ranks of `pair`.
 double ring_seconds(MPI_Comm pair, const schedule::Schedule& built, const Budget& budget) {
   std::unique_ptr<carrier::Carrier> carrier;
-  must(carrier::make_mpi_carrier(pair, {}, &carrier));
+  must(stretto::modules::make_mpi_carrier(pair, {}, &carrier));
   engine::Engine engine(*carrier);
   const float in[kValues] = {1, 2};
   float out[kValues] = {};

@@ -5,8 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "carrier/mpi.hpp"
 #include "collectives.hpp"
+#include "modules/mpi/carrier.hpp"
 
 namespace stretto::measure {
 namespace {
@@ -21,7 +21,7 @@ class Node final : public Provider {
  public:
   explicit Node(MPI_Comm comm, const node::Options& options = {}) {
     std::unique_ptr<carrier::Carrier> carrier;
-    must(carrier::make_mpi_carrier(comm, {}, &carrier));
+    must(stretto::modules::make_mpi_carrier(comm, {}, &carrier));
     node::CarrierExchange exchange(*carrier);
     must(node::Collectives::create(exchange, options, &node_));
   }

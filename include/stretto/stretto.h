@@ -333,6 +333,20 @@ STRETTO_API stretto_status stretto_thread_group_free(stretto_thread_group group)
  * communicators. */
 STRETTO_API stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank, stretto_comm* comm);
 
+/* The binary interfaces of MPIs. */
+typedef enum stretto_mpi {
+  STRETTO_MPI_LOADED = 0,  /* that of the MPI in this process, whichever it is */
+  STRETTO_MPI_OPENMPI = 1, /* Open MPI */
+  STRETTO_MPI_MPICH = 2,   /* MPICH, and its kin: Intel MPI, MVAPICH, Cray */
+  STRETTO_MPI_STANDARD = 3 /* the standard one of MPI 5 */
+} stretto_mpi;
+
+/* What stretto_comm_create() of stretto_mpi.h calls, for callers that have no mpi.h: collective over the MPI_Comm that
+ * lies at `mpi_comm`. `compiled_for` is the interface that it comes from. The module for the MPI in this process is
+ * loaded from stretto/ beside this library, or from the directory in the environment's STRETTO_MODULES. Further:
+ *  - STRETTO_UNSUPPORTED where no MPI is loaded, no module fits it, or `compiled_for` is another's. */
+STRETTO_API stretto_status stretto_comm_create_from(const void* mpi_comm, stretto_mpi compiled_for, stretto_comm* comm);
+
 /* Free a communicator; NULL is legal. Collective over MPI (it frees a duplicate), not over threads. While the
  * communicator has a request that was not freed, nothing happens and the status is STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_comm_free(stretto_comm comm);

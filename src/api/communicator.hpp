@@ -15,6 +15,7 @@
 #include "api/prepared.hpp"
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
+#include "backend/transport.hpp"
 #include "base/forks.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
@@ -55,6 +56,7 @@ struct stretto_comm_s {
   // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
+  std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
   stretto::api::Carriers carriers;
   stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;

@@ -38,8 +38,7 @@ bool adds_codes(stretto_payload p) noexcept {
 
 class Node final : public NodeBackend {
  public:
-  Node(std::unique_ptr<node::Collectives> c, std::shared_ptr<void> kept)
-      : kept_(std::move(kept)), node_(std::move(c)), bounded_(node_->group()) {}
+  explicit Node(std::unique_ptr<node::Collectives> c) : node_(std::move(c)), bounded_(node_->group()) {}
 
   const char* name() const noexcept override { return node_name; }
 
@@ -191,7 +190,6 @@ class Node final : public NodeBackend {
     return fail(Status::internal, "{} runs on no node", schedule::name(s.collective));
   }
 
-  std::shared_ptr<void> kept_;
   std::unique_ptr<node::Collectives> node_;
   node::Bounded bounded_;
   bool over_ = false;
@@ -199,9 +197,8 @@ class Node final : public NodeBackend {
 
 }  // namespace
 
-std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives,
-                                               std::shared_ptr<void> kept) {
-  return std::make_unique<Node>(std::move(collectives), std::move(kept));
+std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives) {
+  return std::make_unique<Node>(std::move(collectives));
 }
 
 }  // namespace stretto::backend

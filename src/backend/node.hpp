@@ -9,9 +9,7 @@
 
 namespace stretto::backend {
 
-// Takes over collectives that the ranks made together. `kept` owns what their progress hook needs, and lives as long as
-// they do.
-std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives,
-                                               std::shared_ptr<void> kept = nullptr);
+// Takes over collectives that the ranks made together. Throws std::bad_alloc.
+std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives);
 
 }  // namespace stretto::backend

@@ -8,8 +8,8 @@ namespace stretto {
 // Begins to count, and gives the number of now.
 unsigned fork_generation() noexcept;
 
-// Where the number is. In each library that contains it by itself, so that one load reads it.
-[[gnu::visibility("hidden")]] extern std::atomic<unsigned> fork_counter;
+// Where the number is.
+extern std::atomic<unsigned> fork_counter;
 
 // Whether this process is the one that fork_generation() gave `born` to.
 inline bool is_of_generation(unsigned born) noexcept { return fork_counter.load(std::memory_order_relaxed) == born; }

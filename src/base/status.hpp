@@ -2,7 +2,7 @@
 //
 // One rule for errors in all of stretto. A function that can fail returns a Status. On failure it leaves a message
 // naming the offending values, which message() reads on the same thread until the next failure there. Nothing throws
-// across a public boundary, nothing aborts, nothing prints, but for a limit inside the MPI (carrier/mpi_limit.hpp).
+// across a public boundary, nothing aborts, nothing prints, but for a limit inside the MPI (modules/mpi/limit.hpp).
 #pragma once
 
 #include <string>

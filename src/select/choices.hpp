@@ -28,7 +28,7 @@ struct SharedChooser {
       : chooser(std::move(profile), std::move(topology)) {}
   std::mutex mutex;
   model::Chooser chooser;
-  // The longest message to another host that is not announced first (carrier/mpi_eager_limit.hpp); 0: length makes no
+  // The longest message to another host that is not announced first (Transport::eager_limit); 0: length makes no
   // difference.
   std::size_t eager_limit = 0;
 };

@@ -17,7 +17,7 @@ struct CarrierLimits {
 };
 
 // Bytes of a segment for a vector of `bytes`. Raw values between hosts travel in messages within the eager limit
-// (carrier/mpi_eager_limit.hpp; 0: there is none): another segment costs less than an announcement. The choice's own
+// (Transport::eager_limit; 0: there is none): another segment costs less than an announcement. The choice's own
 // segment stays where the caller asked for one, or where all blocks together would have more than 2^12 segments.
 std::size_t segment_for(const Call& call, const Choice& choice, std::size_t bytes, std::size_t ranks,
                         std::size_t eager_limit) noexcept;

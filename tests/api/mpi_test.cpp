@@ -1,5 +1,7 @@
 // The C API over MPI, on the ranks it was launched with: exact and bounded collectives, disagreement, requests, several
 // communicators. Each rank runs the same tests; the program fails on all ranks when a test fails on one.
+#include <dlfcn.h>
+
 #include "stretto/stretto_mpi.h"
 
 #include <algorithm>
@@ -31,9 +33,10 @@ int broadcasts_until_failure = 0;  // of MPI_Bcast on this rank; 0: none fails
 
 }  // namespace
 
-// What the library calls: a broadcast that took part and yet reports failure.
-extern "C" int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  const int result = PMPI_Bcast(buffer, count, type, root, comm);
+// What the module calls: a broadcast that took part and yet reports failure.
+extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  static const auto real = reinterpret_cast<decltype(&PMPI_Bcast)>(dlsym(RTLD_NEXT, "PMPI_Bcast"));
+  const int result = real(buffer, count, type, root, comm);
   return broadcasts_until_failure > 0 && --broadcasts_until_failure == 0 ? MPI_ERR_OTHER : result;
 }
 

@@ -1,8 +1,8 @@
 // Every schedule with every payload and operation over MPI, on as many ranks as it is launched on. Prints failures; exit status 1 if any.
 #include <cstdio>
 
-#include "carrier/mpi.hpp"
 #include "case_list.hpp"
+#include "modules/mpi/carrier.hpp"
 #include "operations.hpp"
 #include "schedule/floors.hpp"
 
@@ -39,7 +39,7 @@ stretto::schedule::Groups nodes(int ranks) {
 
 bool run(std::size_t chunk) {
   std::unique_ptr<stretto::carrier::Carrier> carrier;
-  if (stretto::carrier::make_mpi_carrier(MPI_COMM_WORLD, {chunk}, &carrier) != stretto::Status::ok) {
+  if (stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {chunk}, &carrier) != stretto::Status::ok) {
     std::fprintf(stderr, "%s\n", stretto::message());
     return false;
   }

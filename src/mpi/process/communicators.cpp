@@ -9,7 +9,10 @@
 #include <numeric>
 
 #include "api/communicator.hpp"
-#include "carrier/mpi_limit.hpp"
+#include "api/create.hpp"
+#include "call/enums.hpp"
+#include "modules/mpi/limit.hpp"
+#include "modules/mpi/transport.hpp"
 #include "mpi/calls/device.hpp"
 #include "mpi/calls/prepared.hpp"
 #include "mpi/process/inherited_bound.hpp"
@@ -70,9 +73,16 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
   return within;
 }
 
+// Over the MPI of this library, past all wrappers.
+stretto_status create(MPI_Comm comm, stretto_comm* made) noexcept {
+  std::unique_ptr<backend::Transport> transport;
+  const Status s = modules::make_mpi_transport(comm, &transport);
+  return call::to_c(s == Status::ok ? api::create(std::move(transport), made) : s);
+}
+
 }  // namespace
 
-Communicator::Communicator(MPI_Comm of) : watchdog(carrier::abort_program(of, {})) {}
+Communicator::Communicator(MPI_Comm of) : watchdog(modules::abort_program(of, {})) {}
 Communicator::~Communicator() = default;
 
 Communicator* find_communicator(MPI_Comm comm) noexcept {
@@ -105,10 +115,10 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->comm) return true;
   if (!c->refused.empty()) return false;
   const bool within = within_world(comm, c->size);
-  const stretto_status made = within ? stretto_comm_create(comm, &c->comm) : STRETTO_UNSUPPORTED;
+  const stretto_status made = within ? create(comm, &c->comm) : STRETTO_UNSUPPORTED;
   if (made == STRETTO_OK) {
     if (const auto& node = c->comm->backends.node) try {
-        c->watchdog.set_late(carrier::abort_program(comm, node->ended()));
+        c->watchdog.set_late(modules::abort_program(comm, node->ended()));
       } catch (...) {  // the diagnosis is without it
       }
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);

@@ -11,7 +11,7 @@
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/prepared.hpp"
 #include "mpi/settings/rules.hpp"
-#include "stretto/stretto_mpi.h"
+#include "stretto/stretto.h"
 
 namespace stretto::mpi {
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../cases.hpp"
-#include "carrier/mpi.hpp"
+#include "modules/mpi/carrier.hpp"
 #include "node/arena/arena.hpp"
 
 namespace {
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
     std::unique_ptr<carrier::Carrier> carrier;
-    expect(carrier::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier) == Status::ok, "no carrier");
+    expect(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier) == Status::ok, "no carrier");
     CarrierExchange exchange(*carrier);
     const std::vector<std::size_t> lengths{0, 3, 12, 700, 5003};
     const cases::Buffers in_arena{[](std::size_t n) { return arena::allocate(n, 64); },

@@ -1,0 +1,67 @@
+#include "api/create.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "api/communicator.hpp"
+#include "api/machine.hpp"
+#include "api/node.hpp"
+#include "node/memory/handle.hpp"
+
+namespace stretto::api {
+namespace {
+
+Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_view("no memory for a communicator")); }
+
+// Collective, also where it fails.
+Status meet(backend::Transport& transport, Carriers* c, std::unique_ptr<backend::Backend>* native,
+            std::shared_ptr<select::SharedChooser>* chooser) noexcept {
+  Status s = transport.make_carrier(&c->agreement);
+  const Status t = transport.make_carrier(&c->data);
+  if (s == Status::ok) s = t;
+  const Status m = find_machine(transport, chooser);
+  if (s == Status::ok) s = m;
+  try {
+    *native = transport.make_native();
+  } catch (...) {
+    s = no_memory();
+  }
+  return s;
+}
+
+Status make(std::unique_ptr<backend::Transport>* transport, std::unique_ptr<stretto_comm_s>* made) noexcept {
+  backend::Transport& t = **transport;
+  Carriers c;
+  std::unique_ptr<backend::Backend> native;
+  std::unique_ptr<backend::NodeBackend> node;
+  std::shared_ptr<select::SharedChooser> chooser;
+  // All ranks go on to meet in the node's memory, or none does.
+  if (const Status s = node::agree(t, meet(t, &c, &native, &chooser)); s != Status::ok) return s;
+  std::string no_node;
+  const Status s = find_node(t, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
+  if (s != Status::ok) return s;
+  try {
+    t.created(node ? node->ended() : nullptr);
+    *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
+  } catch (...) {
+    return no_memory();
+  }
+  (*made)->backends.mpi = std::move(native);
+  (*made)->backends.node = std::move(node);
+  return Status::ok;
+}
+
+}  // namespace
+
+Status create(std::unique_ptr<backend::Transport> transport, stretto_comm* comm) noexcept {
+  std::unique_ptr<stretto_comm_s> made;
+  Status s = make(&transport, &made);
+  if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
+  s = node::agree(*transport, s);
+  if (s != Status::ok) return s;
+  made->transport = std::move(transport);
+  *comm = made.release();
+  return s;
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,16 @@
+// Makes a communicator over a transport.
+#pragma once
+
+#include <memory>
+
+#include "backend/transport.hpp"
+#include "base/status.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::api {
+
+// Collective over the transport's ranks: finds the machine, and whether the ranks share a host's memory. All ranks get
+// a communicator, or none does. Of a null `comm` (invalid_argument) all ranks are told.
+Status create(std::unique_ptr<backend::Transport> transport, stretto_comm* comm) noexcept;
+
+}  // namespace stretto::api

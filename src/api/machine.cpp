@@ -1,0 +1,136 @@
+#include "api/machine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/share.hpp"
+#include "model/profile.hpp"
+#include "node/memory/handle.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto::api {
+namespace {
+
+// One rank's entry: what tells its host from others, and where on it it is.
+struct Here {
+  std::array<char, 64> host{};
+  std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
+  std::array<char, 64> levels{};  // of a hierarchy inside hosts
+};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+// Looking at the machine takes milliseconds, and a process does not move between hosts. Where it cannot be looked at, nothing but
+// the host is known.
+Here look() {
+  static const Here once = [] {
+    Here h;
+    const std::string name = host_name();
+    std::copy_n(name.begin(), std::min(name.size(), h.host.size()), h.host.begin());
+    topology::Place place;
+    int cores = 0;
+    if (topology::locate(&place, &cores) == Status::ok) {
+      h.socket = place.socket;
+      h.cache = place.cache;
+      h.core = place.core;
+      h.numa = place.numa;
+      h.cores = cores;
+    }
+    return h;
+  }();
+  return once;
+}
+
+// All ranks go by rank 0's levels.
+Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
+  std::map<std::string_view, std::int32_t> hosts;
+  std::vector<topology::Place> places;
+  int cores = 0;
+  for (const Here& h : all) {
+    const std::string_view name(h.host.data(), h.host.size());
+    const auto host = hosts.emplace(name, static_cast<std::int32_t>(hosts.size())).first->second;
+    places.push_back({host, h.socket, h.cache, h.core, h.numa});
+    if (h.cores > 0) cores = cores > 0 ? std::min(cores, h.cores) : h.cores;
+  }
+  *topology = topology::Topology(std::move(places), cores);
+  const Status s = topology->take_levels(all.front().levels.data());
+  return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
+}
+
+// The text and the number of rank 0 on all ranks; where it has a failure to tell, its message is the text.
+Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
+             std::size_t* number) noexcept {
+  std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(found), *number};
+  const Status passed = transport.broadcast(words.data(), sizeof words);
+  const Status shared = share_text(transport, found == Status::ok ? std::string_view(given) : message(), text);
+  if (passed != Status::ok) return passed;
+  *number = static_cast<std::size_t>(words[1]);
+  const auto s = static_cast<Status>(words[0]);
+  return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
+}
+
+Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
+  try {
+    model::Profile profile;
+    const Status s = model::find(host_name(), transport.name(), &profile);
+    if (s == Status::ok) *text = model::to_json(profile);
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
+  }
+}
+
+Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
+  try {
+    *own = look();
+    const char* given = secure_getenv("STRETTO_LEVELS");
+    const std::string_view levels = given != nullptr ? given : topology::all_levels;
+    std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
+    all->resize(static_cast<std::size_t>(ranks));
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
+  }
+}
+
+}  // namespace
+
+Status find_machine(backend::Transport& transport, std::shared_ptr<select::SharedChooser>* chooser) noexcept {
+  try {
+    Here own;
+    std::vector<Here> all;
+    Status s = node::agree(transport, describe(transport.size(), &own, &all));
+    if (s != Status::ok) return s;
+    if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
+    std::string given, text;
+    if (transport.rank() == 0) s = profile_here(transport, &given);
+    std::size_t eager_limit = transport.eager_limit();
+    s = share(transport, s, given, &text, &eager_limit);
+    // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
+    model::Profile profile;
+    if (s == Status::ok) s = model::parse(text, &profile);
+    topology::Topology topology;
+    if (s == Status::ok) s = topology_of(all, &topology);
+    if (s != Status::ok) return s;
+    const bool between = topology.hosts() > 1;
+    *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
+    if (between) (*chooser)->eager_limit = eager_limit;
+    return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
+  }
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,125 @@
+#include "api/modules.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace stretto::api {
+namespace {
+
+Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_view("no memory to load a module")); }
+
+// Where modules are. Throws std::bad_alloc.
+std::string directory() {
+  if (const char* given = secure_getenv("STRETTO_MODULES"); given && *given) return given;
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&find_module), &here) == 0 || !here.dli_fname) return "stretto";
+  const std::string_view file(here.dli_fname);
+  const std::size_t end = file.find_last_of('/');
+  return (end == file.npos ? std::string(".") : std::string(file.substr(0, end))) + "/stretto";
+}
+
+Status load(const std::string& name, const backend::Module** module) {
+  const std::string file = directory() + "/libstretto_" + name + ".so";
+  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return fail(Status::unsupported, "no module for {}: {}", name, dlerror());
+  const auto* found = static_cast<const backend::Module*>(dlsym(library, backend::module_symbol));
+  if (found && std::strcmp(found->version, STRETTO_VERSION) == 0) {
+    *module = found;
+    return Status::ok;
+  }
+  const Status s = found ? fail(Status::unsupported, "{} is of stretto {}, and this is stretto {}", file,
+                                found->version, STRETTO_VERSION)
+                         : fail(Status::unsupported, "{} is no module of stretto", file);
+  dlclose(library);
+  return s;
+}
+
+using GetVersion = int (*)(char*, int*);
+using GetAbi = int (*)(int*, int*);
+
+constexpr const char* version_symbol = "MPI_Get_library_version";
+
+// A library that was loaded for another alone is not seen by RTLD_DEFAULT. Names of all libraries of the process.
+std::vector<std::string> libraries() {
+  std::vector<std::string> names;
+  const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
+    try {
+      if (info->dlpi_name && *info->dlpi_name)
+        static_cast<std::vector<std::string>*>(to)->emplace_back(info->dlpi_name);
+      return 0;
+    } catch (...) {
+      return 1;
+    }
+  };
+  dl_iterate_phdr(add, &names);
+  return names;
+}
+
+// The MPI's library, with its functions for all that is loaded later. RTLD_DEFAULT where they are already; null: no MPI.
+void* find_library(bool* found) {
+  *found = true;
+  if (dlsym(RTLD_DEFAULT, version_symbol)) return RTLD_DEFAULT;
+  for (const std::string& name : libraries()) {
+    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (!library) continue;
+    if (dlsym(library, version_symbol)) return dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+    dlclose(library);
+  }
+  *found = false;
+  return nullptr;
+}
+
+stretto_mpi abi_of(void* library, std::string_view version) {
+  int major = -1, minor = -1;
+  const auto get_abi = reinterpret_cast<GetAbi>(dlsym(library, "MPI_Abi_get_version"));
+  if (get_abi && get_abi(&major, &minor) == 0 && major > 0) return STRETTO_MPI_STANDARD;
+  for (const char* kin : {"Open MPI", "Spectrum MPI"})
+    if (version.find(kin) != version.npos) return STRETTO_MPI_OPENMPI;
+  for (const char* kin : {"MPICH", "MVAPICH", "Intel(R) MPI", "ParaStation MPI"})
+    if (version.find(kin) != version.npos) return STRETTO_MPI_MPICH;
+  return STRETTO_MPI_LOADED;
+}
+
+}  // namespace
+
+Status find_module(const std::string& name, const backend::Module** module) noexcept {
+  try {
+    return load(name, module);
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
+  try {
+    bool found = false;
+    void* const library = find_library(&found);
+    if (!found) return fail(Status::unsupported, std::string_view("no MPI is loaded in this process"));
+    char text[8192] = "";  // the longest of all MPIs, since it is not known which
+    int length = 0;
+    reinterpret_cast<GetVersion>(dlsym(library, version_symbol))(text, &length);
+    const std::string_view all(text);
+    mpi->version = all.substr(0, all.find_first_of("\n,"));
+    mpi->abi = abi_of(library, all);
+    return Status::ok;
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+const char* module_of(stretto_mpi abi) noexcept {
+  switch (abi) {
+    case STRETTO_MPI_OPENMPI: return "openmpi";
+    case STRETTO_MPI_MPICH: return "mpich";
+    case STRETTO_MPI_STANDARD: return "mpi_abi";
+    case STRETTO_MPI_LOADED: break;
+  }
+  return nullptr;
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,28 @@
+// The modules beside the library (src/modules), and which of them fits the MPI that is loaded in this process.
+#pragma once
+
+#include <string>
+
+#include "backend/module.hpp"
+#include "base/status.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::api {
+
+// Loads libstretto_NAME.so: from the directory in STRETTO_MODULES, or from stretto/ beside this library. A module stays
+// loaded. unsupported: there is none, or it is of another version of stretto.
+Status find_module(const std::string& name, const backend::Module** module) noexcept;
+
+// The MPI in this process, however it came here: linked, or loaded by another library.
+struct LoadedMpi {
+  std::string version;                   // the first line of MPI_Get_library_version
+  stretto_mpi abi = STRETTO_MPI_LOADED;  // its binary interface; LOADED: none that stretto knows
+};
+
+// Lets modules use the functions of that MPI. unsupported: no MPI is loaded.
+Status find_loaded_mpi(LoadedMpi* mpi) noexcept;
+
+// The name of the module for a binary interface, as "openmpi".
+const char* module_of(stretto_mpi abi) noexcept;
+
+}  // namespace stretto::api

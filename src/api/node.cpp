@@ -1,0 +1,137 @@
+#include "api/node.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/share.hpp"
+#include "backend/node.hpp"
+#include "node/arena/arena.hpp"
+#include "node/group/hierarchy_text.hpp"
+
+namespace stretto::api {
+namespace {
+
+// Hosts may bear the same name, and one of several names (of containers) may have one memory. The kernel knows.
+struct Introduction {
+  std::array<char, 40> boot{};
+  int wanted = 1;
+};
+
+Introduction introduce() {
+  Introduction me;
+  std::string boot;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::getline(file, boot);
+  std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
+  const char* wanted = secure_getenv("STRETTO_NODE");
+  me.wanted = wanted == nullptr || std::string_view(wanted) != "0" ? 1 : 0;
+  return me;
+}
+
+void progress(void* transport) noexcept { static_cast<backend::Transport*>(transport)->progress(); }
+
+node::Options options_for(const topology::Topology& topology, const model::Profile& profile,
+                          node::Hierarchies hierarchies, backend::Transport& transport) {
+  node::Options o;
+  o.hierarchy = std::move(hierarchies.usual);
+  o.hierarchies = std::move(hierarchies.of);
+  if (const model::Switches* s = profile.switches_of(topology.ranks())) {
+    o.eager = s->eager;
+    o.eager_reduce = s->eager_reduce;
+    o.kernel = s->kernel.value_or(o.kernel);
+  }
+  const auto least = 4 * node::kLine * static_cast<std::size_t>(topology.ranks());
+  o.group.slot = std::max(o.group.slot, least);
+  o.group.others = transport.others_here();
+  o.group.patience.progress = progress;
+  o.group.patience.context = &transport;
+  return o;
+}
+
+// Why not, the same on every rank; empty: they may try.
+std::string objection(const std::vector<Introduction>& all, const topology::Topology& topology) {
+  if (topology.hosts() > 1) return fmt::format("the ranks are on {} hosts", topology.hosts());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (!all[r].wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
+    if (all[r].boot != all[0].boot) return fmt::format("ranks 0 and {} run under different kernels", r);
+  }
+  return {};
+}
+
+// A failure where `work` has no memory.
+template <class Work>
+Status tried(const Work& work) noexcept {
+  try {
+    work();
+    return Status::ok;
+  } catch (const std::exception& e) {
+    return fail(Status::out_of_memory, "no memory for the collectives of a host: {}", e.what());
+  }
+}
+
+// As rank 0 was asked to. Collective. invalid_argument, on every rank: what is wished for cannot be.
+Status ask_hierarchies(backend::Transport& transport, const topology::Topology& topology,
+                       std::optional<node::Hierarchies>* hierarchies) noexcept {
+  const char* given = secure_getenv("STRETTO_HIERARCHY");
+  std::string wish;
+  if (const Status s = share_text(transport, given != nullptr ? given : "", &wish); s != Status::ok) return s;
+  Status found = Status::ok;
+  const Status s = tried([&] {
+    std::vector<topology::Place> places;
+    places.reserve(static_cast<std::size_t>(topology.ranks()));
+    for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
+    found = node::parse_hierarchies(wish, places, transport.numbers(), &hierarchies->emplace());
+    if (found != Status::ok) found = fail(found, "STRETTO_HIERARCHY: {}", message());
+  });
+  return s != Status::ok ? s : found;
+}
+
+// Collective. What one rank alone may fail at is agreed each time, so that all go on or none does.
+Status meet(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
+            std::optional<node::Hierarchies> hierarchies, std::string* why,
+            std::unique_ptr<backend::NodeBackend>* node) noexcept {
+  Introduction me;
+  std::vector<Introduction> all;
+  Status s = tried([&] {
+    me = introduce();
+    all.resize(static_cast<std::size_t>(transport.size()));
+  });
+  if (s = node::agree(transport, s); s != Status::ok) return s;
+  if (s = transport.allgather(&me, sizeof me, all.data()); s != Status::ok) return s;
+
+  std::optional<stretto::node::Options> options;
+  s = tried([&] {
+    *why = objection(all, topology);
+    if (!why->empty()) return;
+    options = options_for(topology, profile, std::move(*hierarchies), transport);
+  });
+  if (s = node::agree(transport, s); s != Status::ok || !why->empty()) return s;
+  // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
+  if (void* made = node::arena::allocate(1, node::kLine)) node::arena::release(made);
+  std::unique_ptr<node::Collectives> made;
+  s = node::Collectives::create(transport, *options, &made);
+  if (s == Status::ok) s = tried([&] { *node = backend::make_node_backend(std::move(made)); });
+  return node::agree(transport, s);
+}
+
+}  // namespace
+
+Status find_node(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
+                 std::string* why, std::unique_ptr<backend::NodeBackend>* node) noexcept {
+  std::optional<node::Hierarchies> hierarchies;  // where all are on one host
+  Status s = topology.hosts() == 1 ? ask_hierarchies(transport, topology, &hierarchies) : Status::ok;
+  if (s = node::agree(transport, s); s != Status::ok) return s;
+  if (meet(transport, topology, profile, std::move(hierarchies), why, node) == Status::ok) return Status::ok;
+  node->reset();
+  return tried([why] { *why = message(); });
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,51 @@
+// What a communicator is made over: ranks that can tell each other a few bytes already, and how messages cross between
+// them. A module gives it (src/modules): of an MPI's communicator, or over UCX. The core makes a communicator of it
+// (api/create.hpp).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "carrier/carrier.hpp"
+#include "node/group/exchange.hpp"
+
+namespace stretto::backend {
+
+// Of one rank, and owned by its communicator, all of whose other parts it outlives. Collective functions are called in
+// the same order on every rank. A rank that fails in one still takes part to its end, so that no other waits for it.
+class Transport : public node::Exchange {
+ public:
+  // What moves the bytes and its version, as profiles name it: "Open MPI 5.0.11". Throws std::bad_alloc.
+  virtual std::string name() const = 0;
+
+  // Rank 0's bytes on every rank. Collective.
+  virtual Status broadcast(void* data, std::size_t bytes) noexcept = 0;
+
+  // A carrier whose messages meet no others. Collective.
+  virtual Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept = 0;
+
+  // The transport's own collectives; null where it has none. Throws std::bad_alloc.
+  virtual std::unique_ptr<Backend> make_native() = 0;
+
+  // The longest message in bytes that travels to another host as soon as it is sent. 0: all do, or it is not known.
+  virtual std::size_t eager_limit() noexcept = 0;
+
+  // The ranks' numbers in the program; negative: not of this program. Throws std::bad_alloc.
+  virtual std::vector<int> numbers() const = 0;
+
+  // Ranks of the program on this host beside those of the communicator, at most.
+  virtual int others_here() const noexcept = 0;
+
+  // Lets messages advance while this rank waits for something else.
+  virtual void progress() noexcept = 0;
+
+  // The communicator is made: its creation's limit of time ends. `ended` tells which processes of peers have ended, in
+  // words, for diagnoses; it may be empty.
+  virtual void created(std::function<std::string()> ended) noexcept = 0;
+};
+
+}  // namespace stretto::backend

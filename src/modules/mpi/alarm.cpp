@@ -1,0 +1,74 @@
+#include "modules/mpi/alarm.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+
+#include "modules/mpi/quiet.hpp"
+
+namespace stretto::modules {
+
+using namespace carrier;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// So long the rank that raises an alarm lets the MPI progress: it may never come back to it, and a connection may have to be made first.
+constexpr std::chrono::milliseconds most_patience{200};
+
+}  // namespace
+
+MpiAlarms::MpiAlarms(MPI_Comm comm, int size, int tag)
+    : comm_(comm),
+      tag_(tag),
+      alarms_(std::make_unique<std::array<Alarm, most_alarms>>()),
+      requests_(most_alarms * static_cast<std::size_t>(size), MPI_REQUEST_NULL) {}
+
+MpiAlarms::~MpiAlarms() {
+  int over = 0;
+  MPI_Finalized(&over);
+  if (raised_ == 0 || over != 0 || sent()) return;
+  for (MPI_Request& r : requests_) {
+    if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
+  }
+  static_cast<void>(alarms_.release());  // kept on purpose: the MPI may still read it
+}
+
+bool MpiAlarms::sent() noexcept {
+  const Quiet quiet;
+  int all = 0;
+  const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE);
+  return code == MPI_SUCCESS && all != 0;
+}
+
+void MpiAlarms::raise(const Alarm& alarm) noexcept {
+  if (raised_ == most_alarms) return;
+  const std::size_t ranks = requests_.size() / most_alarms;
+  Alarm& own = (*alarms_)[raised_];
+  own = alarm;
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
+    if (static_cast<int>(peer) == alarm.rank) continue;
+    MPI_Request& request = requests_[raised_ * ranks + peer];
+    const int code =
+        MPI_Isend(&own, static_cast<int>(sizeof(Alarm)), MPI_BYTE, static_cast<int>(peer), tag_, comm_, &request);
+    if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // it will find out by its timeout
+  }
+  ++raised_;
+  for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < most_patience;) sched_yield();
+}
+
+bool MpiAlarms::hear(Alarm* alarm) noexcept {
+  int there = 0, bytes = 0;
+  MPI_Status status;
+  if (MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_, &there, &status) != MPI_SUCCESS || there == 0) return false;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  if (bytes != static_cast<int>(sizeof(Alarm))) return false;
+  if (MPI_Recv(alarm, bytes, MPI_BYTE, status.MPI_SOURCE, tag_, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+  heard_ = true;
+  alarm->rank = status.MPI_SOURCE;
+  alarm->text.back() = 0;
+  return true;
+}
+
+}  // namespace stretto::modules

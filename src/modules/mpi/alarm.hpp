@@ -1,0 +1,39 @@
+// Alarms between the ranks of a communicator: one message to each under a tag of their own, which no receive is posted for. Who wonders
+// looks whether one has come.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "carrier/carrier.hpp"
+
+namespace stretto::modules {
+
+class MpiAlarms {
+ public:
+  // Sets aside what raise() needs. Throws std::bad_alloc. `comm` returns errors and outlives this.
+  MpiAlarms(MPI_Comm comm, int size, int tag);
+  ~MpiAlarms();
+  MpiAlarms(const MpiAlarms&) = delete;
+  MpiAlarms& operator=(const MpiAlarms&) = delete;
+
+  void raise(const carrier::Alarm& alarm) noexcept;
+  bool hear(carrier::Alarm* alarm) noexcept;
+  bool quiet() const noexcept { return raised_ == 0 && !heard_; }  // none was raised nor heard
+
+ private:
+  bool sent() noexcept;
+
+  MPI_Comm comm_;
+  int tag_;
+  std::size_t raised_ = 0;
+  bool heard_ = false;
+  std::unique_ptr<std::array<carrier::Alarm, carrier::most_alarms>> alarms_;
+  std::vector<MPI_Request> requests_;  // by alarm and rank
+};
+
+}  // namespace stretto::modules

@@ -1,0 +1,30 @@
+// The table of a module for an MPI: that whose mpi.h it is compiled with.
+#include <mpi.h>
+
+#include "backend/module.hpp"
+#include "modules/mpi/transport.hpp"
+
+using namespace stretto;
+
+#define STRETTO_TEXT_OF(x) #x
+#define STRETTO_TEXT(x) STRETTO_TEXT_OF(x)
+
+namespace {
+
+#if defined(MPI_ABI)
+constexpr const char* built_for = "the standard binary interface of MPI " STRETTO_TEXT(MPI_VERSION);
+#elif defined(OPEN_MPI)
+constexpr const char* built_for = "Open MPI " STRETTO_TEXT(OMPI_MAJOR_VERSION) "." STRETTO_TEXT(
+    OMPI_MINOR_VERSION) "." STRETTO_TEXT(OMPI_RELEASE_VERSION);
+#else
+constexpr const char* built_for = "MPICH " MPICH_VERSION;
+#endif
+
+Status transport_of(const void* comm, std::unique_ptr<backend::Transport>* transport) noexcept {
+  return modules::make_mpi_transport(*static_cast<const MPI_Comm*>(comm), transport);
+}
+
+}  // namespace
+
+extern "C"
+    [[gnu::visibility("default")]] const backend::Module stretto_module = {STRETTO_VERSION, built_for, transport_of};

@@ -1,0 +1,57 @@
+// Errors of transfers come back as codes, whatever the program's error handlers are.
+//
+// Completion calls over several requests name no communicator. Where a request failed, MPICH then invokes the error handler of
+// MPI_COMM_SELF, which aborts unless the program changed it, although our own communicator returns errors. While a
+// Quiet lives, that handler is one that returns. Others in this process see the change only if they make an error
+// meanwhile; the last Quiet puts the old one back. With other MPIs it does nothing.
+#pragma once
+
+#include <mpi.h>
+
+#include <mutex>
+#include <string_view>
+
+namespace stretto::modules {
+
+class Quiet {
+ public:
+  Quiet() noexcept {
+    if (!needed()) return;
+    std::lock_guard lock(state().mutex);
+    if (state().depth++ > 0) return;
+    MPI_Comm_get_errhandler(MPI_COMM_SELF, &state().before);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  }
+  ~Quiet() {
+    if (!needed()) return;
+    std::lock_guard lock(state().mutex);
+    if (--state().depth > 0) return;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, state().before);
+    MPI_Errhandler_free(&state().before);
+  }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+
+ private:
+  struct State {
+    std::mutex mutex;
+    int depth = 0;
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  };
+  static State& state() noexcept {
+    static State s;
+    return s;
+  }
+  static bool needed() noexcept {
+    static const bool yes = [] {
+      char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+      int length = 0;
+      MPI_Get_library_version(text, &length);
+      const std::string_view version(text, static_cast<std::size_t>(length));
+      return version.find("Open MPI") == std::string_view::npos;
+    }();
+    return yes;
+  }
+};
+
+}  // namespace stretto::modules

@@ -1,0 +1,181 @@
+#include "modules/mpi/transport.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <string_view>
+
+#include "base/positive.hpp"
+#include "modules/mpi/carrier.hpp"
+#include "modules/mpi/eager_limit.hpp"
+#include "modules/mpi/limit.hpp"
+#include "modules/mpi/native.hpp"
+
+namespace stretto::modules {
+namespace {
+
+Status usable(MPI_Comm parent) noexcept {
+  int initialised = 0, finalised = 0, inter = 0;
+  MPI_Initialized(&initialised);
+  MPI_Finalized(&finalised);
+  if (!initialised || finalised)
+    return fail(Status::invalid_argument, "MPI is {}", finalised ? "finalised" : "not initialised");
+  if (parent == MPI_COMM_NULL) return fail(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
+  if (MPI_Comm_test_inter(parent, &inter) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_test_inter failed");
+  return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
+}
+
+// The ranks may not have found each other yet, and no options are given: seconds, negative where there is no limit.
+double limit_of_creation() noexcept {
+  const char* const text = secure_getenv("STRETTO_TIMEOUT");
+  double seconds = -1;
+  return text && read_positive(text, &seconds) ? seconds : -1;
+}
+
+constexpr const char* creation = "stretto_comm_create";
+
+Status failed(const char* function) noexcept {
+  return fail(Status::mpi_error, "{} failed while a communicator was created", function);
+}
+
+using SharedWatchdog = std::shared_ptr<carrier::Watchdog>;
+
+// Null without memory: the creation goes without a limit, since the other ranks come.
+SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
+  try {
+    return std::make_shared<carrier::Watchdog>(abort_program(comm, {}));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+class MpiTransport final : public backend::Transport {
+ public:
+  // Takes over `comm`. `watchdog` and `limit`, in seconds, are of the communicator's creation.
+  MpiTransport(MPI_Comm comm, SharedWatchdog watchdog, double limit) noexcept
+      : comm_(comm), watchdog_(std::move(watchdog)) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    creation_.emplace(watchdog_.get(), creation, limit);
+  }
+  ~MpiTransport() override {
+    int over = 0;
+    MPI_Finalized(&over);
+    if (!over) MPI_Comm_free(&comm_);
+  }
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+  using Exchange::allgather;
+  Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override {
+    const int n = static_cast<int>(bytes);
+    return MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_) == MPI_SUCCESS ? Status::ok
+                                                                                    : failed("MPI_Allgather");
+  }
+  Status broadcast(void* data, std::size_t bytes) noexcept override {
+    return MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, comm_) == MPI_SUCCESS ? Status::ok
+                                                                                       : failed("MPI_Bcast");
+  }
+
+  std::string name() const override {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string all(text, static_cast<std::size_t>(length));
+    std::string flavour = all.substr(0, all.find_first_of(" \t\n"));
+    for (const char* known : {"Open MPI", "MPICH"})
+      if (all.find(known) != std::string::npos) flavour = known;
+    const std::size_t from = all.find_first_of("0123456789");
+    if (from == std::string::npos) return flavour;
+    return flavour + " " + all.substr(from, all.find_first_not_of("0123456789.", from) - from);
+  }
+
+  Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
+    return make_mpi_carrier(comm_, {}, carrier);
+  }
+
+  std::unique_ptr<backend::Backend> make_native() override {
+    native_ = std::make_shared<carrier::Watchdog>(abort_program(comm_, {}));
+    return make_mpi_native(comm_, native_);
+  }
+
+  std::size_t eager_limit() noexcept override { return mpi_eager_limit(); }
+
+  std::vector<int> numbers() const override {
+    std::vector<int> own(static_cast<std::size_t>(size_)), all(own.size(), -1);
+    std::iota(own.begin(), own.end(), 0);
+    MPI_Group here = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+    MPI_Comm_group(comm_, &here);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_translate_ranks(here, size_, own.data(), world, all.data());
+    MPI_Group_free(&here);
+    MPI_Group_free(&world);
+    return all;
+  }
+
+  // As the launcher tells, else all that there are.
+  int others_here() const noexcept override {
+    int world = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+      const char* told = secure_getenv(name);
+      const int here = told != nullptr ? std::atoi(told) : 0;
+      if (here > 0) world = std::min(world, here);
+    }
+    return std::max(0, world - size_);
+  }
+
+  // A message that waits to be matched needs this rank to look, even while it waits for shared memory.
+  void progress() noexcept override {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
+  }
+
+  void created(std::function<std::string()> ended) noexcept override {
+    creation_.reset();
+    watchdog_.reset();
+    if (native_ && ended) try {
+        native_->set_late(abort_program(comm_, std::move(ended)));
+      } catch (...) {  // the diagnosis is without it
+      }
+  }
+
+ private:
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1;
+  SharedWatchdog watchdog_;  // of the creation
+  SharedWatchdog native_;    // of the MPI's own collectives
+  std::optional<carrier::Limited> creation_;
+};
+
+}  // namespace
+
+Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport) noexcept {
+  if (const Status s = usable(parent); s != Status::ok) return s;
+  const double limit = limit_of_creation();
+  SharedWatchdog watchdog = limit > 0 ? watchdog_on(parent) : nullptr;
+  std::optional<carrier::Limited> limited(std::in_place, watchdog.get(), creation, limit);
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_dup failed");
+  MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
+  int mine = 1, all = 0;
+  {
+    limited.reset();
+    std::unique_ptr<MpiTransport> made(new (std::nothrow) MpiTransport(duplicate, std::move(watchdog), limit));
+    mine = made ? 1 : 0;
+    const bool told = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, duplicate) == MPI_SUCCESS;
+    if (!told) return failed("MPI_Allreduce");
+    if (all == 1) {
+      *transport = std::move(made);
+      return Status::ok;
+    }
+  }
+  if (mine == 0) MPI_Comm_free(&duplicate);
+  return fail(Status::out_of_memory, "no memory for a communicator on {} rank", mine == 0 ? "this" : "another");
+}
+
+}  // namespace stretto::modules
