@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "api/modules.hpp"
 #include "codec/codec.hpp"
 #include "stretto/stretto_cuda.h"
 #include "topology/topology.hpp"
@@ -140,6 +142,27 @@ Json facts_of_codec() {
   return {{"kernels", codec::name(codec::best_isa())},
           {"gpu", gpu},
           {"gpu_reason", gpu ? "plugin and device are there" : stretto_message()}};
+}
+
+Json facts_of_modules() {
+  api::LoadedMpi mpi;
+  const Status found = api::find_loaded_mpi(&mpi);
+  const char* const fitting = found == Status::ok ? api::module_of(mpi.abi) : nullptr;
+  Json all = Json::array();
+  for (const stretto_mpi abi : {STRETTO_MPI_OPENMPI, STRETTO_MPI_MPICH, STRETTO_MPI_STANDARD}) {
+    const char* const name = api::module_of(abi);
+    const backend::Module* module = nullptr;
+    const bool there = api::find_module(name, &module) == Status::ok;
+    const bool used = there && fitting && name == std::string_view(fitting);
+    all.push_back({{"name", name},
+                   {"there", there},
+                   {"built_for", there ? Json(module->serves) : Json(nullptr)},
+                   {"used", used},
+                   {"reason", !there ? std::string(message())
+                              : used ? fmt::format("the MPI of this program is {}", mpi.version)
+                                     : std::string("the MPI of this program is another")}});
+  }
+  return all;
 }
 
 }  // namespace stretto::doctor

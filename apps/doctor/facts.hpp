@@ -16,4 +16,7 @@ Json facts_of_host();
 // The codec's kernels here, and the GPU's.
 Json facts_of_codec();
 
+// The modules beside libstretto.so (docs/carriers.md), and which one serves the MPI of this process.
+Json facts_of_modules();
+
 }  // namespace stretto::doctor

@@ -111,6 +111,7 @@ int examine(int argc, char** argv, int rank) {
   const std::string mpi = stretto::measure::mpi_version();
   Json report = {{"stretto", stretto_version()},
                  {"mpi", mpi},
+                 {"modules", facts_of_modules()},
                  {"profile", profile_of(ranks.names[0], mpi)},
                  {"hosts", Json::array()},
                  {"ranks", Json::array()}};

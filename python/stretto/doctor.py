@@ -37,6 +37,9 @@ def advice(report):
             said = rule(host, ranks)
             if said:
                 found.append({"host": host["name"], "what": said[0], "how": said[1]})
+    if not any(module["used"] for module in report["modules"]):
+        found.append({"host": None, "what": f"no module fits {report['mpi']}: stretto_comm_create() fails",
+                      "how": "build stretto with that MPI's mpicc (STRETTO_OTHER_MPICC)"})
     if report["profile"]["name"] == "built-in":
         found.append({"host": None, "what": "predictions come from the built-in profile, not from this machine",
                       "how": "measure it once: stretto tune, with the launcher, ranks and hosts of your jobs"})
@@ -129,6 +132,7 @@ def show(console, report):
     hosts, ranks = report["hosts"], report["ranks"]
     console.print(f"[bold]{len(ranks)} rank{'s' * (len(ranks) > 1)} on {len(hosts)} host{'s' * (len(hosts) > 1)}[/], {report['mpi']}, "
                   f"stretto {report['stretto']}; profile: {report['profile']['name'] or 'none'}", highlight=False)
+    console.print(modules_table(report))
     for host in hosts:
         console.print(hosts_table(host))
         console.print(ways_table(host))
@@ -143,6 +147,15 @@ def show(console, report):
         console.print(table)
     else:
         console.print("Nothing to improve was found.")
+
+
+def modules_table(report):
+    table = new_table("Modules: what moves bytes between processes", "module", "built for", "used", "why")
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "left", False
+    for module in report["modules"]:
+        table.add_row(module["name"], module["built_for"] or "not there", "yes" if module["used"] else "no", module["reason"])
+    return table
 
 
 def hosts_table(host):

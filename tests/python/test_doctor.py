@@ -14,6 +14,8 @@ def way(access, answer, usable, reason="in use"):
 
 HEALTHY = {
     "stretto": "0.1.0", "mpi": "Open MPI 5.0.11", "profile": {"name": "node7", "where": "node7.json", "mpi": "Open MPI 5.0.11"},
+    "modules": [{"name": "openmpi", "there": True, "built_for": "Open MPI 5.0.11", "used": True, "reason": "the MPI of this program is Open MPI v5"},
+                {"name": "mpich", "there": False, "built_for": None, "used": False, "reason": "no module for mpich: cannot open"}],
     "hosts": [{"name": "node7", "ranks": [0, 1], "kernel": "6.1", "cores": 4, "memory": 1 << 34, "shm": 1 << 33, "shm_free": 1 << 33,
                "yama": 0, "overcommit": 0, "huge_pages": "madvise", "shared_huge_pages": "never", "xpmem_device": True, "container": None,
                "segment": True, "segment_reason": "in use",
@@ -76,6 +78,10 @@ def no_segment(report):
     report["hosts"][0].update(segment=False, segment_reason="memfd_create: Function not implemented", ways=[])
 
 
+def no_module(report):
+    report["modules"][0]["used"] = False
+
+
 def built_in(report):
     report["profile"]["name"] = "built-in"
 
@@ -96,6 +102,7 @@ def bad_profile(report):
     (no_xpmem, "copied twice", "--arena"),
     (small, "only 64 KiB", "--shm-size"),
     (no_segment, "Function not implemented", "messages of the MPI"),
+    (no_module, "no module fits Open MPI 5.0.11", "STRETTO_OTHER_MPICC"),
     (built_in, "built-in profile", "stretto tune"),
     (bad_profile, "version 9", "STRETTO_PROFILE"),
 ])
