@@ -62,6 +62,16 @@ if(STRETTO_mpi_abi_LIBRARY)
   list(APPEND STRETTO_OTHER_FLAVOURS mpi_abi)
 endif()
 
+# UCX's headers; its library is found at run time. The module over UCX is built where they are there.
+find_path(STRETTO_UCX_INCLUDES ucp/api/ucp.h)
+mark_as_advanced(STRETTO_UCX_INCLUDES)
+if(STRETTO_UCX_INCLUDES)
+  file(STRINGS ${STRETTO_UCX_INCLUDES}/ucp/api/ucp_version.h _version REGEX "define UCP_API_M")
+  string(REGEX REPLACE ".*MAJOR +([0-9]+).*MINOR +([0-9]+).*" "\\1.\\2" STRETTO_UCX_VERSION "${_version}")
+else()
+  set(STRETTO_UCX_INCLUDES "")
+endif()
+
 if(STRETTO_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -58,6 +58,20 @@ function(stretto_mpi_test name)
   endforeach()
 endfunction()
 
+# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [TIMEOUT seconds]): the same over UCX, for ranks that meet in a store, without an MPI's
+# launcher. Where there is no UCX, they are none.
+function(stretto_ucx_test name)
+  cmake_parse_arguments(arg "" "TARGET;TIMEOUT" "RANKS" ${ARGN})
+  set(arg_LABEL ucx)
+  _stretto_test_defaults()
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(NAME ${name}.p${ranks}
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}>)
+    stretto_processors_of(${ranks} processors)
+    set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors})
+  endforeach()
+endfunction()
+
 # stretto_hosts_test(NAME TARGET program HOSTS n [SLOTS ranks-a-host] [RATE 1gbit] [ARGS ...] [TIMEOUT seconds])
 # Runs an existing program across several hosts made on this machine (tests/hosts/hosts.py), n * slots ranks; skipped, with
 # a reason in its output, where the machine does not permit them.

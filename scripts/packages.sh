@@ -10,6 +10,7 @@ libhwy-dev hwy/highway.h
 libcli11-dev CLI/CLI.hpp
 nlohmann-json3-dev nlohmann/json.hpp
 libgtest-dev gtest/gtest.h
+libucx-dev ucp/api/ucp.h
 LIST
 }
 

@@ -109,12 +109,9 @@ int examine(int argc, char** argv, int rank) {
   if (rank != 0) return 0;
 
   const std::string mpi = stretto::measure::mpi_version();
-  Json report = {{"stretto", stretto_version()},
-                 {"mpi", mpi},
-                 {"modules", facts_of_modules()},
-                 {"profile", profile_of(ranks.names[0], mpi)},
-                 {"hosts", Json::array()},
-                 {"ranks", Json::array()}};
+  Json report = {{"stretto", stretto_version()},  {"mpi", mpi},
+                 {"modules", facts_of_modules()}, {"profile", profile_of(ranks.names[0], mpi)},
+                 {"hosts", Json::array()},        {"ranks", Json::array()}};
   for (int h = 0; h < ranks.hosts; ++h) {
     const std::vector<int> of = ranks.of_host(h);
     const Json& first = parts[static_cast<std::size_t>(of.front())];

@@ -3,17 +3,29 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
+#include "carrier/store.hpp"
 
 namespace stretto::backend {
+
+// A rank among ranks that meet in a store.
+struct Place {
+  std::string name;  // of the communicator in the store
+  int rank = 0, size = 1;
+  double limit = 300;      // seconds until all ranks must have come
+  std::string transports;  // as the module's library names them; empty: it chooses
+};
 
 struct Module {
   const char* version;  // of stretto
   const char* serves;   // what it was built for, in words: "Open MPI 5.0.11"
-  // A transport of the MPI_Comm at `comm`, as modules/mpi/transport.hpp has it.
+  // Of an MPI: a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
+  // Of ranks that meet in a store, which is not used any more afterwards. Else null.
+  Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;
 };
 
 inline constexpr const char* module_symbol = "stretto_module";

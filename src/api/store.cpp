@@ -1,0 +1,160 @@
+// Communicators of processes that meet in a store.
+#include "stretto/stretto_store.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/create.hpp"
+#include "api/modules.hpp"
+#include "call/enums.hpp"
+#include "carrier/directory_store.hpp"
+
+using namespace stretto;
+using call::to_c;
+
+namespace {
+
+// The caller's functions as a store.
+class CallersStore final : public carrier::Store {
+ public:
+  explicit CallersStore(const stretto_store& store) noexcept : store_(store) {}
+
+  Status set(const std::string& key, std::string_view value) override {
+    return ended("set", key, store_.set(store_.context, key.c_str(), value.data(), value.size()));
+  }
+  Status get(const std::string& key, double seconds, std::string* value) override {
+    for (std::size_t capacity = 4096;;) {
+      value->resize(capacity);
+      std::size_t bytes = 0;
+      const stretto_status s = store_.get(store_.context, key.c_str(), seconds, value->data(), capacity, &bytes);
+      if (s == STRETTO_TIMEOUT) return fail(Status::timeout, "the store has no {} after {} s", key, seconds);
+      if (s == STRETTO_BUFFER_TOO_SMALL && bytes > capacity && bytes <= most) {
+        capacity = bytes;
+        continue;
+      }
+      if (s == STRETTO_OK && bytes > capacity)
+        return fail(Status::internal, "the store says that {} has {} bytes where {} fit", key, bytes, capacity);
+      if (s == STRETTO_OK) value->resize(bytes);
+      return ended("get", key, s);
+    }
+  }
+  Status remove(const std::string& key) override {
+    return ended("remove", key, store_.remove(store_.context, key.c_str()));
+  }
+
+ private:
+  static constexpr std::size_t most = std::size_t{1} << 30;
+
+  static Status ended(const char* what, const std::string& key, stretto_status s) noexcept {
+    if (s == STRETTO_OK) return Status::ok;
+    return fail(Status::internal, "the store's {} of {} failed: {}", what, key, stretto_status_name(s));
+  }
+  const stretto_store store_;
+};
+
+bool is_name(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= 200 &&
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+             "0123456789_-") == name.npos;
+}
+
+Status read_options(const stretto_store_options* given, stretto_store_options* options) noexcept {
+  *options = STRETTO_STORE_OPTIONS_INIT;
+  if (!given) return Status::ok;
+  if (given->size < sizeof *given)
+    return fail(Status::invalid_argument, "options.size is {}, not {}", given->size, sizeof *given);
+  *options = *given;
+  if (!options->name || !is_name(options->name))
+    return fail(Status::invalid_argument, "options.name is '{}'; it takes letters, digits, '_' and '-'",
+                options->name ? options->name : "NULL");
+  if (!(std::isfinite(options->timeout) && options->timeout > 0))
+    return fail(Status::invalid_argument, "options.timeout is {}, not a positive number", options->timeout);
+  return Status::ok;
+}
+
+Status create(carrier::Store& store, int rank, int ranks, const stretto_store_options& o, stretto_comm* comm) noexcept {
+  const backend::Module* module = nullptr;
+  std::unique_ptr<backend::Transport> transport;
+  try {
+    if (const Status s = api::find_module("ucx", &module); s != Status::ok) return s;
+    backend::Place place{o.name, rank, ranks, o.timeout, o.transports ? o.transports : ""};
+    if (const Status s = module->transport_in(store, place, &transport); s != Status::ok) return s;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
+  }
+  return api::create(std::move(transport), comm);
+}
+
+// The first of the variables that is there.
+const char* first_of(std::initializer_list<const char*> names, const char** found) noexcept {
+  for (const char* name : names)
+    if (const char* text = secure_getenv(name); text && *text) {
+      *found = name;
+      return text;
+    }
+  return nullptr;
+}
+
+Status read_number(std::initializer_list<const char*> names, const char* what, int* number) noexcept {
+  const char* name = nullptr;
+  const char* const text = first_of(names, &name);
+  if (!text) return fail(Status::invalid_argument, "the environment does not say {}: set {}", what, *names.begin());
+  const char* const end = text + std::string_view(text).size();
+  const auto read = std::from_chars(text, end, *number);
+  if (read.ec != std::errc{} || read.ptr != end || *number < 0)
+    return fail(Status::invalid_argument, "{} is '{}', which is no number", name, text);
+  return Status::ok;
+}
+
+Status create_by_environment(const stretto_store_options* given, stretto_comm* comm) noexcept {
+  stretto_store_options options;
+  if (const Status s = read_options(given, &options); s != Status::ok) return s;
+  if (const char* name = secure_getenv("STRETTO_NAME"); name && *name) {
+    if (!is_name(name))
+      return fail(Status::invalid_argument, "STRETTO_NAME is '{}'; it takes letters, digits, '_' and '-'", name);
+    options.name = name;
+  }
+  int rank = 0, ranks = 0;
+  Status s = read_number({"STRETTO_RANK", "RANK", "SLURM_PROCID", "PMI_RANK", "OMPI_COMM_WORLD_RANK"},
+                         "which rank this is", &rank);
+  if (s == Status::ok)
+    s = read_number({"STRETTO_SIZE", "WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"},
+                    "how many ranks there are", &ranks);
+  if (s != Status::ok) return s;
+  const char* const url = secure_getenv("STRETTO_STORE");
+  if (!url || !*url)
+    return fail(Status::invalid_argument, std::string_view("STRETTO_STORE names no store: set file:///DIRECTORY"));
+  std::unique_ptr<carrier::Store> store;
+  if (s = carrier::open_directory_store(url, &store); s != Status::ok) return s;
+  return create(*store, rank, ranks, options, comm);
+}
+
+}  // namespace
+
+extern "C" {
+
+stretto_status stretto_comm_create_store(const stretto_store* store, int rank, int ranks,
+                                         const stretto_store_options* options, stretto_comm* comm) {
+  if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  *comm = nullptr;
+  if (!store || store->size < sizeof *store || !store->set || !store->get || !store->remove)
+    return to_c(fail(Status::invalid_argument, "store is {}", store ? "of another size, or lacks a function" : "NULL"));
+  stretto_store_options read;
+  if (const Status s = read_options(options, &read); s != Status::ok) return to_c(s);
+  CallersStore callers(*store);
+  return to_c(create(callers, rank, ranks, read, comm));
+}
+
+stretto_status stretto_comm_create_environment(const stretto_store_options* options, stretto_comm* comm) {
+  if (!comm) return to_c(fail(Status::invalid_argument, "comm is NULL"));
+  *comm = nullptr;
+  return to_c(create_by_environment(options, comm));
+}
+
+}  // extern "C"

@@ -1,0 +1,387 @@
+#include "carrier/rendezvous.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+namespace stretto::carrier {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view magic = "stretto rendezvous 1";
+constexpr double look = 0.02;  // seconds that one look for a key may last while others are looked for too
+constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
+constexpr long most_ranks = 1 << 20;
+constexpr double grace = 5;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
+
+std::string random_text() {
+  std::array<std::uint8_t, 16> bytes{};
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t n = getrandom(bytes.data() + got, bytes.size() - got, 0);
+    if (n > 0) got += static_cast<std::size_t>(n);
+    if (n < 0 && errno != EINTR) return {};
+  }
+  std::string text;
+  for (const std::uint8_t b : bytes) text += fmt::format("{:02x}", b);
+  return text;
+}
+
+// Texts one after the other, each behind its length: 5:hello,
+void put(std::string* to, std::string_view text) {
+  to->append(fmt::format("{}:", text.size()));
+  to->append(text);
+  to->push_back(',');
+}
+void put(std::string* to, long number) { put(to, fmt::format("{}", number)); }
+
+bool take(std::string_view* from, std::string* text) {
+  std::size_t n = 0;
+  const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), n);
+  const auto head = static_cast<std::size_t>(end - from->data()) + 1;
+  if (error != std::errc{} || head >= from->size() || *end != ':' || n >= from->size() - head ||
+      (*from)[head + n] != ',')
+    return false;
+  *text = from->substr(head, n);
+  from->remove_prefix(head + n + 1);
+  return true;
+}
+bool take(std::string_view* from, long* number) {
+  std::string text;
+  if (!take(from, &text)) return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+struct Hello {
+  std::string version, nonce;
+  long rank = 0, size = 0;
+  Member member;
+
+  std::string text() const {
+    std::string t;
+    put(&t, magic);
+    put(&t, version);
+    put(&t, nonce);
+    put(&t, rank);
+    put(&t, size);
+    put(&t, member.host);
+    put(&t, member.pid);
+    put(&t, member.address);
+    return t;
+  }
+  // False: that is none, or of a stretto that says it otherwise.
+  static bool read(std::string_view from, Hello* h) {
+    std::string first;
+    return take(&from, &first) && first == magic && take(&from, &h->version) && take(&from, &h->nonce) &&
+           take(&from, &h->rank) && take(&from, &h->size) && take(&from, &h->member.host) &&
+           take(&from, &h->member.pid) && take(&from, &h->member.address);
+  }
+  std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
+};
+
+// What rank 0 made of the hellos.
+struct Verdict {
+  std::string id;
+  Status status = Status::ok;
+  std::string why;            // where it is not ok
+  std::vector<Hello> hellos;  // of ranks that did not come: empty
+
+  std::string text() const {
+    std::string t;
+    put(&t, magic);
+    put(&t, id);
+    put(&t, static_cast<long>(status));
+    put(&t, why);
+    put(&t, static_cast<long>(hellos.size()));
+    for (const Hello& h : hellos) put(&t, h.nonce.empty() ? std::string() : h.text());
+    return t;
+  }
+  static bool read(std::string_view from, Verdict* v) {
+    std::string first, one;
+    long n = 0, status = 0;
+    if (!take(&from, &first) || first != magic || !take(&from, &v->id) || !take(&from, &status) ||
+        !take(&from, &v->why) || !take(&from, &n) || n < 0 || n > most_ranks)
+      return false;
+    v->status = static_cast<Status>(status);
+    v->hellos.assign(static_cast<std::size_t>(n), {});
+    for (Hello& h : v->hellos)
+      if (!take(&from, &one) || (!one.empty() && !Hello::read(one, &h))) return false;
+    return true;
+  }
+};
+
+class Meeting {
+ public:
+  Meeting(Store& store, const Newcomer& me, double seconds)
+      : store_(store),
+        prefix_("stretto/" + me.name + "/"),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))),
+        seconds_(seconds) {
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host = {"an unknown host"};
+    me_ = {me.version, random_text(), me.rank, me.size, {host.data(), getpid(), me.address}};
+  }
+
+  Status meet(Session* session) {
+    if (me_.nonce.empty()) return fail(Status::unsupported, "this process gets no random numbers (getrandom)");
+    Status s = store_.set(hello_of(me_.rank), me_.text());
+    if (s == Status::ok) s = me_.rank == 0 ? lead() : follow();
+    withdraw();
+    if (s != Status::ok) return s;
+    session->name = prefix_;
+    for (std::size_t i = 0; i < session->id.size(); ++i)
+      session->id[i] = static_cast<std::uint8_t>(std::stoi(verdict_.id.substr(2 * i, 2), nullptr, 16));
+    for (Hello& h : verdict_.hellos) session->members.push_back(std::move(h.member));
+    return s;
+  }
+
+ private:
+  std::string hello_of(long rank) const { return fmt::format("{}hello/{}", prefix_, rank); }
+  std::string of_session(std::string_view what, const std::string& id) const {
+    return fmt::format("{}{}/{}", prefix_, what, id);
+  }
+  std::string ready_in(const std::string& id) const { return fmt::format("{}/{}", of_session("ready", id), me_.rank); }
+  bool late(double more = 0) const {
+    return Clock::now() >= end_ + std::chrono::milliseconds(static_cast<long>(more * 1e3));
+  }
+
+  // Whether the key has a value; timeout is none, other failures are.
+  Status find(const std::string& key, std::optional<std::string>* value, double seconds = 0) {
+    std::string text;
+    const Status s = store_.get(key, seconds, &text);
+    value->reset();
+    if (s == Status::timeout) return Status::ok;
+    if (s == Status::ok) *value = std::move(text);
+    return s;
+  }
+
+  // Of this rank and the messages that only it reads, without hiding an earlier failure.
+  void withdraw() {
+    const std::string told = message();
+    std::optional<std::string> there;
+    Hello h;
+    if (find(hello_of(me_.rank), &there) == Status::ok && there && Hello::read(*there, &h) && h.nonce == me_.nonce)
+      static_cast<void>(store_.remove(hello_of(me_.rank)));
+    if (!verdict_.id.empty() && me_.rank != 0) static_cast<void>(store_.remove(ready_in(verdict_.id)));
+    static_cast<void>(fail(Status::ok, told));
+  }
+
+  // Another process has this rank's number. Told to rank 0, which refuses all if the other is one of its session.
+  Status taken(const Hello& other) {
+    const std::string text = fmt::format("rank {} is both {} and {}", me_.rank, me_.who(), other.who());
+    std::string value;
+    put(&value, me_.nonce);
+    put(&value, other.nonce);
+    put(&value, text);
+    static_cast<void>(store_.set(prefix_ + "conflict", value));
+    return fail(Status::invalid_argument, std::string_view(text));
+  }
+
+  // --- rank 0
+
+  // Reads all hellos that are there; *complete: of all ranks.
+  Status gather(bool* complete) {
+    verdict_.hellos.resize(static_cast<std::size_t>(me_.size));
+    *complete = true;
+    for (long r = 0; r < me_.size; ++r) {
+      Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
+      std::optional<std::string> there;
+      if (const Status s = find(hello_of(r), &there, h.nonce.empty() ? look : 0); s != Status::ok) return s;
+      if (!there) {  // not yet; or it met in the session that is being confirmed
+        *complete &= !h.nonce.empty();
+        continue;
+      }
+      Hello read;
+      if (!Hello::read(*there, &read)) {
+        refuse(Status::incompatible,
+               fmt::format("rank {} is of a stretto that rank 0's, {}, does not understand", r, me_.version));
+        return Status::ok;
+      }
+      h = std::move(read);
+    }
+    return Status::ok;
+  }
+
+  void refuse(Status s, std::string why) {
+    if (verdict_.status != Status::ok) return;
+    verdict_.status = s;
+    verdict_.why = std::move(why);
+  }
+
+  void compare() {
+    for (long r = 0; r < me_.size; ++r) {
+      const Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
+      if (h.nonce.empty()) continue;
+      if (h.version != me_.version)
+        refuse(Status::incompatible,
+               fmt::format("rank {} ({}) is of stretto {}, rank 0 of {}", r, h.who(), h.version, me_.version));
+      if (h.size != me_.size)
+        refuse(Status::incompatible,
+               fmt::format("rank {} ({}) is one of {} ranks, rank 0 one of {}", r, h.who(), h.size, me_.size));
+    }
+  }
+
+  std::string missing(const std::vector<bool>& here) const {
+    std::string who;
+    for (std::size_t r = 0; r < here.size(); ++r)
+      if (!here[r]) who += fmt::format("{}{}", who.empty() ? "" : ", ", r);
+    return who;
+  }
+
+  Status lead() {
+    for (;;) {
+      verdict_.id = random_text();
+      bool complete = false;
+      while (!complete && verdict_.status == Status::ok) {
+        if (const Status s = gather(&complete); s != Status::ok) return s;
+        const Hello& own = verdict_.hellos.front();
+        if (!own.nonce.empty() && own.nonce != me_.nonce) return taken(own);
+        if (complete || !late()) continue;
+        std::vector<bool> here;
+        for (const Hello& h : verdict_.hellos) here.push_back(!h.nonce.empty());
+        refuse(Status::timeout, fmt::format("ranks that did not come within {} s: {}", seconds_, missing(here)));
+      }
+      compare();
+      if (const Status s = store_.set(prefix_ + "session", verdict_.text()); s != Status::ok) return s;
+      if (verdict_.status != Status::ok) return fail(verdict_.status, std::string_view(verdict_.why));
+      bool confirmed = false;
+      if (const Status s = confirm(&confirmed); s != Status::ok || confirmed) return s;
+    }
+  }
+
+  // Waits until all ranks have found themselves in the session; *confirmed false: another session is needed.
+  Status confirm(bool* confirmed) {
+    std::vector<bool> ready(static_cast<std::size_t>(me_.size), false);
+    ready.front() = true;
+    const std::vector<Hello> used = verdict_.hellos;
+    for (auto next = Clock::now() + again;;) {
+      for (std::size_t r = 0; r < ready.size(); ++r) {
+        if (ready[r]) continue;
+        std::optional<std::string> there;
+        if (const Status s = find(fmt::format("{}/{}", of_session("ready", verdict_.id), r), &there, look);
+            s != Status::ok)
+          return s;
+        ready[r] = there.has_value();
+      }
+      std::optional<std::string> conflict;
+      if (const Status s = find(prefix_ + "conflict", &conflict); s != Status::ok) return s;
+      if (conflict) {
+        std::string_view from(*conflict);
+        std::string one, other, text;
+        const bool ours =
+            take(&from, &one) && take(&from, &other) && take(&from, &text) &&
+            std::any_of(used.begin(), used.end(), [&](const Hello& h) { return h.nonce == one || h.nonce == other; });
+        static_cast<void>(store_.remove(prefix_ + "conflict"));
+        if (ours) return say_go(Status::invalid_argument, text);
+      }
+      if (std::all_of(ready.begin(), ready.end(), [](bool r) { return r; })) {
+        *confirmed = true;
+        return say_go(Status::ok, {});
+      }
+      if (late())
+        return say_go(Status::timeout,
+                      fmt::format("ranks that did not come within {} s: {}", seconds_, missing(ready)));
+      if (Clock::now() < next) continue;
+      next = Clock::now() + again;
+      bool complete = false;
+      if (const Status s = gather(&complete); s != Status::ok) return s;
+      for (std::size_t r = 0; r < used.size(); ++r)
+        if (verdict_.hellos[r].nonce != used[r].nonce) return Status::ok;
+    }
+  }
+
+  Status say_go(Status s, const std::string& why) {
+    std::string value;
+    put(&value, static_cast<long>(s));
+    put(&value, why);
+    if (const Status t = store_.set(of_session("go", verdict_.id), value); t != Status::ok) return t;
+    return s == Status::ok ? s : fail(s, std::string_view(why));
+  }
+
+  // --- all others
+
+  Status follow() {
+    std::string joined;  // the session that this rank confirmed
+    for (;;) {
+      std::optional<std::string> there;
+      if (const Status s = find(prefix_ + "session", &there, look); s != Status::ok) return s;
+      Verdict v;
+      const bool found = there && Verdict::read(*there, &v) && v.hellos.size() > static_cast<std::size_t>(me_.rank);
+      const std::string nonce = found ? v.hellos[static_cast<std::size_t>(me_.rank)].nonce : std::string();
+      if (found && nonce == me_.nonce) {
+        if (v.status != Status::ok) return fail(v.status, std::string_view(v.why));
+        if (v.id != joined) {
+          if (!joined.empty()) static_cast<void>(store_.remove(ready_in(joined)));
+          joined = v.id;
+          verdict_ = std::move(v);
+          if (const Status s = store_.set(ready_in(joined), me_.nonce); s != Status::ok) return s;
+        }
+      }
+      if (!joined.empty()) {
+        std::optional<std::string> go;
+        if (const Status s = find(of_session("go", joined), &go, look); s != Status::ok) return s;
+        if (go) return told(*go);
+      }
+      if (const Status s = look_for_another(); s != Status::ok) return s;
+      if (late(grace))
+        return fail(Status::timeout, "rank 0 did not begin within {} s; this is rank {} of {}", seconds_, me_.rank,
+                    me_.size);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  static Status told(std::string_view go) {
+    long status = 0;
+    std::string why;
+    if (!take(&go, &status) || !take(&go, &why)) return fail(Status::internal, "rank 0 said '{}'", go);
+    return status == 0 ? Status::ok : fail(static_cast<Status>(status), std::string_view(why));
+  }
+
+  // Whether this rank's hello is still its own.
+  Status look_for_another() {
+    std::optional<std::string> there;
+    if (const Status s = find(hello_of(me_.rank), &there); s != Status::ok) return s;
+    Hello h;
+    if (there && Hello::read(*there, &h) && h.nonce != me_.nonce) return taken(h);
+    return Status::ok;
+  }
+
+  Store& store_;
+  const std::string prefix_;
+  const Clock::time_point end_;
+  const double seconds_;
+  Hello me_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Status meet_in(Store& store, const Newcomer& me, double seconds, Session* session) noexcept {
+  if (me.size < 1 || me.rank < 0 || me.rank >= me.size)
+    return fail(Status::invalid_argument, "rank {} of {} ranks", me.rank, me.size);
+  try {
+    return Meeting(store, me, seconds).meet(session);
+  } catch (const std::exception& e) {
+    return fail(Status::out_of_memory, "no memory to meet in a store: {}", e.what());
+  }
+}
+
+void clean_up(Store& store, const Session& session) noexcept {
+  try {
+    std::string id;
+    for (const std::uint8_t b : session.id) id += fmt::format("{:02x}", b);
+    static_cast<void>(store.remove(session.name + "session"));
+    static_cast<void>(store.remove(session.name + "go/" + id));
+  } catch (...) {  // what stays is told from fresh keys by its nonces
+  }
+}
+
+}  // namespace stretto::carrier

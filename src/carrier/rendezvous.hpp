@@ -1,0 +1,48 @@
+// How the ranks of a communicator find each other in a store: each learns where all others are, and a number that only
+// these ranks know.
+//
+// Every rank leaves its hello under its own number, with a random nonce. Rank 0 writes a session of the hellos that it
+// found, under a fresh random number. A rank takes part in a session that has its own nonce, and says so; rank 0 then
+// says go. What an earlier program left has other nonces: a session over a stale hello is never confirmed, and rank 0
+// looks again. Where ranks differ in their number, in how many they are, or in stretto's version, all are refused with
+// both values. Keys begin with the communicator's name, and are removed in the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "carrier/store.hpp"
+
+namespace stretto::carrier {
+
+struct Member {
+  std::string host;
+  long pid = 0;
+  std::string address;  // as the rank gave it
+};
+
+struct Session {
+  std::string name;                   // its keys begin so
+  std::array<std::uint8_t, 16> id{};  // random; known to who can read the store
+  std::vector<Member> members;        // by rank
+};
+
+// Who this rank is: `rank` of `size`, of a version of stretto, at `address` for the others. `name` is that of the
+// communicator in the store, the same on every rank and not used by two communicators at a time.
+struct Newcomer {
+  std::string name;
+  int rank = 0, size = 1;
+  std::string version;
+  std::string address;
+};
+
+// Collective. timeout: ranks did not come within `seconds`, which are named on rank 0 and on those it can tell.
+// incompatible: the ranks differ. invalid_argument: another process has this rank's number, or rank and size are none.
+Status meet_in(Store& store, const Newcomer& me, double seconds, Session* session) noexcept;
+
+// Removes what rank 0 left, once all ranks are known to have met. For rank 0 alone.
+void clean_up(Store& store, const Session& session) noexcept;
+
+}  // namespace stretto::carrier

@@ -1,0 +1,294 @@
+#include "modules/ucx/carrier.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <new>
+#include <utility>
+
+namespace stretto::modules {
+
+using namespace carrier;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A waiting rank gives its core away at every turn; after this long without news it also sleeps between looks.
+constexpr auto patience = std::chrono::milliseconds(10);
+constexpr unsigned nap_microseconds = 50;
+constexpr auto alarm_patience = std::chrono::milliseconds(200);
+constexpr std::uint64_t tags_there = std::uint64_t{1} << tag_bits;
+
+// A message in flight.
+struct Transfer {
+  std::uint64_t id = 0;
+  int peer = 0;
+  bool sends = false, in_use = false, ended = false, withdrawn = false;
+  ucs_status_t status = UCS_OK;
+  std::size_t bytes = 0;
+  void* request = nullptr;
+};
+
+class UcxCarrier final : public Carrier {
+ public:
+  UcxCarrier(UcxWorker& worker, unsigned channel)
+      : worker_(worker),
+        channel_(channel),
+        alarms_(most_alarms),
+        alarm_requests_(most_alarms * std::size_t(worker.size())) {}
+
+  ~UcxCarrier() override {
+    // What was given up may still touch memory of the caller: receives are withdrawn. Sends end with their endpoints.
+    for (Transfer& t : transfers_)
+      if (t.in_use && !t.ended && !t.sends && t.request) worker_.ucp().request_cancel(worker_.handle(), t.request);
+    const auto end = Clock::now() + alarm_patience;
+    const auto in_flight = [this](Transfer& t) { return t.in_use && !has_ended(t); };
+    while (Clock::now() < end && std::any_of(transfers_.begin(), transfers_.end(), in_flight))
+      if (worker_.progress() == 0) sched_yield();
+    for (Transfer& t : transfers_) release(t);
+    for (void* request : alarm_requests_)
+      if (request) worker_.ucp().request_free(request);
+  }
+
+  const char* name() const noexcept override { return "ucx"; }
+  int rank() const noexcept override { return worker_.rank(); }
+  int size() const noexcept override { return worker_.size(); }
+  std::uint64_t tags() const noexcept override { return tags_there; }
+
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                    std::uint64_t id) noexcept override {
+    ucp_ep_h endpoint = nullptr;
+    Transfer* t = nullptr;
+    if (const Status s = begin(peer, id, true, &t, &endpoint); s != Status::ok) return s;
+    t->bytes = bytes;
+    ucp_request_param_t how = parameters();
+    const ucs_status_ptr_t request =
+        worker_.ucp().tag_send_nbx(endpoint, data, bytes, worker_.tag(channel_, rank(), tag % tags_there), &how);
+    return started(t, request);
+  }
+
+  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
+    ucp_ep_h endpoint = nullptr;  // so that the peer's end is noticed
+    Transfer* t = nullptr;
+    if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok) return s;
+    ucp_request_param_t how = parameters();
+    how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 tells the length to requests alone
+    const ucs_status_ptr_t request = worker_.ucp().tag_recv_nbx(
+        worker_.handle(), data, capacity, worker_.tag(channel_, peer, tag % tags_there), ~std::uint64_t{0}, &how);
+    return started(t, request);
+  }
+
+  Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
+    *n = 0;
+    look(done, n);
+    if (*n > 0 || seconds <= 0) return Status::ok;
+    const auto begin = Clock::now();
+    const std::chrono::duration<double> limit(seconds);
+    while (open_ > 0) {
+      sched_yield();
+      look(done, n);
+      if (*n > 0) break;
+      const auto waited = Clock::now() - begin;
+      if (waited > limit) break;
+      if (waited > patience) usleep(nap_microseconds);
+    }
+    return Status::ok;
+  }
+
+  bool cancel(std::uint64_t id) noexcept override {
+    const auto at = std::find_if(transfers_.begin(), transfers_.end(),
+                                 [id](const Transfer& t) { return t.in_use && !t.withdrawn && t.id == id; });
+    if (at == transfers_.end()) return true;
+    at->withdrawn = true;
+    --open_;
+    if (!at->ended && !at->sends) worker_.ucp().request_cancel(worker_.handle(), at->request);
+    for (int turn = 0; !has_ended(*at) && turn < 1000; ++turn)
+      if (worker_.progress() == 0) sched_yield();
+    if (!at->ended) return false;  // swept up when it ends
+    release(*at);
+    return true;
+  }
+
+  bool peek(int peer, Arrival* found) noexcept override {
+    worker_.progress();
+    ucp_tag_recv_info_t info{};
+    if (!worker_.ucp().tag_probe_nb(worker_.handle(), worker_.tag(channel_, peer, 0), ~UcxWorker::mask_message, 0,
+                                    &info))
+      return false;
+    *found = {peer, info.sender_tag & UcxWorker::mask_message, info.length};
+    return found->tag != tags_there - 1;
+  }
+
+  void raise(const Alarm& alarm) noexcept override {
+    if (raised_ == most_alarms) return;
+    Alarm& own = alarms_[raised_];
+    own = alarm;
+    for (int peer = 0; peer < size(); ++peer) {
+      ucp_ep_h endpoint = nullptr;
+      if (peer == rank() || worker_.reach(peer, &endpoint) != Status::ok) continue;
+      ucp_request_param_t how{};
+      const ucs_status_ptr_t request =
+          worker_.ucp().tag_send_nbx(endpoint, &own, sizeof own, worker_.tag(channel_, rank(), tags_there - 1), &how);
+      if (UCS_PTR_IS_PTR(request)) alarm_requests_[raised_ * std::size_t(size()) + std::size_t(peer)] = request;
+    }
+    ++raised_;
+    const auto sent = [this] {
+      return std::all_of(alarm_requests_.begin(), alarm_requests_.end(), [this](void* request) {
+        return !request || worker_.ucp().request_check_status(request) != UCS_INPROGRESS;
+      });
+    };
+    for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < alarm_patience;)
+      if (worker_.progress() == 0) sched_yield();
+  }
+
+  bool hear(Alarm* alarm) noexcept override {
+    worker_.progress();
+    ucp_tag_recv_info_t info{};
+    const std::uint64_t any = worker_.tag(channel_, 0, tags_there - 1);
+    const ucp_tag_message_h there =
+        worker_.ucp().tag_probe_nb(worker_.handle(), any, ~UcxWorker::mask_sender, 1, &info);
+    if (!there) return false;
+    Alarm heard;
+    ucp_request_param_t how{};
+    ucs_status_ptr_t request = worker_.ucp().tag_msg_recv_nbx(worker_.handle(), &heard, sizeof heard, there, &how);
+    ucs_status_t status = UCS_PTR_IS_PTR(request) ? UCS_INPROGRESS : UCS_PTR_STATUS(request);
+    const auto end = Clock::now() + alarm_patience;
+    while (status == UCS_INPROGRESS && Clock::now() < end) {
+      if (worker_.progress() == 0) sched_yield();
+      status = worker_.ucp().request_check_status(request);
+    }
+    if (UCS_PTR_IS_PTR(request)) worker_.ucp().request_free(request);
+    if (status != UCS_OK || info.length != sizeof heard) return false;
+    *alarm = heard;
+    alarm->rank = static_cast<int>((info.sender_tag & UcxWorker::mask_sender) >> tag_bits);
+    alarm->text.back() = 0;
+    return true;
+  }
+
+ private:
+  static ucp_request_param_t parameters() noexcept {
+    ucp_request_param_t how{};
+    how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    how.memory_type = UCS_MEMORY_TYPE_HOST;  // not asked of the driver for each buffer
+    return how;
+  }
+
+  Status begin(int peer, std::uint64_t id, bool sends, Transfer** made, ucp_ep_h* endpoint) noexcept {
+    if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "a message with rank {} of {}", peer, size());
+    if (const Status s = worker_.reach(peer, endpoint); s != Status::ok) return s;
+    if (free_.empty()) {
+      try {
+        free_.reserve(transfers_.size() + 1);
+        transfers_.emplace_back();
+      } catch (const std::bad_alloc&) {
+        return fail(Status::out_of_memory, "no memory to list a message");
+      }
+      free_.push_back(&transfers_.back());
+    }
+    Transfer* const t = free_.back();
+    free_.pop_back();
+    *t = {};
+    t->id = id;
+    t->peer = peer;
+    t->sends = sends;
+    t->in_use = true;
+    ++open_;
+    *made = t;
+    return Status::ok;
+  }
+
+  // What UCX answered when it was given the message: at its end, or a request to ask.
+  Status started(Transfer* t, ucs_status_ptr_t request) noexcept {
+    if (UCS_PTR_IS_PTR(request)) {
+      t->request = request;
+      return Status::ok;
+    }
+    t->status = UCS_PTR_STATUS(request);
+    t->ended = true;
+    return Status::ok;
+  }
+
+  void release(Transfer& t) noexcept {
+    if (!t.in_use) return;
+    if (t.request) worker_.ucp().request_free(t.request);
+    t.request = nullptr;
+    t.in_use = false;
+    free_.push_back(&t);  // there is room: it had a place before
+  }
+
+  // One turn of progress. Reports what has ended.
+  void look(std::span<Completion> done, std::size_t* n) noexcept {
+    worker_.progress();
+    if (worker_.losses() != losses_) withdraw_from_lost();
+    for (Transfer& t : transfers_) {
+      if (!t.in_use) continue;
+      if (!has_ended(t)) continue;
+      if (t.withdrawn) {
+        release(t);
+        continue;
+      }
+      if (*n == done.size()) break;
+      done[(*n)++] = completion(t);
+      --open_;
+      release(t);
+    }
+  }
+
+  bool has_ended(Transfer& t) noexcept {
+    if (t.ended) return true;
+    if (t.sends) {
+      t.status = worker_.ucp().request_check_status(t.request);
+    } else {
+      ucp_tag_recv_info_t info{};
+      t.status = worker_.ucp().tag_recv_request_test(t.request, &info);
+      t.bytes = info.length;
+    }
+    t.ended = t.status != UCS_INPROGRESS;
+    return t.ended;
+  }
+
+  Completion completion(const Transfer& t) const noexcept {
+    Completion c{t.id, t.bytes, Status::ok};
+    if (t.status == UCS_OK) return c;
+    if (t.status == UCS_ERR_MESSAGE_TRUNCATED)
+      c.status = fail(Status::incompatible, std::string_view("a message is longer than its receive"));
+    else
+      c.status = worker_.failed(t.peer, worker_.lost(t.peer) != UCS_OK ? worker_.lost(t.peer) : t.status);
+    return c;
+  }
+
+  // UCX does not bind a receive to its sender: what is expected of a rank that has ended would wait for ever.
+  void withdraw_from_lost() noexcept {
+    losses_ = worker_.losses();
+    for (Transfer& t : transfers_)
+      if (t.in_use && !t.ended && !t.sends && worker_.lost(t.peer) != UCS_OK)
+        worker_.ucp().request_cancel(worker_.handle(), t.request);
+  }
+
+  UcxWorker& worker_;
+  const unsigned channel_;
+  unsigned losses_ = 0;
+  std::size_t open_ = 0;            // not reported
+  std::deque<Transfer> transfers_;  // places that do not move
+  std::vector<Transfer*> free_;
+  std::size_t raised_ = 0;
+  std::vector<Alarm> alarms_;
+  std::vector<void*> alarm_requests_;  // by alarm and rank
+};
+
+}  // namespace
+
+Status make_ucx_carrier(UcxWorker& worker, unsigned channel, std::unique_ptr<Carrier>* made) noexcept {
+  try {
+    *made = std::make_unique<UcxCarrier>(worker, channel);
+    return Status::ok;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, "no memory for the carrier of rank {}", worker.rank());
+  }
+}
+
+}  // namespace stretto::modules

@@ -1,0 +1,15 @@
+// Messages as tagged messages of UCX, on one of a worker's channels.
+#pragma once
+
+#include <memory>
+
+#include "carrier/carrier.hpp"
+#include "modules/ucx/worker.hpp"
+
+namespace stretto::modules {
+
+// `worker` has joined its session and outlives the carrier; each of its channels has one carrier at most, the same on
+// every rank. Whoever waits on one carrier lets all of the worker advance.
+Status make_ucx_carrier(UcxWorker& worker, unsigned channel, std::unique_ptr<carrier::Carrier>* carrier) noexcept;
+
+}  // namespace stretto::modules

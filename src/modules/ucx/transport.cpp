@@ -1,0 +1,130 @@
+#include "modules/ucx/transport.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+
+#include "carrier/rendezvous.hpp"
+#include "modules/ucx/carrier.hpp"
+#include "modules/ucx/worker.hpp"
+#include "node/memory/handle.hpp"
+
+namespace stretto::modules {
+namespace {
+
+enum Channel : unsigned { exchange, first_carrier };
+
+class UcxTransport final : public backend::Transport {
+ public:
+  UcxTransport(std::unique_ptr<UcxWorker> worker, double limit) noexcept : worker_(std::move(worker)), limit_(limit) {}
+
+  // After the worker has joined. Collective.
+  Status open() noexcept {
+    if (const Status s = make_ucx_carrier(*worker_, Channel::exchange, &messages_); s != Status::ok) return s;
+    exchange_ = std::make_unique<node::CarrierExchange>(*messages_, 0, limit_);
+    return Status::ok;
+  }
+
+  int rank() const noexcept override { return worker_->rank(); }
+  int size() const noexcept override { return worker_->size(); }
+  using Exchange::allgather;
+  Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override {
+    return exchange_->allgather(mine, bytes, all);
+  }
+
+  // Down a binomial tree.
+  Status broadcast(void* data, std::size_t bytes) noexcept override {
+    int held = 1;
+    while (held < size()) held *= 2;
+    for (bool has = rank() == 0; held > 1; held /= 2) {
+      const int half = held / 2, within = rank() % held;
+      Status s = Status::ok;
+      if (has && rank() + half < size())
+        s = pass(rank() + half, data, bytes, true);
+      else if (!has && within == half)
+        s = pass(rank() - half, data, bytes, false), has = true;
+      if (s != Status::ok) return s;
+    }
+    return Status::ok;
+  }
+
+  std::string name() const override {
+    const std::string version = worker_->ucp().get_version_string();
+    return "UCX " + version.substr(0, version.find_first_not_of("0123456789."));
+  }
+
+  Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
+    return make_ucx_carrier(*worker_, next_++, carrier);
+  }
+  std::unique_ptr<backend::Backend> make_native() override { return nullptr; }
+  std::size_t eager_limit() noexcept override { return 0; }
+
+  std::vector<int> numbers() const override {
+    std::vector<int> all(static_cast<std::size_t>(size()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  // As torchrun, Slurm and others tell, else none.
+  int others_here() const noexcept override {
+    for (const char* name : {"LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE", "MPI_LOCALNRANKS"}) {
+      const char* told = secure_getenv(name);
+      if (const int here = told ? std::atoi(told) : 0; here > 0) return std::max(0, here - size());
+    }
+    return 0;
+  }
+
+  void progress() noexcept override { worker_->progress(); }
+  void created(std::function<std::string()>) noexcept override {}
+
+ private:
+  Status pass(int peer, void* data, std::size_t bytes, bool sends) noexcept {
+    Status s = sends ? messages_->start_send(peer, tag_of_broadcasts, data, bytes, 0)
+                     : messages_->start_recv(peer, tag_of_broadcasts, data, bytes, 0);
+    carrier::Completion done;
+    std::size_t n = 0;
+    if (s == Status::ok) s = messages_->wait_any({&done, 1}, &n, limit_);
+    if (s != Status::ok) return s;
+    if (n == 0) {
+      messages_->cancel(0);
+      return fail(Status::timeout, "rank {} did not come within {} s", peer, limit_);
+    }
+    return done.status;
+  }
+
+  static constexpr std::uint64_t tag_of_broadcasts = 40000;  // beyond those of the exchange
+
+  const std::unique_ptr<UcxWorker> worker_;
+  const double limit_;
+  std::unique_ptr<carrier::Carrier> messages_;
+  std::unique_ptr<node::Exchange> exchange_;
+  unsigned next_ = Channel::first_carrier;
+};
+
+}  // namespace
+
+Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
+                          std::unique_ptr<backend::Transport>* transport) noexcept {
+  if (place.size > most_ranks)
+    return fail(Status::unsupported, "{} ranks; a communicator over UCX has at most {}", place.size, most_ranks);
+  std::unique_ptr<UcxWorker> worker;
+  if (const Status s = UcxWorker::make(place.transports, &worker); s != Status::ok) return s;
+  try {
+    carrier::Newcomer me{place.name, place.rank, place.size, STRETTO_VERSION, {}};
+    if (const Status s = worker->address(&me.address); s != Status::ok) return s;
+    carrier::Session session;
+    if (const Status s = carrier::meet_in(store, me, place.limit, &session); s != Status::ok) return s;
+    worker->join(session, place.rank);
+    auto made = std::make_unique<UcxTransport>(std::move(worker), place.limit);
+    Status s = made->open();
+    if (s = node::agree(*made, s); s != Status::ok) return s;
+    if (place.rank == 0) carrier::clean_up(store, session);
+    *transport = std::move(made);
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for a communicator over UCX"));
+  }
+}
+
+}  // namespace stretto::modules

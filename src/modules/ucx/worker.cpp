@@ -1,0 +1,135 @@
+#include "modules/ucx/worker.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+namespace stretto::modules {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds longest_close{5};
+
+}  // namespace
+
+Status UcxWorker::make(const std::string& transports, std::unique_ptr<UcxWorker>* worker) noexcept {
+  const Ucp* ucp = nullptr;
+  if (const Status s = find_ucp(&ucp); s != Status::ok) return s;
+  std::unique_ptr<UcxWorker> made(new (std::nothrow) UcxWorker(*ucp));
+  if (!made) return fail(Status::out_of_memory, std::string_view("no memory for a worker of UCX"));
+  if (const Status s = made->init(transports); s != Status::ok) return s;
+  *worker = std::move(made);
+  return Status::ok;
+}
+
+Status UcxWorker::init(const std::string& transports) noexcept {
+  const auto refused = [this](const char* what, ucs_status_t s) {
+    return fail(Status::unsupported, "UCX {}: {} ({})", what, ucp_.status_string(s), ucp_.where);
+  };
+  ucp_config_t* config = nullptr;
+  if (const ucs_status_t s = ucp_.config_read(nullptr, nullptr, &config); s != UCS_OK)
+    return refused("cannot read its settings", s);
+  ucs_status_t s = transports.empty() ? UCS_OK : ucp_.config_modify(config, "TLS", transports.c_str());
+  const char* what = "refuses the transports that were asked for";
+  if (s == UCS_OK) {
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+    params.features = UCP_FEATURE_TAG;
+    params.name = "stretto";
+    s = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
+    what = "finds no transport that serves";
+  }
+  ucp_.config_release(config);
+  if (s != UCS_OK) return refused(what, s);
+  ucp_worker_params_t worker{};
+  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  s = ucp_.worker_create(context_, &worker, &worker_);
+  return s == UCS_OK ? Status::ok : refused("makes no worker", s);
+}
+
+UcxWorker::~UcxWorker() {
+  // Flushed and closed together, not one after the other.
+  std::vector<ucs_status_ptr_t> closing;
+  try {
+    closing.reserve(peers_.size());
+    for (Peer& p : peers_) {
+      if (!p.endpoint) continue;
+      ucp_request_param_t how{};
+      how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+      how.flags = p.status == UCS_OK ? 0 : UCP_EP_CLOSE_FLAG_FORCE;
+      const ucs_status_ptr_t request = ucp_.ep_close_nbx(p.endpoint, &how);
+      if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
+    }
+  } catch (...) {  // destroying the worker closes what is left
+  }
+  const auto end = Clock::now() + longest_close;
+  for (const ucs_status_ptr_t request : closing) {
+    while (ucp_.request_check_status(request) == UCS_INPROGRESS && Clock::now() < end)
+      if (progress() == 0) sched_yield();
+    ucp_.request_free(request);
+  }
+  if (worker_) ucp_.worker_destroy(worker_);
+  if (context_) ucp_.cleanup(context_);
+}
+
+Status UcxWorker::address(std::string* address) {
+  ucp_address_t* found = nullptr;
+  std::size_t bytes = 0;
+  const ucs_status_t s = ucp_.worker_get_address(worker_, &found, &bytes);
+  if (s != UCS_OK) return fail(Status::unsupported, "UCX has no address: {}", ucp_.status_string(s));
+  address->assign(reinterpret_cast<const char*>(found), bytes);
+  ucp_.worker_release_address(worker_, found);
+  return Status::ok;
+}
+
+void UcxWorker::join(const carrier::Session& session, int rank) {
+  peers_.resize(session.members.size());
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    peers_[r].worker = this;
+    peers_[r].member = session.members[r];
+  }
+  rank_ = rank;
+  std::memcpy(&secret_, session.id.data(), sizeof secret_);
+  secret_ &= ~((std::uint64_t{1} << (tag_bits + rank_bits + channel_bits)) - 1);
+}
+
+Status UcxWorker::reach(int rank, ucp_ep_h* endpoint) noexcept {
+  Peer& p = peers_[static_cast<std::size_t>(rank)];
+  if (p.status != UCS_OK) return failed(rank, p.status);
+  if (!p.endpoint) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = reinterpret_cast<const ucp_address_t*>(p.member.address.data());
+    if (rank != rank_) {  // who cannot die before itself
+      params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+      params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+      params.err_handler = {on_error, &p};
+    }
+    if (const ucs_status_t s = ucp_.ep_create(worker_, &params, &p.endpoint); s != UCS_OK) {
+      p.endpoint = nullptr;
+      p.status = s;
+      ++losses_;
+      return failed(rank, s);
+    }
+  }
+  *endpoint = p.endpoint;
+  return Status::ok;
+}
+
+Status UcxWorker::failed(int rank, ucs_status_t status) const noexcept {
+  const carrier::Member& m = peers_[static_cast<std::size_t>(rank)].member;
+  return fail(Status::mpi_error, "rank {} (process {} on {}) has ended or cannot be reached: {}", rank, m.pid, m.host,
+              ucp_.status_string(status));
+}
+
+void UcxWorker::on_error(void* peer, ucp_ep_h, ucs_status_t status) noexcept {
+  Peer& p = *static_cast<Peer*>(peer);
+  if (p.status == UCS_OK) ++p.worker->losses_;
+  p.status = status;
+}
+
+}  // namespace stretto::modules

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Starts a program on ranks that meet in a store, without a launcher: by the environment that stretto reads.
+
+usage: ranks.py RANKS PROGRAM [ARG...]     exit status 1 when a rank fails, or a key stays in the store
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def start(ranks, argv, store, environment=None, **how):
+    """The processes. `environment`: more variables for all of them."""
+    started = []
+    for rank in range(ranks):
+        mine = {**os.environ, "STRETTO_STORE": f"file://{store}", "STRETTO_RANK": str(rank), "STRETTO_SIZE": str(ranks), **(environment or {})}
+        started.append(subprocess.Popen(argv, env=mine, **how))
+    return started
+
+
+def main():
+    ranks, argv = int(sys.argv[1]), sys.argv[2:]
+    with tempfile.TemporaryDirectory() as store:
+        started = start(ranks, argv, store)
+        status = max(abs(process.wait()) for process in started)
+        left = os.listdir(store)
+    if left:
+        print(f"left in the store: {left}", file=sys.stderr)
+    sys.exit(1 if status or left else 0)
+
+
+if __name__ == "__main__":
+    main()
