@@ -38,7 +38,8 @@ typedef struct stretto_store_options {
  * is not used any more when it returns, and holds no key of it. `options` may be NULL. The caller owns *comm, and frees
  * it collectively. Failures, the same on all ranks that could be told:
  *  - STRETTO_TIMEOUT: ranks did not come within options.timeout; the message names them.
- *  - STRETTO_INVALID_ARGUMENT: rank, ranks, store or options are none, or two processes have one rank.
+ *  - STRETTO_INVALID_ARGUMENT: rank, ranks, store or options are none, or two processes have one rank. One that is
+ *    noticed when the others have met already is refused alone.
  *  - STRETTO_INCOMPATIBLE: the ranks differ in `ranks` or in the version of stretto.
  *  - STRETTO_UNSUPPORTED: there is no module for UCX, no UCX, or none of its transports serves.
  * Keys that an earlier program left are told from those of this one. */

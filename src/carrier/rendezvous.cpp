@@ -19,7 +19,7 @@ constexpr std::string_view magic = "stretto rendezvous 1";
 constexpr double look = 0.02;  // seconds that one look for a key may last while others are looked for too
 constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
 constexpr long most_ranks = 1 << 20;
-constexpr double grace = 5;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
+constexpr double grace = 2;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
 
 std::string random_text() {
   std::array<std::uint8_t, 16> bytes{};

@@ -63,7 +63,7 @@ class UcxCarrier final : public Carrier {
                     std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
-    if (const Status s = begin(peer, id, true, &t, &endpoint); s != Status::ok) return s;
+    if (const Status s = begin(peer, id, true, &t, &endpoint); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
     ucp_request_param_t how = parameters();
     const ucs_status_ptr_t request =
@@ -74,7 +74,7 @@ class UcxCarrier final : public Carrier {
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;  // so that the peer's end is noticed
     Transfer* t = nullptr;
-    if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok) return s;
+    if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok || t->ended) return s;
     ucp_request_param_t how = parameters();
     how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 tells the length to requests alone
     const ucs_status_ptr_t request = worker_.ucp().tag_recv_nbx(
@@ -177,9 +177,9 @@ class UcxCarrier final : public Carrier {
     return how;
   }
 
+  // With a peer that cannot be reached the message has ended at once.
   Status begin(int peer, std::uint64_t id, bool sends, Transfer** made, ucp_ep_h* endpoint) noexcept {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "a message with rank {} of {}", peer, size());
-    if (const Status s = worker_.reach(peer, endpoint); s != Status::ok) return s;
     if (free_.empty()) {
       try {
         free_.reserve(transfers_.size() + 1);
@@ -196,6 +196,10 @@ class UcxCarrier final : public Carrier {
     t->peer = peer;
     t->sends = sends;
     t->in_use = true;
+    if (worker_.reach(peer, endpoint) != Status::ok) {
+      t->status = worker_.lost(peer);
+      t->ended = true;
+    }
     ++open_;
     *made = t;
     return Status::ok;

@@ -64,6 +64,7 @@ class UcxWorker {
   };
   explicit UcxWorker(const Ucp& ucp) noexcept : ucp_(ucp) {}
   Status init(const std::string& transports) noexcept;
+  void drain() noexcept;
   static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t status) noexcept;
 
   const Ucp& ucp_;

@@ -1,0 +1,269 @@
+// Ranks that meet in a store: a directory, one in memory, and one that fails; what an earlier program left there; ranks that differ.
+#include "carrier/rendezvous.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "carrier/directory_store.hpp"
+
+using namespace stretto;
+using namespace stretto::carrier;
+
+namespace {
+
+// Shared by ranks that are threads.
+class Memory final : public Store {
+ public:
+  Status set(const std::string& key, std::string_view value) override {
+    if (--until_failure_ == 0) return fail(Status::internal, "the store cannot set {}", key);
+    const std::lock_guard lock(mutex_);
+    values_[key] = value;
+    if (key.find("/hello/") != key.npos) ++hellos_;
+    return Status::ok;
+  }
+  Status get(const std::string& key, double, std::string* value) override {
+    std::this_thread::yield();
+    const std::lock_guard lock(mutex_);
+    const auto at = values_.find(key);
+    if (at == values_.end() || hellos_ < awaited_) return fail(Status::timeout, "no {}", key);
+    *value = at->second;
+    return Status::ok;
+  }
+  Status remove(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    values_.erase(key);
+    return Status::ok;
+  }
+  std::string keys() {
+    std::string all;
+    for (const auto& [key, value] : values_) all += key + " ";
+    return all;
+  }
+  void fail_at(int set) { until_failure_ = set; }
+  void await_hellos(int n) { awaited_ = n; }  // nobody sees anything before so many were left
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> values_;
+  std::atomic<int> until_failure_{0};
+  int hellos_ = 0, awaited_ = 0;
+};
+
+struct Outcome {
+  Status status = Status::ok;
+  std::string text;
+  Session session;
+};
+
+Newcomer rank(int r, int size, const std::string& version = "1.2.3") {
+  return {"job", r, size, version, "address of " + std::to_string(r)};
+}
+
+std::vector<Outcome> meet(Store& store, const std::vector<Newcomer>& all, double seconds = 20) {
+  std::vector<Outcome> outcomes(all.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    threads.emplace_back([&, i] {
+      outcomes[i].status = meet_in(store, all[i], seconds, &outcomes[i].session);
+      if (outcomes[i].status != Status::ok) outcomes[i].text = message();
+    });
+  for (auto& t : threads) t.join();
+  return outcomes;
+}
+
+std::vector<Newcomer> ranks(int n) {
+  std::vector<Newcomer> all;
+  for (int r = 0; r < n; ++r) all.push_back(rank(r, n));
+  return all;
+}
+
+void expect_met(const std::vector<Outcome>& all) {
+  for (const Outcome& o : all) {
+    ASSERT_EQ(o.status, Status::ok) << o.text;
+    EXPECT_EQ(o.session.id, all[0].session.id);
+    ASSERT_EQ(o.session.members.size(), all.size());
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      EXPECT_EQ(o.session.members[r].address, "address of " + std::to_string(r));
+      EXPECT_EQ(o.session.members[r].pid, getpid());
+    }
+  }
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Directory {
+  Directory() {
+    char name[] = "/tmp/stretto-store-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+}  // namespace
+
+TEST(Rendezvous, RanksLearnWhereAllAreAndLeaveNothing) {
+  for (const int n : {1, 2, 3, 5, 9}) {
+    SCOPED_TRACE(n);
+    Memory store;
+    const auto all = meet(store, ranks(n));
+    expect_met(all);
+    clean_up(store, all[0].session);
+    EXPECT_EQ(store.keys(), "");
+  }
+}
+
+TEST(Rendezvous, WhatAnEarlierProgramLeftIsToldFromThisOnes) {
+  Memory store;
+  // Of a program that ended at its beginning, and of one that met and left all.
+  EXPECT_EQ(meet(store, {rank(1, 3), rank(2, 3)}, 0.1)[0].status, Status::timeout);
+  auto first = meet(store, ranks(3));
+  expect_met(first);
+  std::string hello;
+  {
+    Memory other;
+    std::thread late([&] { static_cast<void>(meet(other, {rank(1, 3)}, 0.2)); });
+    while (other.get("stretto/job/hello/1", 0, &hello) != Status::ok) std::this_thread::yield();
+    late.join();
+  }
+  ASSERT_EQ(store.set("stretto/job/hello/1", hello), Status::ok);  // of a process that has ended
+  // Rank 1 comes when rank 0 has taken the stale hello for it.
+  std::vector<Outcome> again(3);
+  std::vector<std::thread> threads;
+  for (const int r : {0, 2, 1}) {
+    if (r == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    threads.emplace_back([&, r] {
+      again[std::size_t(r)].status = meet_in(store, rank(r, 3), 20, &again[std::size_t(r)].session);
+      again[std::size_t(r)].text = message();
+    });
+  }
+  for (auto& t : threads) t.join();
+  expect_met(again);
+  EXPECT_NE(again[0].session.id, first[0].session.id);
+  clean_up(store, again[0].session);
+  clean_up(store, first[0].session);
+  EXPECT_EQ(store.keys(), "");
+}
+
+TEST(Rendezvous, RanksThatDoNotComeAreNamedOnAll) {
+  Memory store;
+  for (const Outcome& o : meet(store, {rank(0, 5), rank(2, 5), rank(4, 5)}, 0.3)) {
+    EXPECT_EQ(o.status, Status::timeout);
+    EXPECT_TRUE(contains(o.text, "did not come within 0.3 s: 1, 3")) << o.text;
+  }
+}
+
+TEST(Rendezvous, OneWithoutRankZeroEnds) {
+  Memory store;
+  const auto all = meet(store, {rank(1, 2)}, 0.1);
+  EXPECT_EQ(all[0].status, Status::timeout);
+  EXPECT_TRUE(contains(all[0].text, "rank 0 did not begin")) << all[0].text;
+  EXPECT_EQ(store.keys(), "");
+}
+
+TEST(Rendezvous, RanksThatDifferAreRefusedOnAllWithBothValues) {
+  for (const bool version : {true, false}) {
+    Memory store;
+    const auto all = meet(store, {rank(0, 3), rank(1, 3), version ? rank(2, 3, "4.5.6") : rank(2, 4)});
+    for (const Outcome& o : all) {
+      EXPECT_EQ(o.status, Status::incompatible);
+      EXPECT_TRUE(
+          contains(o.text, version ? "of stretto 4.5.6, rank 0 of 1.2.3" : "is one of 4 ranks, rank 0 one of 3"))
+          << o.text;
+    }
+  }
+}
+
+TEST(Rendezvous, TwoProcessesOfOneRankNeverMeet) {
+  for (const int twice : {0, 1, 2}) {
+    SCOPED_TRACE(twice);
+    Memory store;
+    store.await_hellos(4);
+    auto all = ranks(3);
+    all.push_back(rank(twice, 3));
+    int told = 0, met = 0;
+    for (const Outcome& o : meet(store, all, 1.5)) {
+      told += contains(o.text, "rank " + std::to_string(twice) + " is both process") ? 1 : 0;
+      met += o.status == Status::ok ? 1 : 0;
+    }
+    // All are refused, or, where three had met before the fourth was noticed, that one.
+    EXPECT_TRUE(told >= 1 && (met == 0 || met == 3)) << told << " told, " << met << " met";
+  }
+}
+
+TEST(Rendezvous, AStoreThatFailsIsAnErrorAndNoWait) {
+  for (const int set : {1, 2, 3, 4}) {
+    Memory store;
+    store.fail_at(set);
+    int failed = 0;
+    for (const Outcome& o : meet(store, ranks(2), 0.3))
+      failed += contains(o.text, "the store cannot set stretto/job/") ? 1 : 0;
+    EXPECT_EQ(failed, 1) << set;
+  }
+}
+
+TEST(Rendezvous, ARankThatIsNoneIsNamed) {
+  Memory store;
+  Session session;
+  for (const auto& [r, n] : {std::pair(-1, 2), std::pair(2, 2), std::pair(0, 0)}) {
+    EXPECT_EQ(meet_in(store, rank(r, n), 1, &session), Status::invalid_argument);
+    EXPECT_EQ(message(), fmt::format("rank {} of {} ranks", r, n));
+  }
+}
+
+TEST(DirectoryStore, HoldsValuesUntilTheyAreRemoved) {
+  const Directory directory;
+  std::unique_ptr<Store> store, other;
+  ASSERT_EQ(open_directory_store("file://" + directory.path + "/made", &store), Status::ok) << message();
+  ASSERT_EQ(open_directory_store("file://" + directory.path + "/made", &other), Status::ok) << message();
+  std::string value;
+  EXPECT_EQ(store->get("a/b", 0, &value), Status::timeout);
+  const std::string binary("\0\1\n,", 4);
+  ASSERT_EQ(store->set("a/b", binary), Status::ok) << message();
+  EXPECT_EQ(other->get("a/b", 0, &value), Status::ok);
+  EXPECT_EQ(value, binary);
+  ASSERT_EQ(store->set("a/b", ""), Status::ok);
+  EXPECT_EQ(other->get("a/b", 0, &value), Status::ok);
+  EXPECT_EQ(value, "");
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    ASSERT_EQ(other->set("later", "now"), Status::ok);
+  });
+  EXPECT_EQ(store->get("later", 20, &value), Status::ok);
+  later.join();
+  EXPECT_EQ(value, "now");
+  EXPECT_EQ(store->remove("later"), Status::ok);
+  EXPECT_EQ(store->remove("later"), Status::ok);
+  EXPECT_EQ(store->remove("a/b"), Status::ok);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path + "/made"));
+}
+
+TEST(DirectoryStore, RanksMeetInOne) {
+  const Directory directory;
+  std::unique_ptr<Store> store;
+  ASSERT_EQ(open_directory_store("file://" + directory.path, &store), Status::ok) << message();
+  const auto all = meet(*store, ranks(4));
+  expect_met(all);
+  clean_up(*store, all[0].session);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path));
+}
+
+TEST(DirectoryStore, WhatIsNoneIsNamed) {
+  const Directory directory;
+  std::unique_ptr<Store> store;
+  std::ofstream(directory.path + "/file") << "text";
+  for (const std::string& url :
+       {std::string(), std::string("/tmp"), std::string("file://here"), std::string("tcp://host:1"),
+        "file://" + directory.path + "/no/such", "file://" + directory.path + "/file"}) {
+    EXPECT_EQ(open_directory_store(url, &store), Status::invalid_argument) << url;
+    EXPECT_TRUE(contains(message(), url.rfind("file:///", 0) == 0 ? url.substr(7) : "'" + url + "'")) << message();
+  }
+}

@@ -1,0 +1,94 @@
+// A job over UCX, for ucx_test.py: what each rank does is its arguments, what it saw goes to standard output.
+//   sum                  one allreduce
+//   die RANK [NAME]      allreduces until rank RANK kills itself; the others tell what they got, how long after its end it was at most, and,
+//                        with a NAME, make a communicator of themselves under it
+//   hold SECONDS         allreduces for so long
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stretto/stretto_store.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+int complain(const char* what, stretto_status s) {
+  std::printf("%s: %s: %s\n", what, stretto_status_name(s), stretto_message());
+  return 1;
+}
+
+stretto_status sum(stretto_comm comm, std::size_t n) {
+  const std::vector<float> x(n, static_cast<float>(stretto_comm_rank(comm) + 1));
+  std::vector<float> y(n);
+  const stretto_status s = stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, nullptr);
+  const int p = stretto_comm_size(comm);
+  const float expected = static_cast<float>(p * (p + 1) / 2);
+  if (s == STRETTO_OK && (y.front() != expected || y.back() != expected)) {
+    std::printf("a sum is %g, not %g\n", static_cast<double>(y.front()), static_cast<double>(expected));
+    std::exit(1);
+  }
+  return s;
+}
+
+int again(int dead, int rank, int ranks, const char* name) {
+  setenv("STRETTO_RANK", std::to_string(rank > dead ? rank - 1 : rank).c_str(), 1);
+  setenv("STRETTO_SIZE", std::to_string(ranks - 1).c_str(), 1);
+  stretto_store_options o = STRETTO_STORE_OPTIONS_INIT;
+  o.name = name;
+  o.timeout = 20;
+  stretto_comm comm = nullptr;
+  stretto_status s = stretto_comm_create_environment(&o, &comm);
+  if (s == STRETTO_OK) s = sum(comm, 10000);
+  if (s != STRETTO_OK) return complain("again", s);
+  std::printf("again %d of %d\n", stretto_comm_rank(comm), stretto_comm_size(comm));
+  stretto_comm_free(comm);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "sum";
+  stretto_store_options o = STRETTO_STORE_OPTIONS_INIT;
+  if (const char* limit = std::getenv("LIMIT")) o.timeout = std::atof(limit);
+  stretto_comm comm = nullptr;
+  stretto_status s = stretto_comm_create_environment(&o, &comm);
+  if (s != STRETTO_OK) return complain("no communicator", s);
+  const int rank = stretto_comm_rank(comm), ranks = stretto_comm_size(comm);
+  std::printf("rank %d of %d\n", rank, ranks);
+  std::fflush(stdout);
+  const auto begin = Clock::now();
+  auto last = begin;
+  for (int k = 0; s == STRETTO_OK; ++k) {
+    if (what == "die" && rank == std::atoi(argv[2]) && k == 20) kill(getpid(), SIGKILL);
+    last = Clock::now();
+    s = sum(comm, k % 2 == 0 ? 10 : 100000);
+    if (what == "sum" && k == 3) break;
+    if (what == "hold" && rank == 0 && since(begin) > std::atof(argv[2])) setenv("DONE", "1", 1);
+    if (what == "hold") {
+      float done = std::getenv("DONE") ? 1 : 0, any = 0;
+      if (s == STRETTO_OK) s = stretto_allreduce(&done, &any, 1, STRETTO_F32, STRETTO_MAX, comm, nullptr);
+      if (any > 0) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  if (what != "die") {
+    if (s != STRETTO_OK) return complain("a collective", s);
+    stretto_comm_free(comm);
+    return 0;
+  }
+  complain("a collective", s);
+  std::printf("after %.3f s\n", since(last));
+  stretto_comm_free(comm);
+  return argc > 3 ? again(std::atoi(argv[2]), rank, ranks, argv[3]) : 0;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Jobs over UCX: ranks that die, that are missing or differ; strangers at their ports; where there is no UCX.
+
+usage: ucx_test.py JOB
+"""
+
+import os
+import pathlib
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ranks as launcher
+
+JOB = None
+MESSAGES = {"STRETTO_NODE": "0"}  # not the memory of this host
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.store = directory.name
+
+    def start(self, count, *arguments, environment=None):
+        started = launcher.start(count, [JOB, *arguments], self.store, {**MESSAGES, **(environment or {})}, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        for process in started:
+            self.addCleanup(process.stdout.close)
+            self.addCleanup(process.kill)
+        return started
+
+    def one(self, environment, *arguments):
+        """Status and output of one process."""
+        done = subprocess.run([JOB, *arguments], env={**os.environ, "STRETTO_STORE": f"file://{self.store}", **MESSAGES, **environment},
+                              capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_a_job_sums_and_leaves_nothing(self):
+        for environment in ({}, {"STRETTO_NODE": "1"}):
+            for process in self.start(4, "sum", environment=environment):
+                text, _ = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, text)
+            self.assertEqual(os.listdir(self.store), [])
+
+    def test_a_rank_that_dies_ends_the_others_waits_and_is_named(self):
+        for dead in (1, 0):
+            started = self.start(3, "die", str(dead), f"survivors-{dead}")
+            self.assertEqual(started[dead].wait(timeout=60), -9)
+            named = 0
+            for rank, process in enumerate(started):
+                if rank == dead:
+                    continue
+                text, _ = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, text)
+                self.assertIn("allreduce", text)
+                self.assertRegex(text, f"rank {dead} |rank . had failed|rank . gave up")  # by itself, or told by who noticed
+                named += f"rank {dead} (process {started[dead].pid} on {socket.gethostname()}) has ended" in text
+                self.assertLess(float(re.search(r"after (\S+) s", text)[1]), 10, text)  # of seconds, not of minutes
+                self.assertIn("again", text)
+                self.assertIn("of 2", text)
+            self.assertGreater(named, 0)
+            self.assertEqual(os.listdir(self.store), [])
+
+    def test_ranks_that_do_not_come_are_named(self):
+        started = launcher.start(1, [JOB], self.store, {**MESSAGES, "STRETTO_SIZE": "3", "LIMIT": "0.3"}, stdout=subprocess.PIPE, text=True)
+        text, _ = started[0].communicate(timeout=60)
+        self.assertEqual(started[0].returncode, 1)
+        self.assertIn("timeout: ranks that did not come within 0.3 s: 1, 2", text)
+
+    def test_bad_input_is_named(self):
+        for environment, said in (
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "0"}, "rank 0 of 0 ranks"),
+                ({"STRETTO_RANK": "-1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is '-1', which is no number"),
+                ({"STRETTO_RANK": "x1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is 'x1', which is no number"),
+                ({"STRETTO_RANK": "0"}, "how many ranks there are: set STRETTO_SIZE"),
+                ({}, "which rank this is: set STRETTO_RANK"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": "tcp://host:1"}, "'tcp://host:1' is no file:///DIRECTORY"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": ""}, "STRETTO_STORE names no store"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_NAME": "a/b"}, "STRETTO_NAME is 'a/b'"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_MODULES": "/nowhere"}, "/nowhere/libstretto_ucx.so"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "UCX_TLS": "no_such"}, "UCX finds no transport that serves")):
+            with self.subTest(said=said):
+                status, text = self.one(environment)
+                self.assertEqual(status, 1, text)
+                self.assertIn(said, text)
+
+    def test_ranks_of_torchrun_slurm_and_pmi(self):
+        for rank, size in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("PMI_RANK", "PMI_SIZE")):
+            status, text = self.one({rank: "0", size: "1"})
+            self.assertEqual((status, text), (0, "rank 0 of 1\n"))
+
+    def test_strangers_at_the_ports_are_dropped_and_the_job_goes_on(self):
+        started = self.start(2, "hold", "4")
+        for process in started:
+            self.assertRegex(process.stdout.readline(), "rank . of 2")
+        ports = listening({process.pid for process in started})
+        self.assertNotEqual(ports, [])
+        chance = random.Random(7)
+        for k in range(1000):
+            with socket.socket() as stranger:
+                stranger.settimeout(1)
+                try:
+                    stranger.connect(chance.choice(ports))
+                    stranger.sendall(chance.randbytes(chance.choice((1, 8, 64, 4096))) if k % 10 else b"")
+                except OSError:  # dropped
+                    pass
+        for process in started:
+            text, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, text)
+
+
+def listening(pids):
+    """(address, port) of the TCP sockets on which processes listen."""
+    inodes = set()
+    for pid in pids:
+        for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(descriptor))
+            if match:
+                inodes.add(match[1])
+    found = []
+    for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A" and words[9] in inodes:
+            address, port = words[1].split(":")
+            host = socket.inet_ntoa(bytes.fromhex(address)[::-1])
+            found.append(("127.0.0.1" if host == "0.0.0.0" else host, int(port, 16)))
+    return found
+
+
+if __name__ == "__main__":
+    JOB = sys.argv.pop(1)
+    unittest.main()
