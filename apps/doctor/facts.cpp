@@ -162,6 +162,15 @@ Json facts_of_modules() {
                               : used ? fmt::format("the MPI of this program is {}", mpi.version)
                                      : std::string("the MPI of this program is another")}});
   }
+  const backend::Module* ucx = nullptr;
+  std::string text;
+  const bool there = api::find_module("ucx", &ucx) == Status::ok;
+  const bool serves = there && ucx->finds(&text) == Status::ok;
+  all.push_back({{"name", "ucx"},
+                 {"there", there},
+                 {"built_for", there ? Json(ucx->serves) : Json(nullptr)},
+                 {"used", false},
+                 {"reason", serves ? "for programs without an MPI: " + text : std::string(message())}});
   return all;
 }
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from stretto import __version__, doctor as doctor_, model, pingpong as pingpong_, run as run_, tune as tune_, units
+from stretto.errors import Failure
 
 
 class Commands(TyperGroup):
@@ -85,14 +86,24 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         report_to: Optional[str] = typer.Option(None, "--report-to", metavar="FILE", help="Write that as JSON instead."),
         profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Choose by this profile, a file or a shipped name."),
         arena: bool = flag("--arena", help="Put large allocations where other ranks of the host see them."),
+        carrier: str = typer.Option("mpi", "--carrier", metavar="CARRIER",
+                                    help="mpi; or ucx, for a program that makes its communicator by stretto_comm_create_environment: the launcher only "
+                                         "starts it. Its ranks meet in STRETTO_STORE, or in a directory in ~/.cache, which the hosts must share."),
         print_: bool = flag("--print", help="Print the command line instead of running it.")):
     """Run an MPI program with stretto's collectives, without recompiling it.
 
     The profiling library is preloaded in the ranks: it takes the collectives that it makes faster and leaves the others to the MPI.
     The status is the launcher's.
     """
+    show = (lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None
+    if carrier == "ucx":
+        run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena)
+        run_.run_over_ucx(mpirun, ranks, hosts, command, show)
+        return
+    if carrier != "mpi":
+        raise Failure(f"--carrier {carrier!r} is none; it takes mpi or ucx")
     run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
-             arena=arena, show=(lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None)
+             arena=arena, show=show)
 
 
 @app.command(epilog="""Examples:

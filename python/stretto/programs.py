@@ -88,13 +88,17 @@ def program(name, flavour=None):
 
 
 def library(name, flavour=None):
-    """The path of one of our libraries that are preloaded."""
+    """The path of one of our libraries that are preloaded. One prefix has libstretto_mpi.so of one MPI, and libstretto_mpi_FLAVOUR.so of others."""
+    names = [name]
+    if name == "libstretto_mpi.so" and flavour in MPIS:
+        names.append(f"libstretto_mpi_{flavour}.so")
     places = [*given(), *(pathlib.Path(sys.prefix) / lib for lib in ("lib", "lib64")),
               *(build / DIRECTORIES[name] for build in builds(flavour)),
               *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
     for place in places:
-        if (place / name).is_file() and fitting(place / name, flavour):
-            return str((place / name).resolve())
+        for one in names:
+            if (place / one).is_file() and fitting(place / one, flavour):
+                return str((place / one).resolve())
     raise missing("library", name, places, flavour)
 
 

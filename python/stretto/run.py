@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import shlex
 import shutil
 
@@ -77,6 +78,28 @@ def command(mpirun, ranks, hosts, arguments, environment):
     return words + list(arguments), own
 
 
+def store(given):
+    """The store in which ranks without an MPI meet: what STRETTO_STORE says, or a directory of this job in the user's cache, which hosts share."""
+    if given:
+        return given
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return f"file://{os.path.abspath(cache)}/stretto-store-{secrets.token_hex(8)}"
+
+
+def check_over_ucx(**options):
+    """Refuses what the profiling library does: such a program calls stretto itself."""
+    for name, value in options.items():
+        if value:
+            raise Failure(f"--{name.replace('_', '-')} is for unchanged MPI programs; with --carrier ucx the program's own options hold")
+
+
+def run_over_ucx(mpirun, ranks, hosts, arguments, show=None):
+    """The same for a program that makes its communicator by stretto_comm_create_environment: the launcher only starts it, and tells ranks."""
+    environment = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
+    environment["STRETTO_STORE"] = store(os.environ.get("STRETTO_STORE"))
+    become(*command(mpirun, ranks, hosts, arguments, environment), environment, mpirun, arguments, show)
+
+
 def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     """Becomes the launcher; or, with `show`, hands the command line to it instead."""
     if wanted.get("report") not in (None, "1") and not hosts:
@@ -84,7 +107,11 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     path = shutil.which(arguments[0])
     flavour = programs.flavour(programs.launcher(mpirun, path))
     environment = settings(path and programs.mpi_of(path) or flavour, **wanted)
-    argv, own = command(mpirun, ranks, hosts, arguments, environment)
+    become(*command(mpirun, ranks, hosts, arguments, environment), environment, mpirun, arguments, show)
+
+
+def become(argv, own, environment, mpirun, arguments, show):
+    flavour = programs.flavour(programs.launcher(mpirun, shutil.which(arguments[0])))
     if show:
         inherited = [f"{name}={value}" for name, value in environment.items()] if flavour == "other" else []
         show(shlex.join(["env", *inherited, *argv] if inherited else argv))

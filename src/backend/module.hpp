@@ -22,6 +22,8 @@ struct Place {
 struct Module {
   const char* version;  // of stretto
   const char* serves;   // what it was built for, in words: "Open MPI 5.0.11"
+  // What it finds at run time, in words, or why it cannot be used (a failure). Null: it needs nothing but its MPI.
+  Status (*finds)(std::string* found) noexcept;
   // Of an MPI: a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
   // Of ranks that meet in a store, which is not used any more afterwards. Else null.

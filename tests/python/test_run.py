@@ -1,6 +1,7 @@
 """What `stretto run` starts, with launchers and libraries made up for the purpose."""
 
 import os
+import re
 
 import pytest
 
@@ -33,6 +34,23 @@ def test_settings_are_handed_on_in_the_launchers_own_words(stretto, libraries):
     assert printed(stretto, MPICH, "-n", "4", "--bound", "rel:1e-4", "./app") == \
         "mpirun -n 4 -genv LD_PRELOAD ~/libraries/libstretto_mpi.so -genv STRETTO_BOUND rel:1e-4 ./app"
     assert printed(stretto, "", "./app", "--report").startswith("env LD_PRELOAD=~/libraries/libstretto_mpi.so mpirun ./app --report")
+
+
+def test_another_mpis_library_of_one_prefix_has_its_name(stretto, libraries):
+    (libraries / "libstretto_mpi_mpich.so").write_text("", encoding="utf-8")
+    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: OPENMPI_APP if str(path).endswith("libstretto_mpi.so") else "")
+    assert printed(stretto, MPICH, "./app") == "mpirun -genv LD_PRELOAD ~/libraries/libstretto_mpi_mpich.so ./app"
+    assert printed(stretto, OPENMPI, "./app") == "mpirun -x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app"
+
+
+def test_over_ucx_the_launcher_only_starts_and_names_a_store(stretto, libraries):
+    stretto.set("STRETTO_STORE", "file:///shared/job")
+    assert printed(stretto, OPENMPI, "-n", "4", "--carrier", "ucx", "./app") == "mpirun -n 4 -x STRETTO_STORE=file:///shared/job ./app"
+    stretto.monkeypatch.delenv("STRETTO_STORE")
+    stretto.set("XDG_CACHE_HOME", stretto.home / "cache")
+    assert re.fullmatch(r"mpirun -genv STRETTO_STORE file://~/cache/stretto-store-[0-9a-f]{16} ./app", printed(stretto, MPICH, "--carrier", "ucx", "./app"))
+    assert "--bound is for unchanged MPI programs" in stretto.refused("run", "--carrier", "ucx", "--bound", "rel:1e-4", "./app")
+    assert "--carrier 'tcp' is none; it takes mpi or ucx" in stretto.refused("run", "--carrier", "tcp", "./app")
 
 
 SHARE = "--map-by :OVERSUBSCRIBE --bind-to none --mca mpi_yield_when_idle 1"

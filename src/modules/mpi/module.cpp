@@ -26,5 +26,5 @@ Status transport_of(const void* comm, std::unique_ptr<backend::Transport>* trans
 
 }  // namespace
 
-extern "C" [[gnu::visibility("default")]] const backend::Module stretto_module = {STRETTO_VERSION, built_for,
+extern "C" [[gnu::visibility("default")]] const backend::Module stretto_module = {STRETTO_VERSION, built_for, nullptr,
                                                                                   transport_of, nullptr};
