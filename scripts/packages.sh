@@ -1,8 +1,9 @@
 # Sourced by setup: which system packages are missing, and how to get them. A package counts as present when what it is
 # for is there, wherever it came from.
 
-# Lines `package header` of the libraries.
+# Lines `package header` of the libraries. UCX is for tests alone: without it there is no module over it.
 library_headers() {
+  [ "$1" != test ] || echo "libucx-dev ucp/api/ucp.h"
   cat <<'LIST'
 libfmt-dev fmt/format.h
 libhwloc-dev hwloc.h
@@ -10,7 +11,6 @@ libhwy-dev hwy/highway.h
 libcli11-dev CLI/CLI.hpp
 nlohmann-json3-dev nlohmann/json.hpp
 libgtest-dev gtest/gtest.h
-libucx-dev ucp/api/ucp.h
 LIST
 }
 
@@ -39,9 +39,9 @@ missing_packages() {
   if type -P g++ >/dev/null; then
     while read -r package probe; do
       printf '#if !__has_include(<%s>)\nmissing %s\n#endif\n' "$probe" "$package"
-    done < <(library_headers) | g++ -E -P -x c++ - | sed -n 's/^missing *//p' | tr -d ' '
+    done < <(library_headers "$1") | g++ -E -P -x c++ - | sed -n 's/^missing *//p' | tr -d ' '
   else
-    library_headers | cut -d' ' -f1
+    library_headers "$1" | cut -d' ' -f1
   fi
   python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
   if [ "$1" = test ] && [ -z "$(find_fuzzing_clang)" ]; then
