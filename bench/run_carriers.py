@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Runs bench_carriers, and beside it gloo in a venv of its own (build/bench/torch), on one host and on several hosts of this machine.
+
+usage: run_carriers.py --json FILE [--place HOSTSxRANKSxGBPS]... [--turns N] [--collectives A,B] [--sizes BYTES,...] [--seconds S] [--no-gloo]
+--place 1x2x0: two ranks of this host; 4x1x1: four hosts of a rank each at 1 Gb/s. The two programs run in turns; a row has the median of the
+turns, and as its peer the MPI and, in a row of its own, gloo. Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from places import ROOT, SKIPPED, NotPermitted, place, skip
+
+PLACES = ("1x2x0", "1x4x0", "2x1x1", "2x1x5", "4x1x1")
+SIZES = "8,64,1024,65536,1048576,16777216,67108864"
+LIMIT = 1800  # seconds until a run is a hang
+TORCH = "torch==2.13.0"
+
+
+def gloo_python():
+    """The interpreter of the venv with torch, made where it is not there; None where it cannot be."""
+    venv = ROOT / "build" / "bench" / "torch"
+    python = venv / "bin" / "python"
+    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0 if python.exists() else False:
+        return python
+    print(f"{TORCH} in {venv}", flush=True)
+    made = subprocess.run([sys.executable, "-m", "venv", venv], check=False).returncode == 0
+    if made and subprocess.run([python, "-m", "pip", "install", "-q", TORCH, "numpy"], check=False).returncode == 0:
+        return python
+    skip(f"gloo: {TORCH} cannot be installed")
+    return None
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def measure(name, options, python, directory):
+    """The rows of a place: [(row, gloo's microseconds or None)]."""
+    hosts, slots, gbps = (int(n) for n in name.split("x"))
+    where = "1 host" if hosts == 1 else f"{hosts} hosts at {gbps} Gb/s"
+    ours, gloo = {}, {}
+    with place(hosts, gbps, slots) as command:
+        for turn in range(options.turns):
+            file, store = directory / f"{name}.{turn}.jsonl", directory / f"store-{name}-{turn}"
+            argv = [os.path.join(os.environ["BUILD"], "bench", "bench_carriers"), "--json", file, "--place", where, "--sizes", options.sizes,
+                    "--collectives", options.collectives, "--seconds", options.seconds]
+            subprocess.run(command(["env", f"STRETTO_STORE=file://{store}", *argv]), timeout=LIMIT, check=True)
+            for row in rows_of(file):
+                ours.setdefault(row["case"], []).append(row)
+            if python:
+                argv = [python, ROOT / "bench" / "gloo.py", f"{store}.gloo", where, options.collectives, options.sizes, options.seconds]
+                done = subprocess.run(command(argv), timeout=LIMIT, check=True, capture_output=True, text=True)
+                for line in done.stdout.splitlines():
+                    if line.startswith("{"):
+                        row = json.loads(line)
+                        gloo.setdefault(row["case"], []).append(row["us"])
+    for case, rows in ours.items():
+        row = {**rows[0], "value": statistics.median(r["value"] for r in rows), "peer_value": statistics.median(r["peer_value"] for r in rows)}
+        row["ratio"] = row["peer_value"] / row["value"]
+        times = gloo.get(case.rpartition(", stretto")[0])
+        yield row, statistics.median(times) if times else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--place", action="append")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--collectives", default="allreduce,reduce_scatter,allgather,broadcast")
+    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--seconds", default="0.6")
+    parser.add_argument("--no-gloo", action="store_true")
+    options = parser.parse_args()
+    python = None if options.no_gloo else gloo_python()
+    measured = 0
+    with tempfile.TemporaryDirectory() as directory, open(options.json, "a", encoding="utf-8") as out:
+        for name in options.place or PLACES:
+            try:
+                for row, gloo in measure(name, options, python, pathlib.Path(directory)):
+                    out.write(json.dumps(row) + "\n")
+                    if gloo is not None and "UCX" in row["case"]:
+                        out.write(json.dumps({**row, "peer": "gloo", "peer_value": gloo, "ratio": gloo / row["value"]}) + "\n")
+                measured += 1
+            except NotPermitted as reason:
+                skip(reason)
+    sys.exit(0 if measured else SKIPPED)
+
+
+if __name__ == "__main__":
+    main()
