@@ -74,11 +74,17 @@ class UcxCarrier final : public Carrier {
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;  // so that the peer's end is noticed
     Transfer* t = nullptr;
-    if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok || t->ended) return s;
+    if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok) return s;
     ucp_request_param_t how = parameters();
     how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 tells the length to requests alone
     const ucs_status_ptr_t request = worker_.ucp().tag_recv_nbx(
         worker_.handle(), data, capacity, worker_.tag(channel_, peer, tag % tags_there), ~std::uint64_t{0}, &how);
+    // A rank that has ended may have sent it before.
+    if (UCS_PTR_IS_PTR(request) && worker_.lost(peer) != UCS_OK) {
+      worker_.progress();
+      if (worker_.ucp().request_check_status(request) == UCS_INPROGRESS)
+        worker_.ucp().request_cancel(worker_.handle(), request);
+    }
     return started(t, request);
   }
 
@@ -177,7 +183,6 @@ class UcxCarrier final : public Carrier {
     return how;
   }
 
-  // With a peer that cannot be reached the message has ended at once.
   Status begin(int peer, std::uint64_t id, bool sends, Transfer** made, ucp_ep_h* endpoint) noexcept {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "a message with rank {} of {}", peer, size());
     if (free_.empty()) {
@@ -196,7 +201,7 @@ class UcxCarrier final : public Carrier {
     t->peer = peer;
     t->sends = sends;
     t->in_use = true;
-    if (worker_.reach(peer, endpoint) != Status::ok) {
+    if (worker_.reach(peer, endpoint) != Status::ok && sends) {
       t->status = worker_.lost(peer);
       t->ended = true;
     }

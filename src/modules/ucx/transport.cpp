@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "carrier/rendezvous.hpp"
 #include "modules/ucx/carrier.hpp"
@@ -18,6 +19,21 @@ enum Channel : unsigned { exchange, first_carrier };
 class UcxTransport final : public backend::Transport {
  public:
   UcxTransport(std::unique_ptr<UcxWorker> worker, double limit) noexcept : worker_(std::move(worker)), limit_(limit) {}
+
+  // Who frees its communicator early stays for a moment: its last messages may not be taken yet, and an end would look
+  // like a death.
+  ~UcxTransport() override {
+    char mine = 0;
+    if (!exchange_ || worker_->losses() > 0) return;
+    try {
+      std::vector<char> all(static_cast<std::size_t>(size()));
+      node::CarrierExchange farewell(*messages_, tag_of_farewells, longest_farewell);
+      static_cast<void>(farewell.allgather(&mine, 1, all.data()));
+    } catch (...) {  // then without
+    }
+  }
+  UcxTransport(const UcxTransport&) = delete;
+  UcxTransport& operator=(const UcxTransport&) = delete;
 
   // After the worker has joined. Collective.
   Status open() noexcept {
@@ -93,7 +109,9 @@ class UcxTransport final : public backend::Transport {
     return done.status;
   }
 
-  static constexpr std::uint64_t tag_of_broadcasts = 40000;  // beyond those of the exchange
+  // Beyond those of the exchange.
+  static constexpr std::uint64_t tag_of_broadcasts = std::uint64_t{1} << 19, tag_of_farewells = tag_of_broadcasts + 1;
+  static constexpr double longest_farewell = 5;
 
   const std::unique_ptr<UcxWorker> worker_;
   const double limit_;
