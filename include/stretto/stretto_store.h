@@ -48,8 +48,9 @@ STRETTO_API stretto_status stretto_comm_create_store(const stretto_store* store,
 
 /* The same with rank, ranks and store from the environment:
  *  - STRETTO_STORE: file:///DIRECTORY, a directory that all ranks see. It is made if it is not there.
- *  - STRETTO_RANK and STRETTO_SIZE; else RANK and WORLD_SIZE (torchrun), SLURM_PROCID and SLURM_NTASKS, PMI_RANK and
- *    PMI_SIZE, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE.
+ *  - STRETTO_RANK and STRETTO_SIZE; else the first pair of which both are there: RANK and WORLD_SIZE (torchrun),
+ *    OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE, PMI_RANK and PMI_SIZE, SLURM_PROCID and SLURM_STEP_NUM_TASKS or
+ *    SLURM_NTASKS.
  *  - STRETTO_NAME, if it is there, is options.name.
  * STRETTO_INVALID_ARGUMENT names what is missing or cannot be read. */
 STRETTO_API stretto_status stretto_comm_create_environment(const stretto_store_options* options, stretto_comm* comm);

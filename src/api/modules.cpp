@@ -60,18 +60,27 @@ std::vector<std::string> libraries() {
   return names;
 }
 
-// The MPI's library, with its functions for all that is loaded later. RTLD_DEFAULT where they are already; null: no MPI.
-void* find_library(bool* found) {
-  *found = true;
-  if (dlsym(RTLD_DEFAULT, version_symbol)) return RTLD_DEFAULT;
+// A function of the MPI that is loaded: of what this library sees, else of any other.
+void* find_function() {
+  if (void* seen = dlsym(RTLD_DEFAULT, version_symbol)) return seen;
   for (const std::string& name : libraries()) {
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
     if (!library) continue;
-    if (dlsym(library, version_symbol)) return dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-    dlclose(library);
+    void* const function = dlsym(library, version_symbol);
+    dlclose(library);  // others keep it
+    if (function) return function;
   }
-  *found = false;
   return nullptr;
+}
+
+// The MPI's library itself, with its functions for all that is loaded later; null: no MPI. Where only one library and
+// this one were loaded to see it (a Python extension), modules would not.
+void* find_library() {
+  void* const function = find_function();
+  Dl_info file;
+  if (!function || dladdr(function, &file) == 0) return function ? dlopen(nullptr, RTLD_NOW) : nullptr;
+  void* const library = dlopen(file.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  return library ? library : dlopen(nullptr, RTLD_NOW);  // in the program itself
 }
 
 stretto_mpi abi_of(void* library, std::string_view version) {
@@ -97,9 +106,8 @@ Status find_module(const std::string& name, const backend::Module** module) noex
 
 Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
   try {
-    bool found = false;
-    void* const library = find_library(&found);
-    if (!found) return fail(Status::unsupported, std::string_view("no MPI is loaded in this process"));
+    void* const library = find_library();
+    if (!library) return fail(Status::unsupported, std::string_view("no MPI is loaded in this process"));
     char text[8192] = "";  // the longest of all MPIs, since it is not known which
     int length = 0;
     reinterpret_cast<GetVersion>(dlsym(library, version_symbol))(text, &length);

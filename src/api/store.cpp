@@ -1,9 +1,11 @@
 // Communicators of processes that meet in a store.
 #include "stretto/stretto_store.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include "api/modules.hpp"
 #include "call/enums.hpp"
 #include "carrier/directory_store.hpp"
+#include "carrier/rendezvous.hpp"
 
 using namespace stretto;
 using call::to_c;
@@ -82,7 +85,12 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
   const backend::Module* module = nullptr;
   std::unique_ptr<backend::Transport> transport;
   try {
-    if (const Status s = api::find_module("ucx", &module); s != Status::ok) return s;
+    if (const Status s = api::find_module("ucx", &module); s != Status::ok) {
+      const carrier::Newcomer me{o.name, rank, ranks, STRETTO_VERSION, {}, message()};
+      carrier::Session session;
+      static_cast<void>(carrier::meet_in(store, me, o.timeout, &session));  // so that all are told
+      return fail(s, std::string_view(me.failure));
+    }
     backend::Place place{o.name, rank, ranks, o.timeout, o.transports ? o.transports : ""};
     if (const Status s = module->transport_in(store, place, &transport); s != Status::ok) return s;
   } catch (...) {
@@ -91,20 +99,24 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
   return api::create(std::move(transport), comm);
 }
 
-// The first of the variables that is there.
-const char* first_of(std::initializer_list<const char*> names, const char** found) noexcept {
-  for (const char* name : names)
-    if (const char* text = secure_getenv(name); text && *text) {
-      *found = name;
-      return text;
-    }
-  return nullptr;
+// Variables of one launcher. Those of a batch system may be another job step's, so they come last.
+struct Launcher {
+  const char *rank, *size;
+};
+constexpr Launcher launchers[] = {{"STRETTO_RANK", "STRETTO_SIZE"},
+                                  {"RANK", "WORLD_SIZE"},
+                                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                  {"PMI_RANK", "PMI_SIZE"},
+                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+                                  {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+bool is_set(const char* name) noexcept {
+  const char* const text = secure_getenv(name);
+  return text && *text;
 }
 
-Status read_number(std::initializer_list<const char*> names, const char* what, int* number) noexcept {
-  const char* name = nullptr;
-  const char* const text = first_of(names, &name);
-  if (!text) return fail(Status::invalid_argument, "the environment does not say {}: set {}", what, *names.begin());
+Status read_number(const char* name, int* number) noexcept {
+  const char* const text = secure_getenv(name);
   const char* const end = text + std::string_view(text).size();
   const auto read = std::from_chars(text, end, *number);
   if (read.ec != std::errc{} || read.ptr != end || *number < 0)
@@ -121,11 +133,14 @@ Status create_by_environment(const stretto_store_options* given, stretto_comm* c
     options.name = name;
   }
   int rank = 0, ranks = 0;
-  Status s = read_number({"STRETTO_RANK", "RANK", "SLURM_PROCID", "PMI_RANK", "OMPI_COMM_WORLD_RANK"},
-                         "which rank this is", &rank);
-  if (s == Status::ok)
-    s = read_number({"STRETTO_SIZE", "WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"},
-                    "how many ranks there are", &ranks);
+  const auto* const launcher = std::find_if(std::begin(launchers), std::end(launchers),
+                                            [](const Launcher& l) { return is_set(l.rank) && is_set(l.size); });
+  if (launcher == std::end(launchers))
+    return fail(Status::invalid_argument,
+                std::string_view("the environment does not say which rank this is, and of how many: set STRETTO_RANK "
+                                 "and STRETTO_SIZE"));
+  Status s = read_number(launcher->rank, &rank);
+  if (s == Status::ok) s = read_number(launcher->size, &ranks);
   if (s != Status::ok) return s;
   const char* const url = secure_getenv("STRETTO_STORE");
   if (!url || !*url)

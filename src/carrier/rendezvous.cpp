@@ -19,6 +19,7 @@ constexpr std::string_view magic = "stretto rendezvous 1";
 constexpr double look = 0.02;  // seconds that one look for a key may last while others are looked for too
 constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
 constexpr long most_ranks = 1 << 20;
+constexpr double longest_wait = 1e9;
 constexpr double grace = 2;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
 
 std::string random_text() {
@@ -62,6 +63,7 @@ bool take(std::string_view* from, long* number) {
 
 struct Hello {
   std::string version, nonce;
+  std::string failure;  // why this rank cannot take part; empty: it can
   long rank = 0, size = 0;
   Member member;
 
@@ -70,6 +72,7 @@ struct Hello {
     put(&t, magic);
     put(&t, version);
     put(&t, nonce);
+    put(&t, failure);
     put(&t, rank);
     put(&t, size);
     put(&t, member.host);
@@ -81,7 +84,7 @@ struct Hello {
   static bool read(std::string_view from, Hello* h) {
     std::string first;
     return take(&from, &first) && first == magic && take(&from, &h->version) && take(&from, &h->nonce) &&
-           take(&from, &h->rank) && take(&from, &h->size) && take(&from, &h->member.host) &&
+           take(&from, &h->failure) && take(&from, &h->rank) && take(&from, &h->size) && take(&from, &h->member.host) &&
            take(&from, &h->member.pid) && take(&from, &h->member.address);
   }
   std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
@@ -89,7 +92,8 @@ struct Hello {
 
 // What rank 0 made of the hellos.
 struct Verdict {
-  std::string id;
+  std::string id;      // random, and part of keys' names
+  std::string secret;  // random, in values alone
   Status status = Status::ok;
   std::string why;            // where it is not ok
   std::vector<Hello> hellos;  // of ranks that did not come: empty
@@ -98,6 +102,7 @@ struct Verdict {
     std::string t;
     put(&t, magic);
     put(&t, id);
+    put(&t, secret);
     put(&t, static_cast<long>(status));
     put(&t, why);
     put(&t, static_cast<long>(hellos.size()));
@@ -107,8 +112,8 @@ struct Verdict {
   static bool read(std::string_view from, Verdict* v) {
     std::string first, one;
     long n = 0, status = 0;
-    if (!take(&from, &first) || first != magic || !take(&from, &v->id) || !take(&from, &status) ||
-        !take(&from, &v->why) || !take(&from, &n) || n < 0 || n > most_ranks)
+    if (!take(&from, &first) || first != magic || !take(&from, &v->id) || !take(&from, &v->secret) ||
+        !take(&from, &status) || !take(&from, &v->why) || !take(&from, &n) || n < 0 || n > most_ranks)
       return false;
     v->status = static_cast<Status>(status);
     v->hellos.assign(static_cast<std::size_t>(n), {});
@@ -123,11 +128,12 @@ class Meeting {
   Meeting(Store& store, const Newcomer& me, double seconds)
       : store_(store),
         prefix_("stretto/" + me.name + "/"),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(std::min(seconds, longest_wait)))),
         seconds_(seconds) {
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host = {"an unknown host"};
-    me_ = {me.version, random_text(), me.rank, me.size, {host.data(), getpid(), me.address}};
+    me_ = {me.version, random_text(), me.failure, me.rank, me.size, {host.data(), getpid(), me.address}};
   }
 
   Status meet(Session* session) {
@@ -137,8 +143,9 @@ class Meeting {
     withdraw();
     if (s != Status::ok) return s;
     session->name = prefix_;
-    for (std::size_t i = 0; i < session->id.size(); ++i)
-      session->id[i] = static_cast<std::uint8_t>(std::stoi(verdict_.id.substr(2 * i, 2), nullptr, 16));
+    session->id = verdict_.id;
+    for (std::size_t i = 0; i < session->secret.size(); ++i)
+      session->secret[i] = static_cast<std::uint8_t>(std::stoi(verdict_.secret.substr(2 * i, 2), nullptr, 16));
     for (Hello& h : verdict_.hellos) session->members.push_back(std::move(h.member));
     return s;
   }
@@ -194,18 +201,17 @@ class Meeting {
     for (long r = 0; r < me_.size; ++r) {
       Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
       std::optional<std::string> there;
-      if (const Status s = find(hello_of(r), &there, h.nonce.empty() ? look : 0); s != Status::ok) return s;
+      const double wait = h.nonce.empty() && *complete ? look : 0;  // for the first that is missing
+      if (const Status s = find(hello_of(r), &there, wait); s != Status::ok) return s;
       if (!there) {  // not yet; or it met in the session that is being confirmed
         *complete &= !h.nonce.empty();
         continue;
       }
       Hello read;
-      if (!Hello::read(*there, &read)) {
-        refuse(Status::incompatible,
-               fmt::format("rank {} is of a stretto that rank 0's, {}, does not understand", r, me_.version));
-        return Status::ok;
-      }
-      h = std::move(read);
+      if (Hello::read(*there, &read))
+        h = std::move(read);
+      else
+        *complete = false;  // of a stretto that says it otherwise, now or earlier
     }
     return Status::ok;
   }
@@ -220,6 +226,8 @@ class Meeting {
     for (long r = 0; r < me_.size; ++r) {
       const Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
       if (h.nonce.empty()) continue;
+      if (!h.failure.empty())
+        refuse(Status::unsupported, fmt::format("rank {} ({}) cannot take part: {}", r, h.who(), h.failure));
       if (h.version != me_.version)
         refuse(Status::incompatible,
                fmt::format("rank {} ({}) is of stretto {}, rank 0 of {}", r, h.who(), h.version, me_.version));
@@ -239,6 +247,7 @@ class Meeting {
   Status lead() {
     for (;;) {
       verdict_.id = random_text();
+      verdict_.secret = random_text();
       bool complete = false;
       while (!complete && verdict_.status == Status::ok) {
         if (const Status s = gather(&complete); s != Status::ok) return s;
@@ -249,7 +258,6 @@ class Meeting {
         for (const Hello& h : verdict_.hellos) here.push_back(!h.nonce.empty());
         refuse(Status::timeout, fmt::format("ranks that did not come within {} s: {}", seconds_, missing(here)));
       }
-      compare();
       if (const Status s = store_.set(prefix_ + "session", verdict_.text()); s != Status::ok) return s;
       if (verdict_.status != Status::ok) return fail(verdict_.status, std::string_view(verdict_.why));
       bool confirmed = false;
@@ -263,13 +271,14 @@ class Meeting {
     ready.front() = true;
     const std::vector<Hello> used = verdict_.hellos;
     for (auto next = Clock::now() + again;;) {
+      bool waited = false;  // for the first that is missing
       for (std::size_t r = 0; r < ready.size(); ++r) {
         if (ready[r]) continue;
         std::optional<std::string> there;
-        if (const Status s = find(fmt::format("{}/{}", of_session("ready", verdict_.id), r), &there, look);
-            s != Status::ok)
-          return s;
+        const std::string key = fmt::format("{}/{}", of_session("ready", verdict_.id), r);
+        if (const Status s = find(key, &there, waited ? 0 : look); s != Status::ok) return s;
         ready[r] = there.has_value();
+        waited |= !ready[r];
       }
       std::optional<std::string> conflict;
       if (const Status s = find(prefix_ + "conflict", &conflict); s != Status::ok) return s;
@@ -284,7 +293,8 @@ class Meeting {
       }
       if (std::all_of(ready.begin(), ready.end(), [](bool r) { return r; })) {
         *confirmed = true;
-        return say_go(Status::ok, {});
+        compare();  // not before: what differs may be an earlier program's
+        return say_go(verdict_.status, verdict_.why);
       }
       if (late())
         return say_go(Status::timeout,
@@ -310,11 +320,18 @@ class Meeting {
 
   Status follow() {
     std::string joined;  // the session that this rank confirmed
+    auto next = Clock::now();
+    std::size_t others = 0;  // ranks of a session that has no place for this one
     for (;;) {
       std::optional<std::string> there;
-      if (const Status s = find(prefix_ + "session", &there, look); s != Status::ok) return s;
+      const bool reads = joined.empty() || Clock::now() >= next;  // one that was joined is seldom given up
+      if (reads) {
+        next = Clock::now() + again;
+        if (const Status s = find(prefix_ + "session", &there, look); s != Status::ok) return s;
+      }
       Verdict v;
       const bool found = there && Verdict::read(*there, &v) && v.hellos.size() > static_cast<std::size_t>(me_.rank);
+      if (there && !found && !v.hellos.empty()) others = v.hellos.size();
       const std::string nonce = found ? v.hellos[static_cast<std::size_t>(me_.rank)].nonce : std::string();
       if (found && nonce == me_.nonce) {
         if (v.status != Status::ok) return fail(v.status, std::string_view(v.why));
@@ -331,10 +348,15 @@ class Meeting {
         if (go) return told(*go);
       }
       if (const Status s = look_for_another(); s != Status::ok) return s;
-      if (late(grace))
-        return fail(Status::timeout, "rank 0 did not begin within {} s; this is rank {} of {}", seconds_, me_.rank,
+      if (!late(grace)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        continue;
+      }
+      if (others > 0)
+        return fail(Status::incompatible, "rank 0 is one of {} ranks, this is rank {} of {}", others, me_.rank,
                     me_.size);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return fail(Status::timeout, "rank 0 did not begin, or end, within {} s; this is rank {} of {}", seconds_,
+                  me_.rank, me_.size);
     }
   }
 
@@ -376,10 +398,8 @@ Status meet_in(Store& store, const Newcomer& me, double seconds, Session* sessio
 
 void clean_up(Store& store, const Session& session) noexcept {
   try {
-    std::string id;
-    for (const std::uint8_t b : session.id) id += fmt::format("{:02x}", b);
     static_cast<void>(store.remove(session.name + "session"));
-    static_cast<void>(store.remove(session.name + "go/" + id));
+    static_cast<void>(store.remove(session.name + "go/" + session.id));
   } catch (...) {  // what stays is told from fresh keys by its nonces
   }
 }

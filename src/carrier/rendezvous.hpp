@@ -4,7 +4,7 @@
 // Every rank leaves its hello under its own number, with a random nonce. Rank 0 writes a session of the hellos that it
 // found, under a fresh random number. A rank takes part in a session that has its own nonce, and says so; rank 0 then
 // says go. What an earlier program left has other nonces: a session over a stale hello is never confirmed, and rank 0
-// looks again. Where ranks differ in their number, in how many they are, or in stretto's version, all are refused with
+// looks again. Once all have confirmed and they differ in their number, in how many they are, or in stretto's version, all are refused with
 // both values. Keys begin with the communicator's name, and are removed in the end.
 #pragma once
 
@@ -24,9 +24,10 @@ struct Member {
 };
 
 struct Session {
-  std::string name;                   // its keys begin so
-  std::array<std::uint8_t, 16> id{};  // random; known to who can read the store
-  std::vector<Member> members;        // by rank
+  std::string name;                       // its keys begin so
+  std::string id;                         // random; part of their names
+  std::array<std::uint8_t, 16> secret{};  // random; known to who can read the store's values
+  std::vector<Member> members;            // by rank
 };
 
 // Who this rank is: `rank` of `size`, of a version of stretto, at `address` for the others. `name` is that of the
@@ -36,10 +37,11 @@ struct Newcomer {
   int rank = 0, size = 1;
   std::string version;
   std::string address;
+  std::string failure;  // why this rank cannot take part, which all are told; empty: it can
 };
 
 // Collective. timeout: ranks did not come within `seconds`, which are named on rank 0 and on those it can tell.
-// incompatible: the ranks differ. invalid_argument: another process has this rank's number, or rank and size are none.
+// incompatible: the ranks differ. unsupported: a rank cannot take part. invalid_argument: another process has this rank's number, or rank and size are none.
 Status meet_in(Store& store, const Newcomer& me, double seconds, Session* session) noexcept;
 
 // Removes what rank 0 left, once all ranks are known to have met. For rank 0 alone.

@@ -32,6 +32,8 @@ struct Engine::Impl {
       run->give_up(Status::invalid_argument, "the engine was destroyed", &lost);
       static_cast<void>(run->finish(nullptr));
     }
+    // The carrier, which lives on for a moment, may still touch these: they stay.
+    if (!lost.empty()) static_cast<void>(new (std::nothrow) std::vector<Hold>(std::move(lost)));
   }
 
   carrier::Carrier& carrier;

@@ -64,7 +64,7 @@ struct Outcome {
 };
 
 Newcomer rank(int r, int size, const std::string& version = "1.2.3") {
-  return {"job", r, size, version, "address of " + std::to_string(r)};
+  return {"job", r, size, version, "address of " + std::to_string(r), {}};
 }
 
 std::vector<Outcome> meet(Store& store, const std::vector<Newcomer>& all, double seconds = 20) {
@@ -89,6 +89,7 @@ void expect_met(const std::vector<Outcome>& all) {
   for (const Outcome& o : all) {
     ASSERT_EQ(o.status, Status::ok) << o.text;
     EXPECT_EQ(o.session.id, all[0].session.id);
+    EXPECT_EQ(o.session.secret, all[0].session.secret);
     ASSERT_EQ(o.session.members.size(), all.size());
     for (std::size_t r = 0; r < all.size(); ++r) {
       EXPECT_EQ(o.session.members[r].address, "address of " + std::to_string(r));
@@ -180,6 +181,35 @@ TEST(Rendezvous, RanksThatDifferAreRefusedOnAllWithBothValues) {
           << o.text;
     }
   }
+}
+
+TEST(Rendezvous, ARankThatCannotTakePartIsToldToAll) {
+  Memory store;
+  auto all = ranks(3);
+  all[1].failure = "it has no UCX";
+  for (const Outcome& o : meet(store, all)) {
+    EXPECT_EQ(o.status, Status::unsupported);
+    EXPECT_TRUE(contains(o.text, "rank 1 (process ") && contains(o.text, "cannot take part: it has no UCX")) << o.text;
+  }
+}
+
+// As a job that was ended while it met, before one of another size or version.
+TEST(Rendezvous, HellosOfAnotherSizeAndVersionThatAreStaleRefuseNobody) {
+  Memory store;
+  for (const int r : {1, 2, 3}) {
+    std::string hello;
+    Memory other;
+    std::thread late([&] { static_cast<void>(meet(other, {rank(r, 4, "0.0.1")}, 0.1)); });
+    while (other.get("stretto/job/hello/" + std::to_string(r), 0, &hello) != Status::ok) std::this_thread::yield();
+    late.join();
+    ASSERT_EQ(store.set("stretto/job/hello/" + std::to_string(r), hello), Status::ok);
+  }
+  std::vector<Outcome> all(2);
+  std::thread first([&] { all[0].status = meet_in(store, rank(0, 2), 20, &all[0].session); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // rank 0 has taken the stale hello
+  all[1].status = meet_in(store, rank(1, 2), 20, &all[1].session);
+  first.join();
+  expect_met(all);
 }
 
 TEST(Rendezvous, TwoProcessesOfOneRankNeverMeet) {

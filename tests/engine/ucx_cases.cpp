@@ -12,7 +12,7 @@ int main() {
   std::unique_ptr<carrier::Store> store;
   std::unique_ptr<modules::UcxWorker> worker;
   carrier::Newcomer me{
-      "engine", std::atoi(std::getenv("STRETTO_RANK")), std::atoi(std::getenv("STRETTO_SIZE")), "test", {}};
+      "engine", std::atoi(std::getenv("STRETTO_RANK")), std::atoi(std::getenv("STRETTO_SIZE")), "test", {}, {}};
   carrier::Session session;
   std::unique_ptr<carrier::Carrier> carrier;
   Status s = carrier::open_directory_store(std::getenv("STRETTO_STORE"), &store);

@@ -14,7 +14,7 @@ int main() {
   std::unique_ptr<stretto::carrier::Store> store;
   std::unique_ptr<modules::UcxWorker> worker;
   stretto::carrier::Newcomer me{
-      "carrier", std::atoi(std::getenv("STRETTO_RANK")), std::atoi(std::getenv("STRETTO_SIZE")), "test", {}};
+      "carrier", std::atoi(std::getenv("STRETTO_RANK")), std::atoi(std::getenv("STRETTO_SIZE")), "test", {}, {}};
   stretto::carrier::Session session;
   if (stretto::carrier::open_directory_store(std::getenv("STRETTO_STORE"), &store) != Status::ok ||
       modules::UcxWorker::make("", &worker) != Status::ok || worker->address(&me.address) != Status::ok ||

@@ -3,6 +3,7 @@
 //   die RANK [NAME]      allreduces until rank RANK kills itself; the others tell what they got, how long after its end it was at most, and,
 //                        with a NAME, make a communicator of themselves under it
 //   hold SECONDS         allreduces for so long
+//   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
 #include <unistd.h>
 
 #include <chrono>
@@ -40,6 +41,18 @@ stretto_status sum(stretto_comm comm, std::size_t n) {
   return s;
 }
 
+int early(stretto_comm comm) {
+  const int rank = stretto_comm_rank(comm);
+  std::vector<float> x(1000, rank == 0 ? 7.0f : 0.0f);
+  if (rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.check = 0;
+  const stretto_status s = stretto_bcast(x.data(), x.size(), STRETTO_F32, 0, comm, &o);
+  if (s != STRETTO_OK) return complain("a broadcast", s);
+  stretto_comm_free(comm);
+  return x.back() == 7 ? 0 : 1;
+}
+
 int again(int dead, int rank, int ranks, const char* name) {
   setenv("STRETTO_RANK", std::to_string(rank > dead ? rank - 1 : rank).c_str(), 1);
   setenv("STRETTO_SIZE", std::to_string(ranks - 1).c_str(), 1);
@@ -67,6 +80,7 @@ int main(int argc, char** argv) {
   const int rank = stretto_comm_rank(comm), ranks = stretto_comm_size(comm);
   std::printf("rank %d of %d\n", rank, ranks);
   std::fflush(stdout);
+  if (what == "early") return early(comm);
   const auto begin = Clock::now();
   auto last = begin;
   for (int k = 0; s == STRETTO_OK; ++k) {

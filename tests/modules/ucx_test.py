@@ -47,6 +47,11 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(process.returncode, 0, text)
             self.assertEqual(os.listdir(self.store), [])
 
+    def test_what_was_sent_arrives_though_its_rank_is_done(self):
+        for process in self.start(3, "early"):
+            text, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, text)
+
     def test_a_rank_that_dies_ends_the_others_waits_and_is_named(self):
         for dead in (1, 0):
             started = self.start(3, "die", str(dead), f"survivors-{dead}")
@@ -77,8 +82,8 @@ class Jobs(unittest.TestCase):
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "0"}, "rank 0 of 0 ranks"),
                 ({"STRETTO_RANK": "-1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is '-1', which is no number"),
                 ({"STRETTO_RANK": "x1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is 'x1', which is no number"),
-                ({"STRETTO_RANK": "0"}, "how many ranks there are: set STRETTO_SIZE"),
-                ({}, "which rank this is: set STRETTO_RANK"),
+                ({"STRETTO_RANK": "0"}, "which rank this is, and of how many: set STRETTO_RANK and STRETTO_SIZE"),
+                ({"RANK": "0", "SLURM_NTASKS": "1"}, "which rank this is"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": "tcp://host:1"}, "'tcp://host:1' is no file:///DIRECTORY"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": ""}, "STRETTO_STORE names no store"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_NAME": "a/b"}, "STRETTO_NAME is 'a/b'"),

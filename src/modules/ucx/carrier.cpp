@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -38,7 +40,8 @@ class UcxCarrier final : public Carrier {
   UcxCarrier(UcxWorker& worker, unsigned channel)
       : worker_(worker),
         channel_(channel),
-        alarms_(most_alarms),
+        alarms_(std::make_unique<std::array<Alarm, most_alarms>>()),
+        heard_(std::make_unique<Alarm>()),
         alarm_requests_(most_alarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
@@ -50,8 +53,12 @@ class UcxCarrier final : public Carrier {
     while (Clock::now() < end && std::any_of(transfers_.begin(), transfers_.end(), in_flight))
       if (worker_.progress() == 0) sched_yield();
     for (Transfer& t : transfers_) release(t);
+    const bool sent = alarms_are_sent();
     for (void* request : alarm_requests_)
       if (request) worker_.ucp().request_free(request);
+    if (!sent) static_cast<void>(alarms_.release());  // kept on purpose: they may still be read
+    if (hearing_) worker_.ucp().request_cancel(worker_.handle(), hearing_);
+    if (hearing_) worker_.ucp().request_free(hearing_);
   }
 
   const char* name() const noexcept override { return "ucx"; }
@@ -131,7 +138,7 @@ class UcxCarrier final : public Carrier {
 
   void raise(const Alarm& alarm) noexcept override {
     if (raised_ == most_alarms) return;
-    Alarm& own = alarms_[raised_];
+    Alarm& own = (*alarms_)[raised_];
     own = alarm;
     for (int peer = 0; peer < size(); ++peer) {
       ucp_ep_h endpoint = nullptr;
@@ -142,35 +149,36 @@ class UcxCarrier final : public Carrier {
       if (UCS_PTR_IS_PTR(request)) alarm_requests_[raised_ * std::size_t(size()) + std::size_t(peer)] = request;
     }
     ++raised_;
-    const auto sent = [this] {
-      return std::all_of(alarm_requests_.begin(), alarm_requests_.end(), [this](void* request) {
-        return !request || worker_.ucp().request_check_status(request) != UCS_INPROGRESS;
-      });
-    };
-    for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < alarm_patience;)
+    for (const auto begin = Clock::now(); !alarms_are_sent() && Clock::now() - begin < alarm_patience;)
       if (worker_.progress() == 0) sched_yield();
   }
 
   bool hear(Alarm* alarm) noexcept override {
     worker_.progress();
-    ucp_tag_recv_info_t info{};
-    const std::uint64_t any = worker_.tag(channel_, 0, tags_there - 1);
-    const ucp_tag_message_h there =
-        worker_.ucp().tag_probe_nb(worker_.handle(), any, ~UcxWorker::mask_sender, 1, &info);
-    if (!there) return false;
-    Alarm heard;
-    ucp_request_param_t how{};
-    ucs_status_ptr_t request = worker_.ucp().tag_msg_recv_nbx(worker_.handle(), &heard, sizeof heard, there, &how);
-    ucs_status_t status = UCS_PTR_IS_PTR(request) ? UCS_INPROGRESS : UCS_PTR_STATUS(request);
-    const auto end = Clock::now() + alarm_patience;
-    while (status == UCS_INPROGRESS && Clock::now() < end) {
-      if (worker_.progress() == 0) sched_yield();
-      status = worker_.ucp().request_check_status(request);
+    ucs_status_t status = UCS_INPROGRESS;
+    if (!hearing_) {
+      ucp_tag_recv_info_t info{};
+      const std::uint64_t any = worker_.tag(channel_, 0, tags_there - 1);
+      const ucp_tag_message_h there =
+          worker_.ucp().tag_probe_nb(worker_.handle(), any, ~UcxWorker::mask_sender, 1, &info);
+      if (!there) return false;
+      hearing_from_ = static_cast<int>((info.sender_tag & UcxWorker::mask_sender) >> tag_bits);
+      ucp_request_param_t how{};
+      const ucs_status_ptr_t request =
+          worker_.ucp().tag_msg_recv_nbx(worker_.handle(), heard_.get(), sizeof(Alarm), there, &how);
+      if (UCS_PTR_IS_PTR(request))
+        hearing_ = request;
+      else
+        status = UCS_PTR_STATUS(request);
     }
-    if (UCS_PTR_IS_PTR(request)) worker_.ucp().request_free(request);
-    if (status != UCS_OK || info.length != sizeof heard) return false;
-    *alarm = heard;
-    alarm->rank = static_cast<int>((info.sender_tag & UcxWorker::mask_sender) >> tag_bits);
+    const auto end = Clock::now() + alarm_patience;
+    while (hearing_ && (status = worker_.ucp().request_check_status(hearing_)) == UCS_INPROGRESS && Clock::now() < end)
+      if (worker_.progress() == 0) sched_yield();
+    if (status == UCS_INPROGRESS) return false;  // the next look goes on
+    if (hearing_) worker_.ucp().request_free(std::exchange(hearing_, nullptr));
+    if (status != UCS_OK) return false;
+    *alarm = *heard_;
+    alarm->rank = hearing_from_;
     alarm->text.back() = 0;
     return true;
   }
@@ -181,6 +189,12 @@ class UcxCarrier final : public Carrier {
     how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     how.memory_type = UCS_MEMORY_TYPE_HOST;  // not asked of the driver for each buffer
     return how;
+  }
+
+  bool alarms_are_sent() const noexcept {
+    return std::all_of(alarm_requests_.begin(), alarm_requests_.end(), [this](void* request) {
+      return !request || worker_.ucp().request_check_status(request) != UCS_INPROGRESS;
+    });
   }
 
   Status begin(int peer, std::uint64_t id, bool sends, Transfer** made, ucp_ep_h* endpoint) noexcept {
@@ -285,7 +299,10 @@ class UcxCarrier final : public Carrier {
   std::deque<Transfer> transfers_;  // places that do not move
   std::vector<Transfer*> free_;
   std::size_t raised_ = 0;
-  std::vector<Alarm> alarms_;
+  std::unique_ptr<std::array<Alarm, most_alarms>> alarms_;
+  std::unique_ptr<Alarm> heard_;  // being received, by hearing_ from hearing_from_
+  void* hearing_ = nullptr;
+  int hearing_from_ = -1;
   std::vector<void*> alarm_requests_;  // by alarm and rank
 };
 

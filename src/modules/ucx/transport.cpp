@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -23,12 +24,14 @@ class UcxTransport final : public backend::Transport {
   // Who frees its communicator early stays for a moment: its last messages may not be taken yet, and an end would look
   // like a death.
   ~UcxTransport() override {
+    if (!created_ || worker_->losses() > 0) return;
     char mine = 0;
-    if (!exchange_ || worker_->losses() > 0) return;
     try {
+      const std::string told = message();
       std::vector<char> all(static_cast<std::size_t>(size()));
       node::CarrierExchange farewell(*messages_, tag_of_farewells, longest_farewell);
       static_cast<void>(farewell.allgather(&mine, 1, all.data()));
+      static_cast<void>(fail(Status::ok, std::string_view(told)));
     } catch (...) {  // then without
     }
   }
@@ -38,8 +41,8 @@ class UcxTransport final : public backend::Transport {
   // After the worker has joined. Collective.
   Status open() noexcept {
     if (const Status s = make_ucx_carrier(*worker_, Channel::exchange, &messages_); s != Status::ok) return s;
-    exchange_ = std::make_unique<node::CarrierExchange>(*messages_, 0, limit_);
-    return Status::ok;
+    exchange_.reset(new (std::nothrow) node::CarrierExchange(*messages_, 0, limit_));
+    return exchange_ ? Status::ok : fail(Status::out_of_memory, std::string_view("no memory for an exchange"));
   }
 
   int rank() const noexcept override { return worker_->rank(); }
@@ -92,7 +95,7 @@ class UcxTransport final : public backend::Transport {
   }
 
   void progress() noexcept override { worker_->progress(); }
-  void created(std::function<std::string()>) noexcept override {}
+  void created(std::function<std::string()>) noexcept override { created_ = true; }
 
  private:
   Status pass(int peer, void* data, std::size_t bytes, bool sends) noexcept {
@@ -118,6 +121,7 @@ class UcxTransport final : public backend::Transport {
   std::unique_ptr<carrier::Carrier> messages_;
   std::unique_ptr<node::Exchange> exchange_;
   unsigned next_ = Channel::first_carrier;
+  bool created_ = false;
 };
 
 }  // namespace
@@ -126,17 +130,20 @@ Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
                           std::unique_ptr<backend::Transport>* transport) noexcept {
   if (place.size > most_ranks)
     return fail(Status::unsupported, "{} ranks; a communicator over UCX has at most {}", place.size, most_ranks);
-  std::unique_ptr<UcxWorker> worker;
-  if (const Status s = UcxWorker::make(place.transports, &worker); s != Status::ok) return s;
   try {
-    carrier::Newcomer me{place.name, place.rank, place.size, STRETTO_VERSION, {}};
-    if (const Status s = worker->address(&me.address); s != Status::ok) return s;
+    std::unique_ptr<UcxWorker> worker;
+    carrier::Newcomer me{place.name, place.rank, place.size, STRETTO_VERSION, {}, {}};
+    Status own = UcxWorker::make(place.transports, &worker);
+    if (own == Status::ok) own = worker->address(&me.address);
+    if (own != Status::ok) me.failure = message();
     carrier::Session session;
-    if (const Status s = carrier::meet_in(store, me, place.limit, &session); s != Status::ok) return s;
+    const Status met = carrier::meet_in(store, me, place.limit, &session);
+    if (own != Status::ok) return fail(own, std::string_view(me.failure));
+    if (met != Status::ok) return met;
     worker->join(session, place.rank);
     auto made = std::make_unique<UcxTransport>(std::move(worker), place.limit);
-    Status s = made->open();
-    if (s = node::agree(*made, s); s != Status::ok) return s;
+    if (const Status s = made->open(); s != Status::ok) return s;  // the others wait for their limit
+    if (const Status s = node::agree(*made, Status::ok); s != Status::ok) return s;
     if (place.rank == 0) carrier::clean_up(store, session);
     *transport = std::move(made);
     return Status::ok;

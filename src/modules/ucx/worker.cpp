@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -78,25 +79,22 @@ UcxWorker::~UcxWorker() {
   if (context_) ucp_.cleanup(context_);
 }
 
-// UCX complains of messages that came and that nobody took, as there are after a failure.
+// UCX complains of messages that came and that nobody took, as there are after a failure. The short ones of this session
+// are taken. The worker ends next.
 void UcxWorker::drain() noexcept {
   const auto end = Clock::now() + longest_drain;
   ucp_tag_recv_info_t info{};
-  std::vector<std::byte> room;
-  try {
-    while (Clock::now() < end) {
-      const ucp_tag_message_h message = ucp_.tag_probe_nb(worker_, 0, 0, 1, &info);
-      if (!message) return;
-      if (room.size() < info.length) room.resize(info.length);
-      ucp_request_param_t how{};
-      const ucs_status_ptr_t request = ucp_.tag_msg_recv_nbx(worker_, room.data(), info.length, message, &how);
-      if (!UCS_PTR_IS_PTR(request)) continue;
-      while (ucp_.request_check_status(request) == UCS_INPROGRESS && Clock::now() < end)
-        if (progress() == 0) sched_yield();
-      if (ucp_.request_check_status(request) == UCS_INPROGRESS) ucp_.request_cancel(worker_, request);
-      ucp_.request_free(request);
-    }
-  } catch (...) {  // then it complains
+  std::array<std::byte, 4096> room;  // longer ones would have to be fetched
+  while (Clock::now() < end) {
+    if (!ucp_.tag_probe_nb(worker_, secret_, mask_secret, 0, &info) || info.length > room.size()) return;
+    const ucp_tag_message_h message = ucp_.tag_probe_nb(worker_, info.sender_tag, ~std::uint64_t{0}, 1, &info);
+    if (!message) return;
+    ucp_request_param_t how{};
+    const ucs_status_ptr_t request = ucp_.tag_msg_recv_nbx(worker_, room.data(), room.size(), message, &how);
+    if (!UCS_PTR_IS_PTR(request)) continue;
+    const bool in_progress = ucp_.request_check_status(request) == UCS_INPROGRESS;
+    ucp_.request_free(request);
+    if (in_progress) return;  // nothing makes progress from here on
   }
 }
 
@@ -117,8 +115,8 @@ void UcxWorker::join(const carrier::Session& session, int rank) {
     peers_[r].member = session.members[r];
   }
   rank_ = rank;
-  std::memcpy(&secret_, session.id.data(), sizeof secret_);
-  secret_ &= ~((std::uint64_t{1} << (tag_bits + rank_bits + channel_bits)) - 1);
+  std::memcpy(&secret_, session.secret.data(), sizeof secret_);
+  secret_ &= mask_secret;
 }
 
 Status UcxWorker::reach(int rank, ucp_ep_h* endpoint) noexcept {
@@ -146,6 +144,9 @@ Status UcxWorker::reach(int rank, ucp_ep_h* endpoint) noexcept {
 
 Status UcxWorker::failed(int rank, ucs_status_t status) const noexcept {
   const carrier::Member& m = peers_[static_cast<std::size_t>(rank)].member;
+  if (status == UCS_ERR_UNREACHABLE)
+    return fail(Status::unsupported, "UCX has no transport to rank {} (process {} on {}) that would notice its end",
+                rank, m.pid, m.host);
   return fail(Status::mpi_error, "rank {} (process {} on {}) has ended or cannot be reached: {}", rank, m.pid, m.host,
               ucp_.status_string(status));
 }

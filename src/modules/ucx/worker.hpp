@@ -46,6 +46,7 @@ class UcxWorker {
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
     return secret_ | std::uint64_t{channel} << (tag_bits + rank_bits) | std::uint64_t(sender) << tag_bits | message;
   }
+  static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (tag_bits + rank_bits + channel_bits)) - 1);
   static constexpr std::uint64_t mask_message = (std::uint64_t{1} << tag_bits) - 1;
   static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << tag_bits;
 

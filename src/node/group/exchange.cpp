@@ -6,46 +6,52 @@
 #include <new>
 
 namespace stretto::node {
-namespace {
 
-// Waits for a send and a receive.
-Status both(carrier::Carrier& carrier, double limit) noexcept {
-  for (int left = 2; left > 0;) {
+// A message to one rank and one from another.
+Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size_t bytes, std::byte* received,
+                              std::size_t more) noexcept {
+  const std::uint64_t receive = id_++, send = id_++;
+  Status s = carrier_.start_recv(from, tag_, received, more, receive);
+  const bool receives = s == Status::ok;
+  if (receives) s = carrier_.start_send(to, tag_, sent, bytes, send);
+  const bool sends = receives && s == Status::ok;
+  for (int left = sends ? 2 : 0; left > 0 && s == Status::ok;) {
     std::array<carrier::Completion, 2> done;
     std::size_t n = 0;
-    if (const Status s = carrier.wait_any(done, &n, limit); s != Status::ok) return s;
-    if (n == 0) return fail(Status::timeout, "ranks of this node did not meet within {} s", limit);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (done[i].status != Status::ok) return done[i].status;
-    }
+    s = carrier_.wait_any(done, &n, limit_);
+    if (s == Status::ok && n == 0)
+      s = fail(Status::timeout, "ranks {} and {} did not come within {} s", from, to, limit_);
+    for (std::size_t i = 0; i < n && s == Status::ok; ++i) s = done[i].status;
     left -= static_cast<int>(n);
   }
-  return Status::ok;
+  if (s == Status::ok) return s;
+  const bool free = (!receives || carrier_.cancel(receive)) & (!sends || carrier_.cancel(send));
+  // What the carrier may still touch stays.
+  if (!free) static_cast<void>(new (std::nothrow) std::vector<std::byte>(std::move(blocks_)));
+  return s;
 }
-
-}  // namespace
 
 // Bruck's: after round k a rank holds the blocks of 2^k ranks, its own first.
 Status CarrierExchange::allgather(const void* mine, std::size_t bytes, void* all) noexcept {
+  if (broken_) return fail(Status::timeout, std::string_view("the ranks have parted in an earlier exchange"));
   const auto p = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
-  std::vector<std::byte> blocks;
   try {
-    blocks.resize(p * bytes);
+    blocks_.resize(p * bytes);
   } catch (const std::bad_alloc&) {
+    broken_ = true;
     return fail(Status::out_of_memory, "no memory for {} blocks of {} bytes", p, bytes);
   }
-  std::memcpy(blocks.data(), mine, bytes);
+  std::memcpy(blocks_.data(), mine, bytes);
   for (std::size_t held = 1; held < p; held *= 2, ++tag_) {
     const std::size_t more = std::min(held, p - held);
     const int to = static_cast<int>((me + p - held) % p), from = static_cast<int>((me + held) % p);
-    if (const Status s = carrier_.start_recv(from, tag_, blocks.data() + held * bytes, more * bytes, 0);
-        s != Status::ok)
-      return s;
-    if (const Status s = carrier_.start_send(to, tag_, blocks.data(), more * bytes, 1); s != Status::ok) return s;
-    if (const Status s = both(carrier_, limit_); s != Status::ok) return s;
+    const Status s = round(to, from, blocks_.data(), more * bytes, blocks_.data() + held * bytes, more * bytes);
+    if (s == Status::ok) continue;
+    broken_ = true;
+    return s;
   }
   for (std::size_t i = 0; i < p; ++i)
-    std::memcpy(static_cast<std::byte*>(all) + (me + i) % p * bytes, blocks.data() + i * bytes, bytes);
+    std::memcpy(static_cast<std::byte*>(all) + (me + i) % p * bytes, blocks_.data() + i * bytes, bytes);
   return Status::ok;
 }
 

@@ -46,8 +46,8 @@ class Gathering {
   std::vector<std::byte> room_;
 };
 
-// An exchange over a carrier whose ranks all are on this node: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use
-// them meanwhile.
+// An exchange over a carrier: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use them, or the carrier, meanwhile. After
+// a failure all later calls fail at once: the ranks have parted.
 class CarrierExchange final : public Exchange {
  public:
   explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept
@@ -58,9 +58,14 @@ class CarrierExchange final : public Exchange {
   using Exchange::allgather;
 
  private:
+  Status round(int to, int from, const std::byte* sent, std::size_t bytes, std::byte* received,
+               std::size_t more) noexcept;
+
   carrier::Carrier& carrier_;
-  std::uint64_t tag_;
+  std::uint64_t tag_, id_ = 0;
   double limit_;  // seconds that a message may take
+  bool broken_ = false;
+  std::vector<std::byte> blocks_;
 };
 
 }  // namespace stretto::node
