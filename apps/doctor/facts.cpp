@@ -152,13 +152,14 @@ Json facts_of_modules() {
   for (const stretto_mpi abi : {STRETTO_MPI_OPENMPI, STRETTO_MPI_MPICH, STRETTO_MPI_STANDARD}) {
     const char* const name = api::module_of(abi);
     const backend::Module* module = nullptr;
-    const bool there = api::find_module(name, &module) == Status::ok;
-    const bool used = there && fitting && name == std::string_view(fitting);
+    const bool loads = api::find_module(name, &module) == Status::ok;
+    const bool there = loads || std::string_view(message()).find("No such file") == std::string_view::npos;
+    const bool used = loads && fitting && name == std::string_view(fitting);
     all.push_back({{"name", name},
                    {"there", there},
-                   {"built_for", there ? Json(module->serves) : Json(nullptr)},
+                   {"built_for", loads ? Json(module->serves) : Json(nullptr)},
                    {"used", used},
-                   {"reason", !there ? std::string(message())
+                   {"reason", !loads ? std::string(message())
                               : used ? fmt::format("the MPI of this program is {}", mpi.version)
                                      : std::string("the MPI of this program is another")}});
   }

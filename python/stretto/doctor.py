@@ -154,7 +154,7 @@ def modules_table(report):
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "left", False
     for module in report["modules"]:
-        table.add_row(module["name"], module["built_for"] or "not there", "yes" if module["used"] else "no", module["reason"])
+        table.add_row(module["name"], module["built_for"] or ("does not load" if module["there"] else "not there"), "yes" if module["used"] else "no", module["reason"])
     return table
 
 

@@ -83,6 +83,7 @@ def store(given):
     if given:
         return given
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    os.makedirs(cache, exist_ok=True)
     return f"file://{os.path.abspath(cache)}/stretto-store-{secrets.token_hex(8)}"
 
 
@@ -95,7 +96,7 @@ def check_over_ucx(**options):
 
 def run_over_ucx(mpirun, ranks, hosts, arguments, show=None):
     """The same for a program that makes its communicator by stretto_comm_create_environment: the launcher only starts it, and tells ranks."""
-    environment = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
+    environment = {name: value for name, value in os.environ.items() if name.startswith(("STRETTO_", "UCX_")) and name != "STRETTO_LIBEXEC"}
     environment["STRETTO_STORE"] = store(os.environ.get("STRETTO_STORE"))
     become(*command(mpirun, ranks, hosts, arguments, environment), environment, mpirun, arguments, show)
 
