@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view magic = "stretto rendezvous 1";
 constexpr double look = 0.02;  // seconds that one look for a key may last while others are looked for too
 constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
+constexpr auto nap = std::chrono::milliseconds(1);
 constexpr long most_ranks = 1 << 20;
 constexpr double longest_wait = 1e9;
 constexpr double grace = 2;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
@@ -253,7 +254,9 @@ class Meeting {
         if (const Status s = gather(&complete); s != Status::ok) return s;
         const Hello& own = verdict_.hellos.front();
         if (!own.nonce.empty() && own.nonce != me_.nonce) return taken(own);
-        if (complete || !late()) continue;
+        if (complete) continue;
+        std::this_thread::sleep_for(nap);  // a store may answer at once
+        if (!late()) continue;
         std::vector<bool> here;
         for (const Hello& h : verdict_.hellos) here.push_back(!h.nonce.empty());
         refuse(Status::timeout, fmt::format("ranks that did not come within {} s: {}", seconds_, missing(here)));
@@ -299,6 +302,7 @@ class Meeting {
       if (late())
         return say_go(Status::timeout,
                       fmt::format("ranks that did not come within {} s: {}", seconds_, missing(ready)));
+      std::this_thread::sleep_for(nap);
       if (Clock::now() < next) continue;
       next = Clock::now() + again;
       bool complete = false;
@@ -349,7 +353,7 @@ class Meeting {
       }
       if (const Status s = look_for_another(); s != Status::ok) return s;
       if (!late(grace)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(nap);
         continue;
       }
       if (others > 0)
