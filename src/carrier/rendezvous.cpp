@@ -4,22 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <string_view>
 #include <thread>
+
+#include "carrier/rendezvous_text.hpp"
 
 namespace stretto::carrier {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view magic = "stretto rendezvous 1";
 constexpr double look = 0.02;  // seconds that one look for a key may last while others are looked for too
 constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
 constexpr auto nap = std::chrono::milliseconds(1);
-constexpr long most_ranks = 1 << 20;
 constexpr double longest_wait = 1e9;
 constexpr double grace = 2;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
 
@@ -35,94 +34,6 @@ std::string random_text() {
   for (const std::uint8_t b : bytes) text += fmt::format("{:02x}", b);
   return text;
 }
-
-// Texts one after the other, each behind its length: 5:hello,
-void put(std::string* to, std::string_view text) {
-  to->append(fmt::format("{}:", text.size()));
-  to->append(text);
-  to->push_back(',');
-}
-void put(std::string* to, long number) { put(to, fmt::format("{}", number)); }
-
-bool take(std::string_view* from, std::string* text) {
-  std::size_t n = 0;
-  const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), n);
-  const auto head = static_cast<std::size_t>(end - from->data()) + 1;
-  if (error != std::errc{} || head >= from->size() || *end != ':' || n >= from->size() - head ||
-      (*from)[head + n] != ',')
-    return false;
-  *text = from->substr(head, n);
-  from->remove_prefix(head + n + 1);
-  return true;
-}
-bool take(std::string_view* from, long* number) {
-  std::string text;
-  if (!take(from, &text)) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-struct Hello {
-  std::string version, nonce;
-  std::string failure;  // why this rank cannot take part; empty: it can
-  long rank = 0, size = 0;
-  Member member;
-
-  std::string text() const {
-    std::string t;
-    put(&t, magic);
-    put(&t, version);
-    put(&t, nonce);
-    put(&t, failure);
-    put(&t, rank);
-    put(&t, size);
-    put(&t, member.host);
-    put(&t, member.pid);
-    put(&t, member.address);
-    return t;
-  }
-  // False: that is none, or of a stretto that says it otherwise.
-  static bool read(std::string_view from, Hello* h) {
-    std::string first;
-    return take(&from, &first) && first == magic && take(&from, &h->version) && take(&from, &h->nonce) &&
-           take(&from, &h->failure) && take(&from, &h->rank) && take(&from, &h->size) && take(&from, &h->member.host) &&
-           take(&from, &h->member.pid) && take(&from, &h->member.address);
-  }
-  std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
-};
-
-// What rank 0 made of the hellos.
-struct Verdict {
-  std::string id;      // random, and part of keys' names
-  std::string secret;  // random, in values alone
-  Status status = Status::ok;
-  std::string why;            // where it is not ok
-  std::vector<Hello> hellos;  // of ranks that did not come: empty
-
-  std::string text() const {
-    std::string t;
-    put(&t, magic);
-    put(&t, id);
-    put(&t, secret);
-    put(&t, static_cast<long>(status));
-    put(&t, why);
-    put(&t, static_cast<long>(hellos.size()));
-    for (const Hello& h : hellos) put(&t, h.nonce.empty() ? std::string() : h.text());
-    return t;
-  }
-  static bool read(std::string_view from, Verdict* v) {
-    std::string first, one;
-    long n = 0, status = 0;
-    if (!take(&from, &first) || first != magic || !take(&from, &v->id) || !take(&from, &v->secret) ||
-        !take(&from, &status) || !take(&from, &v->why) || !take(&from, &n) || n < 0 || n > most_ranks)
-      return false;
-    v->status = static_cast<Status>(status);
-    v->hellos.assign(static_cast<std::size_t>(n), {});
-    for (Hello& h : v->hellos)
-      if (!take(&from, &one) || (!one.empty() && !Hello::read(one, &h))) return false;
-    return true;
-  }
-};
 
 class Meeting {
  public:
@@ -367,7 +278,8 @@ class Meeting {
   static Status told(std::string_view go) {
     long status = 0;
     std::string why;
-    if (!take(&go, &status) || !take(&go, &why)) return fail(Status::internal, "rank 0 said '{}'", go);
+    if (!take(&go, &status) || !take(&go, &why) || status < 0 || status > static_cast<long>(Status::internal))
+      return fail(Status::internal, "rank 0 said '{}'", go);
     return status == 0 ? Status::ok : fail(static_cast<Status>(status), std::string_view(why));
   }
 
