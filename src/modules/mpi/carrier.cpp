@@ -1,16 +1,15 @@
 #include "modules/mpi/carrier.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "carrier/patience.hpp"
 #include "modules/mpi/alarm.hpp"
 #include "modules/mpi/quiet.hpp"
 
@@ -19,12 +18,6 @@ namespace stretto::modules {
 using namespace carrier;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// A waiting rank gives its core away at every turn; after this long without news it also sleeps between looks.
-constexpr auto patience = std::chrono::milliseconds(10);
-constexpr unsigned nap_microseconds = 50;
 
 Status translate(int code) noexcept {
   int error_class = MPI_ERR_OTHER;
@@ -95,16 +88,9 @@ class MpiCarrier final : public Carrier {
     *n = 0;
     Status status = look(done, n);
     if (status != Status::ok || *n > 0 || seconds <= 0) return status;
-    const auto begin = Clock::now();
-    const std::chrono::duration<double> limit(seconds);
-    while (!requests_.empty()) {
-      sched_yield();
-      if (status = look(done, n); status != Status::ok || *n > 0) return status;
-      const auto waited = Clock::now() - begin;
-      if (waited > limit) break;
-      if (waited > patience) usleep(nap_microseconds);
-    }
-    return Status::ok;
+    for (Patience patience(seconds); !requests_.empty() && *n == 0 && status == Status::ok && patience.next();)
+      status = look(done, n);
+    return status;
   }
 
   bool cancel(std::uint64_t id) noexcept override {

@@ -1,7 +1,6 @@
 #include "modules/ucx/carrier.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,8 @@
 #include <new>
 #include <utility>
 
+#include "carrier/patience.hpp"
+
 namespace stretto::modules {
 
 using namespace carrier;
@@ -19,9 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A waiting rank gives its core away at every turn; after this long without news it also sleeps between looks.
-constexpr auto patience = std::chrono::milliseconds(10);
-constexpr unsigned nap_microseconds = 50;
 constexpr auto alarm_patience = std::chrono::milliseconds(200);
 constexpr std::uint64_t tags_there = std::uint64_t{1} << tag_bits;
 
@@ -99,16 +97,7 @@ class UcxCarrier final : public Carrier {
     *n = 0;
     look(done, n);
     if (*n > 0 || seconds <= 0) return Status::ok;
-    const auto begin = Clock::now();
-    const std::chrono::duration<double> limit(seconds);
-    while (open_ > 0) {
-      sched_yield();
-      look(done, n);
-      if (*n > 0) break;
-      const auto waited = Clock::now() - begin;
-      if (waited > limit) break;
-      if (waited > patience) usleep(nap_microseconds);
-    }
+    for (Patience patience(seconds); open_ > 0 && *n == 0 && patience.next();) look(done, n);
     return Status::ok;
   }
 
