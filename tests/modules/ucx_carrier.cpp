@@ -1,7 +1,9 @@
 // The carrier over UCX, on as many ranks as it is started on (ranks.py). Exit status 1 if anything fails.
 #include "modules/ucx/carrier.hpp"
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "carrier/directory_store.hpp"
 #include "carrier_cases.hpp"
@@ -9,6 +11,46 @@
 
 using namespace carrier_cases;
 namespace modules = stretto::modules;
+
+namespace {
+
+// One that reaches rank 0, speaks UCX and says that it is another rank, but does not know the secret.
+void stranger(Carrier& c, const stretto::carrier::Session& session) {
+  const int last = c.size() - 1;  // whom the stranger says it is
+  for (const bool knows : {false, true}) {
+    std::unique_ptr<modules::UcxWorker> worker;
+    stretto::carrier::Session told = session;
+    if (!knows) told.secret.fill(7);
+    expect(modules::UcxWorker::make("", &worker) == Status::ok, "no worker of a stranger");
+    worker->join(told, last);
+    std::unique_ptr<Carrier> theirs;
+    expect(modules::make_ucx_carrier(*worker, 2, &theirs) == Status::ok, "no carrier of a stranger");
+    int lie = 13, got = 0;
+    expect(c.start_recv(last, 6, &got, sizeof got, 0) == Status::ok, "start_recv fails");
+    expect(theirs->start_send(0, 6, &lie, sizeof lie, 0) == Status::ok, "start_send fails");
+    Completion done;
+    std::size_t n = 0, sent = 0;
+    for (int turn = 0; turn < 200 && n == 0; ++turn) {
+      static_cast<void>(theirs->wait_any({&done, 1}, &sent, 0));
+      static_cast<void>(c.wait_any({&done, 1}, &n, 1e-3));
+    }
+    // With the secret it is taken for the rank: so the other did arrive, and was not taken.
+    expect(knows ? n == 1 && got == 13 : n == 0 && got == 0,
+           "who does not know the secret is heard, or who knows it is not", knows);
+    if (n == 0) expect(c.cancel(0), "the receive cannot be withdrawn");
+    // The stranger leaves while rank 0 goes on.
+    std::atomic<bool> gone{false};
+    std::thread leaving([&] {
+      theirs.reset();
+      worker.reset();
+      gone = true;
+    });
+    while (!gone) static_cast<void>(c.wait_any({&done, 1}, &n, 0));
+    leaving.join();
+  }
+}
+
+}  // namespace
 
 int main() {
   std::unique_ptr<stretto::carrier::Store> store;
@@ -36,6 +78,12 @@ int main() {
     alarms(*c);
     expect(c->start_send(c->size(), 0, nullptr, 0, 0) == Status::invalid_argument, "a peer outside is not refused");
     expect(c->tags() == 1u << 20, "the number of tags is another", c->tags());
+  }
+  {
+    std::unique_ptr<Carrier> c;
+    expect(modules::make_ucx_carrier(*worker, 2, &c) == Status::ok, "no carrier");
+    if (me.rank == 0 && me.size > 1) stranger(*c, session);
+    barrier(*c);
   }
   if (me.rank == 0) stretto::carrier::clean_up(*store, session);
   return failures > 0;
