@@ -1,7 +1,9 @@
 #include "api/create.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/communicator.hpp"
 #include "api/machine.hpp"
@@ -41,7 +43,6 @@ Status make(std::unique_ptr<backend::Transport>* transport, std::unique_ptr<stre
   const Status s = find_node(t, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
   if (s != Status::ok) return s;
   try {
-    t.created(node ? node->ended() : nullptr);
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
   } catch (...) {
     return no_memory();
@@ -59,6 +60,12 @@ Status create(std::unique_ptr<backend::Transport> transport, stretto_comm* comm)
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = node::agree(*transport, s);
   if (s != Status::ok) return s;
+  std::function<std::string()> ended;
+  try {
+    if (made->backends.node) ended = made->backends.node->ended();
+  } catch (...) {  // diagnoses are without it
+  }
+  transport->created(std::move(ended));
   made->transport = std::move(transport);
   *comm = made.release();
   return s;
