@@ -72,7 +72,7 @@ typedef enum stretto_status {
   STRETTO_OUT_OF_MEMORY = 8,
   /* A wait reached its limit, here or on a rank that told this one. The communicator is unusable from then on. */
   STRETTO_TIMEOUT = 9,
-  STRETTO_MPI_ERROR = 10, /* the MPI returned an error */
+  STRETTO_MPI_ERROR = 10, /* the MPI, or UCX, returned an error; a rank that has ended */
   STRETTO_INTERNAL = 11   /* a broken invariant of stretto itself; please report it */
 } stretto_status;
 

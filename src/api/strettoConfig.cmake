@@ -1,4 +1,5 @@
-# find_package(stretto [COMPONENTS mpi]): stretto::stretto, and for programs that use an MPI too stretto::mpi, which is that MPI as well.
+# find_package(stretto [COMPONENTS mpi ucx]): stretto::stretto. With mpi, for programs that use an MPI too, stretto::mpi, which is that MPI as
+# well. ucx says that the module over UCX is there.
 include(${CMAKE_CURRENT_LIST_DIR}/strettoTargets.cmake)
 foreach(component IN LISTS stretto_FIND_COMPONENTS)
   set(stretto_${component}_FOUND FALSE)
@@ -10,9 +11,11 @@ foreach(component IN LISTS stretto_FIND_COMPONENTS)
       target_link_libraries(stretto::mpi INTERFACE stretto::stretto MPI::MPI_C)
     endif()
     set(stretto_${component}_FOUND TRUE)
+  elseif(component STREQUAL "ucx" AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/../../stretto/libstretto_ucx.so)
+    set(stretto_${component}_FOUND TRUE)
   endif()
   if(stretto_FIND_REQUIRED_${component} AND NOT stretto_${component}_FOUND)
     set(stretto_FOUND FALSE)
-    set(stretto_NOT_FOUND_MESSAGE "stretto has no component ${component}; it has: mpi")
+    set(stretto_NOT_FOUND_MESSAGE "this stretto has no component ${component}")
   endif()
 endforeach()

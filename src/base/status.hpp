@@ -26,7 +26,7 @@ enum class [[nodiscard]] Status : int {
   unsupported = 7,        // a legal request that this build or this operation does not offer
   out_of_memory = 8,
   timeout = 9,            // a wait ended in a diagnosis
-  mpi_error = 10,         // the MPI returned an error
+  mpi_error = 10,         // the MPI, or UCX, returned an error; a rank that has ended
   internal = 11,          // a broken invariant of stretto itself; please report it
 };
 // clang-format on
