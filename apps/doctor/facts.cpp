@@ -15,7 +15,7 @@
 
 #include <fmt/core.h>
 
-#include "api/modules.hpp"
+#include "api/creation/modules.hpp"
 #include "codec/codec.hpp"
 #include "stretto/stretto_cuda.h"
 #include "topology/topology.hpp"

@@ -1,4 +1,4 @@
-// What a module (src/modules) shows the core, which loads it where a program first needs it (api/modules.hpp): one table
+// What a module (src/modules) shows the core, which loads it where a program first needs it (api/creation/modules.hpp): one table
 // under one name. Core and module use each other's classes, so each works with the other of its own version alone.
 #pragma once
 

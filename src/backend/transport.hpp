@@ -1,6 +1,6 @@
 // What a communicator is made over: ranks that can tell each other a few bytes already, and how messages cross between
 // them. A module gives it (src/modules): of an MPI's communicator, or over UCX. The core makes a communicator of it
-// (api/create.hpp).
+// (api/creation/create.hpp).
 #pragma once
 
 #include <cstddef>

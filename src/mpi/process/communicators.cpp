@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "api/communicator.hpp"
-#include "api/create.hpp"
+#include "api/creation/create.hpp"
 #include "call/enums.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/transport.hpp"

@@ -1,4 +1,4 @@
-#include "api/modules.hpp"
+#include "api/creation/modules.hpp"
 
 #include <dlfcn.h>
 #include <link.h>

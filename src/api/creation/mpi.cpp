@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string_view>
 
-#include "api/create.hpp"
-#include "api/modules.hpp"
+#include "api/creation/create.hpp"
+#include "api/creation/modules.hpp"
 #include "call/enums.hpp"
 
 using namespace stretto;

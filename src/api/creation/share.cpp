@@ -1,4 +1,4 @@
-#include "api/share.hpp"
+#include "api/creation/share.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Communicators under their C names, and those over threads. Over MPI: mpi.cpp.
+// Communicators under their C names, and those over threads. Over an MPI: mpi.cpp; of processes that meet in a store: store.cpp.
 #include "api/communicator.hpp"
 
 #include <algorithm>

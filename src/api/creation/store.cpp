@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/create.hpp"
-#include "api/modules.hpp"
+#include "api/creation/create.hpp"
+#include "api/creation/modules.hpp"
 #include "call/enums.hpp"
 #include "carrier/directory_store.hpp"
 #include "carrier/rendezvous.hpp"

@@ -1,4 +1,4 @@
-#include "api/create.hpp"
+#include "api/creation/create.hpp"
 
 #include <functional>
 #include <string>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/communicator.hpp"
-#include "api/machine.hpp"
-#include "api/node.hpp"
+#include "api/creation/machine.hpp"
+#include "api/creation/node.hpp"
 #include "node/memory/handle.hpp"
 
 namespace stretto::api {

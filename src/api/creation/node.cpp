@@ -1,4 +1,4 @@
-#include "api/node.hpp"
+#include "api/creation/node.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/share.hpp"
+#include "api/creation/share.hpp"
 #include "backend/node.hpp"
 #include "node/arena/arena.hpp"
 #include "node/group/hierarchy_text.hpp"

@@ -1,4 +1,4 @@
-#include "api/machine.hpp"
+#include "api/creation/machine.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/share.hpp"
+#include "api/creation/share.hpp"
 #include "model/profile.hpp"
 #include "node/memory/handle.hpp"
 #include "topology/topology.hpp"
