@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -100,9 +101,10 @@ class Watchdogs {
     }
   }
 
-  // A child has the thread alone that forked it.
+  // A child has the thread alone that forked it, and the condition still counts one that waited in the parent.
   void after_fork() noexcept {
     static_cast<void>(thread_.release());
+    new (&changed_) std::condition_variable;
     all_.clear();
     ++generation_;
     mutex_.unlock();
