@@ -30,6 +30,13 @@ typedef struct stretto_request_s* stretto_request;
  * the collective. While *done = 0 the status is STRETTO_OK. */
 STRETTO_API stretto_status stretto_test(stretto_request request, int* done);
 
+/* Communication cores: `n` cores (numbers of Linux's CPUs) on which a thread of this process moves what is in flight
+ * while the program computes; n = 0: none, and calls move only inside test, wait and blocking collectives, which is the
+ * default. The thread sleeps while nothing is in flight. It serves collectives that run in a host's memory
+ * (schedule "node"). STRETTO_COMM_CORES=14,15 in the environment says the same where this is never called.
+ * STRETTO_INVALID_ARGUMENT: cores that are not there, that this process may not use, or that are given twice. */
+STRETTO_API stretto_status stretto_comm_cores(const int* cores, int n);
+
 /* Block until complete. The status is that of the collective, or STRETTO_TIMEOUT with a diagnosis of who is missing. */
 STRETTO_API stretto_status stretto_wait(stretto_request request);
 

@@ -42,17 +42,48 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     stop(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
     return;
   }
-  if (!exchanges) {
+  if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
+  if (meets_in_memory()) {
+    meet();
+  } else if (!exchanges) {
     state_ = State::agreed;
   } else if (comm_.size == 1) {
     leave_agreeing(Status::ok);
   } else if (!compared && compares_words(call_, comm_)) {
     state_ = State::comparing;
   } else {
-    if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
     agree();
   }
   if (!done()) comm_.progress();
+}
+
+// Every rank meets for the same calls: whether one is checked is known to all, and an unchecked one is what all ranks say it is.
+bool Operation::meets_in_memory() const noexcept {
+  if (!call_.nonblocking || !comm_.backends.node || comm_.size == 1) return false;
+  const bool runs = decision_.made && decision_.choice.provider == Provider::node;
+  return decision_.needs.check || (runs && !decision_.needs.any());
+}
+
+// Whether this rank's call may be like all others, and needs nothing of them but that.
+bool Operation::uniform() const noexcept {
+  return decision_.needs.check && !decision_.needs.values() && own_.status == 0;
+}
+
+void Operation::meet() noexcept {
+  state_ = State::meeting;
+  const bool checks = decision_.needs.check;
+  meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
+                  (!checks || (uniform() && call_.collective != Collective::barrier));
+  if (meeting_runs_) {
+    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+    // What is wrong is wrong on every rank alike, and is found again when the data would start.
+    meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
+                    decision_.choice.provider == Provider::node;
+  }
+  std::optional<std::uint64_t> word;
+  if (checks) word = uniform() ? digest(own_) : 0;
+  const Status s = comm_.backends.node->begin(call_, decision_, word, meeting_runs_, &meeting_);
+  if (s != Status::ok) stop(s);
 }
 
 void Operation::agree() noexcept {
@@ -62,13 +93,28 @@ void Operation::agree() noexcept {
 
 // One word of each rank through shared memory: where all call alike and need nothing more, they have agreed. Otherwise they exchange all.
 void Operation::leave_comparing() noexcept {
-  const bool uniform = decision_.needs.check && !decision_.needs.values() && own_.status == 0;
   bool same = false;
-  backend::NodeBackend& node = *comm_.backends.node;
-  const Status s = node.agree(uniform ? digest(own_) : 0, call_.settings.options.timeout, &same);
-  if (s != Status::ok && (s != Status::incompatible || node.differed()))
+  const Status s = comm_.backends.node->agree(uniform() ? digest(own_) : 0, call_.settings.options.timeout, &same);
+  compared(s, same);
+}
+
+// The same beside what was started; the data may have moved with it.
+void Operation::leave_meeting(Status s) noexcept {
+  const bool same = s == Status::ok && meeting_->same();
+  meeting_.reset();
+  if (meeting_runs_ && s == Status::ok && (same || !decision_.needs.check)) {
+    moved_ = true;
+    leave_running(s);
+  } else {
+    meeting_runs_ = false;
+    compared(s, same);
+  }
+}
+
+void Operation::compared(Status s, bool same) noexcept {
+  if (s != Status::ok && (s != Status::incompatible || comm_.backends.node->differed()))
     lose(s);
-  else if (same && uniform)
+  else if (same && uniform())
     leave_agreeing(Status::ok);
   else if (s == Status::incompatible && own_.status == 0 && !decide_again())
     stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
@@ -207,6 +253,7 @@ void Operation::leave_exchange(Status s) noexcept {
     case State::settling: leave_settling(s); return;
     case State::idle:
     case State::comparing:
+    case State::meeting:
     case State::agreed:
     case State::queued:
     case State::running:
@@ -224,10 +271,18 @@ void Operation::advance(bool may_start_data) noexcept {
     bool ended = false;
     const Status s = exchange_.test(&ended);
     if (ended) leave_exchange(s);
+  } else if (meeting_) {
+    test_meeting();
   } else if (pending_) {
     test_data();
   }
   if (state_ == State::agreed && may_start_data) leave_agreed();
+}
+
+void Operation::test_meeting() noexcept {
+  bool ended = false;
+  const Status s = meeting_->test(&ended, nullptr);
+  if (ended) leave_meeting(s);
 }
 
 void Operation::test_data() noexcept {

@@ -2,6 +2,8 @@
 // state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
 //
 //   comparing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
+//   meeting -----^                                                                            ^
+//      '--------------------------------------------------------------------------------------'
 //
 // Each state but agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
 // lead to done. A call skips the states that it does not need.
@@ -49,17 +51,19 @@ class Operation {
   enum class State : std::uint8_t {
     idle,
     comparing,  // one word of each rank in shared memory, once all that was started before is complete
-    agreeing,   // the ranks' signatures
-    agreed,     // until every earlier operation has started its data
-    counting,   // counts that only the root and each owner know
-    queued,     // a backend that blocks waits for all that was started before
-    running,    // the data
-    settling,   // the times of a trial
+    meeting,  // nonblocking, on one host: the same beside what was started, and the data where they move in that memory
+    agreeing,  // the ranks' signatures
+    agreed,    // until every earlier operation has started its data
+    counting,  // counts that only the root and each owner know
+    queued,    // a backend that blocks waits for all that was started before
+    running,   // the data
+    settling,  // the times of a trial
     done
   };
   using Clock = std::chrono::steady_clock;
 
   void leave_comparing() noexcept;
+  void leave_meeting(Status s) noexcept;
   void leave_agreeing(Status s) noexcept;
   void leave_agreed() noexcept;
   void leave_counting(Status s) noexcept;
@@ -68,10 +72,15 @@ class Operation {
   void leave_settling(Status s) noexcept;
   void leave_exchange(Status s) noexcept;  // of the state that exchanges something
 
+  bool meets_in_memory() const noexcept;
+  void meet() noexcept;
+  bool uniform() const noexcept;
+  void compared(Status s, bool same) noexcept;
   void agree() noexcept;
   bool decide_again() noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
+  void test_meeting() noexcept;
   bool wait_alone() noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double limit) noexcept;
@@ -98,6 +107,8 @@ class Operation {
   std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request exchange_;
   std::unique_ptr<backend::Pending> pending_;
+  std::unique_ptr<backend::Meeting> meeting_;
+  bool meeting_runs_ = false;  // the data, too
   std::uint64_t number_ =
       engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
   engine::Report ran_;

@@ -10,6 +10,10 @@ bool Operation::wait_alone() noexcept {
   if (comm_.live.size() != 1) return false;
   if (exchange_.active()) {
     leave_exchange(exchange_.wait());
+  } else if (meeting_) {
+    Status s = Status::ok;
+    meeting_->wait(&s, nullptr);
+    leave_meeting(s);
   } else {
     Status s = Status::ok;
     if (!pending_ || !pending_->wait(&s, &ran_)) return false;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
@@ -85,6 +86,13 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
   return fail(Status::internal, "{} blocks, it cannot be started", schedule::name(call.collective));
 }
 
+// A nonblocking call in a host's shared memory.
+class Meeting : public Pending {
+ public:
+  // Once complete, with ok: whether all ranks gave the same word.
+  virtual bool same() const noexcept = 0;
+};
+
 // The backend of a host's shared memory, where comparing one word costs far less than an exchange of signatures.
 class NodeBackend : public Backend {
  public:
@@ -102,6 +110,12 @@ class NodeBackend : public Backend {
 
   // Ends the use of the memory on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
+
+  // Begins a nonblocking call: compares `word` as agree() does, where there is one, and then, if `runs` and all ranks gave the same, moves the
+  // data. Calls run in the order in which they were begun, which is the same on every rank; each goes on whenever any of them is tested or
+  // waited for, blocking calls of this backend wait, or a communication core drives it. `call` and its buffers are borrowed until the end.
+  virtual Status begin(const Call& call, const Decision& decision, std::optional<std::uint64_t> word, bool runs,
+                       std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
   // Tells the other ranks that this rank started a nonblocking collective, for those that block in it instead.
   virtual void started() noexcept = 0;

@@ -4,12 +4,15 @@
 #include <functional>
 #include <limits>
 #include <new>
+#include <thread>
 
 #include "backend/buffers.hpp"
+#include "base/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
 #include "node/collectives/bounded.hpp"
+#include "node/group/started.hpp"
 #include "node/group/watched.hpp"
 
 namespace stretto::backend {
@@ -36,15 +39,35 @@ bool adds_codes(stretto_payload p) noexcept {
   return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
 }
 
+// What is started runs here, beside the blocking calls.
+struct Lane {
+  explicit Lane(node::Collectives& of)
+      : patience(of.group().patience()), collectives(of.beside()), started(patience_of(*collectives)) {
+    CommunicationCores::mine().attach(started);
+  }
+  ~Lane() { CommunicationCores::mine().detach(started); }
+
+  // Whoever drives may call no MPI.
+  static node::Patience& patience_of(node::Collectives& c) noexcept {
+    node::Patience& p = c.group().patience();
+    p.progress = nullptr;
+    return p;
+  }
+
+  const node::Patience& patience;  // of blocking calls
+  std::unique_ptr<node::Collectives> collectives;
+  node::Started started;
+};
+
 class Node final : public NodeBackend {
  public:
   explicit Node(std::unique_ptr<node::Collectives> c) : node_(std::move(c)), bounded_(node_->group()) {}
 
   const char* name() const noexcept override { return node_name; }
 
-  // Blocks of different lengths are left to others, and so is what is started: nobody would move it while the caller computes.
+  // Blocks of different lengths are left to others, and so are started calls with the program's own functions, which expect its stack.
   bool serves(const Call& c) const noexcept override {
-    if (c.nonblocking || over_) return false;
+    if (over_ || (c.nonblocking && reduces(c.collective) && c.op == STRETTO_USER)) return false;
     switch (c.collective) {
       case Collective::allreduce:
       case Collective::reduce:
@@ -75,15 +98,27 @@ class Node final : public NodeBackend {
 
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
-    return serves(c) && o.bound_kind != STRETTO_BOUND_NONE && adds_codes(o.payload) && is_floating(c.type) &&
-           has_streams_of(c);
+    return serves(c) && !c.nonblocking && o.bound_kind != STRETTO_BOUND_NONE && adds_codes(o.payload) &&
+           is_floating(c.type) && has_streams_of(c);
   }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     if (d.streams()) return run_streams(c, d, ran);
     node::Combination o = operation_of(shape_of(c));
     if (o.op == payload::Op::user) o.user = user_function(c);
-    return run(shape_of(c), c.send, c.recv, o, d.choice.other_copy, c.settings.options.timeout);
+    return run_in(*node_, shape_of(c), c.send, c.recv, o, d.choice.other_copy, c.settings.options.timeout);
+  }
+
+  Status begin(const Call& c, const Decision& d, std::optional<std::uint64_t> word, bool runs,
+               std::unique_ptr<Meeting>* meeting) noexcept override try {
+    if (!lane_) lane_ = std::make_unique<Lane>(*node_);
+    auto made = std::make_unique<StartedCall>(*lane_, c, d.choice.other_copy, word, runs);
+    lane_->started.start(*made);
+    CommunicationCores::mine().wake();
+    *meeting = std::move(made);
+    return Status::ok;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, "no memory to start a collective in a host's memory");
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& s, bool other_copy) noexcept override {
@@ -91,7 +126,7 @@ class Node final : public NodeBackend {
   }
 
   Status agree(std::uint64_t value, double timeout, bool* same) noexcept override {
-    be_patient(timeout);
+    be_patient(*node_, timeout);
     const Status s = node_->agree(value, same);
     over_ = over_ || s == Status::incompatible;
     return s;
@@ -99,15 +134,17 @@ class Node final : public NodeBackend {
 
   void give_up(Status status) noexcept override {
     over_ = true;
-    static_cast<void>(node_->group().give_up_all(status));
+    static_cast<void>(node_->group().give_up_all(status));  // which ends waits of started calls, too
   }
   void started() noexcept override { node_->group().began(); }
-  bool differed() const noexcept override { return node_->group().differed(); }
+  bool differed() const noexcept override {
+    return node_->group().differed() || (lane_ && lane_->collectives->group().differed());
+  }
   std::function<std::string()> ended() const override {
     return [peers = node_->group().peers()] { return node::ended(peers); };
   }
   bool look_again() noexcept override {
-    over_ = over_ || node_->group().failed();
+    over_ = over_ || node_->group().failed() || (lane_ && lane_->collectives->group().failed());
     return over_;
   }
 
@@ -117,7 +154,7 @@ class Node final : public NodeBackend {
     Prepared(Node& node, const Shape& s, bool other_copy) noexcept
         : node_(node), shape_(s), other_copy_(other_copy), operation_(operation_of(s)) {}
     Status run(const void* send, void* recv, double timeout) noexcept override {
-      return node_.run(shape_, send, recv, operation_, other_copy_, timeout);
+      return run_in(*node_.node_, shape_, send, recv, operation_, other_copy_, timeout);
     }
 
    private:
@@ -127,18 +164,69 @@ class Node final : public NodeBackend {
     const node::Combination operation_;
   };
 
+  class StartedCall final : public Meeting, private node::Started::Task {
+   public:
+    StartedCall(Lane& lane, const Call& c, bool other_copy, std::optional<std::uint64_t> word, bool runs) noexcept
+        : lane_(lane), call_(c), other_copy_(other_copy), word_(word), runs_(runs) {}
+    ~StartedCall() override {
+      if (done()) return;
+      static_cast<void>(lane_.collectives->group().give_up_all(
+          fail(Status::timeout, "a started {} was given up", schedule::name(call_.collective))));
+      while (!done()) drive_or_yield();
+    }
+
+    bool same() const noexcept override { return same_; }
+    Status test(bool* ended, engine::Report*) noexcept override {
+      if (!done()) lane_.started.drive();
+      *ended = done();
+      return *ended ? status() : Status::ok;
+    }
+    bool wait(Status* ended, engine::Report*) noexcept override {
+      while (!done()) drive_or_yield();
+      *ended = status();
+      return true;
+    }
+
+    friend class Node;
+
+   private:
+    Status run() noexcept override {
+      node::Collectives& c = *lane_.collectives;
+      const stretto_options& o = call_.settings.options;
+      be_patient(c, o.timeout);
+      if (word_) {
+        if (const Status s = c.agree(*word_, &same_); s != Status::ok) return s;
+      }
+      if (!runs_ || (word_ && !same_)) return Status::ok;
+      return run_in(c, shape_of(call_), call_.send, call_.recv, operation_of(shape_of(call_)), other_copy_, o.timeout);
+    }
+    void drive_or_yield() noexcept {
+      if (lane_.started.drive()) return;
+      std::this_thread::yield();
+      if (++idle_ % 64 == 0 && lane_.patience.progress) lane_.patience.progress(lane_.patience.context);
+    }
+
+    Lane& lane_;
+    const Call& call_;
+    const bool other_copy_;
+    const std::optional<std::uint64_t> word_;
+    const bool runs_;
+    bool same_ = false;
+    unsigned idle_ = 0;
+  };
+
   static node::Combination operation_of(const Shape& s) noexcept {
     return {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank};
   }
 
   // Seconds as stretto_options has them.
-  void be_patient(double given) noexcept {
+  static void be_patient(node::Collectives& c, double given) noexcept {
     const double timeout = timeout_of(given);
-    node_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
+    c.group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
   }
 
   Status run_streams(const Call& c, const Decision& d, engine::Report* ran) noexcept {
-    be_patient(c.settings.options.timeout);
+    be_patient(*node_, c.settings.options.timeout);
     const engine::Arguments a = engine_arguments(c, node_->rank());
     const node::BoundedCall call{schedule::family(c.collective),    a.in,  a.out, c.count,
                                  rooted(c.collective) ? c.root : 0, d.spec};
@@ -153,33 +241,34 @@ class Node final : public NodeBackend {
     return s;
   }
 
-  Status run(const Shape& s, const void* send, void* recv, const node::Combination& o, bool other_copy,
-             double timeout) noexcept {
-    be_patient(timeout);
+  static Status run_in(node::Collectives& c, const Shape& s, const void* send, void* recv, const node::Combination& o,
+                       bool other_copy, double timeout) noexcept {
+    be_patient(c, timeout);
     if (!other_copy) [[likely]]
-      return run(s, send, recv, o);
-    node_->reverse_copies(true);
-    const Status status = run(s, send, recv, o);
-    node_->reverse_copies(false);
+      return run_in(c, s, send, recv, o);
+    c.reverse_copies(true);
+    const Status status = run_in(c, s, send, recv, o);
+    c.reverse_copies(false);
     return status;
   }
 
-  Status run(const Shape& s, const void* send, void* recv, const node::Combination& o) noexcept {
+  static Status run_in(node::Collectives& c, const Shape& s, const void* send, void* recv,
+                       const node::Combination& o) noexcept {
     const void* in = in_place(send) ? nullptr : send;
     void* out = in_place(recv) ? nullptr : recv;
     const payload::Type type = payload_type(s.type);
     const std::size_t bytes = s.count * payload::size_of(type);
     switch (s.collective) {
-      case Collective::allreduce: return node_->allreduce(in, out, s.count, type, o);
-      case Collective::reduce: return node_->reduce(in, out, s.count, type, o, s.root);
+      case Collective::allreduce: return c.allreduce(in, out, s.count, type, o);
+      case Collective::reduce: return c.reduce(in, out, s.count, type, o, s.root);
       case Collective::reduce_scatter_block:
-      case Collective::reduce_scatter: return node_->reduce_scatter(in, out, s.count, type, o);
-      case Collective::allgather: return node_->allgather(in, out, bytes);
-      case Collective::bcast: return node_->bcast(out != nullptr ? out : const_cast<void*>(in), bytes, s.root);
-      case Collective::scatter: return node_->scatter(in, out, bytes, s.root);
-      case Collective::gather: return node_->gather(in, out, bytes, s.root);
-      case Collective::alltoall: return node_->alltoall(in, out, bytes);
-      case Collective::barrier: return node_->barrier();
+      case Collective::reduce_scatter: return c.reduce_scatter(in, out, s.count, type, o);
+      case Collective::allgather: return c.allgather(in, out, bytes);
+      case Collective::bcast: return c.bcast(out != nullptr ? out : const_cast<void*>(in), bytes, s.root);
+      case Collective::scatter: return c.scatter(in, out, bytes, s.root);
+      case Collective::gather: return c.gather(in, out, bytes, s.root);
+      case Collective::alltoall: return c.alltoall(in, out, bytes);
+      case Collective::barrier: return c.barrier();
       case Collective::allreduce_multi:
       case Collective::allgatherv:
       case Collective::scatterv:
@@ -192,6 +281,7 @@ class Node final : public NodeBackend {
 
   std::unique_ptr<node::Collectives> node_;
   node::Bounded bounded_;
+  std::unique_ptr<Lane> lane_;  // null: nothing was started yet
   bool over_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "base/float_environment.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
+#include "call/schedule_names.hpp"
 #include "codec/format.hpp"
 #include "select/error_bound.hpp"
 #include "select/forced.hpp"
@@ -109,6 +110,8 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
 }
 
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
+  // What is started runs in the node's memory in the order of the calls, and not in that in which their agreements end.
+  if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
   d->choice = call.nonblocking ? choices_.choose(call, bytes, streaming, d->ratio, served)
                                : choices_.look(call, bytes, streaming, d->ratio, served, &d->turn);
 }
@@ -158,6 +161,9 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   d->payload = payload_of(c.payload);
   d->spec = spec_of(call, c.payload, agreed, d->eps);
   if (c.provider != Provider::schedules) {
+    if (call.nonblocking && c.provider == Provider::node && d->needs.values())
+      return fail(Status::unsupported, "{} starts no {} whose ranks exchange values first", call::node_name,
+                  name(call.collective));
     if (raw ? served.by(c.provider) : served.streams) return Status::ok;
     return fail(Status::unsupported, "{} has no {} of these counts",
                 c.provider == Provider::node ? "the host's memory" : "the MPI", name(call.collective));

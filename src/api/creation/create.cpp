@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
 #include "api/creation/node.hpp"
@@ -23,6 +24,7 @@ Status meet(backend::Transport& transport, Carriers* c, std::unique_ptr<backend:
   if (s == Status::ok) s = t;
   const Status m = find_machine(transport, chooser);
   if (s == Status::ok) s = m;
+  if (s == Status::ok) s = ask_comm_cores();
   try {
     *native = transport.make_native();
   } catch (...) {

@@ -13,6 +13,7 @@
 
 #include "api/creation/share.hpp"
 #include "backend/node.hpp"
+#include "base/communication_cores.hpp"
 #include "node/arena/arena.hpp"
 #include "node/group/hierarchy_text.hpp"
 
@@ -36,7 +37,11 @@ Introduction introduce() {
   return me;
 }
 
-void progress(void* transport) noexcept { static_cast<backend::Transport*>(transport)->progress(); }
+// Whoever waits also moves what was started: another rank may wait for that.
+void progress(void* transport) noexcept {
+  CommunicationCores::mine().drive_here();
+  static_cast<backend::Transport*>(transport)->progress();
+}
 
 node::Options options_for(const topology::Topology& topology, const model::Profile& profile,
                           node::Hierarchies hierarchies, backend::Transport& transport) {

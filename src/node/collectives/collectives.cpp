@@ -53,6 +53,18 @@ Status Collectives::prepare(const Exchange& exchange, const Options& options) {
 
 Collectives::~Collectives() = default;
 
+std::unique_ptr<Collectives> Collectives::beside() const {
+  std::unique_ptr<Collectives> made(new Collectives);
+  made->options_ = options_;
+  made->one_level_ = one_level_;
+  made->others_ = others_;
+  made->group_ = group_->beside();
+  made->memory_ = memory_->beside();
+  made->stores_ = stores_;
+  made->fixed_stores_ = fixed_stores_;
+  return made;
+}
+
 std::byte* Collectives::scratch(std::size_t bytes) {
   if (scratch_.size() < bytes) scratch_.resize(bytes);
   return scratch_.data();

@@ -63,6 +63,9 @@ class Collectives {
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
   ~Collectives();
 
+  // Collectives of the same ranks in an order of their own (Group::beside). Throws std::bad_alloc. These outlive them.
+  std::unique_ptr<Collectives> beside() const;
+
   int rank() const noexcept { return group_->rank(); }
   int size() const noexcept { return group_->size(); }
 

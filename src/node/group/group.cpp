@@ -116,13 +116,36 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
   }
 
   layout_ = {members_.size(), options.slot};
-  if (status = make_segment(exchange, layout_.bytes(), options.passing, &segment_); status != Status::ok) return status;
-  find_rooms();
+  if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
+    return status;
+  find_rooms(0);
   return Status::ok;
 }
 
-void Group::find_rooms() noexcept {
-  std::byte* const base = segment_->data();
+std::unique_ptr<Group> Group::beside() const {
+  std::unique_ptr<Group> made(new Group);
+  made->rank_ = rank_;
+  made->index_ = index_;
+  made->size_ = size_;
+  made->oversubscribed_ = oversubscribed_;
+  made->patience_ = patience_;
+  made->layout_ = layout_;
+  made->segment_ = segment_;
+  made->generation_ = generation_;
+  made->members_.resize(members_.size());
+  for (std::size_t r = 0; r < members_.size(); ++r) {
+    made->members_[r].pid = members_[r].pid;
+    made->members_[r].same_process = members_[r].same_process;
+    made->members_[r].process = members_[r].process;
+  }
+  for (Fill& fill : made->fills_) fill.readers.reserve(members_.size());
+  made->find_rooms(1);
+  return made;
+}
+
+void Group::find_rooms(std::size_t lane) noexcept {
+  std::byte* const base = base_ = segment_->data() + lane * layout_.bytes();
+  other_ = reinterpret_cast<Head*>(segment_->data() + (lane ^ 1) * layout_.bytes());
   for (std::size_t r = 0; r < members_.size(); ++r) {
     members_[r].places = reinterpret_cast<Place*>(base + layout_.places(r));
     members_[r].slots = base + layout_.slots(r);

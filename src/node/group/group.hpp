@@ -39,6 +39,12 @@ class Group final : private Watch {
   // Collective over the exchange's ranks, which must all be on one node (and with one machine word and one build of stretto).
   static Status create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept;
   ~Group();
+
+  // A second group of the same ranks, with collectives in an order of their own: those of one may be in hand while those of the other are.
+  // It lies in the same segment, and nothing is exchanged for it. To be made once, before or after any call. Its failure and this one's are
+  // told apart, but a wait in either ends when the other is given up. Throws std::bad_alloc. This group outlives it.
+  std::unique_ptr<Group> beside() const;
+
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
@@ -159,7 +165,7 @@ class Group final : private Watch {
   void reserve(Exchange& exchange);
   struct Introduction;
   Status build(Exchange& exchange, Gathering& gathering, const Introduction& me, const GroupOptions& options) noexcept;
-  void find_rooms() noexcept;
+  void find_rooms(std::size_t lane) noexcept;
   Status look() noexcept override;
   Status give_up(double seconds) noexcept override;
   Status compare(int peer) noexcept;
@@ -168,7 +174,8 @@ class Group final : private Watch {
   CallRecord called(int rank, std::uint64_t call) const noexcept;
   void remember_bound(const CallRecord& call) noexcept;
   std::uint64_t signature_of(int rank, std::uint64_t call) const noexcept;
-  Status broken() noexcept;
+  Status broken() noexcept { return broken(head()); }
+  static Status broken(const Head& head) noexcept;
   Status refuse_child() noexcept;
   bool is_done(int peer, std::uint64_t rounds) noexcept;
   Status await_done(int peer, std::uint64_t rounds) noexcept;
@@ -180,7 +187,7 @@ class Group final : private Watch {
 
   static std::byte* within(Place& p, std::size_t bytes) noexcept { return bytes <= kInline ? p.line.payload : p.small; }
   Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
-  State& state(int rank) const noexcept { return reinterpret_cast<State*>(segment_->data() + layout_.states())[rank]; }
+  State& state(int rank) const noexcept { return reinterpret_cast<State*>(base_ + layout_.states())[rank]; }
   Head& head() const noexcept { return *head_; }
 
   int rank_ = 0, size_ = 1;
@@ -189,8 +196,10 @@ class Group final : private Watch {
   Patience patience_;
   Layout layout_;
   std::shared_ptr<Mapping> segment_;
+  std::byte* base_ = nullptr;  // of this group in the segment
   std::vector<Member> members_;
   Head* head_ = nullptr;
+  Head* other_ = nullptr;  // of the group beside
   State* mine_ = nullptr;
   Place* places_ = nullptr;  // of this rank
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;

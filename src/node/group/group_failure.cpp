@@ -35,6 +35,7 @@ Status Group::refuse_child() noexcept {
 
 Status Group::look() noexcept {
   if (head().broken.load(std::memory_order_acquire) == 2) return broken();
+  if (other_->broken.load(std::memory_order_acquire) == 2) return broken(*other_);
   for (int r = 0; r < size_; ++r) {
     const Member& m = members_[static_cast<std::size_t>(r)];
     // In this order: who began more has left all collectives before.
@@ -71,8 +72,7 @@ Status Group::give_up_all(Status why) noexcept {
   return why;
 }
 
-Status Group::broken() noexcept {
-  const Head& h = head();
+Status Group::broken(const Head& h) noexcept {
   for (int i = 0; h.broken.load(std::memory_order_acquire) != 2; ++i) {
     if (i == 1000000) return fail(Status::timeout, "this group was given up by a rank that died doing so");
     pause();

@@ -92,7 +92,10 @@ struct alignas(kLine) Head {
   char text[436];
 };
 
-// Where everything is: after the states, the places and slots of each rank in turn. Each rank's begin on a page, so
+// A segment has room for two groups of the same ranks (Group::beside), one after the other. Pages of the second are touched when it is used.
+constexpr std::size_t kLanes = 2;
+
+// Where everything of one group is: after the states, the places and slots of each rank in turn. Each rank's begin on a page, so
 // that the rank's first touch places them.
 struct Layout {
   std::size_t ranks = 1;

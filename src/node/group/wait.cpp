@@ -7,6 +7,7 @@ namespace stretto::node {
 namespace {
 
 constexpr double between_looks = 0.005;  // seconds between two looks at the watch
+constexpr double between_drives = 1;     // seconds that a collective is left alone at most by who drives it
 
 // Seconds between two calls of the progress function. Most waits are shorter, and an MPI may take its time in such a call: MPICH, told to
 // spare cores that ranks share, sleeps in it.
@@ -26,10 +27,21 @@ std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_share
 
 double between_yields_for(bool cores_are_shared) noexcept { return cores_are_shared ? 0 : 0.01; }
 
+// Time in which nobody drove the collective is not time that it waited.
+double Respite::suspend(double t, bool anew) noexcept {
+  patience_.suspend(patience_.suspended, anew);
+  const double back = now();
+  if (back - t > between_drives) began_ += back - t;
+  return back;
+}
+
 Status Respite::take() noexcept {
-  const double t = now();
-  if (began_ < 0) began_ = looked_ = progressed_ = yielded_ = t;
-  if (t - yielded_ >= patience_.between_yields) {
+  double t = now();
+  const bool anew = began_ < 0;
+  if (anew) began_ = looked_ = progressed_ = yielded_ = t;
+  if (patience_.suspend != nullptr) {
+    t = suspend(t, anew);
+  } else if (t - yielded_ >= patience_.between_yields) {
     sched_yield();
     yielded_ = t;
   } else {

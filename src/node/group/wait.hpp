@@ -20,6 +20,10 @@ struct Patience {
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;            // its argument
+  // Of collectives that are started (node/started): gives control back to who drives them, in place of giving the core away. `anew`: for the
+  // first time in a wait, so the collective has moved.
+  void (*suspend)(void*, bool anew) = nullptr;
+  void* suspended = nullptr;  // its argument
 };
 
 // Looks that a rank takes first: many where it has a core of its own, one where a core may have several ranks.
@@ -63,6 +67,8 @@ class Respite {
   Watch& watch_;
   double began_ = -1;
   double looked_ = 0, progressed_ = 0, yielded_ = 0;
+
+  double suspend(double now, bool anew) noexcept;
 };
 
 // Waits until ready() is true. `ready` is called often and must only load; what it saw with acquire order is visible after.

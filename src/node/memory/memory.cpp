@@ -65,6 +65,18 @@ Status Memory::create(Exchange& exchange, const Group& group, const MemoryOption
 
 Memory::~Memory() = default;
 
+std::unique_ptr<Memory> Memory::beside() const {
+  constexpr auto xpmem = static_cast<std::size_t>(Access::xpmem);
+  std::unique_ptr<Memory> made(new Memory);
+  made->peers_ = peers_;
+  made->usable_ = usable_;
+  made->reason_ = reason_;
+  if (usable(Access::xpmem)) made->reason_[xpmem] = "not for started collectives";
+  made->usable_[xpmem] = false;
+  made->stopped_kernel_ = stopped_kernel_;
+  return made;
+}
+
 Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept {
   bool one_process = true;
   for (int r = 0; r < group.size(); ++r) {

@@ -58,6 +58,9 @@ class Memory {
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
+  // The same for another thread of this rank, without XPMEM, whose attachments belong to one thread. On every rank alike. Throws std::bad_alloc.
+  std::unique_ptr<Memory> beside() const;
+
   // What all peers can do with this range of this rank's memory. kernel: whether the caller wants copies by the kernel at all.
   // Memory without pages is never left to XPMEM: a peer that reads it there ends by SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;

@@ -1,0 +1,46 @@
+#include "api/comm_cores.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/communication_cores.hpp"
+#include "call/enums.hpp"
+#include "stretto/stretto_nonblocking.h"
+
+namespace stretto::api {
+namespace {
+
+std::mutex saying;  // who says which
+bool said = false;
+
+}  // namespace
+
+Status ask_comm_cores() noexcept {
+  const std::lock_guard lock(saying);
+  const char* const text = secure_getenv("STRETTO_COMM_CORES");
+  if (said || text == nullptr || *text == '\0') return Status::ok;
+  std::vector<int> cores;
+  Status s = parse_cores(text, &cores);
+  if (s == Status::ok) s = CommunicationCores::mine().use(std::move(cores));
+  said = s == Status::ok;
+  return said ? s : fail(s, "STRETTO_COMM_CORES={}: {}", text, message());
+}
+
+}  // namespace stretto::api
+
+extern "C" stretto_status stretto_comm_cores(const int* cores, int n) {
+  using namespace stretto;
+  if (n < 0) return call::to_c(fail(Status::invalid_argument, "{} cores", n));
+  if (n > 0 && !cores) return call::to_c(fail(Status::invalid_argument, "cores is NULL, and n is {}", n));
+  const std::lock_guard lock(api::saying);
+  try {
+    const Status s = CommunicationCores::mine().use(std::vector<int>(cores, cores + n));
+    api::said = api::said || s == Status::ok;
+    return call::to_c(s);
+  } catch (const std::bad_alloc&) {
+    return call::to_c(fail(Status::out_of_memory, "no memory for a list of {} cores", n));
+  }
+}

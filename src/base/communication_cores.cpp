@@ -1,0 +1,233 @@
+#include "base/communication_cores.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <new>
+#include <thread>
+
+namespace stretto {
+namespace {
+
+constexpr int most_cpus = 8192;
+// How often a thread looks before it sleeps for a moment, where what is in flight waits for other ranks; some hundred microseconds.
+constexpr int looks = 500;
+constexpr timespec moment{0, 20'000};
+
+struct Cpus {
+  cpu_set_t sets[most_cpus / CPU_SETSIZE];
+
+  Cpus() noexcept { CPU_ZERO_S(sizeof sets, sets); }
+  void add(int cpu) noexcept { CPU_SET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
+  bool has(int cpu) const noexcept { return CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
+};
+
+// What the system lets threads of this process use, whatever it is bound to: found by asking for all of it on a thread of its own.
+Status allowed(Cpus* found) noexcept try {
+  std::thread([found] {
+    Cpus all;
+    std::memset(all.sets, 0xff, sizeof all.sets);
+    sched_setaffinity(0, sizeof all.sets, all.sets);
+    sched_getaffinity(0, sizeof found->sets, found->sets);
+  }).join();
+  return Status::ok;
+} catch (...) {
+  return fail(Status::out_of_memory, std::string_view("no thread to find out which cores may be used"));
+}
+
+bool number(std::string_view* text, int* n) noexcept {
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *n);
+  if (error != std::errc() || *n < 0) return false;
+  text->remove_prefix(static_cast<std::size_t>(end - text->data()));
+  return true;
+}
+
+Status check(const std::vector<int>& cores) noexcept {
+  Cpus usable;
+  if (const Status s = allowed(&usable); s != Status::ok) return s;
+  for (auto core = cores.begin(); core != cores.end(); ++core) {
+    if (*core < 0 || *core >= most_cpus || !usable.has(*core))
+      return fail(Status::invalid_argument, "core {} is not there, or this process may not use it", *core);
+    if (std::find(cores.begin(), core, *core) != core)
+      return fail(Status::invalid_argument, "core {} is given twice", *core);
+  }
+  return Status::ok;
+}
+
+}  // namespace
+
+Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept try {
+  cores->clear();
+  for (std::string_view rest = text; !rest.empty();) {
+    int first = 0;
+    if (!number(&rest, &first))
+      return fail(Status::invalid_argument, "cores '{}': '{}' is no core's number", text, rest);
+    int last = first;
+    if (rest.starts_with('-')) {
+      rest.remove_prefix(1);
+      if (!number(&rest, &last) || last < first || last - first > most_cpus)
+        return fail(Status::invalid_argument, "cores '{}': a range is two numbers, the smaller one first", text);
+    }
+    for (int cpu = first; cpu <= last; ++cpu) cores->push_back(cpu);
+    if (rest.empty()) break;
+    if (!rest.starts_with(',') || rest.size() == 1)
+      return fail(Status::invalid_argument, "cores '{}': '{}' where a comma and a number belong", text, rest);
+    rest.remove_prefix(1);
+  }
+  return Status::ok;
+} catch (const std::bad_alloc&) {
+  return fail(Status::out_of_memory, std::string_view("no memory for a list of cores"));
+}
+
+struct CommunicationCores::Thread {
+  Cpus cpus;
+  std::atomic<bool> ends{false};
+  std::thread thread;
+};
+
+// Never destroyed: programs end late. Takes no memory: who waits has perhaps none.
+CommunicationCores& CommunicationCores::mine() noexcept {
+  alignas(CommunicationCores) static std::byte place[sizeof(CommunicationCores)];
+  static CommunicationCores* const only = [] {
+    auto* made = new (place) CommunicationCores;
+    pthread_atfork(
+        [] {
+          mine().using_.lock();
+          mine().work_.lock();
+        },
+        [] {
+          mine().work_.unlock();
+          mine().using_.unlock();
+        },
+        [] { mine().after_fork(); });
+    return made;
+  }();
+  return *only;
+}
+
+// A child has neither the thread nor the ranks whose work it drove.
+void CommunicationCores::after_fork() noexcept {
+  static_cast<void>(thread_.release());
+  threads_.store(0, std::memory_order_relaxed);
+  cores_.clear();
+  all_.clear();
+  work_.unlock();
+  using_.unlock();
+}
+
+// The thread, where there are cores and work. The program's signals go to the program's threads.
+Status CommunicationCores::begin() noexcept {
+  if (cores_.empty() || all_.empty() || thread_) return Status::ok;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status s = Status::ok;
+  try {
+    auto made = std::make_unique<Thread>();
+    for (const int cpu : cores_) made->cpus.add(cpu);
+    made->thread = std::thread([this, t = made.get()] { run(*t); });
+    thread_ = std::move(made);
+  } catch (...) {
+    s = fail(Status::out_of_memory, std::string_view("no thread for the communication cores"));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (s != Status::ok) return s;
+  const Cpus& cpus = thread_->cpus;
+  if (const int refused = pthread_setaffinity_np(thread_->thread.native_handle(), sizeof cpus.sets, cpus.sets)) {
+    end();
+    return fail(Status::unsupported, "the communication thread cannot be bound to its cores: {}",
+                std::strerror(refused));
+  }
+  threads_.store(1, std::memory_order_release);
+  return Status::ok;
+}
+
+void CommunicationCores::end() noexcept {
+  if (!thread_) return;
+  threads_.store(0, std::memory_order_release);
+  thread_->ends.store(true, std::memory_order_release);
+  wakes_.fetch_add(1, std::memory_order_release);
+  wakes_.notify_all();
+  thread_->thread.join();
+  thread_.reset();
+}
+
+Status CommunicationCores::use(std::vector<int> cores) noexcept {
+  const std::lock_guard lock(using_);
+  if (cores == cores_) return Status::ok;
+  if (const Status s = check(cores); s != Status::ok) return s;
+  end();
+  cores_ = std::move(cores);
+  return begin();
+}
+
+std::vector<int> CommunicationCores::used() const {
+  const std::lock_guard lock(using_);
+  return cores_;
+}
+
+void CommunicationCores::attach(Driven& work) {
+  const std::lock_guard lock(using_);
+  {
+    const std::lock_guard driving(work_);
+    all_.push_back(&work);
+  }
+  static_cast<void>(begin());  // else callers drive
+}
+
+void CommunicationCores::detach(Driven& work) noexcept {
+  const std::lock_guard lock(using_);
+  bool last = false;
+  {
+    const std::lock_guard driving(work_);
+    std::erase(all_, &work);
+    last = all_.empty();
+  }
+  if (last) end();
+}
+
+bool CommunicationCores::drive_all(bool* busy) noexcept {
+  bool moved = false;
+  for (Driven* work : all_) {
+    if (work->idle()) continue;
+    *busy = true;
+    moved |= work->drive();
+  }
+  return moved;
+}
+
+void CommunicationCores::drive_here() noexcept {
+  const std::unique_lock lock(work_, std::try_to_lock);
+  bool busy = false;
+  if (lock) drive_all(&busy);
+}
+
+void CommunicationCores::run(Thread& t) noexcept {
+  int idle = 0;
+  while (!t.ends.load(std::memory_order_acquire)) {
+    const unsigned seen = wakes_.load(std::memory_order_acquire);
+    bool busy = false, moved = false;
+    {
+      const std::lock_guard lock(work_);
+      moved = drive_all(&busy);
+    }
+    if (moved) {
+      idle = 0;
+    } else if (!busy) {
+      if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
+      idle = 0;
+    } else if (++idle < looks) {
+      sched_yield();  // other ranks' threads may want the core
+    } else {
+      nanosleep(&moment, nullptr);
+    }
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,62 @@
+// Communication cores: cores set aside, on which a thread of this process drives what was started (driven.hpp) while the program computes.
+// The thread is there while anything is attached, and sleeps while nothing is in flight. Without such cores, whoever tests or waits drives.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/driven.hpp"
+#include "base/status.hpp"
+
+namespace stretto {
+
+// "14,15" or "8-11,14": numbers of Linux's CPUs. Empty: none. invalid_argument names what is no number.
+Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept;
+
+class CommunicationCores {
+ public:
+  static CommunicationCores& mine() noexcept;
+
+  // From now on these, in place of those before; none: nobody but callers drives. invalid_argument names one that is given twice, or is not
+  // there for this process; nothing has changed then. Where there is no thread to be had, nobody drives, and the status says so.
+  Status use(std::vector<int> cores) noexcept;
+  std::vector<int> used() const;
+
+  // What is driven, from now on; throws std::bad_alloc. detach() waits until nobody drives it.
+  void attach(Driven& work);
+  void detach(Driven& work) noexcept;
+
+  // Work has come.
+  void wake() noexcept {
+    if (threads_.load(std::memory_order_acquire) == 0) return;
+    wakes_.fetch_add(1, std::memory_order_release);
+    wakes_.notify_all();
+  }
+
+  // Drives all that is attached, on this thread; not where another thread does. Takes some nanoseconds where nothing is in flight.
+  void drive_here() noexcept;
+
+ private:
+  struct Thread;
+  CommunicationCores() = default;
+  Status begin() noexcept;
+  void end() noexcept;
+  void run(Thread& thread) noexcept;
+  bool drive_all(bool* busy) noexcept;
+  void after_fork() noexcept;
+
+  mutable std::mutex using_;  // held while the thread may come or go
+  std::unique_ptr<Thread> thread_;
+  std::vector<int> cores_;
+  std::atomic<int> threads_{0};
+  std::atomic<unsigned> wakes_{0};
+
+  std::mutex work_;  // held by who drives
+  std::vector<Driven*> all_;
+};
+
+}  // namespace stretto
