@@ -12,6 +12,7 @@ template <class Build>
 [[gnu::noinline]] stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build,
                                      bool compared = false) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
+  Guard guard = comm->guard();
   comm->prepared.passed_by();
   Call call;
   select::Decision decision;
@@ -20,7 +21,7 @@ template <class Build>
     return to_c(s);
   Operation operation(*comm);
   operation.start(std::move(call), std::move(decision), own, compared);
-  return to_c(operation.wait());
+  return to_c(operation.wait(guard));
 }
 
 [[gnu::always_inline]] inline stretto_status run(stretto_comm comm, const stretto_options* options,

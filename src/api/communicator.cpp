@@ -5,6 +5,7 @@
 
 #include "api/operation.hpp"
 #include "backend/schedules.hpp"
+#include "base/communication_cores.hpp"
 
 stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                                std::string no_node)
@@ -34,6 +35,24 @@ void stretto_comm_s::progress() noexcept {
     may_start_data = may_start_data && o->data_started();
     ++i;
   }
+}
+
+stretto_comm_s::~stretto_comm_s() {
+  if (is_driven) stretto::CommunicationCores::mine().detach(*this);
+}
+
+void stretto_comm_s::let_others_drive() {
+  stretto::CommunicationCores::mine().attach(*this);
+  is_driven = true;
+}
+
+bool stretto_comm_s::drive() noexcept {
+  const stretto::api::Guard guard(driving, std::try_to_lock);
+  if (!guard || live.empty()) return false;
+  const std::size_t before = live.size();
+  const std::uint64_t moves = data.moves() + agreement.moves();
+  progress();
+  return live.size() != before || data.moves() + agreement.moves() != moves;
 }
 
 void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
 #include "backend/transport.hpp"
+#include "base/driven.hpp"
+#include "base/exclusive.hpp"
 #include "base/forks.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
@@ -30,6 +34,9 @@ using namespace call;
 
 class Operation;
 
+// Held while a rank's thread works on a communicator that other threads may drive (CommunicationCores).
+using Guard = std::unique_lock<Exclusive>;
+
 // The two carriers of one rank.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data;
@@ -37,21 +44,37 @@ struct Carriers {
 
 }  // namespace stretto::api
 
-struct stretto_comm_s {
+struct stretto_comm_s final : private stretto::Driven {
   // Throws std::bad_alloc. `no_node`: why ranks of a host share no memory.
   stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                  std::string no_node);
 
+  ~stretto_comm_s();
+
   // Lets every operation in flight advance, without waiting.
   void progress() noexcept;
+
+  // From now on any thread may drive it, one at a time. Throws std::bad_alloc.
+  void let_others_drive();
+
+  // What a thread of the rank holds in all but calls that run at once, which there are only while nothing is in flight.
+  stretto::api::Guard guard() noexcept {
+    return is_driven ? stretto::api::Guard(driving) : stretto::api::Guard(driving, std::defer_lock);
+  }
+
+  // To be called when `live` has changed.
+  void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
   // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned
   // collective may still be under way. All other ranks are told. They end their waits with `status`, from the run
   // `number` of `data` on, or from the next run at the latest. Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
-  // Whether a blocking call may run at once.
-  bool idle() const noexcept { return live.empty() && stretto::is_of_generation(serves_in); }
+  // Whether a blocking call may run at once: nothing is in flight, and it is not broken.
+  bool is_free() const noexcept {
+    return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
+  }
+  bool idle() const noexcept override { return !in_flight.load(std::memory_order_acquire); }
 
   // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
@@ -64,15 +87,21 @@ struct stretto_comm_s {
   stretto::select::Selector selector;
   // What a prepared call looks at: one cache line.
   alignas(64) stretto::api::PreparedByCall prepared;
-  std::vector<stretto::api::Operation*> live;       // not complete, in the order of their calls
-  unsigned serves_in = stretto::fork_generation();  // `born` until it is broken, then none
+  std::vector<stretto::api::Operation*> live;                   // not complete, in the order of their calls
+  std::atomic<bool> in_flight{false};                           // some are
+  std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
   int rank = 0;
 
-  const unsigned born = serves_in;
+  const unsigned born = serves_in.load(std::memory_order_relaxed);
   int size = 1;
   bool broken = false;
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
+  bool is_driven = false;             // by other threads, too
+  stretto::Exclusive driving;
+
+ private:
+  bool drive() noexcept override;
 };
 
 namespace stretto::api {
@@ -85,7 +114,7 @@ inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {
 }
 
 inline bool Prepared::is_current(const stretto_comm_s& comm) const noexcept {
-  return comm.idle() && (!autotuner_ || autotuner_->looks() == looks_);
+  return comm.is_free() && (!autotuner_ || autotuner_->looks() == looks_);
 }
 
 inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {

@@ -3,6 +3,7 @@
 
 #include "api/form.hpp"
 #include "api/operation.hpp"
+#include "base/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "stretto/stretto_nonblocking.h"
 
@@ -23,6 +24,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
     comm->give_up(s, message());
     return to_c(s);
   }
+  const Guard guard = comm->guard();
   Call call;
   call.nonblocking = true;
   select::Decision decision;
@@ -30,6 +32,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   r->operation.start(std::move(call), std::move(decision), own);
   ++comm->requests;
   *request = r;
+  CommunicationCores::mine().wake();
   return STRETTO_OK;
 }
 

@@ -8,9 +8,7 @@
 
 namespace stretto::api {
 
-Operation::~Operation() {
-  if (state_ != State::idle && state_ != State::done) static_cast<void>(wait());
-}
+Operation::~Operation() = default;
 
 double Operation::seconds() const noexcept { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
 
@@ -38,6 +36,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   if (own != Status::ok) keep_message();
   try {
     comm_.live.push_back(this);
+    comm_.count_live();
   } catch (...) {
     stop(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
     return;
@@ -322,6 +321,7 @@ void Operation::finish(Status s) noexcept {
     keep_message();
   }
   std::erase(comm_.live, this);
+  comm_.count_live();  // where this was the last, no other thread touches it from here on
 }
 
 void Operation::report_outcome() noexcept {

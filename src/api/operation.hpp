@@ -25,7 +25,7 @@ namespace stretto::api {
 class Operation {
  public:
   explicit Operation(stretto_comm_s& comm) noexcept : comm_(comm) {}
-  ~Operation();  // waits when it is not complete
+  ~Operation();  // precondition: it is complete, or never began
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
@@ -36,8 +36,8 @@ class Operation {
   // One step without waiting. `may_start_data`: every earlier operation has started its own.
   void advance(bool may_start_data) noexcept;
 
-  // To the end; the other operations of the communicator advance meanwhile.
-  Status wait() noexcept;
+  // To the end; the other operations of the communicator advance meanwhile. `guard` is the communicator's, and is given up now and then.
+  Status wait(Guard& guard) noexcept;
 
   bool done() const noexcept { return state_ == State::done; }
   bool data_started() const noexcept {

@@ -37,7 +37,7 @@ void Operation::late(const Operation* first, double limit) noexcept {
             name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1, limit));
 }
 
-Status Operation::wait() noexcept {
+Status Operation::wait(Guard& guard) noexcept {
   constexpr int patience = 1000;
   Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
   const Operation* first = nullptr;
@@ -55,10 +55,13 @@ Status Operation::wait() noexcept {
       late(first, limit);
       break;
     }
+    const bool shared = guard.owns_lock();  // a communication core may go on meanwhile
+    if (shared) guard.unlock();
     if (idle < patience)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (shared) guard.lock();
   }
   return status();
 }

@@ -12,6 +12,7 @@ stretto_status stretto_test(stretto_request request, int* done) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
+  const api::Guard guard = request->comm.guard();
   if (!request->operation.done()) request->comm.progress();
   *done = request->operation.done();
   return *done ? to_c(request->operation.status()) : STRETTO_OK;
@@ -20,7 +21,8 @@ stretto_status stretto_test(stretto_request request, int* done) {
 stretto_status stretto_wait(stretto_request request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
-  return to_c(request->operation.wait());
+  api::Guard guard = request->comm.guard();
+  return to_c(request->operation.wait(guard));
 }
 
 stretto_status stretto_request_free(stretto_request* request) {
@@ -28,7 +30,11 @@ stretto_status stretto_request_free(stretto_request* request) {
   if (!*request) return STRETTO_OK;
   if (const Status s = api::usable(&(*request)->comm); s != Status::ok) return to_c(s);
   --(*request)->comm.requests;
-  delete *request;  // waits when it is not complete
+  {
+    api::Guard guard = (*request)->comm.guard();
+    static_cast<void>((*request)->operation.wait(guard));
+  }
+  delete *request;
   *request = nullptr;
   return STRETTO_OK;
 }

@@ -40,6 +40,9 @@ class Transport : public node::Exchange {
   // Ranks of the program on this host beside those of the communicator, at most.
   virtual int others_here() const noexcept = 0;
 
+  // Whether any thread may move the messages, one at a time, while the program's threads do what they like.
+  virtual bool any_thread() const noexcept = 0;
+
   // Lets messages advance while this rank waits for something else.
   virtual void progress() noexcept = 0;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/driven.hpp"
+#include "base/exclusive.hpp"
 #include "base/status.hpp"
 
 namespace stretto {
@@ -55,7 +56,7 @@ class CommunicationCores {
   std::atomic<int> threads_{0};
   std::atomic<unsigned> wakes_{0};
 
-  std::mutex work_;  // held by who drives
+  Exclusive work_;  // held by who drives
   std::vector<Driven*> all_;
 };
 

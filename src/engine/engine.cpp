@@ -44,6 +44,7 @@ struct Engine::Impl {
   std::uint64_t sequence = 0;
   Clock::time_point left = Clock::now();      // when the caller last went away
   Clock::time_point listened = Clock::now();  // when alarms of other ranks were last looked for
+  std::uint64_t moves = 0;                    // turns in which something happened
 
   // No run from this one on starts, or goes on. In memory of its own: it may be memory that is missing.
   std::uint64_t end = none_ends;
@@ -220,6 +221,7 @@ bool Engine::Impl::turn_all() noexcept {
     held = held || !run->going();
     some = run->advance(turn) || some;
   }
+  if (some) ++moves;
   if (!held || !some) return some;
   for (auto& run : runs) {
     if (run->active() && !run->ended() && !run->going()) run->waits_for_others();
@@ -293,6 +295,8 @@ Status Engine::start(const Work& call, Request* request) noexcept {
   run->advance(turn);
   return Status::ok;
 }
+
+std::uint64_t Engine::moves() const noexcept { return impl_->moves; }
 
 Status Engine::progress() noexcept {
   const Impl::Visit visit(*impl_);

@@ -126,6 +126,9 @@ class Engine {
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
 
+  // How often something happened so far: it differs where a run has moved.
+  std::uint64_t moves() const noexcept;
+
   // This rank takes part in no run from number `from` on, at the latest in no further one; all others are told. Needs no memory.
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;

@@ -152,6 +152,7 @@ Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made)
     api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank),
                     carrier::make_thread_carrier(parts.data, rank)};
     *made = std::make_unique<stretto_comm_s>(std::move(c), parts.chooser, "ranks are threads of a process");
+    (*made)->let_others_drive();
     return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, "no memory for a communicator on rank {}", rank);

@@ -69,6 +69,12 @@ Status create(std::unique_ptr<backend::Transport> transport, stretto_comm* comm)
   }
   transport->created(std::move(ended));
   made->transport = std::move(transport);
+  if (made->transport->any_thread()) {
+    try {
+      made->let_others_drive();
+    } catch (...) {  // the caller alone drives it
+    }
+  }
   *comm = made.release();
   return s;
 }

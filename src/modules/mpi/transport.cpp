@@ -105,6 +105,11 @@ class MpiTransport final : public backend::Transport {
 
   std::size_t eager_limit() noexcept override { return mpi_eager_limit(); }
 
+  bool any_thread() const noexcept override {
+    int level = MPI_THREAD_SINGLE;
+    return MPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+  }
+
   std::vector<int> numbers() const override {
     std::vector<int> own(static_cast<std::size_t>(size_)), all(own.size(), -1);
     std::iota(own.begin(), own.end(), 0);

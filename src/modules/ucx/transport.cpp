@@ -78,6 +78,7 @@ class UcxTransport final : public backend::Transport {
   }
   std::unique_ptr<backend::Backend> make_native() override { return nullptr; }
   std::size_t eager_limit() noexcept override { return 0; }
+  bool any_thread() const noexcept override { return true; }
 
   std::vector<int> numbers() const override {
     std::vector<int> all(static_cast<std::size_t>(size()));

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/driven.hpp"
+#include "base/exclusive.hpp"
 #include "base/fiber.hpp"
 #include "base/status.hpp"
 #include "node/group/wait.hpp"
@@ -47,7 +48,7 @@ class Started final : public Driven {
   Task* front() noexcept;
   void end_front() noexcept;
 
-  std::mutex driving_;  // held by who drives
+  Exclusive driving_;  // held by who drives
   Fiber fiber_;
   bool running_ = false, moved_ = false;
 

@@ -1,0 +1,263 @@
+// bench_overlap: how much of a nonblocking collective a program hides behind its own work: the MPI's, and stretto's driven by its caller and by
+// communication cores, in turns in one run. Started under mpirun by run_overlap.py.
+//
+// Two definitions of overlap are printed. t_pure: start and wait; t_compute: the work alone; t_total: start, work, wait; each from the first
+// rank's beginning to the last one's end (the hosts' clocks are one), medians over the turns. The work is made to take about as long as the slowest contestant's t_pure.
+//   OSU (osu_iallreduce): 100 (1 - (t_total - t_compute) / t_pure)
+//   IMB-NBC:              100 (t_pure + t_compute - t_total) / min(t_pure, t_compute)
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "apps/mpi_main.hpp"
+#include "bench/mpi.hpp"
+#include "bench/rows.hpp"
+#include "stretto/stretto_mpi.h"
+#include "stretto/stretto_nonblocking.h"
+
+namespace {
+
+using namespace stretto;
+
+struct Options {
+  std::string json, place = "1 host";
+  std::vector<std::string> collectives{"ibcast", "ireduce", "iallreduce", "iallgather", "ialltoall"};
+  std::vector<std::string> work{"registers", "triad", "stencil"};
+  std::vector<std::size_t> sizes{64 << 10, 512 << 10, 2 << 20, 16 << 20, 64 << 20};
+  std::vector<int> cores;
+  int turns = 15;
+};
+
+void checked(stretto_status s) {
+  if (s != STRETTO_OK) throw std::runtime_error(stretto_message());
+}
+
+// Work of a program, in pieces of some microseconds.
+class Work {
+ public:
+  Work() : a_(length, 1), b_(length, 2), c_(length, 3) {}
+
+  void run(const std::string& kind, std::size_t pieces) {
+    if (kind == "registers")
+      for (std::size_t i = 0; i < pieces; ++i) registers();
+    else if (kind == "triad")
+      for (std::size_t i = 0; i < pieces; ++i) triad();
+    else if (kind == "stencil")
+      for (std::size_t i = 0; i < pieces; ++i) stencil();
+    else
+      throw std::runtime_error(fmt::format("no work '{}': it takes registers, triad or stencil", kind));
+  }
+
+ private:
+  void registers() {
+    double x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    for (int i = 0; i < 2000; ++i)
+      for (double& v : x) v = v * 0.999999 + 1e-6;
+    sink_ = x[0] + x[7];
+  }
+  // Of arrays larger than the caches, a part a piece.
+  void triad() {
+    const std::size_t from = next();
+    for (std::size_t i = from; i < from + part; ++i) a_[i] = b_[i] + 0.5 * c_[i];
+  }
+  void stencil() {
+    const std::size_t from = std::max<std::size_t>(next(), row), to = std::min(from + part, length - row);
+    for (std::size_t i = from; i < to; ++i) a_[i] = 0.2 * (b_[i] + b_[i - 1] + b_[i + 1] + b_[i - row] + b_[i + row]);
+  }
+  std::size_t next() {
+    const std::size_t from = at_;
+    at_ = at_ + 2 * part > length ? 0 : at_ + part;
+    return from;
+  }
+
+  static constexpr std::size_t length = std::size_t{16} << 20, part = 4096, row = 4096;
+  std::vector<double> a_, b_, c_;
+  std::size_t at_ = 0;
+  volatile double sink_ = 0;
+};
+
+struct Contestant {
+  std::string name;
+  bool cores = false;  // communication cores are on
+  std::function<void()> start, wait;
+  std::vector<double> pure{}, compute{}, total{};
+};
+
+class Bench {
+ public:
+  explicit Bench(const Options& o) : o_(o) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    const std::size_t most = *std::max_element(o.sizes.begin(), o.sizes.end()) / sizeof(float) + std::size_t(ranks_);
+    x_.assign(most, 1);
+    y_.assign(most, 0);
+    checked(stretto_comm_create(MPI_COMM_WORLD, &comm_));
+  }
+  ~Bench() {
+    static_cast<void>(stretto_comm_cores(nullptr, 0));
+    static_cast<void>(stretto_comm_free(comm_));
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  void run(bench::Writer* rows) {
+    for (const std::string& collective : o_.collectives)
+      for (const std::size_t bytes : o_.sizes)
+        for (const std::string& work : o_.work) measure(collective, bytes, work, rows);
+  }
+
+ private:
+  std::vector<Contestant> contestants(const std::string& what, std::size_t n) {
+    const std::size_t block = std::max<std::size_t>(n / std::size_t(ranks_), 1);
+    std::vector<Contestant> all{
+        {bench::mpi_version(), false, by_mpi(what, static_cast<int>(n), static_cast<int>(block)),
+         [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }},
+        {"stretto", false, ours(what, n, block), [this] { end(); }}};
+    if (!o_.cores.empty())
+      all.push_back({"stretto with communication cores", true, ours(what, n, block), [this] { end(); }});
+    return all;
+  }
+  void end() {
+    checked(stretto_wait(of_ours_));
+    checked(stretto_request_free(&of_ours_));
+  }
+
+  std::function<void()> by_mpi(const std::string& what, int n, int block) {
+    float *x = x_.data(), *y = y_.data();
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Request* r = &of_mpi_;
+    if (what == "ibcast") return [=] { MPI_Ibcast(x, n, MPI_FLOAT, 0, world, r); };
+    if (what == "ireduce") return [=] { MPI_Ireduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, world, r); };
+    if (what == "iallreduce") return [=] { MPI_Iallreduce(x, y, n, MPI_FLOAT, MPI_SUM, world, r); };
+    if (what == "iallgather") return [=] { MPI_Iallgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
+    if (what == "ialltoall") return [=] { MPI_Ialltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
+    throw std::runtime_error(fmt::format("no collective '{}'", what));
+  }
+  std::function<void()> ours(const std::string& what, std::size_t n, std::size_t block) {
+    float *x = x_.data(), *y = y_.data();
+    stretto_request* r = &of_ours_;
+    stretto_comm c = comm_;
+    if (what == "ibcast") return [=] { checked(stretto_ibcast(x, n, STRETTO_F32, 0, c, nullptr, r)); };
+    if (what == "ireduce")
+      return [=] { checked(stretto_ireduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, nullptr, r)); };
+    if (what == "iallreduce")
+      return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, nullptr, r)); };
+    if (what == "iallgather") return [=] { checked(stretto_iallgather(x, y, block, STRETTO_F32, c, nullptr, r)); };
+    return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, nullptr, r)); };
+  }
+
+  template <class Body>
+  double timed(const Body& body) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double ends[2] = {-MPI_Wtime(), 0};
+    body();
+    ends[1] = MPI_Wtime();
+    MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return (ends[0] + ends[1]) * 1e3;
+  }
+
+  void measure(const std::string& what, std::size_t bytes, const std::string& kind, bench::Writer* rows) {
+    std::vector<Contestant> all = contestants(what, std::max<std::size_t>(bytes / sizeof(float), 1));
+    const auto switch_to = [&](const Contestant& c) {
+      if (!o_.cores.empty())
+        checked(stretto_comm_cores(o_.cores.data(), c.cores ? static_cast<int>(o_.cores.size()) : 0));
+    };
+    double longest = 0;
+    for (Contestant& c : all) {
+      switch_to(c);
+      for (int k = 0; k < 4; ++k) {
+        const double ms = timed([&] { c.start(), c.wait(); });
+        if (k > 0) c.pure.push_back(ms);
+      }
+      longest = std::max(longest, bench::median(c.pure));
+      c.pure.clear();
+    }
+    std::size_t pieces = 64;
+    for (double ms = 0; ms < longest;) {
+      ms = timed([&] { work_.run(kind, pieces); });
+      if (ms < longest)
+        pieces = std::max(pieces + 1, static_cast<std::size_t>(double(pieces) * std::min(4.0, 1.1 * longest / ms)));
+    }
+    for (int k = -2; k < o_.turns; ++k) {
+      for (Contestant& c : all) {
+        switch_to(c);
+        const double pure = timed([&] { c.start(), c.wait(); });
+        const double compute = timed([&] { work_.run(kind, pieces); });
+        const double total = timed([&] { c.start(), work_.run(kind, pieces), c.wait(); });
+        if (k < 0) continue;
+        c.pure.push_back(pure);
+        c.compute.push_back(compute);
+        c.total.push_back(total);
+      }
+    }
+    if (rank_ == 0) write(what, bytes, kind, all, rows);
+  }
+
+  void write(const std::string& what, std::size_t bytes, const std::string& kind, const std::vector<Contestant>& all,
+             bench::Writer* rows) {
+    for (const Contestant& c : all) {
+      const double pure = bench::median(c.pure), compute = bench::median(c.compute), total = bench::median(c.total);
+      const auto row = [&](const char* metric, double value, const char* unit, std::optional<bench::Peer> peer) {
+        bench::Row r{
+            .bench = "overlap",
+            .subject = fmt::format("{} {} B, {}, {} ranks, {}, {}", what, bytes, kind, ranks_, o_.place, c.name),
+            .metric = metric,
+            .value = value,
+            .unit = unit,
+            .better = bench::Better::smaller,
+            .peer = std::move(peer)};
+        rows->write(r);
+      };
+      const bool own = &c == all.data();
+      const auto against = [&](const std::vector<double>& v) {
+        return own ? std::nullopt : std::optional(bench::Peer{all[0].name, bench::median(v)});
+      };
+      row("pure", pure, "ms", against(all[0].pure));
+      row("compute", compute, "ms", std::nullopt);
+      row("total", total, "ms", against(all[0].total));
+      row("overlap_osu", std::max(0.0, 100 * (1 - (total - compute) / pure)), "%", std::nullopt);
+      row("overlap_imb", std::clamp(100 * (pure + compute - total) / std::min(pure, compute), 0.0, 100.0), "%",
+          std::nullopt);
+    }
+  }
+
+  const Options& o_;
+  int rank_ = 0, ranks_ = 1;
+  stretto_comm comm_ = nullptr;
+  MPI_Request of_mpi_ = MPI_REQUEST_NULL;
+  stretto_request of_ours_ = nullptr;
+  std::vector<float> x_, y_;
+  Work work_;
+};
+
+int run(int argc, char** argv, int rank) {
+  Options o;
+  CLI::App app{"how much of a nonblocking collective hides behind a program's work"};
+  app.add_option("--json", o.json, "file to append rows to");
+  app.add_option("--place", o.place, "where the ranks are, in words");
+  app.add_option("--collectives", o.collectives, "some of ibcast, ireduce, iallreduce, iallgather, ialltoall")
+      ->delimiter(',');
+  app.add_option("--work", o.work, "some of registers, triad, stencil")->delimiter(',');
+  app.add_option("--sizes", o.sizes, "bytes of all ranks' data together")->delimiter(',');
+  app.add_option("--cores", o.cores, "communication cores")->delimiter(',');
+  app.add_option("--turns", o.turns, "of each contestant")->check(CLI::PositiveNumber);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (rank == 0) app.exit(e);
+    return e.get_exit_code() == 0 ? 0 : 2;
+  }
+  bench::Writer rows(rank == 0 ? o.json : "/dev/null");
+  Bench(o).run(&rows);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "bench_overlap", run); }
