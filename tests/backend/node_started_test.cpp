@@ -2,7 +2,10 @@
 // a communication core.
 #include <sched.h>
 
+#include <atomic>
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "one_backend.hpp"
 #include "stretto/stretto_nonblocking.h"
@@ -79,6 +82,20 @@ TEST_P(StartedNode, EveryFormGivesWhatTheBlockingOneGives) {
       }
     }
   }
+}
+
+// Nobody tests or waits: the result comes by itself.
+TEST_P(StartedNode, MovesWithoutTheCaller) {
+  if (!GetParam()) GTEST_SKIP() << "the caller drives";
+  std::vector<double> x(300000, 1), y(300000, 0);
+  stretto_request r = nullptr;
+  ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), x.size(), STRETTO_F64, STRETTO_SUM, comm, &node, &r));
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const std::atomic_ref<double> last(y.back());
+  while (last.load() != ranks && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  EXPECT_EQ(last.load(), ranks);
+  MPI_Barrier(MPI_COMM_WORLD);  // which drives nothing of ours
+  end(&r);
 }
 
 TEST_P(StartedNode, ReportsSayThatTheMemoryServed) {

@@ -1,4 +1,5 @@
 // Communicators under their C names, and those over threads. Over an MPI: mpi.cpp; of processes that meet in a store: store.cpp.
+#include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 
 #include <algorithm>
@@ -149,6 +150,7 @@ class Attendance {
 Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made) noexcept {
   if (!parts.data) return Status::ok;  // refused already
   try {
+    if (const Status s = api::ask_comm_cores(); s != Status::ok) return s;
     api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank),
                     carrier::make_thread_carrier(parts.data, rank)};
     *made = std::make_unique<stretto_comm_s>(std::move(c), parts.chooser, "ranks are threads of a process");
