@@ -21,6 +21,9 @@ class CommCores : public testing::Test {
   void TearDown() override { EXPECT_EQ(stretto_comm_cores(nullptr, 0), STRETTO_OK); }
 };
 
+// Looks at what another thread may be writing, which the program below would not do.
+__attribute__((no_sanitize("thread"))) double peek(const volatile double* at) { return *at; }
+
 void end(stretto_request* r) {
   ASSERT_STRETTO_OK(stretto_wait(*r));
   ASSERT_STRETTO_OK(stretto_request_free(r));
@@ -38,9 +41,8 @@ TEST_F(CommCores, MoveWhatWasStartedWithoutTheCaller) {
       stretto_request r = nullptr;
       ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), x.size(), STRETTO_F64, STRETTO_SUM, comm, &o, &r));
       const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      const std::atomic_ref<double> last(y.back());
-      while (last.load() < ranks - 0.1 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-      EXPECT_NEAR(last.load(), ranks, ranks * bound);
+      while (peek(&y.back()) < ranks - 0.1 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+      EXPECT_NEAR(peek(&y.back()), ranks, ranks * bound);
       end(&r);
     }
   });
