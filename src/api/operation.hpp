@@ -2,8 +2,7 @@
 // state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
 //
 //   comparing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
-//   meeting -----^                                                                            ^
-//      '--------------------------------------------------------------------------------------'
+//   meeting -> agreeing, or, with the data moved -> done
 //
 // Each state but agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
 // lead to done. A call skips the states that it does not need.
