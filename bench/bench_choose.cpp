@@ -2,7 +2,7 @@
 // under mpirun, on one host or several (run_choose.py). Calls have check = 0. The profile is the one that --profile names, which is
 // measured first where the file is not there. Contestants of a cell take turns of as many calls each; times are medians of the slowest
 // rank's. One is the MPI's own once more, which shows what the measurement can tell apart; others ("predicted") are the choices without trials. A cell in which more rounds may change what is
-// said of the choice (choose_verdict.hpp) is measured longer.
+// said of the choice (choose_verdict.hpp) is measured longer. At last come sequences of calls as programs make them (choose_programs.hpp).
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "apps/mpi_main.hpp"
 #include "bench/choose_calls.hpp"
 #include "bench/choose_profile.hpp"
+#include "bench/choose_programs.hpp"
 #include "bench/choose_verdict.hpp"
 #include "bench/flag.hpp"
 #include "bench/mpi.hpp"
@@ -68,6 +69,8 @@ class Bench {
         last = bytes;
       }
     }
+    if (o_.only.empty() || std::find(o_.only.begin(), o_.only.end(), "programs") != o_.only.end())
+      bench::measure_programs(calls_, comm_, {o_.place, o_.seconds_a_cell, o_.most}, rows_);
   }
 
  private:
@@ -292,7 +295,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--profile", o.profile, "of the machine; measured first, and written there, where it does not exist");
   app.add_option("--base", o.base,
                  "a profile of this host, from which the measured one takes what it does not measure");
-  app.add_option("--only", o.only, "collectives, by name; all")->delimiter(',');
+  app.add_option("--only", o.only, "collectives, by name, and programs; all")->delimiter(',');
   app.add_option("--seconds", o.seconds_a_cell, "for all contestants of a cell");
   app.add_option("--most", o.most, "largest vector")->transform(CLI::AsSizeValue(false));
   app.add_option("--factor", o.factor, "between sizes")->check(CLI::Range(2, 1024));

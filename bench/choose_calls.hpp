@@ -27,6 +27,8 @@ class Calls {
 
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
+  float* x() noexcept { return x_.data(); }  // what is sent: sample() writes it anew
+  float* y() noexcept { return y_.data(); }
 
   // The least length from `bytes` on that the collective takes: one value, or one a block; 0 for a barrier.
   std::uint64_t fit(const Kind& kind, std::uint64_t bytes) const noexcept;

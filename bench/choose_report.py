@@ -122,14 +122,31 @@ def worst(groups, most):
                    f"| {over_mpi(cell):+.0%} ({ms['over_mpi'][0] - 1:+.0%} to {ms['over_mpi'][2] - 1:+.0%}) | {regret['best']} {regret['best_ms']:.4g} | {regret['value']:+.0%} |")
 
 
+def programs(rows):
+    """Sequences of calls as programs make them: their time over the MPI's, with its 95 %, and the MPI's own over itself."""
+    found = [row for row in rows if "program" in row]
+    if not found:
+        return
+    yield "| place | MPI | what repeats | µs | MPI's µs | over it | MPI again over it |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in found:
+        low, middle, high = row["over_mpi"]
+        yield (f"| {row['place']}, {row['ranks']} ranks | {row['mpi']} | {row['program']}, {size(row['bytes'])} | {1e3 * row['value']:.3g} "
+               f"| {1e3 * row['peer_value']:.3g} | {middle:.2f} ({low:.2f} to {high:.2f}) | {row['again_over_mpi'][1]:.2f} |")
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: choose_report.py FILE.jsonl...")
+    rows = read(sys.argv[1:])
+    if not rows:
+        sys.exit("no rows of bench_choose")
+    print(*programs(rows), sep="\n")
     groups = {}
-    for key, cell in cells(read(sys.argv[1:])).items():
+    for key, cell in cells([row for row in rows if "program" not in row]).items():
         groups.setdefault(key[:3], {})[key] = cell
     if not groups:
-        sys.exit("no rows of bench_choose")
+        return
     everything = {key: cell for group in groups.values() for key, cell in group.items()}
     near = sum(cell["regret"]["value"] <= 0.1 for cell in everything.values())
     long = [cell for key, cell in everything.items() if key[4] >= 1024]

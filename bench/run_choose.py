@@ -35,6 +35,7 @@ PARTS = {
     "allreduce": "allreduce",
     "move": "bcast,allgather,gather,scatter,alltoall",
     "reduce": "reduce,reduce_scatter,barrier",
+    "programs": "programs",
 }
 LIMIT = 1800  # seconds until a run is a hang
 
@@ -77,7 +78,7 @@ def piece(options, rest, where, part):
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_choose"
     only = ["--only", PARTS[part]] if PARTS[part] else ["--only", "none"]
     print(f"{described(where)}, {part}", flush=True)
-    given = [] if profile.exists() else ["--base", str(base(kept))]
+    given = [] if profile.exists() or "--built-in" in rest else ["--base", str(base(kept))]
     run(where, [str(program), "--place", described(where), "--profile", str(profile), "--json", str(fresh), *given, *only, *rest])
     if PARTS[part]:
         fresh.replace(kept / f"{name}-{part}.jsonl")

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Times a whole program, plain and under the profiling library in turns, and prints the medians and their ratio.
+"""Times whole programs, plain and under the profiling library in turns, and prints the medians and their ratio.
 
-usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--name NAME] [--directory DIR]
-                       [--set NAME=VALUE]... PROGRAM [ARG...]
+usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--case NAME]...
+       run_programs.py --json FILE [the same] [--name NAME] [--directory DIR] [--same REGEX] [--set NAME=VALUE]... PROGRAM [ARG...]
+
+The first form runs programs of Debian that it fetches (bench/debian.py), by their own MPI's launcher: ScaLAPACK's tests of the smallest
+problems, and Quantum ESPRESSO.
 
 Times are of whole processes, launching and MPI_Init with them. A ratio is the plain program's time over ours, of the two
-runs of a turn. PROGRAM's output goes to a file, and is shown where PROGRAM fails.
+runs of a turn. PROGRAM's output goes to a file, and is shown where PROGRAM fails. Lines of it that match REGEX must be the same in all runs.
 """
 
 import argparse
@@ -13,14 +16,38 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 
-from places import SKIPPED, NotPermitted, place, skip
+import debian
+from places import ROOT, SKIPPED, NotPermitted, place, skip
+
+SCALAPACK = debian.PREFIX / "scalapack" / "openmpi-tests"
+PASSED = r"^ *\d+ tests completed and (?:passed|failed) residual checks"
+
+
+@dataclass
+class Program:
+    name: str
+    argv: list
+    directory: pathlib.Path = None  # where it runs; None: in an empty one
+    same: str = ""
+    environment: dict = field(default_factory=lambda: dict(os.environ))  # of the launcher
+    settings: list = field(default_factory=list)  # NAME=VALUE in the program's environment alone
+
+
+def cases(root):
+    """The programs of Debian that are measured where none is named."""
+    environment = debian.environment(root)
+    tests = [Program(name, [str(root / SCALAPACK / name)], root / SCALAPACK, PASSED, environment) for name in ("xsls", "xdls", "xdlu", "xclu")]
+    silicon = [str(root / "usr" / "bin" / "pw.x"), "-in", str(ROOT / "bench" / "silicon.in")]
+    return [*tests, Program("pw.x, 8 atoms of silicon", silicon, None, r"^! +total energy .*", environment, ["OMP_NUM_THREADS=1"])]
 
 
 def interval(values):
@@ -30,62 +57,46 @@ def interval(values):
     return v[max(k - 1, 0)], v[n - max(k, 1)]
 
 
-def seconds(command, directory, timeout):
-    """How long it takes; ends this program where the command fails."""
-    with tempfile.TemporaryFile() as printed:
+def run(program, words, timeout):
+    """How long it takes, and what must be the same in all runs; ends this program where the command fails."""
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryDirectory() as scratch:
         begun = time.monotonic()
         try:
-            done = subprocess.run(command, cwd=directory, stdout=printed, stderr=subprocess.STDOUT, timeout=timeout, check=False)
+            done = subprocess.run(words, cwd=program.directory or scratch, env=program.environment, stdout=printed, stderr=subprocess.STDOUT,
+                                  timeout=timeout, check=False)
         except subprocess.TimeoutExpired:
-            sys.exit(f"error: {' '.join(command)} takes more than {timeout} s")
+            sys.exit(f"error: {' '.join(words)} takes more than {timeout} s")
         took = time.monotonic() - begun
+        printed.seek(0)
+        text = printed.read().decode(errors="replace")
         if done.returncode != 0:
-            printed.seek(0)
-            text = printed.read()[-2000:].decode(errors="replace")
-            sys.exit(f"{text}\nerror: {' '.join(command)} ended with status {done.returncode}")
-    return took
+            sys.exit(f"{text[-2000:]}\nerror: {' '.join(words)} ended with status {done.returncode}")
+    if not program.same:
+        return took, []
+    found = re.findall(program.same, text, re.MULTILINE)
+    if not found:
+        sys.exit(f"{text[-2000:]}\nerror: {' '.join(words)} printed no line like '{program.same}'")
+    return took, found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=pathlib.Path, required=True)
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--hosts", type=int, default=1)
-    parser.add_argument("--gbps", type=float, default=1)
-    parser.add_argument("--repeats", type=int, default=9, help="turns")
-    parser.add_argument("--name", help="in the table; PROGRAM's name otherwise")
-    parser.add_argument("--directory", help="where PROGRAM runs")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="in the environment of PROGRAM, not of the launcher")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds of one run")
-    parser.add_argument("program", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
-    if not options.program:
-        skip("no program was named; bench-programs ARGS='--ranks 4 PROGRAM ARG...' times one")
-        sys.exit(SKIPPED)
-    if options.repeats < 1 or options.ranks < 1:
-        parser.error(f"--repeats {options.repeats} and --ranks {options.ranks} must be 1 or more")
-    program = shutil.which(options.program[0])
-    if program is None:
-        parser.error(f"no program '{options.program[0]}'")
-    argv = [str(pathlib.Path(program).resolve()), *options.program[1:]]
+def measure(program, options, command):
+    """A row of turns of the two. Ends this program where their results differ."""
     library = pathlib.Path(os.environ["BUILD"]) / "src" / "mpi" / "libstretto_mpi.so"
-    try:
-        with place(options.hosts, options.gbps, options.ranks) as command:
-            plain, ours = command(["env", *options.set, *argv]), command(["env", f"LD_PRELOAD={library}", *options.set, *argv])
-            run = lambda words: seconds(words, options.directory, options.timeout)  # noqa: E731
-            run(plain)  # reads what is on the disk
-            turns = []
-            for turn in range(options.repeats):
-                first, second = (plain, ours) if turn % 2 == 0 else (ours, plain)
-                a, b = run(first), run(second)
-                turns.append((a, b) if turn % 2 == 0 else (b, a))
-    except NotPermitted as reason:
-        skip(reason)
-        sys.exit(SKIPPED)
+    plain, ours = (command(["env", *first, *program.settings, *program.argv]) for first in ([], [f"LD_PRELOAD={library}"]))
+    _, wanted = run(program, plain, options.timeout)  # reads what is on the disk
+    turns = []
+    for turn in range(options.repeats):
+        took = {}
+        for kind in (("plain", "ours") if turn % 2 == 0 else ("ours", "plain")):
+            took[kind], found = run(program, plain if kind == "plain" else ours, options.timeout)
+            if found != wanted:
+                sys.exit(f"error: {program.name} under the library: {found}, plain: {wanted}" if kind == "ours" else
+                         f"error: {program.name} differs from run to run: {found}, {wanted}")
+        turns.append((took["plain"], took["ours"]))
     low, high = interval([p / o for p, o in turns])
-    row = {
+    return {
         "bench": "programs",
-        "case": options.name or pathlib.Path(program).name,
+        "case": program.name,
         "metric": f"{options.ranks} ranks" if options.hosts == 1 else f"{options.hosts} hosts of {options.ranks} ranks",
         "value": statistics.median(o for _, o in turns),
         "unit": "s",
@@ -95,9 +106,56 @@ def main():
         "ratio_low": low,
         "ratio_high": high,
         "turns": options.repeats,
+        "same": "; ".join(" ".join(line.split()) for line in wanted),
     }
-    with open(options.json, "a", encoding="utf-8") as rows:
-        rows.write(json.dumps(row) + "\n")
+
+
+def programs(parser, options):
+    """What is to be measured; the launcher of Debian's programs is put into the environment (places.py)."""
+    if options.program:
+        path = shutil.which(options.program[0])
+        if path is None:
+            parser.error(f"no program '{options.program[0]}'")
+        name = options.name or pathlib.Path(path).name
+        argv = [str(pathlib.Path(path).resolve()), *options.program[1:]]
+        return [Program(name, argv, options.directory or pathlib.Path.cwd(), options.same, settings=options.set)]
+    if os.environ["MPI_FLAVOUR"] != "openmpi":
+        raise debian.Unavailable("Debian's programs are linked to Open MPI: MPI=openmpi measures them")
+    root = debian.unpack(ROOT / "build" / "programs")
+    found = cases(root)
+    unknown = set(options.case) - {program.name for program in found}
+    if unknown:
+        parser.error(f"no case '{', '.join(unknown)}'; there are: {', '.join(program.name for program in found)}")
+    os.environ["MPIRUN"] = str(root / "usr" / "bin" / "orterun")
+    return [program for program in found if not options.case or program.name in options.case]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=pathlib.Path, required=True)
+    parser.add_argument("--ranks", type=int, help="on each host; 2 of a named program, else 4")
+    parser.add_argument("--hosts", type=int, default=1)
+    parser.add_argument("--gbps", type=float, default=1)
+    parser.add_argument("--repeats", type=int, default=9, help="turns")
+    parser.add_argument("--case", action="append", default=[], help="one of Debian's programs, by name; all")
+    parser.add_argument("--name", help="in the table; PROGRAM's name otherwise")
+    parser.add_argument("--directory", help="where PROGRAM runs")
+    parser.add_argument("--same", default="", metavar="REGEX", help="lines of the output that must be the same in all runs")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="in the environment of PROGRAM, not of the launcher")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds of one run")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    if options.ranks is None:
+        options.ranks = 2 if options.program else 4
+    if options.repeats < 1 or options.ranks < 1:
+        parser.error(f"--repeats {options.repeats} and --ranks {options.ranks} must be 1 or more")
+    try:
+        for program in programs(parser, options):
+            with place(options.hosts, options.gbps, options.ranks) as command, open(options.json, "a", encoding="utf-8") as rows:
+                rows.write(json.dumps(measure(program, options, command)) + "\n")
+    except (NotPermitted, debian.Unavailable) as reason:
+        skip(reason)
+        sys.exit(SKIPPED)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Mpi : public testing::Test {
 };
 
 int broadcasts_until_failure = 0;  // of MPI_Bcast on this rank; 0: none fails
+int tool_inits = 0;                // of the MPI's interface for tools, on this rank
 
 }  // namespace
 
@@ -38,6 +39,12 @@ extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, 
   static const auto real = reinterpret_cast<decltype(&PMPI_Bcast)>(dlsym(RTLD_NEXT, "PMPI_Bcast"));
   const int result = real(buffer, count, type, root, comm);
   return broadcasts_until_failure > 0 && --broadcasts_until_failure == 0 ? MPI_ERR_OTHER : result;
+}
+
+extern "C" int PMPI_T_init_thread(int required, int* provided) {
+  static const auto real = reinterpret_cast<decltype(&PMPI_T_init_thread)>(dlsym(RTLD_NEXT, "PMPI_T_init_thread"));
+  ++tool_inits;
+  return real(required, provided);
 }
 
 TEST_F(Mpi, CollectivesAgreeWithThoseOfTheMpi) {
@@ -218,6 +225,9 @@ TEST_F(Mpi, ARankThatFailsAloneFailsTheCreationOnAll) {
     EXPECT_EQ(broadcasts_until_failure, 0);
   }
 }
+
+// There an MPI opens all of its components, which takes Open MPI 4.1 a tenth of a second.
+TEST_F(Mpi, ACommunicatorOfOneHostOpensNoInterfaceForTools) { EXPECT_EQ(tool_inits, 0); }
 
 TEST_F(Mpi, WhatIsNoCommunicatorIsAnError) {
   stretto_comm none = nullptr;

@@ -93,12 +93,12 @@ void of_chosen_type(Blob& blob, const F& f) {
 }
 
 // Values for compressing: all that is left of the blob, repeated up to a count that it chooses (so that full groups, where the
-// fast kernels work, occur in small inputs; some have more than one chunk), perhaps as a smooth curve through them.
+// fast kernels work, occur in small inputs; some have more than one chunk, unless `most` forbids it), perhaps as a smooth curve through them.
 template <class T>
-std::vector<T> values(Blob& blob) {
-  std::size_t count = blob.take<std::uint16_t>() % 3000;
+std::vector<T> values(Blob& blob, std::size_t most = 70000) {
+  std::size_t count = blob.take<std::uint16_t>() % std::min<std::size_t>(3000, most);
   const auto shape = blob.take<std::uint8_t>();
-  if (shape >= 0xf8) count += 65536;
+  if (shape >= 0xf8 && most > 65536) count += 65536;
   std::vector<T> seed(std::max<std::size_t>(1, blob.left() / sizeof(T)));
   for (auto& v : seed) v = blob.take<T>();
   std::vector<T> x(count);

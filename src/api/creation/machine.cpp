@@ -114,9 +114,14 @@ Status find_machine(backend::Transport& transport, std::shared_ptr<select::Share
     Status s = node::agree(transport, describe(transport.size(), &own, &all));
     if (s != Status::ok) return s;
     if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
+    const auto elsewhere = [&](const Here& h) { return h.host != all.front().host; };
+    const bool between = std::any_of(all.begin(), all.end(), elsewhere);
     std::string given, text;
-    if (transport.rank() == 0) s = profile_here(transport, &given);
-    std::size_t eager_limit = transport.eager_limit();
+    std::size_t eager_limit = 0;
+    if (transport.rank() == 0) {
+      s = profile_here(transport, &given);
+      if (between) eager_limit = transport.eager_limit();
+    }
     s = share(transport, s, given, &text, &eager_limit);
     // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
     model::Profile profile;
@@ -124,9 +129,8 @@ Status find_machine(backend::Transport& transport, std::shared_ptr<select::Share
     topology::Topology topology;
     if (s == Status::ok) s = topology_of(all, &topology);
     if (s != Status::ok) return s;
-    const bool between = topology.hosts() > 1;
     *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
-    if (between) (*chooser)->eager_limit = eager_limit;
+    (*chooser)->eager_limit = eager_limit;
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
