@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from stretto import measuring, units
+from stretto import measuring, over_ucx, programs, units
 from stretto.errors import Failure
 from stretto.tune import new_table
 
@@ -15,17 +15,26 @@ SHM_LEAST = 64 << 20
 
 def examine(mpirun=None, hosts=None, ranks=None):
     """The report of stretto-doctor (docs/doctor.md)."""
+    argv, status, out, err = started(mpirun, hosts, ranks)
+    reports = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    if reports:
+        measuring.check_ranks(ranks, [len(report["ranks"]) for report in reports])
+        reports[0]["advice"] = advice(reports[0])
+        return reports[0]
+    raise Failure(measuring.complaint(argv, status, err.splitlines(), "examination"), status=1)
+
+
+def started(mpirun, hosts, ranks):
+    """Command line, status, output and error output of stretto-doctor, which a build without an MPI has over UCX."""
+    path = measuring.program_for(mpirun, "stretto-doctor")
+    if not programs.over_mpi(path):
+        return over_ucx.capture(mpirun, ranks, hosts, [path])
     argv = measuring.command(mpirun, hosts, ranks, [], "stretto-doctor")
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
         raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
-    reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if reports:
-        measuring.check_ranks(ranks, [len(report["ranks"]) for report in reports])
-        reports[0]["advice"] = advice(reports[0])
-        return reports[0]
-    raise Failure(measuring.complaint(argv, done.returncode, done.stderr.splitlines(), "examination"), status=1)
+    return argv, done.returncode, done.stdout, done.stderr
 
 
 def advice(report):
@@ -37,7 +46,10 @@ def advice(report):
             said = rule(host, ranks)
             if said:
                 found.append({"host": host["name"], "what": said[0], "how": said[1]})
-    if not any(module["used"] for module in report["modules"]):
+    if report["mpi"] == "no MPI" and not any(module["used"] for module in report["modules"]):
+        found.append({"host": None, "what": "neither an MPI nor UCX is here: no communicator of several processes can be made",
+                      "how": "install UCX (libucx0), with its module built (libucx-dev), or build stretto for an MPI"})
+    elif not any(module["used"] for module in report["modules"]):
         found.append({"host": None, "what": f"no module fits {report['mpi']}: stretto_comm_create() fails",
                       "how": "build stretto with that MPI's mpicc (STRETTO_OTHER_MPICC)"})
     if report["profile"]["name"] == "built-in":
