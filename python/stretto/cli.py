@@ -120,7 +120,7 @@ def doctor(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
     Starts a program that tries every way to another rank's memory between every two ranks of a host, and says which serves, which is
     refused between whom, and what a user or an administrator could do about it.
     """
-    report = doctor_.examine(mpirun, hosts, ranks_of(mpirun, ranks))
+    report = doctor_.examine(mpirun, hosts, ranks)
     if json_:
         print(json.dumps(report, indent=1))
     else:

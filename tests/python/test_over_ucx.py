@@ -153,6 +153,7 @@ def test_doctor_examines_ranks_that_meet_in_a_store(stretto):
     assert report["mpi"].startswith("UCX ")
     assert [module["name"] for module in report["modules"] if module["used"]] == ["ucx"]
     assert os.listdir(stretto.home / "cache") == []
+    assert len(json.loads(stretto.succeeds("doctor", "--hosts", "localhost:4", "--json"))["ranks"]) == 4
     assert "1 rank on 1 host, no MPI" in stretto.succeeds("doctor", "-n", "1")  # which needs no UCX
     stretto.set("STRETTO_MODULES", stretto.home)
     assert "libstretto_ucx.so" in stretto.refused("doctor", "-n", "2", status=1)
