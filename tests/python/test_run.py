@@ -73,6 +73,7 @@ def test_over_ucx_without_an_mpis_launcher_slurm_starts_inside_its_allocation(st
 
 def test_over_ucx_without_any_launcher_each_rank_has_a_shell_and_ssh_where_its_host_is_another(stretto, libraries):
     lines = without_launchers(stretto)
+    stretto.set("PATH", f"{stretto.executable('bin/ssh', '').parent}:/usr/bin:/bin")
     found = lines("-n", "3", "--hosts", "a:2,localhost", "./app", "x y")
     assert [line.startswith("ssh -o BatchMode=yes -o ConnectTimeout=30 a ") for line in found] == [True, True, False]
     assert found[2].startswith("sh -c ")
