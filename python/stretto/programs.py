@@ -152,7 +152,7 @@ def launcher(given=None, path=None):
         raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI, is on the PATH, and nothing was built for it: make build MPI={mpi}")
     places = "on the PATH" + ", or beside the libmpi of the program" * bool(mpi)
     raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is {places}. Load your MPI's module, or give the command, "
-                  "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
+                  "as in --mpirun '/opt/mpi/bin/mpirun -n 4'." + " A program that calls no MPI is started by --carrier ucx." * bool(path and mpi is None))
 
 
 def cores():

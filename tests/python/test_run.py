@@ -307,3 +307,5 @@ def test_without_any_launcher_it_is_said_where_it_was_looked_for(stretto, librar
     stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
     said = stretto.refused("run", "--print", of_mpi(stretto, text))
     assert "none of no-mpirun is on the PATH, or beside the libmpi of the program" in said
+    assert "--carrier ucx" not in said
+    assert "A program that calls no MPI is started by --carrier ucx." in stretto.refused("run", "--print", of_mpi(stretto, ""))
