@@ -1,5 +1,5 @@
-# The MPI of the build, MPI::MPI_C, and others that modules are built for. Where there is none, the target is not there: what needs it asks
-# `if(TARGET MPI::MPI_C)`, or for a target that is made of it.
+# The MPI of the build, MPI::MPI_C, and others that modules are built for. STRETTO_HAS_MPI: there is one; what needs it asks that, or for a
+# target that is made of it.
 set(STRETTO_MPI AUTO CACHE STRING "Build for an MPI: AUTO (where one is found), ON or OFF")
 stretto_check_choice(STRETTO_MPI)
 
@@ -22,11 +22,13 @@ if(STRETTO_MPI STREQUAL "ON")
   find_package(MPI REQUIRED COMPONENTS C)
 elseif(NOT _without)
   find_package(MPI COMPONENTS C)
-  if(NOT TARGET MPI::MPI_C)
+  if(NOT MPI_C_FOUND)
     set(_without "none is found")
   endif()
 endif()
+set(STRETTO_HAS_MPI TRUE)
 if(_without)
+  set(STRETTO_HAS_MPI FALSE)
   message(STATUS "Without an MPI (${_without}): no profiling library, no modules for MPIs, no stacking, no stretto-measure, and no tests of these")
   return()
 endif()
