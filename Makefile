@@ -7,7 +7,7 @@ export MPI
 .PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers bench setup build asan asan-mpi tsan format tidy clean
 
 help: ## this list
-	@echo "make TARGET [MPI=auto|openmpi|mpich|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
+	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
 	@sed -n 's/^\([a-z%-]*\):.*## \(.*\)/  \1@\2/p' Makefile | column -t -s@ 2>/dev/null || sed -n 's/^\([a-z%-]*\):.*## /  \1  /p' Makefile
 
 demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture, an HTML page
@@ -58,7 +58,7 @@ gpu-all: ## on a GPU: build, test and time everything, within 8 minutes
 figures: ## draw the pictures of docs/ again: stacking and the model's, in minutes
 	@scripts/figures
 
-setup: ## install what is missing: system packages, Python tools, an MPI
+setup: ## install what is missing: system packages, Python tools, an MPI (but for MPI=none)
 	@scripts/setup test
 
 build: ## the release build, in build/release-MPI

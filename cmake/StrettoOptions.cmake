@@ -65,6 +65,14 @@ if(CCACHE_PROGRAM AND NOT DEFINED ENV{CCACHE_DISABLE})  # without it, the build 
   endforeach()
 endif()
 
+# stretto_check_choice(OPTION): that an option is AUTO, ON or OFF.
+function(stretto_check_choice option)
+  set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+  if(NOT "${${option}}" MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "${option} is '${${option}}'; it takes AUTO, ON or OFF")
+  endif()
+endfunction()
+
 # stretto_quick_to_build(FILE...): files that run once, such as those that read arguments, whose libraries take long to optimise.
 function(stretto_quick_to_build)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)

@@ -11,14 +11,20 @@ die() {
 }
 
 # use_setup LEVEL: run the setup (silent when nothing changed) and read what it found:
-# MPICC, MPIRUN, MPI_FLAVOUR, PYTHON, FUZZ_CC and FUZZ_CXX (empty where no Clang can fuzz).
+# MPICC, MPIRUN, MPI_FLAVOUR, PYTHON, FUZZ_CC and FUZZ_CXX (empty where no Clang can fuzz). MPI=none: no MPICC and MPIRUN, flavour none.
 use_setup() {
   "$ROOT/scripts/setup" "$1"
   . "$ROOT/build/setup/${MPI//[^A-Za-z0-9]/_}.$1"
 }
 
-# The build directory of a kind (release, asan, tsan) for the MPI in use: MPIs differ in their binary interface.
-build_dir() { echo "$ROOT/build/$1-$MPI_FLAVOUR"; }
+# use_setup_with_mpi LEVEL: the same, for what starts an MPI.
+use_setup_with_mpi() {
+  [ "$MPI" != none ] || die "$(basename "$0") starts programs under an MPI, and MPI=none builds without one"
+  use_setup "$1"
+}
+
+# The build directory of a kind (release, quick, asan, tsan) for the MPI in use: MPIs differ in their binary interface, and none runs under ThreadSanitizer.
+build_dir() { if [ "$1" = tsan ]; then echo "$ROOT/build/tsan-none"; else echo "$ROOT/build/$1-$MPI_FLAVOUR"; fi; }
 
 # Before a command with a sanitizer: those of older compilers cannot place their tables under the address randomisation of newer kernels.
 unrandomised=()

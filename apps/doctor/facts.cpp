@@ -159,9 +159,10 @@ Json facts_of_modules() {
                    {"there", there},
                    {"built_for", loads ? Json(module->serves) : Json(nullptr)},
                    {"used", used},
-                   {"reason", !loads ? std::string(message())
-                              : used ? fmt::format("the MPI of this program is {}", mpi.version)
-                                     : std::string("the MPI of this program is another")}});
+                   {"reason", !loads                ? std::string(message())
+                              : used                ? fmt::format("the MPI of this program is {}", mpi.version)
+                              : found == Status::ok ? std::string("the MPI of this program is another")
+                                                    : std::string("this program has no MPI")}});
   }
   const backend::Module* ucx = nullptr;
   std::string text;
@@ -170,7 +171,7 @@ Json facts_of_modules() {
   all.push_back({{"name", "ucx"},
                  {"there", there},
                  {"built_for", there ? Json(ucx->serves) : Json(nullptr)},
-                 {"used", false},
+                 {"used", serves && found != Status::ok},
                  {"reason", serves ? "for programs without an MPI: " + text : std::string(message())}});
   return all;
 }

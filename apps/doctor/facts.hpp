@@ -16,7 +16,7 @@ Json facts_of_host();
 // The codec's kernels here, and the GPU's.
 Json facts_of_codec();
 
-// The modules beside libstretto.so (docs/carriers.md), and which one serves the MPI of this process.
+// The modules beside libstretto.so (docs/carriers.md), and which one serves the MPI of this process; without an MPI, that over UCX.
 Json facts_of_modules();
 
 }  // namespace stretto::doctor

@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "examine.hpp"
 #include "node/memory/handle.hpp"
 #include "node/memory/memory.hpp"
 #include "node/memory/segment.hpp"
@@ -49,11 +50,8 @@ std::string why(std::int32_t error) { return error < 0 ? "something else was rea
 
 }  // namespace
 
-Json failing_pairs(MPI_Comm comm) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  const auto p = static_cast<std::size_t>(size);
+Json failing_pairs(node::Exchange& here) {
+  const auto p = static_cast<std::size_t>(here.size());
 
   node::Token secret{};
   // Nothing is kept secret by it: where there are no random numbers, the process's number tells ranks apart as well.
@@ -63,16 +61,14 @@ Json failing_pairs(MPI_Comm comm) {
       mine && write(mine.get(), secret.data(), sizeof secret[0]) == static_cast<ssize_t>(sizeof secret[0]);
   const Card card{secret[0], reinterpret_cast<std::uint64_t>(secret.data()), getpid(), written ? mine.get() : -1};
   std::vector<Card> cards(p);
-  MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
+  check(here.allgather(&card, sizeof card, cards.data()));
 
   std::vector<Trial> own(p);
   for (std::size_t r = 0; r < p; ++r)
-    if (static_cast<int>(r) != rank) own[r] = {try_kernel(cards[r]), try_descriptor(cards[r])};
-  std::vector<Trial> all(rank == 0 ? p * p : 0);
-  const int bytes = static_cast<int>(p * sizeof(Trial));
-  MPI_Gather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, comm);
-  MPI_Barrier(comm);  // what the others try is there until all have tried
-  if (rank != 0) return nullptr;
+    if (static_cast<int>(r) != here.rank()) own[r] = {try_kernel(cards[r]), try_descriptor(cards[r])};
+  std::vector<Trial> all(p * p);
+  // What the others try is there until all have tried: nobody has all trials before.
+  check(here.allgather(own.data(), p * sizeof(Trial), all.data()));
 
   Json pairs = Json::array();
   std::size_t failing = 0;

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from stretto import __version__, doctor as doctor_, model, pingpong as pingpong_, run as run_, tune as tune_, units
+from stretto import __version__, doctor as doctor_, model, over_ucx, pingpong as pingpong_, run as run_, tune as tune_, units
 from stretto.errors import Failure
 
 
@@ -88,7 +88,8 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         arena: bool = flag("--arena", help="Put large allocations where other ranks of the host see them."),
         carrier: str = typer.Option("mpi", "--carrier", metavar="CARRIER",
                                     help="mpi; or ucx, for a program that makes its communicator by stretto_comm_create_environment: the launcher only "
-                                         "starts it. Its ranks meet in STRETTO_STORE, or in a directory in ~/.cache, which the hosts must share."),
+                                         "starts it, an MPI's, srun or, with --hosts, ssh. Its ranks meet in STRETTO_STORE, or in a directory in "
+                                         "~/.cache, which the hosts must share."),
         print_: bool = flag("--print", help="Print the command line instead of running it.")):
     """Run an MPI program with stretto's collectives, without recompiling it.
 
@@ -98,8 +99,7 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     show = (lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None
     if carrier == "ucx":
         run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena)
-        run_.run_over_ucx(mpirun, ranks, hosts, command, show)
-        return
+        raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
     if carrier != "mpi":
         raise Failure(f"--carrier {carrier!r} is none; it takes mpi or ucx")
     run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
@@ -120,7 +120,7 @@ def doctor(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
     Starts a program that tries every way to another rank's memory between every two ranks of a host, and says which serves, which is
     refused between whom, and what a user or an administrator could do about it.
     """
-    report = doctor_.examine(mpirun, hosts, ranks_of(mpirun, ranks))
+    report = doctor_.examine(mpirun, hosts, ranks)
     if json_:
         print(json.dumps(report, indent=1))
     else:

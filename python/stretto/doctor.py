@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from stretto import measuring, units
+from stretto import measuring, over_ucx, programs, units
 from stretto.errors import Failure
 from stretto.tune import new_table
 
@@ -14,35 +14,48 @@ SHM_LEAST = 64 << 20
 
 
 def examine(mpirun=None, hosts=None, ranks=None):
-    """The report of stretto-doctor (docs/doctor.md)."""
-    argv = measuring.command(mpirun, hosts, ranks, [], "stretto-doctor")
-    try:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as error:
-        raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
-    reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    """The report of stretto-doctor (docs/doctor.md). Without `ranks`: as many as `mpirun` starts, or two; over UCX as many as `hosts` take."""
+    argv, status, out, err = started(mpirun, hosts, ranks)
+    reports = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     if reports:
         measuring.check_ranks(ranks, [len(report["ranks"]) for report in reports])
         reports[0]["advice"] = advice(reports[0])
         return reports[0]
-    raise Failure(measuring.complaint(argv, done.returncode, done.stderr.splitlines(), "examination"), status=1)
+    raise Failure(measuring.complaint(argv, status, err.splitlines(), "examination"), status=1)
+
+
+def started(mpirun, hosts, ranks):
+    """Command line, status, output and error output of stretto-doctor, which a build without an MPI has over UCX."""
+    path = measuring.program_for(mpirun, "stretto-doctor")
+    if not programs.over_mpi(path):
+        return over_ucx.capture(mpirun, ranks or (None if mpirun or hosts else 2), hosts, [path])
+    argv = measuring.command(mpirun, hosts, ranks or (None if mpirun else 2), [], "stretto-doctor")
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
+    return argv, done.returncode, done.stdout, done.stderr
 
 
 def advice(report):
     """What a user or an administrator could change: [{"host", "what", "how"}], the most useful first."""
-    found = []
+    found, over_mpi = [], not report["mpi"].startswith(("UCX ", "no MPI"))
     for number, host in enumerate(report["hosts"]):
         ranks = [rank for rank in report["ranks"] if rank["host"] == number]
         for rule in RULES:
-            said = rule(host, ranks)
-            if said:
-                found.append({"host": host["name"], "what": said[0], "how": said[1]})
-    if not any(module["used"] for module in report["modules"]):
+            what, *how = rule(host, ranks) or [None]
+            if what and (over_mpi or rule is not small_shm):
+                found.append({"host": host["name"], "what": what, "how": how[0] if over_mpi else how[-1]})
+    if not over_mpi and not any(module["used"] for module in report["modules"]):
+        found.append({"host": None, "what": "neither an MPI nor UCX is here: no communicator of several processes can be made",
+                      "how": "install UCX (libucx0), with its module built (libucx-dev), or build stretto for an MPI"})
+    elif not any(module["used"] for module in report["modules"]):
         found.append({"host": None, "what": f"no module fits {report['mpi']}: stretto_comm_create() fails",
                       "how": "build stretto with that MPI's mpicc (STRETTO_OTHER_MPICC)"})
     if report["profile"]["name"] == "built-in":
         found.append({"host": None, "what": "predictions come from the built-in profile, not from this machine",
-                      "how": "measure it once: stretto tune, with the launcher, ranks and hosts of your jobs"})
+                      "how": "measure it once: stretto tune, with the launcher, ranks and hosts of your jobs" if over_mpi
+                      else "name one that stretto tune measured under an MPI, by STRETTO_PROFILE; or force schedules"})
     elif report["profile"]["name"] is None:
         found.append({"host": None, "what": f"the profile cannot be used: {report['profile']['reason']}",
                       "how": "mend STRETTO_PROFILE, or unset it"})
@@ -69,7 +82,7 @@ def no_segment(host, ranks):
     if host["segment"]:
         return None
     return (f"there is no shared memory between the ranks: {host['segment_reason']}",
-            "messages of the MPI are used instead; see the reason")
+            "messages of the MPI are used instead; see the reason", "messages over UCX are used instead; see the reason")
 
 
 def no_kernel_copies(host, ranks):
@@ -98,7 +111,7 @@ def unbound(host, ranks):
     if not loose or len(ranks) > host["cores"] or host["cores"] < 2:
         return None
     return (f"{len(loose)} of {len(ranks)} ranks are bound to no core, so they wander, and their caches are cold",
-            "bind them: --bind-to core (Open MPI), -bind-to core (MPICH)")
+            "bind them: --bind-to core (Open MPI), -bind-to core (MPICH)", "bind them: --cpu-bind=cores (srun), or taskset")
 
 
 def crowded(host, ranks):
@@ -107,7 +120,8 @@ def crowded(host, ranks):
         return None
     cpu = max(set(places), key=places.count)
     return (f"{places.count(cpu)} ranks are bound to hardware thread {cpu} while others are idle",
-            "let the launcher spread them: --map-by core --bind-to core (Open MPI), -bind-to core (MPICH)")
+            "let the launcher spread them: --map-by core --bind-to core (Open MPI), -bind-to core (MPICH)",
+            "let the launcher spread them: --cpu-bind=cores (srun), or taskset")
 
 
 def private_buffers(host, ranks):
@@ -115,7 +129,8 @@ def private_buffers(host, ranks):
         return None
     where = f"; large blocks of {KERNEL_COPIES} once, by the kernel" if usable(host, "kernel") else ""
     return (f"buffers of malloc are copied twice on their way to another rank{where}; memory that peers can see is not copied",
-            "stretto run --arena puts large allocations where peers see them; or buffers from MPI_Alloc_mem; or install XPMEM")
+            "stretto run --arena puts large allocations where peers see them; or buffers from MPI_Alloc_mem; or install XPMEM",
+            "take buffers from stretto_alloc; or preload libstretto_arena.so, which puts large allocations where peers see them; or install XPMEM")
 
 
 def small_shm(host, ranks):
@@ -125,6 +140,7 @@ def small_shm(host, ranks):
             "in a container: --shm-size=1g")
 
 
+# (what, how to change it[, how without an MPI, where that differs]), or None.
 RULES = (no_segment, containers_apart, no_kernel_copies, oversubscribed, crowded, unbound, private_buffers, small_shm)
 
 
@@ -179,7 +195,7 @@ def ways_table(host):
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "left", False
     if not host["segment"]:
-        table.add_row("messages of the MPI", "-", "yes", host["segment_reason"])
+        table.add_row("messages", "-", "yes", host["segment_reason"])
     for way in host["ways"]:
         if way["access"] == "process" and not way["usable"]:
             continue  # that ranks are processes says nothing

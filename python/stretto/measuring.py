@@ -57,15 +57,16 @@ class Measurement:
         return f"{machine['ranks']} ranks on {hosts}, {machine['mpi']}"
 
 
+def program_for(mpirun, name):
+    """The path of our program for the launcher: that of `mpirun`, or else the one at hand, if one is."""
+    words = programs.launcher(mpirun) if mpirun is not None else programs.found_launchers()[:1]
+    return programs.program(name, programs.flavour(words) if words else None)
+
+
 def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     """The whole command line. Without `mpirun` the launcher is that of the MPI of our program, which is of the MPI whose launcher is at hand, if one is."""
-    if mpirun is not None:
-        words = programs.launcher(mpirun)
-        path = programs.program(program, programs.flavour(words))
-    else:
-        at_hand = programs.found_launchers()[:1]
-        path = programs.program(program, programs.flavour(at_hand) if at_hand else None)
-        words = programs.launcher(None, path)
+    path = program_for(mpirun, program)
+    words = programs.launcher(mpirun, path if mpirun is None else None)
     words += programs.placed(programs.flavour(words), mpirun, hosts, ranks)
     return words + [path] + parts
 

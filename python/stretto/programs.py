@@ -22,13 +22,14 @@ LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-model": "apps/model",
                "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
+OVER_MPI = ("stretto-measure", "libstretto_mpi.so")  # which a build without an MPI has not
 
 
 def builds(flavour=None):
-    """Release builds of the checkout, the newest first, but none of another MPI than `flavour`."""
+    """Release builds of the checkout, the newest first, one without an MPI last; but none of another MPI than `flavour`."""
     found = [path for path in (CHECKOUT / "build").glob("release*") if (path / "CMakeCache.txt").is_file()]
     others = {f"release-{other}" for other in MPIS if flavour in MPIS and other != flavour}
-    return sorted((path for path in found if path.name not in others), key=lambda path: -path.stat().st_mtime)
+    return sorted((path for path in found if path.name not in others), key=lambda path: (path.name == "release-none", -path.stat().st_mtime))
 
 
 def given():
@@ -52,6 +53,11 @@ def mpi_of(path):
     return "mpich" if re.search(r"\blib(mpi|mpich)\.so\.12\b", text) else None
 
 
+def over_mpi(path):
+    """Whether an executable is linked to an MPI."""
+    return bool(re.search(r"\blibmpi(ch|_abi)?\.so", linked(path)))
+
+
 def launchers_of(path):
     """The launchers that lie beside the libmpi which an executable is linked to: in ../bin of it."""
     found = re.search(r"\blibmpi(?:ch)?\.so\S* => (/.*?)(?: \(0x\w+\))?$", linked(path), re.MULTILINE) if path else None
@@ -70,6 +76,9 @@ def missing(what, name, places, flavour):
     if flavour in MPIS and builds():
         return Failure(f"no build for this launcher: {what} {name} is not there for {MPIS[flavour]}: make build MPI={flavour}\n"
                        f"Looked in {', '.join(map(str, places))}.")
+    if name in OVER_MPI and builds() and all(build.name == "release-none" for build in builds()):
+        return Failure(f"the {what} {name} is not there: stretto was built without an MPI, and this is for MPI programs. Build it with one: "
+                       "make build MPI=openmpi")
     return Failure(f"the {what} {name} is not there; looked in {', '.join(map(str, places))}{' and on the PATH' * (what == 'program')}.\n"
                    "Build it (make build), or set STRETTO_LIBEXEC to the directory that holds it.")
 
@@ -129,12 +138,12 @@ def launcher(given=None, path=None):
             raise Failure("--mpirun is empty; give a command, as in --mpirun 'mpirun -n 4'")
         if shutil.which(words[0]) is None:
             raise Failure(f"no MPI launcher: {words[0]!r} is no program that can be run")
-        if mpi and flavour(words) not in (mpi, "other"):
+        if mpi and flavour(words) in MPIS and flavour(words) != mpi:
             raise Failure(f"the program's MPI is {MPIS[mpi]}, and {words[0]} is a launcher of {MPIS[flavour(words)]}; name that MPI's own by --mpirun")
         return words
     found = found_launchers(mpi)
     for name in [*launchers_of(path), *found]:
-        if mpi is None or flavour([name]) in (mpi, "other"):
+        if mpi is None or flavour([name]) not in MPIS or flavour([name]) == mpi:
             return [name]
     if found:
         raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI: {', '.join(found)} {'is' if len(found) == 1 else 'are'} another's. "
@@ -143,7 +152,7 @@ def launcher(given=None, path=None):
         raise Failure(f"no launcher of {MPIS[mpi]}, which is the program's MPI, is on the PATH, and nothing was built for it: make build MPI={mpi}")
     places = "on the PATH" + ", or beside the libmpi of the program" * bool(mpi)
     raise Failure(f"no MPI launcher: none of {', '.join(LAUNCHERS)} is {places}. Load your MPI's module, or give the command, "
-                  "as in --mpirun '/opt/mpi/bin/mpirun -n 4'.")
+                  "as in --mpirun '/opt/mpi/bin/mpirun -n 4'." + " A program that calls no MPI is started by --carrier ucx." * bool(path and mpi is None))
 
 
 def cores():
@@ -160,7 +169,7 @@ def placed(flavour, given, hosts, ranks):
     unless the user (--mpirun, --hosts) or a batch system says where ranks go."""
     words = []
     if hosts:
-        words += ["-hosts" if flavour == "mpich" else "--host", hosts]
+        words += [{"mpich": "-hosts", "slurm": "--nodelist"}.get(flavour, "--host"), hosts]
     elsewhere = given or hosts or any(name in os.environ for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"))
     if flavour == "openmpi" and not elsewhere and ranks and ranks > cores():
         words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
@@ -170,7 +179,7 @@ def placed(flavour, given, hosts, ranks):
 
 
 def flavour(command):
-    """openmpi, mpich or other, by what the launcher says of itself."""
+    """openmpi, mpich, slurm or other, by what the launcher says of itself."""
     try:
         done = subprocess.run([command[0], "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -178,4 +187,32 @@ def flavour(command):
     text = done.stdout + done.stderr
     if "HYDRA" in text:
         return "mpich"
+    if text.startswith("slurm "):
+        return "slurm"
     return "openmpi" if any(word in text for word in ("Open MPI", "prterun", "PRRTE")) else "other"
+
+
+def command(mpirun, ranks, hosts, arguments, environment):
+    """The command line that starts a program, and the environment that it is started in.
+
+    The launchers of Open MPI and MPICH hand settings to the ranks and are not preloaded themselves; other launchers (srun) hand
+    on their own environment.
+    """
+    words = launcher(mpirun, shutil.which(arguments[0]))
+    kind = flavour(words)
+    own = dict(os.environ)
+    words += placed(kind, mpirun, hosts, ranks)
+    if kind not in MPIS:
+        own.update(environment)
+    for name, value in environment.items():
+        if kind == "openmpi":
+            words += ["-x", f"{name}={value}"]
+        elif kind == "mpich":
+            words += ["-genv", name, value]
+    return words + list(arguments), own
+
+
+def shown(argv, environment):
+    """A command line for a shell, with the settings before it that its launcher hands on from its own environment."""
+    inherited = [] if flavour(argv) in MPIS else [f"{name}={value}" for name, value in environment.items()]
+    return shlex.join(["env", *inherited, *argv] if inherited else argv)

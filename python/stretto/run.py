@@ -2,8 +2,6 @@
 
 import os
 import re
-import secrets
-import shlex
 import shutil
 
 from stretto import files, model, programs
@@ -58,47 +56,11 @@ def check_report(file):
         raise Failure(f"--report-to {file}: no file can be written there")
 
 
-def command(mpirun, ranks, hosts, arguments, environment):
-    """The command line that starts the program, and the environment that it is started in.
-
-    The launchers of Open MPI and MPICH hand settings to the ranks and are not preloaded themselves; other launchers (srun) hand
-    on their own environment.
-    """
-    words = programs.launcher(mpirun, shutil.which(arguments[0]))
-    flavour = programs.flavour(words)
-    own = dict(os.environ)
-    words += programs.placed(flavour, mpirun, hosts, ranks)
-    if flavour == "other":
-        own.update(environment)
-    for name, value in environment.items():
-        if flavour == "openmpi":
-            words += ["-x", f"{name}={value}"]
-        elif flavour == "mpich":
-            words += ["-genv", name, value]
-    return words + list(arguments), own
-
-
-def store(given):
-    """The store in which ranks without an MPI meet: what STRETTO_STORE says, or a directory of this job in the user's cache, which hosts share."""
-    if given:
-        return given
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    os.makedirs(cache, exist_ok=True)
-    return f"file://{os.path.abspath(cache)}/stretto-store-{secrets.token_hex(8)}"
-
-
 def check_over_ucx(**options):
     """Refuses what the profiling library does: such a program calls stretto itself."""
     for name, value in options.items():
         if value:
             raise Failure(f"--{name.replace('_', '-')} is for unchanged MPI programs; with --carrier ucx the program's own options hold")
-
-
-def run_over_ucx(mpirun, ranks, hosts, arguments, show=None):
-    """The same for a program that makes its communicator by stretto_comm_create_environment: the launcher only starts it, and tells ranks."""
-    environment = {name: value for name, value in os.environ.items() if name.startswith(("STRETTO_", "UCX_")) and name != "STRETTO_LIBEXEC"}
-    environment["STRETTO_STORE"] = store(os.environ.get("STRETTO_STORE"))
-    become(*command(mpirun, ranks, hosts, arguments, environment), environment, mpirun, arguments, show)
 
 
 def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
@@ -108,14 +70,9 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     path = shutil.which(arguments[0])
     flavour = programs.flavour(programs.launcher(mpirun, path))
     environment = settings(path and programs.mpi_of(path) or flavour, **wanted)
-    become(*command(mpirun, ranks, hosts, arguments, environment), environment, mpirun, arguments, show)
-
-
-def become(argv, own, environment, mpirun, arguments, show):
-    flavour = programs.flavour(programs.launcher(mpirun, shutil.which(arguments[0])))
+    argv, own = programs.command(mpirun, ranks, hosts, arguments, environment)
     if show:
-        inherited = [f"{name}={value}" for name, value in environment.items()] if flavour == "other" else []
-        show(shlex.join(["env", *inherited, *argv] if inherited else argv))
+        show(programs.shown(argv, environment))
         return
     try:
         os.execvpe(argv[0], argv, own)

@@ -47,22 +47,24 @@ class Floors(unittest.TestCase):
 class Test(unittest.TestCase):
     """scripts/test in a checkout of its own, where setup and build do nothing and ctest says what it is told to."""
 
-    def run_test(self, passes, builds=True, parts="release", skipped=""):
+    def run_test(self, passes, builds=True, parts="release", skipped="", mpi="auto"):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
             (root / "scripts").mkdir()
             for name in ("test", "common.sh"):
                 shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
             (root / "build" / "setup").mkdir(parents=True)
-            (root / "build" / "setup" / "auto.test").write_text("MPI_FLAVOUR=openmpi\n")
-            for part in parts.split():
-                (root / "build" / f"{part}-openmpi").mkdir()
+            flavour = "openmpi" if mpi == "auto" else mpi
+            (root / "build" / "setup" / f"{mpi}.test").write_text(f"MPI_FLAVOUR={flavour}\n")
+            for part in ("release", "asan"):
+                (root / "build" / f"{part}-{flavour}").mkdir()
+            (root / "build" / "tsan-none").mkdir()
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
             for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"),
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
-            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": parts, "MPI": "auto"}
+            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": parts, "MPI": mpi}
             done = subprocess.run([str(root / "scripts" / "test")], env=environment, capture_output=True, text=True, timeout=30, check=False)
             return done.returncode, done.stdout + done.stderr
 
@@ -95,6 +97,19 @@ class Test(unittest.TestCase):
         self.assertEqual(status, 0, text)
         for name in ("release, openmpi", "asan", "tsan"):
             self.assertRegex(text, rf"\n{name}: 100% tests passed, 0 tests failed out of 7, \d+ s with its build\n")
+
+    def test_without_an_mpi_all_parts_are_those_that_start_none(self):
+        status, text = self.run_test(passes=True, parts="all", mpi="none")
+        self.assertEqual(status, 0, text)
+        ran = re.findall(r"^([\w-]+)(?:, none)?: 100% tests passed", text, re.MULTILINE)
+        self.assertEqual(ran, ["release", "long", "asan", "corpora", "fuzz", "tsan"])
+
+    def test_a_part_that_starts_an_mpi_is_refused_without_one(self):
+        for part in ("asan-mpi", "other"):
+            status, text = self.run_test(passes=True, parts=f"release {part}", mpi="none")
+            self.assertEqual(status, 1, text)
+            self.assertIn(f"the part {part} starts an MPI, and MPI=none builds without one", text)
+            self.assertNotIn("test release", text)
 
     def test_a_part_that_is_none_is_refused_before_any_runs(self):
         status, text = self.run_test(passes=True, parts="release usan")

@@ -1,13 +1,23 @@
 #!/usr/bin/env python3
 """Starts a program on ranks that meet in a store, without a launcher: by the environment that stretto reads.
 
-usage: ranks.py RANKS PROGRAM [ARG...]     exit status 1 when a rank fails, or a key stays in the store
+usage: ranks.py RANKS PROGRAM [ARG...]     exit status 1 when a rank fails, or a key stays in the store; 77, with the reason, where there is no UCX
 """
 
+import ctypes
 import os
 import subprocess
 import sys
 import tempfile
+
+
+def skip_without_ucx():
+    """Ends this test as a skipped one where the module over UCX would find no UCX."""
+    try:
+        ctypes.CDLL(os.environ.get("STRETTO_UCX") or "libucp.so.0")
+    except OSError as error:
+        print(f"skipped: no UCX: {error}")
+        sys.exit(77)
 
 
 def start(ranks, argv, store, environment=None, **how):
@@ -20,6 +30,7 @@ def start(ranks, argv, store, environment=None, **how):
 
 
 def main():
+    skip_without_ucx()
     ranks, argv = int(sys.argv[1]), sys.argv[2:]
     with tempfile.TemporaryDirectory() as store:
         started = start(ranks, argv, store)

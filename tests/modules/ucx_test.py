@@ -138,5 +138,6 @@ def listening(pids):
 
 
 if __name__ == "__main__":
+    launcher.skip_without_ucx()
     JOB = sys.argv.pop(1)
     unittest.main()

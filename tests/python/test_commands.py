@@ -99,6 +99,7 @@ def test_without_the_measuring_program_it_is_said_where_it_was_looked_for(strett
 def test_where_there_is_no_launcher_at_all_it_is_told(stretto, monkeypatch):
     monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
     stretto.set("PATH", stretto.home)
+    stretto.set("STRETTO_LIBEXEC", stretto.executable("bin/stretto-measure", "").parent)
     assert "no MPI launcher: none of mpirun" in stretto.refused("bench", "pingpong")
 
 

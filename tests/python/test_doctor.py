@@ -132,6 +132,17 @@ def test_a_way_that_is_not_usable_has_no_answer():
     assert why[2] == "in use: large blocks of allgather, gather, scatter and alltoall"
 
 
+def test_without_an_mpi_no_advice_is_of_one():
+    for harm in (no_segment, crowd, loose, same_core, no_xpmem, small, no_module, built_in):
+        report = copy.deepcopy(HEALTHY)
+        harm(report)
+        report["mpi"] = "UCX 1.13.1"
+        advice = doctor.advice(report)
+        assert len(advice) == (harm is not small), harm
+        for one in advice:
+            assert not any(word in one["how"] for word in ("--bind-to", "MPI_Alloc_mem", "messages of the MPI", "measure it once", "--arena")), one
+
+
 def test_a_healthy_job_gets_no_advice():
     assert doctor.advice(HEALTHY) == []
 

@@ -53,6 +53,50 @@ def test_over_ucx_the_launcher_only_starts_and_names_a_store(stretto, libraries)
     assert "--carrier 'tcp' is none; it takes mpi or ucx" in stretto.refused("run", "--carrier", "tcp", "./app")
 
 
+def without_launchers(stretto):
+    """No MPI's launcher is anywhere, and this is no allocation of Slurm."""
+    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home / "none")
+    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
+    stretto.monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    stretto.set("STRETTO_STORE", "file:///shared/job")
+    return lambda *arguments: stretto.succeeds("run", "--print", "--carrier", "ucx", *arguments).splitlines()
+
+
+def test_over_ucx_without_an_mpis_launcher_slurm_starts_inside_its_allocation(stretto, libraries):
+    lines = without_launchers(stretto)
+    srun = stretto.executable("bin/srun", '[ "$1" = --version ] && echo "slurm 23.11.4"\n')
+    stretto.set("PATH", f"{srun.parent}:/usr/bin:/bin")
+    assert lines("-n", "2", "./app")[0].startswith("sh -c ")
+    stretto.set("SLURM_JOB_ID", "7")
+    assert lines("-n", "4", "--hosts", "a,b", "./app") == ["env STRETTO_STORE=file:///shared/job srun --nodelist a,b -n 4 ./app"]
+
+
+def test_over_ucx_without_any_launcher_each_rank_has_a_shell_and_ssh_where_its_host_is_another(stretto, libraries):
+    lines = without_launchers(stretto)
+    stretto.set("PATH", f"{stretto.executable('bin/ssh', '').parent}:/usr/bin:/bin")
+    found = lines("-n", "3", "--hosts", "a:2,localhost", "./app", "x y")
+    assert [line.startswith("ssh -o BatchMode=yes -o ConnectTimeout=30 a ") for line in found] == [True, True, False]
+    assert found[2].startswith("sh -c ")
+    for rank, line in enumerate(found):
+        assert f"STRETTO_RANK={rank} STRETTO_SIZE=3 ./app" in line and str(stretto.home) in line
+    assert len(lines("--hosts", "a:2,b", "./app")) == 3
+    assert len(lines("-n", "2", "--hosts", "a:2,b", "./app")) == 2
+
+
+@pytest.mark.parametrize("hosts, said", [("a,b", "--hosts 'a,b' has 2 places for 4 ranks"), ("a:x", "'a:x' is no HOST or HOST:RANKS"), ("a:0", "'a:0' is no"),
+                                         ("a,,b", "'' is no HOST"), ("-oProxyCommand=x", "'-oProxyCommand=x' is no HOST")])
+def test_over_ucx_hosts_that_are_none_are_refused_and_named(stretto, libraries, hosts, said):
+    without_launchers(stretto)
+    assert said in stretto.refused("run", "--carrier", "ucx", "-n", "4", f"--hosts={hosts}", "./app")
+
+
+def test_over_ucx_without_ssh_it_is_said_what_was_looked_for(stretto, libraries):
+    without_launchers(stretto)
+    stretto.set("PATH", stretto.home)
+    said = stretto.refused("run", "--carrier", "ucx", "--hosts", "a,b", "./app")
+    assert "no launcher for --hosts a,b: none of no-mpirun and ssh is on the PATH, and this is no allocation of Slurm with srun" in said
+
+
 SHARE = "--map-by :OVERSUBSCRIBE --bind-to none --mca mpi_yield_when_idle 1"
 
 
@@ -263,3 +307,5 @@ def test_without_any_launcher_it_is_said_where_it_was_looked_for(stretto, librar
     stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
     said = stretto.refused("run", "--print", of_mpi(stretto, text))
     assert "none of no-mpirun is on the PATH, or beside the libmpi of the program" in said
+    assert "--carrier ucx" not in said
+    assert "A program that calls no MPI is started by --carrier ucx." in stretto.refused("run", "--print", of_mpi(stretto, ""))

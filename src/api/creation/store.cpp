@@ -1,20 +1,16 @@
 // Communicators of processes that meet in a store.
 #include "stretto/stretto_store.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/creation/create.hpp"
+#include "api/creation/environment.hpp"
 #include "api/creation/modules.hpp"
 #include "call/enums.hpp"
-#include "carrier/directory_store.hpp"
 #include "carrier/rendezvous.hpp"
 
 using namespace stretto;
@@ -99,31 +95,6 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
   return api::create(std::move(transport), comm);
 }
 
-// Variables of one launcher. Those of a batch system may be another job step's, so they come last.
-struct Launcher {
-  const char *rank, *size;
-};
-constexpr Launcher launchers[] = {{"STRETTO_RANK", "STRETTO_SIZE"},
-                                  {"RANK", "WORLD_SIZE"},
-                                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                  {"PMI_RANK", "PMI_SIZE"},
-                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-                                  {"SLURM_PROCID", "SLURM_NTASKS"}};
-
-bool is_set(const char* name) noexcept {
-  const char* const text = secure_getenv(name);
-  return text && *text;
-}
-
-Status read_number(const char* name, int* number) noexcept {
-  const char* const text = secure_getenv(name);
-  const char* const end = text + std::string_view(text).size();
-  const auto read = std::from_chars(text, end, *number);
-  if (read.ec != std::errc{} || read.ptr != end || *number < 0)
-    return fail(Status::invalid_argument, "{} is '{}', which is no number", name, text);
-  return Status::ok;
-}
-
 Status create_by_environment(const stretto_store_options* given, stretto_comm* comm) noexcept {
   stretto_store_options options;
   if (const Status s = read_options(given, &options); s != Status::ok) return s;
@@ -133,20 +104,9 @@ Status create_by_environment(const stretto_store_options* given, stretto_comm* c
     options.name = name;
   }
   int rank = 0, ranks = 0;
-  const auto* const launcher = std::find_if(std::begin(launchers), std::end(launchers),
-                                            [](const Launcher& l) { return is_set(l.rank) && is_set(l.size); });
-  if (launcher == std::end(launchers))
-    return fail(Status::invalid_argument,
-                std::string_view("the environment does not say which rank this is, and of how many: set STRETTO_RANK "
-                                 "and STRETTO_SIZE"));
-  Status s = read_number(launcher->rank, &rank);
-  if (s == Status::ok) s = read_number(launcher->size, &ranks);
-  if (s != Status::ok) return s;
-  const char* const url = secure_getenv("STRETTO_STORE");
-  if (!url || !*url)
-    return fail(Status::invalid_argument, std::string_view("STRETTO_STORE names no store: set file:///DIRECTORY"));
+  if (const Status s = api::read_rank(&rank, &ranks); s != Status::ok) return s;
   std::unique_ptr<carrier::Store> store;
-  if (s = carrier::open_directory_store(url, &store); s != Status::ok) return s;
+  if (const Status s = api::open_job_store(&store); s != Status::ok) return s;
   return create(*store, rank, ranks, options, comm);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "../../sanitized.hpp"
 #include "../processes.hpp"
 #include "../ranks.hpp"
 #include "payload/half.hpp"
@@ -139,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Bounded, Slots, testing::Values(20 * 1024, 128 * 1024),
 
 TEST_P(Slots, results_are_those_of_the_codec_alone_for_any_length_and_number_of_ranks) {
   for (const int ranks : {1, 2, 3, 5, 7}) {
+    if (sanitized && ranks > 5) continue;  // every rank computes the values of all
     on_bounded(ranks, GetParam(), [&](Group& g, Bounded& b) {
       for (const Collective kind : kinds)
         for (const std::size_t n : {0, 1, 3, 1000, 1024, 5001, 40037})

@@ -2,6 +2,7 @@
 
 #include <cfenv>
 
+#include "../../sanitized.hpp"
 #include "../cases.hpp"
 #include "../ranks.hpp"
 
@@ -254,8 +255,11 @@ TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_cop
 }
 
 // Whose stores pass by the caches.
+// Under a sanitizer a move and a reduction of memory that is staged: checking every value takes minutes there, and the other test of stores
+// that pass by the caches has all collectives.
 TEST(Collectives, long_results_are_whole) {
   for (const bool mapped : {true, false}) {
+    if (sanitized && mapped) continue;
     Options options;
     options.memory.process = mapped;
     options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
@@ -263,11 +267,13 @@ TEST(Collectives, long_results_are_whole) {
       cases::Cases cases(c, {});
       constexpr std::size_t bytes = kMovedByCaches + 37, floats = kReduced / sizeof(float) + 3;
       cases.bcast(bytes, 1);
-      cases.allgather(bytes, false);
-      cases.alltoall(bytes, false);
       cases.reduce(floats, 1, false);
-      for (const bool in_place : {false, true}) cases.allreduce(floats, in_place);
-      cases.reduce_scatter(floats, false);
+      if (!sanitized) {
+        cases.allgather(bytes, false);
+        cases.alltoall(bytes, false);
+        for (const bool in_place : {false, true}) cases.allreduce(floats, in_place);
+        cases.reduce_scatter(floats, false);
+      }
       EXPECT_EQ(cases.failures(), 0);
     });
   }

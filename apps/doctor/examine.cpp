@@ -1,0 +1,129 @@
+// What stretto-doctor does (docs/doctor.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one line.
+//
+// Exit status: 0; 1 when something failed, with the rank and its host on standard error; 2 when the arguments are wrong.
+#include "examine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include "facts.hpp"
+#include "model/profile.hpp"
+#include "node/arena/arena.hpp"
+#include "node/collectives/collectives.hpp"
+#include "pairs.hpp"
+#include "stretto/stretto.h"
+
+namespace stretto::doctor {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// The ways to a peer's memory on this host, in the order in which they are preferred. Collective over its ranks.
+Json ways_of_host(node::Exchange& here) {
+  // A process has an arena as soon as it asks for memory there; so would one that calls stretto_alloc().
+  void* buffer = node::arena::allocate(1 << 16, 64);
+  std::unique_ptr<node::Collectives> collectives;
+  const Status made = node::Collectives::create(here, {}, &collectives);
+  const std::string why = made == Status::ok ? "" : message();
+  Json ways = Json::array();
+  Json found = {{"segment", made == Status::ok}, {"segment_reason", why.empty() ? "in use" : why}};
+  if (collectives) {
+    for (const node::Access a : {node::Access::process, node::Access::arena, node::Access::xpmem, node::Access::kernel,
+                                 node::Access::staged}) {
+      const node::Memory& memory = collectives->memory();
+      ways.push_back({{"access", node::name(a)},
+                      {"answer", node::name(node::answer(a))},
+                      {"usable", memory.usable(a)},
+                      {"reason", memory.reason(a)}});
+    }
+  }
+  found["ways"] = std::move(ways);
+  collectives.reset();
+  if (buffer != nullptr) node::arena::release(buffer);
+  return found;
+}
+
+// What each rank has, on all of them. Collective.
+std::vector<Json> gathered(const Json& mine, node::Exchange& all) {
+  const std::string text = mine.dump();
+  std::vector<std::uint64_t> lengths;
+  check(all.allgather(std::uint64_t{text.size()}, &lengths));
+  const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  std::string padded = text;
+  padded.resize(longest);
+  std::string texts(longest * lengths.size(), ' ');
+  check(all.allgather(padded.data(), longest, texts.data()));
+  std::vector<Json> parts;
+  for (std::size_t r = 0; r < lengths.size(); ++r) parts.push_back(Json::parse(texts.substr(r * longest, lengths[r])));
+  return parts;
+}
+
+Json profile_of(const std::string& host, const std::string& mpi) {
+  model::Profile profile;
+  if (model::find(host, mpi, &profile) != Status::ok) return {{"name", nullptr}, {"reason", message()}};
+  return {{"name", profile.name}, {"where", model::user_path(host, mpi)}, {"mpi", profile.mpi}};
+}
+
+}  // namespace
+
+int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
+  CLI::App app{
+      "Says what stretto would use between the ranks of this job, and why, as JSON. `stretto doctor` starts it."};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (rank == 0) app.exit(e);
+    return e.get_exit_code() == 0 ? 0 : 2;
+  }
+  const Job job = meet();
+  Json mine = {{"process", facts_of_process()}};
+  Json ways = ways_of_host(*job.here);
+  Json pairs = failing_pairs(*job.here);
+  std::vector<int> ranks_here;  // the lowest names the host
+  check(job.here->allgather(rank, &ranks_here));
+  mine["first"] = ranks_here.front();
+  if (rank == ranks_here.front()) {
+    mine["host"] = facts_of_host();
+    mine["host"].update(ways);
+    mine["host"].update(pairs);
+    mine["codec"] = facts_of_codec();
+    mine["name"] = host_name();
+  }
+  const std::vector<Json> parts = gathered(mine, *job.all);
+  if (rank != 0) return 0;
+
+  Json hosts = Json::array(), ranks = Json::array();
+  std::vector<int> number(parts.size(), -1);  // of the host whose lowest rank this is
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    const auto first = parts[r]["first"].get<std::size_t>();
+    if (first == r) {
+      number[r] = static_cast<int>(hosts.size());
+      Json one = {{"name", parts[r]["name"]}, {"ranks", Json::array()}};
+      one.update(parts[r]["host"]);
+      one["codec"] = parts[r]["codec"];
+      hosts.push_back(std::move(one));
+    }
+    const int host = number[first];
+    hosts[static_cast<std::size_t>(host)]["ranks"].push_back(r);
+    Json one = {{"rank", r}, {"host", host}};
+    one.update(parts[r]["process"]);
+    ranks.push_back(std::move(one));
+  }
+  const Json report = {{"stretto", stretto_version()},  {"mpi", job.over},
+                       {"modules", facts_of_modules()}, {"profile", profile_of(host_name(), job.over)},
+                       {"hosts", std::move(hosts)},     {"ranks", std::move(ranks)}};
+  fmt::print("{}\n", report.dump());
+  return 0;
+}
+
+}  // namespace stretto::doctor

@@ -1,0 +1,59 @@
+#include "api/creation/environment.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
+#include <string_view>
+
+#include "carrier/directory_store.hpp"
+
+namespace stretto::api {
+namespace {
+
+// Variables of one launcher. Those of a batch system may be another job step's, so they come last.
+struct Launcher {
+  const char *rank, *size;
+};
+constexpr Launcher launchers[] = {{"STRETTO_RANK", "STRETTO_SIZE"},
+                                  {"RANK", "WORLD_SIZE"},
+                                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                  {"PMI_RANK", "PMI_SIZE"},
+                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+                                  {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+bool is_set(const char* name) noexcept {
+  const char* const text = secure_getenv(name);
+  return text && *text;
+}
+
+Status read_number(const char* name, int* number) noexcept {
+  const char* const text = secure_getenv(name);
+  const char* const end = text + std::string_view(text).size();
+  const auto read = std::from_chars(text, end, *number);
+  if (read.ec != std::errc{} || read.ptr != end || *number < 0)
+    return fail(Status::invalid_argument, "{} is '{}', which is no number", name, text);
+  return Status::ok;
+}
+
+}  // namespace
+
+Status read_rank(int* rank, int* ranks) noexcept {
+  const auto* const launcher = std::find_if(std::begin(launchers), std::end(launchers),
+                                            [](const Launcher& l) { return is_set(l.rank) && is_set(l.size); });
+  if (launcher == std::end(launchers))
+    return fail(Status::invalid_argument,
+                std::string_view("the environment does not say which rank this is, and of how many: set STRETTO_RANK "
+                                 "and STRETTO_SIZE"));
+  const Status s = read_number(launcher->rank, rank);
+  return s == Status::ok ? read_number(launcher->size, ranks) : s;
+}
+
+Status open_job_store(std::unique_ptr<carrier::Store>* store) noexcept {
+  const char* const url = secure_getenv("STRETTO_STORE");
+  if (!url || !*url)
+    return fail(Status::invalid_argument, std::string_view("STRETTO_STORE names no store: set file:///DIRECTORY"));
+  return carrier::open_directory_store(url, store);
+}
+
+}  // namespace stretto::api
