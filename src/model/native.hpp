@@ -14,8 +14,9 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
                                       int ranks, int hosts, double bytes) noexcept;
 
 // The unmeasured time of a collective of a node's memory, in parts of the MPI's time: half of it for a few ranks, about
-// the gain on measured machines (docs/measurements.md). Of many ranks nothing is known: there it wins no prediction.
-constexpr double unmeasured_node(int ranks) noexcept { return ranks > 8 ? 1 : 0.5; }
+// the gain on measured machines (docs/measurements.md). Of many ranks nothing is known, and a rank alone shares nothing:
+// there it wins no prediction.
+constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
 // Where ranks share cores, a call of so few bytes takes what its ranks wait for a core, and the next measurement shows
 // another time. A measured time counts only where it is less than the unmeasured one.
