@@ -96,7 +96,7 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
   }
-  return api::create(std::move(transport), comm);
+  return api::create(std::move(transport), model::Carrier::ucx, comm);
 }
 
 // Variables of one launcher. Those of a batch system may be another job step's, so they come last.
