@@ -11,7 +11,6 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include "apps/measure/ranks.hpp"
 #include "apps/mpi_main.hpp"
 #include "facts.hpp"
 #include "model/profile.hpp"
@@ -19,12 +18,12 @@
 #include "node/arena/arena.hpp"
 #include "node/collectives/collectives.hpp"
 #include "pairs.hpp"
+#include "ranks.hpp"
 #include "stretto/stretto.h"
 
 namespace {
 
 using namespace stretto::doctor;
-using stretto::measure::Ranks;
 namespace node = stretto::node;
 
 // The ways to a peer's memory on this host, in the order in which they are preferred. Collective over its ranks.
@@ -79,7 +78,12 @@ Json profile_of(const std::string& host, const std::string& mpi) {
   stretto::model::Profile profile;
   if (stretto::model::find(host, mpi, &profile) != stretto::Status::ok)
     return {{"name", nullptr}, {"reason", stretto::message()}};
-  return {{"name", profile.name}, {"where", stretto::model::user_path(host, mpi)}, {"mpi", profile.mpi}};
+  std::string messages;
+  profile = stretto::model::over(stretto::model::Carrier::mpi, std::move(profile), &messages);
+  return {{"name", profile.name},
+          {"messages", messages},
+          {"where", stretto::model::user_path(host, mpi)},
+          {"mpi", profile.mpi}};
 }
 
 int examine(int argc, char** argv, int rank) {
@@ -108,7 +112,7 @@ int examine(int argc, char** argv, int rank) {
   const std::vector<Json> parts = gathered(mine, ranks);
   if (rank != 0) return 0;
 
-  const std::string mpi = stretto::measure::mpi_version();
+  const std::string mpi = mpi_version();
   Json report = {{"stretto", stretto_version()},  {"mpi", mpi},
                  {"modules", facts_of_modules()}, {"profile", profile_of(ranks.names[0], mpi)},
                  {"hosts", Json::array()},        {"ranks", Json::array()}};

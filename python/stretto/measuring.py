@@ -1,14 +1,16 @@
-"""Runs stretto-measure under the user's MPI launcher, and reads its events (docs/tune.md)."""
+"""Runs stretto-measure under the user's MPI launcher, or stretto-measure-ucx on ranks that a launcher starts, and reads their events (docs/tune.md)."""
 
 import contextlib
 import json
+import os
 import re
+import shutil
 import subprocess
 import threading
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stretto import programs
+from stretto import programs, run as run_
 from stretto.errors import Failure
 
 SAID = 12  # lines of an unknown failure that are repeated
@@ -54,7 +56,10 @@ class Measurement:
     def where(self):
         machine = self.machine
         hosts = "1 host" if machine["hosts"] == 1 else f"{machine['hosts']} hosts"
-        return f"{machine['ranks']} ranks on {hosts}, {machine['mpi']}"
+        return f"{machine['ranks']} ranks on {hosts}, {machine['library']}"
+
+    def over_ucx(self):
+        return self.machine["carrier"] == "ucx"
 
 
 def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
@@ -70,12 +75,23 @@ def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     return words + [path] + parts
 
 
-def run(argv, console, ranks=None):
+def run_over_ucx(console, mpirun, hosts, ranks, parts):
+    """The measurement over UCX. A launcher only starts the ranks, which meet in a store; it is removed with what a failure left in it."""
+    environment = run_.environment_over_ucx()
+    argv, own = run_.command(mpirun, ranks, hosts, [programs.program("stretto-measure-ucx"), *parts], environment)
+    try:
+        return run(argv, console, ranks, own)
+    finally:
+        if environment["STRETTO_STORE"] != os.environ.get("STRETTO_STORE"):
+            shutil.rmtree(environment["STRETTO_STORE"].removeprefix("file://"), ignore_errors=True)
+
+
+def run(argv, console, ranks=None, environment=None):
     """The measurement of a command; a bar a part on a terminal, a line a part elsewhere."""
     measurement, said = Measurement(), []
     try:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   errors="replace")
+                                   errors="replace", env=environment)
     except OSError as error:
         raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
     # What is said on the standard error may be much, so it is taken in meanwhile.

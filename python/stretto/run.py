@@ -94,10 +94,16 @@ def check_over_ucx(**options):
             raise Failure(f"--{name.replace('_', '-')} is for unchanged MPI programs; with --carrier ucx the program's own options hold")
 
 
-def run_over_ucx(mpirun, ranks, hosts, arguments, show=None):
-    """The same for a program that makes its communicator by stretto_comm_create_environment: the launcher only starts it, and tells ranks."""
+def environment_over_ucx():
+    """What ranks without an MPI are given."""
     environment = {name: value for name, value in os.environ.items() if name.startswith(("STRETTO_", "UCX_")) and name != "STRETTO_LIBEXEC"}
     environment["STRETTO_STORE"] = store(os.environ.get("STRETTO_STORE"))
+    return environment
+
+
+def run_over_ucx(mpirun, ranks, hosts, arguments, show=None):
+    """The same for a program that makes its communicator by stretto_comm_create_environment: the launcher only starts it, and tells ranks."""
+    environment = environment_over_ucx()
     become(*command(mpirun, ranks, hosts, arguments, environment), environment, mpirun, arguments, show)
 
 
