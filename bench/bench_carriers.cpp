@@ -1,5 +1,5 @@
-// bench_carriers: collectives by the MPI, by stretto over that MPI, and by stretto over UCX, in turns in one run. Started under mpirun by
-// run_carriers.py, on one host and on several; the communicator over UCX meets in STRETTO_STORE. Times are medians of the slowest rank's;
+// bench_carriers, and bench_carriers_FLAVOUR for other MPIs: collectives by the MPI, by stretto over that MPI, and by stretto over UCX, in
+// turns in one run. Started under mpirun by run_carriers.py, on one host and on several; the communicator over UCX meets in STRETTO_STORE. Times are medians of the slowest rank's;
 // inputs are rewritten before each call, and lengths are those of all ranks' data together (allreduce, broadcast: of the vector).
 #include <CLI/CLI.hpp>
 

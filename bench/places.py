@@ -28,12 +28,13 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
-def launch(ranks):
-    """The words that launch a program on ranks of this machine: bound where every rank has a core, sharing cores otherwise (scripts/launch)."""
-    mpirun = os.environ["MPIRUN"]
+def launch(ranks, mpi=None):
+    """The words that launch a program on ranks of this machine: bound where every rank has a core, sharing cores otherwise (scripts/launch).
+    `mpi`: flavour and launcher, where it is not the environment's."""
+    flavour, mpirun = mpi or (os.environ["MPI_FLAVOUR"], os.environ["MPIRUN"])
     if ranks > cores():
         return [str(ROOT / "scripts" / "launch"), mpirun, str(ranks)]
-    if os.environ["MPI_FLAVOUR"] == "mpich":
+    if flavour == "mpich":
         return [mpirun, "-bind-to", "hwthread", "-n", str(ranks)]
     return ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
             mpirun, "--map-by", "hwthread", "--bind-to", "hwthread", "-n", str(ranks)]
@@ -41,10 +42,10 @@ def launch(ranks):
 
 @contextlib.contextmanager
 def place(hosts, gbps, slots):
-    """Gives a function from a program's words to those that run it on every rank: `slots` ranks on each of `hosts` hosts, joined by links
+    """Gives a function from a program's words, and the MPI as launch() has it, to the words that run it on every rank: `slots` ranks on each of `hosts` hosts, joined by links
     of `gbps` Gb/s. One host is this machine as it is. Raises NotPermitted where hosts cannot be made."""
     if hosts == 1:
-        yield lambda argv: [*launch(slots), *map(str, argv)]
+        yield lambda argv, mpi=None: [*launch(slots, mpi), *map(str, argv)]
         return
     with Hosts(hosts, rate=f"{gbps}gbit", slots=slots) as made:
-        yield lambda argv: made.launch_command(os.environ["MPIRUN"], hosts * slots, argv)
+        yield lambda argv, mpi=None: made.launch_command(mpi[1] if mpi else os.environ["MPIRUN"], hosts * slots, argv)

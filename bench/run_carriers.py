@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs bench_carriers, and beside it gloo in a venv of its own (build/bench/torch), on one host and on several hosts of this machine.
+"""Runs bench_carriers, the same for each other MPI of the build, and gloo in a venv of its own (build/bench/torch), on one host and on several
+hosts of this machine.
 
 usage: run_carriers.py --json FILE [--place HOSTSxRANKSxGBPS]... [--turns N] [--collectives A,B] [--sizes BYTES,...] [--seconds S] [--no-gloo]
---place 1x2x0: two ranks of this host; 4x1x1: four hosts of a rank each at 1 Gb/s. The two programs run in turns; a row has the median of the
-turns, and as its peer the MPI and, in a row of its own, gloo. Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment.
+--place 1x2x0: two ranks of this host; 4x1x1: four hosts of a rank each at 1 Gb/s. The programs run in turns; a row has the median of the
+turns. Its peer is the MPI of the same program, whose calls take turns with ours; gloo's rows are beside the first MPI's. Needs BUILD, MPIRUN and
+MPI_FLAVOUR in the environment.
 """
 
 import argparse
@@ -41,30 +43,41 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
+def programs():
+    """[(program, MPI as launch() has it)]: that of the build's MPI, and those of the others that it found."""
+    bench = pathlib.Path(os.environ["BUILD"]) / "bench"
+    found = [(bench / "bench_carriers", None)]
+    for line in (bench / "mpis").read_text(encoding="utf-8").splitlines():
+        flavour, launcher = line.split(maxsplit=1)
+        found.append((bench / f"bench_carriers_{flavour}", (flavour, launcher)))
+    return found
+
+
 def measure(name, options, python, directory):
     """The rows of a place: [(row, gloo's microseconds or None)]."""
     hosts, slots, gbps = (int(n) for n in name.split("x"))
     where = "1 host" if hosts == 1 else f"{hosts} hosts at {gbps} Gb/s"
+    asked = ["--place", where, "--sizes", options.sizes, "--collectives", options.collectives, "--seconds", options.seconds]
     ours, gloo = {}, {}
     with place(hosts, gbps, slots) as command:
         for turn in range(options.turns):
-            file, store = directory / f"{name}.{turn}.jsonl", directory / f"store-{name}-{turn}"
-            argv = [os.path.join(os.environ["BUILD"], "bench", "bench_carriers"), "--json", file, "--place", where, "--sizes", options.sizes,
-                    "--collectives", options.collectives, "--seconds", options.seconds]
-            subprocess.run(command(["env", f"STRETTO_STORE=file://{store}", *argv]), timeout=LIMIT, check=True)
-            for row in rows_of(file):
-                ours.setdefault(row["case"], []).append(row)
+            for program, mpi in programs():
+                file, store = directory / f"{name}.{turn}.{program.name}", directory / f"store-{name}-{turn}-{program.name}"
+                subprocess.run(command(["env", f"STRETTO_STORE=file://{store}", program, "--json", file, *asked], mpi), timeout=LIMIT, check=True)
+                for row in rows_of(file):
+                    ours.setdefault((program.name, row["case"]), []).append(row)
             if python:
-                argv = [python, ROOT / "bench" / "gloo.py", f"{store}.gloo", where, options.collectives, options.sizes, options.seconds]
+                store = directory / f"store-{name}-{turn}.gloo"
+                argv = [python, ROOT / "bench" / "gloo.py", store, where, options.collectives, options.sizes, options.seconds]
                 done = subprocess.run(command(argv), timeout=LIMIT, check=True, capture_output=True, text=True)
                 for line in done.stdout.splitlines():
                     if line.startswith("{"):
                         row = json.loads(line)
-                        gloo.setdefault(row["case"], []).append(row["us"])
-    for case, rows in ours.items():
+                        gloo.setdefault(("bench_carriers", row["case"]), []).append(row["us"])
+    for (program, case), rows in ours.items():
         row = {**rows[0], "value": statistics.median(r["value"] for r in rows), "peer_value": statistics.median(r["peer_value"] for r in rows)}
         row["ratio"] = row["peer_value"] / row["value"]
-        times = gloo.get(case.rpartition(", stretto")[0])
+        times = gloo.get((program, case.rpartition(", stretto")[0]))
         yield row, statistics.median(times) if times else None
 
 

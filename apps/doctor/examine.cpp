@@ -68,10 +68,14 @@ std::vector<Json> gathered(const Json& mine, node::Exchange& all) {
   return parts;
 }
 
-Json profile_of(const std::string& host, const std::string& mpi) {
+Json profile_of(const std::string& host, const std::string& over) {
   model::Profile profile;
-  if (model::find(host, mpi, &profile) != Status::ok) return {{"name", nullptr}, {"reason", message()}};
-  return {{"name", profile.name}, {"where", model::user_path(host, mpi)}, {"mpi", profile.mpi}};
+  if (model::find(host, over, &profile) != Status::ok) return {{"name", nullptr}, {"reason", message()}};
+  std::string messages;
+  profile =
+      model::over(over.starts_with("UCX") ? model::Carrier::ucx : model::Carrier::mpi, std::move(profile), &messages);
+  return {
+      {"name", profile.name}, {"messages", messages}, {"where", model::user_path(host, over)}, {"mpi", profile.mpi}};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "api/creation/modules.hpp"
 #include "codec/codec.hpp"
+#include "model/profile.hpp"
 #include "stretto/stretto_cuda.h"
 #include "topology/topology.hpp"
 
@@ -86,6 +88,18 @@ std::vector<int> bound_to() {
     CPU_FREE(set);
   }
   return cpus;
+}
+
+// The name of the profile whose times of messages a communicator over UCX on this host takes; `found`: "UCX 1.13.1 of PATH".
+std::string messages_over_ucx(const std::string& found) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  model::Profile profile;
+  if (model::find(host.data(), found.substr(0, found.find(" of ")), &profile) != Status::ok)
+    return "none: " + std::string(message());
+  std::string messages;
+  static_cast<void>(model::over(model::Carrier::ucx, std::move(profile), &messages));
+  return messages;
 }
 
 Json container() {
@@ -168,11 +182,15 @@ Json facts_of_modules() {
   std::string text;
   const bool there = api::find_module("ucx", &ucx) == Status::ok;
   const bool serves = there && ucx->finds(&text) == Status::ok;
-  all.push_back({{"name", "ucx"},
-                 {"there", there},
-                 {"built_for", there ? Json(ucx->serves) : Json(nullptr)},
-                 {"used", serves && found != Status::ok},
-                 {"reason", serves ? "for programs without an MPI: " + text : std::string(message())}});
+  const std::string profile = serves ? messages_over_ucx(text) : std::string();
+  all.push_back(
+      {{"name", "ucx"},
+       {"there", there},
+       {"built_for", there ? Json(ucx->serves) : Json(nullptr)},
+       {"used", serves && found != Status::ok},
+       {"messages", serves ? Json(profile) : Json(nullptr)},
+       {"reason", serves ? fmt::format("for programs without an MPI: {}; times of messages: profile {}", text, profile)
+                         : std::string(message())}});
   return all;
 }
 

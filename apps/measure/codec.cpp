@@ -36,10 +36,6 @@ const char* name(Operation operation) {
   return "?";
 }
 
-void must(Status status) {
-  if (status != Status::ok) throw std::runtime_error(stretto::message());
-}
-
 // Values, their streams, and room for results, all walked through call by call: chunks of one size, one after the other.
 template <class T>
 class Walk {

@@ -1,6 +1,7 @@
 #include "collectives.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "schedule/names.hpp"
 #include "schedule/schedule.hpp"
@@ -52,7 +53,7 @@ class Series {
     }
     std::vector<double> samples;
     for (int i = 0; i < count_; ++i) samples.push_back(std::max(0.0, batch_seconds(batch_) / batch_ - rewriting_));
-    MPI_Allreduce(MPI_IN_PLACE, samples.data(), count_, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    ranks_.largest(samples);
     samples_.insert(samples_.end(), samples.begin(), samples.end());
   }
 
@@ -64,7 +65,7 @@ class Series {
   static constexpr double kSample = 100e-6;  // least seconds of a sample: what leaving the barrier takes shows no more
 
   double batch_seconds(int calls) {
-    MPI_Barrier(ranks_.comm);
+    ranks_.world.barrier();
     const double start = now();
     for (int i = 0; i < calls; ++i) {
       vectors_.rewrite(bytes_);
@@ -80,7 +81,7 @@ class Series {
   }
 
   double agreed(double seconds) const {
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks_.comm);
+    ranks_.largest({&seconds, 1});
     return std::max(seconds, 1e-9);
   }
 
@@ -138,6 +139,14 @@ void collectives(const Job& job, Part part, Provider& provider) {
                     {"least", t.least},
                     {"samples", t.samples}});
   }
+}
+
+void native(const Job& job) {
+  const std::unique_ptr<Provider> natives = job.ranks.world.natives();
+  if (natives)
+    collectives(job, Part::native, *natives);
+  else
+    job.report.begin(Part::native, 0);
 }
 
 void compare(const Job& job, Part part, const std::vector<Switch>& switches) {

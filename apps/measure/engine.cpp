@@ -3,38 +3,35 @@
 #include <memory>
 #include <stdexcept>
 
+#include "api/communicator.hpp"
 #include "engine/engine.hpp"
 #include "exchange.hpp"
-#include "modules/mpi/carrier.hpp"
 #include "parts.hpp"
 #include "schedule/registry.hpp"
-#include "stretto/stretto_mpi.h"
 
 namespace stretto::measure {
 namespace {
 
+constexpr int kTag = 300;           // of messages; no other part has it
 constexpr std::size_t kValues = 2;  // floats of the smallest ring on two ranks: one a block
 
-void must(Status status) {
-  if (status != Status::ok) throw std::runtime_error(stretto::message());
-}
-
-void must(stretto_status status) {
-  if (status != STRETTO_OK) throw std::runtime_error(stretto_message());
-}
-
-schedule::Schedule smallest_ring(int rank) {
+// Of two ranks among all: of this one, and of the other.
+schedule::Schedule smallest_ring(const Ranks& ranks, std::pair<int, int> pair) {
   schedule::Request request;
   request.ranks = 2;
-  request.rank = rank;
-  return schedule::find(schedule::Collective::allreduce, "ring")->build(request);
+  request.rank = ranks.rank == pair.first ? 0 : 1;
+  schedule::Schedule ring = schedule::find(schedule::Collective::allreduce, "ring")->build(request);
+  ring.ranks = ranks.size;
+  ring.rank = ranks.rank;
+  for (schedule::Step& step : ring.steps)
+    if (step.peer >= 0) step.peer = step.peer == 0 ? pair.first : pair.second;
+  return ring;
 }
 
-// Seconds of the smallest ring allreduce on the two ranks of `pair`.
-double ring_seconds(MPI_Comm pair, const schedule::Schedule& built, const Budget& budget) {
-  std::unique_ptr<carrier::Carrier> carrier;
-  must(stretto::modules::make_mpi_carrier(pair, {}, &carrier));
-  engine::Engine engine(*carrier);
+// Seconds of the smallest ring allreduce, which this rank and `peer` run. By an engine of its own on the communicator's carrier, which
+// nothing else uses meanwhile, so that the communicator's counts no runs that other ranks do not see.
+double ring_seconds(const World& world, int peer, bool first, const schedule::Schedule& built, const Budget& budget) {
+  engine::Engine engine(*world.comm()->carriers.data);
   const float in[kValues] = {1, 2};
   float out[kValues] = {};
   engine::Work call;
@@ -47,8 +44,10 @@ double ring_seconds(MPI_Comm pair, const schedule::Schedule& built, const Budget
   once();
   double start = now();
   once();
-  int count = budget.samples(now() - start);
-  MPI_Bcast(&count, 1, MPI_INT, 0, pair);
+  const int mine = budget.samples(now() - start);
+  int theirs = 0;
+  world.shift(peer, &mine, peer, &theirs, sizeof mine, kTag);
+  const int count = first ? mine : theirs;
   std::vector<double> samples;
   for (int i = 0; i < count; ++i) {
     start = now();
@@ -64,16 +63,15 @@ void step(const Job& job) {
   auto [a, b] = ranks.pair_inside();
   if (a < 0) std::tie(a, b) = ranks.pair_between();
   const bool first = ranks.rank == a, active = first || ranks.rank == b;
-  const SubComm pair(ranks.comm, active);
   const Budget budget{job.seconds(0.3), 50, 20000};
   double message = 0, ring = 0;
-  const schedule::Schedule built = smallest_ring(first ? 0 : 1);
+  const schedule::Schedule built = smallest_ring(ranks, {a, b});
   ranks.while_quiet(active, [&] {
     const auto cpus = job.machine.cpus();
     const Bound bound(job.machine, cpus.size() < 2 || ranks.hosts > 1 ? -1 : cpus[first ? 0 : 1]);
-    PingPong pingpong(ranks.comm, first ? b : a, first, sizeof(float), 0);
+    PingPong pingpong(ranks.world, first ? b : a, first, sizeof(float), 0);
     message = pingpong.measure(sizeof(float), Buffers::reused, budget).median;
-    ring = ring_seconds(pair.get(), built, budget);
+    ring = ring_seconds(ranks.world, first ? b : a, first, built, budget);
   });
   message = ranks.from(a, message);
   ring = ranks.from(a, ring);
@@ -92,22 +90,18 @@ void step(const Job& job) {
 // A barrier of ours is the agreement and nothing else; it takes as many rounds as recursive doubling.
 void agreement(const Job& job) {
   const Ranks& ranks = job.ranks;
-  stretto_comm comm = nullptr;
-  must(stretto_comm_create(ranks.comm, &comm));
   const Budget budget{job.seconds(0.3), 20, 20000};
-  const auto once = [&] { must(stretto_barrier(comm, nullptr)); };
+  const auto once = [&] { must(stretto_barrier(ranks.world.comm(), nullptr)); };
   once();
   double start = now();
   once();
-  int count = budget.samples(now() - start);
-  MPI_Bcast(&count, 1, MPI_INT, 0, ranks.comm);
+  const int count = ranks.from(0, budget.samples(now() - start));
   std::vector<double> samples;
   for (int i = 0; i < count; ++i) {
     start = now();
     once();
     samples.push_back(now() - start);
   }
-  stretto_comm_free(comm);
   const double barrier = ranks.from(0, summary(samples).median);
   const auto size = static_cast<unsigned>(ranks.size);
   const int rounds = static_cast<int>(std::bit_width(size)) - 1 + (std::has_single_bit(size) ? 0 : 2);

@@ -26,8 +26,8 @@ const char* name(Buffers buffers) noexcept {
   return "?";
 }
 
-PingPong::PingPong(MPI_Comm comm, int peer, bool first, std::size_t largest, std::size_t cache)
-    : comm_(comm), peer_(peer), first_(first), clock_cost_(clock_cost()) {
+PingPong::PingPong(const World& world, int peer, bool first, std::size_t largest, std::size_t cache)
+    : world_(world), peer_(peer), first_(first), clock_cost_(clock_cost()) {
   const std::size_t size = std::max({2 * stride(largest), words(cache), kLine});
   out_.assign(size, 1);
   in_.assign(size, 0);
@@ -51,22 +51,21 @@ void PingPong::read(std::size_t bytes) {
 
 void PingPong::meet() {
   if (first_) {
-    MPI_Recv(nullptr, 0, MPI_BYTE, peer_, kReady, comm_, MPI_STATUS_IGNORE);
+    world_.receive(peer_, kReady, nullptr, 0);
   } else {
-    MPI_Send(nullptr, 0, MPI_BYTE, peer_, kReady, comm_);
+    world_.send(peer_, kReady, nullptr, 0);
   }
 }
 
 double PingPong::reused(std::size_t bytes, int iterations) {
-  const int n = static_cast<int>(bytes);
   const double start = now();
   for (int i = 0; i < iterations; ++i) {
     if (first_) {
-      MPI_Send(out_.data(), n, MPI_BYTE, peer_, kData, comm_);
-      MPI_Recv(in_.data(), n, MPI_BYTE, peer_, kData, comm_, MPI_STATUS_IGNORE);
+      world_.send(peer_, kData, out_.data(), bytes);
+      world_.receive(peer_, kData, in_.data(), bytes);
     } else {
-      MPI_Recv(in_.data(), n, MPI_BYTE, peer_, kData, comm_, MPI_STATUS_IGNORE);
-      MPI_Send(out_.data(), n, MPI_BYTE, peer_, kData, comm_);
+      world_.receive(peer_, kData, in_.data(), bytes);
+      world_.send(peer_, kData, out_.data(), bytes);
     }
   }
   return now() - start - clock_cost_;
@@ -74,31 +73,29 @@ double PingPong::reused(std::size_t bytes, int iterations) {
 
 double PingPong::iterate(std::size_t bytes, Buffers buffers) {
   if (buffers == Buffers::reused) return reused(bytes, 1);
-  const int n = static_cast<int>(bytes);
   advance(bytes);
   rewrite(bytes);
   meet();
   double seconds = 0;
   if (first_) {
     const double start = now();
-    MPI_Send(&out_[at_], n, MPI_BYTE, peer_, kData, comm_);
-    MPI_Recv(&in_[at_], n, MPI_BYTE, peer_, kData, comm_, MPI_STATUS_IGNORE);
+    world_.send(peer_, kData, &out_[at_], bytes);
+    world_.receive(peer_, kData, &in_[at_], bytes);
     seconds = now() - start - clock_cost_;
   } else {
-    MPI_Recv(&in_[at_], n, MPI_BYTE, peer_, kData, comm_, MPI_STATUS_IGNORE);
-    MPI_Send(&out_[at_], n, MPI_BYTE, peer_, kData, comm_);
+    world_.receive(peer_, kData, &in_[at_], bytes);
+    world_.send(peer_, kData, &out_[at_], bytes);
   }
   read(bytes);
   return seconds;
 }
 
 double PingPong::cross(std::size_t bytes) {
-  const int n = static_cast<int>(bytes);
   advance(bytes);
   rewrite(bytes);
   meet();
   const double start = now();
-  MPI_Sendrecv(&out_[at_], n, MPI_BYTE, peer_, kData, &in_[at_], n, MPI_BYTE, peer_, kData, comm_, MPI_STATUS_IGNORE);
+  world_.shift(peer_, &out_[at_], peer_, &in_[at_], bytes, kData);
   const double seconds = now() - start - clock_cost_;
   read(bytes);
   return seconds;
@@ -112,9 +109,9 @@ Timing PingPong::repeat(const Budget& budget, const Once& once) {
   once();
   int count = budget.samples(now() - start);
   if (first_) {
-    MPI_Send(&count, 1, MPI_INT, peer_, kCount, comm_);
+    world_.send(peer_, kCount, &count, sizeof count);
   } else {
-    MPI_Recv(&count, 1, MPI_INT, peer_, kCount, comm_, MPI_STATUS_IGNORE);
+    world_.receive(peer_, kCount, &count, sizeof count);
   }
   std::vector<double> samples;
   samples.reserve(static_cast<std::size_t>(count));
@@ -131,9 +128,9 @@ Timing PingPong::measure(std::size_t bytes, Buffers buffers, const Budget& budge
   for (int i = 0; i < 3; ++i) iterate(bytes, buffers);
   int batch = static_cast<int>(std::clamp(3 * kSample / std::max(now() - start, 1e-9), 1.0, 256.0));
   if (first_) {
-    MPI_Send(&batch, 1, MPI_INT, peer_, kCount, comm_);
+    world_.send(peer_, kCount, &batch, sizeof batch);
   } else {
-    MPI_Recv(&batch, 1, MPI_INT, peer_, kCount, comm_, MPI_STATUS_IGNORE);
+    world_.receive(peer_, kCount, &batch, sizeof batch);
   }
   return repeat(budget, [&] { return reused(bytes, batch) / (2.0 * batch); });
 }

@@ -7,13 +7,12 @@
 //            by the receiver after it, outside the timed section: what a program that computes sees.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "sampling.hpp"
+#include "world.hpp"
 
 namespace stretto::measure {
 
@@ -24,7 +23,7 @@ class PingPong {
  public:
   // Between this rank and `peer`; one of them is `first` and starts. `largest` message in bytes; rotated buffers walk through
   // at least `cache` bytes, and two messages.
-  PingPong(MPI_Comm comm, int peer, bool first, std::size_t largest, std::size_t cache);
+  PingPong(const World& world, int peer, bool first, std::size_t largest, std::size_t cache);
 
   // Both ranks call it with the same arguments. The timing is the first rank's; the other's is empty.
   Timing measure(std::size_t bytes, Buffers buffers, const Budget& budget);
@@ -43,7 +42,7 @@ class PingPong {
   template <class Once>
   Timing repeat(const Budget& budget, const Once& once);
 
-  MPI_Comm comm_;
+  const World& world_;
   int peer_;
   bool first_;
   double clock_cost_;

@@ -1,5 +1,4 @@
-// The MPI's own collectives.
-#include "collectives.hpp"
+#include "native.hpp"
 
 namespace stretto::measure {
 namespace {
@@ -39,9 +38,6 @@ class Mpi final : public Provider {
 
 }  // namespace
 
-void native(const Job& job) {
-  Mpi mpi(job.ranks.comm);
-  collectives(job, Part::native, mpi);
-}
+std::unique_ptr<Provider> make_mpi_provider(MPI_Comm comm) { return std::make_unique<Mpi>(comm); }
 
 }  // namespace stretto::measure

@@ -6,24 +6,16 @@
 #include <stdexcept>
 
 #include "collectives.hpp"
-#include "modules/mpi/carrier.hpp"
 
 namespace stretto::measure {
 namespace {
 
 using schedule::Collective;
 
-void must(Status status) {
-  if (status != Status::ok) throw std::runtime_error(stretto::message());
-}
-
 class Node final : public Provider {
  public:
-  explicit Node(MPI_Comm comm, const node::Options& options = {}) {
-    std::unique_ptr<carrier::Carrier> carrier;
-    must(stretto::modules::make_mpi_carrier(comm, {}, &carrier));
-    node::CarrierExchange exchange(*carrier);
-    must(node::Collectives::create(exchange, options, &node_));
+  explicit Node(const World& world, const node::Options& options = {}) {
+    must(node::Collectives::create(world.exchange(), options, &node_));
   }
   bool kernel_may_copy() const { return node_->copies_differ(node::Options{}.direct); }
 
@@ -66,12 +58,11 @@ void node(const Job& job) {
     job.report.begin(Part::node, 0);
     return;
   }
-  Node provider(job.ranks.comm);
+  Node provider(job.ranks.world);
   collectives(job, Part::node, provider);
 }
 
 void switches(const Job& job) {
-  const MPI_Comm comm = job.ranks.comm;
   if (job.ranks.hosts > 1) {
     job.report.begin(Part::switches, 0);
     return;
@@ -80,7 +71,7 @@ void switches(const Job& job) {
   const auto with = [&](auto change) {
     node::Options o;
     change(o);
-    return Node(comm, o);
+    return Node(job.ranks.world, o);
   };
   Node eager = with([](node::Options& o) { o.eager = o.eager_reduce = never; });
   Node pipelined = with([](node::Options& o) { o.eager = o.eager_reduce = 0; });

@@ -36,7 +36,7 @@ void local(const Job& job);
 // What a step of the engine costs beside its bytes, and a round of the agreement before a collective.
 void engine(const Job& job);
 
-// The MPI's own collectives on all ranks of the job.
+// The MPI's own collectives on all ranks of the job; nothing over UCX, which has none.
 void native(const Job& job);
 
 // The collectives of src/node on all ranks of the job, where these share a host; nothing elsewhere.

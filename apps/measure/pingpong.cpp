@@ -22,12 +22,10 @@ std::vector<Pair> pairs(const Job& job) {
   if (a >= 0) {
     // The ranks' hosts may differ in their machines; the pair's own machine counts, as its first rank sees it.
     std::vector<Placement> placements = job.machine.placements();
-    int count = static_cast<int>(placements.size());
-    MPI_Bcast(&count, 1, MPI_INT, a, job.ranks.comm);
-    placements.resize(static_cast<std::size_t>(count));
+    placements.resize(job.ranks.from(a, placements.size()));
     for (Placement& p : placements) {
-      int numbers[4] = {static_cast<int>(p.distance), p.cpu[0], p.cpu[1], p.name == "core"};
-      MPI_Bcast(numbers, 4, MPI_INT, a, job.ranks.comm);
+      const auto numbers = job.ranks.from(
+          a, std::array<int, 4>{static_cast<int>(p.distance), p.cpu[0], p.cpu[1], int{p.name == "core"}});
       p.distance = static_cast<topology::Distance>(numbers[0]);
       p.cpu[0] = numbers[1];
       p.cpu[1] = numbers[2];
@@ -65,8 +63,8 @@ Json row(const Pair& pair, std::size_t bytes, Buffers buffers, const Timing& t) 
 
 // Collective. The first rank's timing, on every rank.
 Timing shared(const Ranks& ranks, int from, Timing t) {
-  double numbers[4] = {t.median, t.mean, t.least, static_cast<double>(t.samples)};
-  MPI_Bcast(numbers, 4, MPI_DOUBLE, from, ranks.comm);
+  const auto numbers =
+      ranks.from(from, std::array<double, 4>{t.median, t.mean, t.least, static_cast<double>(t.samples)});
   return {numbers[0], numbers[1], numbers[2], static_cast<int>(numbers[3])};
 }
 
@@ -95,7 +93,7 @@ void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& siz
   std::unique_ptr<PingPong> pingpong;
   const Bound bound(job.machine, active ? pair.placement.cpu[first ? 0 : 1] : -1);
   if (active) {
-    pingpong = std::make_unique<PingPong>(ranks.comm, first ? pair.second : pair.first, first, sizes.back(),
+    pingpong = std::make_unique<PingPong>(ranks.world, first ? pair.second : pair.first, first, sizes.back(),
                                           walk(job.machine));
   }
   for (const Buffers buffers : kinds) {
@@ -122,7 +120,7 @@ void duplex(const Job& job, const Pair& pair) {
   const Budget budget{job.seconds(0.1), 5, 1000};
   Timing one, both;
   ranks.while_quiet(active, [&] {
-    PingPong p(ranks.comm, first ? pair.second : pair.first, first, kBytes, walk(job.machine));
+    PingPong p(ranks.world, first ? pair.second : pair.first, first, kBytes, walk(job.machine));
     one = p.measure(kBytes, Buffers::rotated, budget);
     both = p.both_ways(kBytes, budget);
   });
@@ -147,21 +145,22 @@ void concurrent(const Job& job) {
   for (const int pairs : {1, most}) {
     int peer = -1;
     bool first = false;
+    std::vector<int> active;
     for (int i = 0; i < pairs; ++i) {
       const int a = here[static_cast<std::size_t>(i)], b = there[static_cast<std::size_t>(i)];
+      active.insert(active.end(), {a, b});
       if (ranks.rank == a) peer = b;
       if (ranks.rank == b) peer = a;
       first = first || ranks.rank == a;
     }
     Timing t;
-    const SubComm active(ranks.comm, peer >= 0);
     ranks.while_quiet(peer >= 0, [&] {
-      PingPong p(ranks.comm, peer, first, kBytes, 0);
-      MPI_Barrier(active.get());
+      PingPong p(ranks.world, peer, first, kBytes, 0);
+      ranks.barrier(active);
       t = p.both_ways(kBytes, {job.seconds(0.2), 10, 200});
     });
     double slowest = t.median;
-    MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, ranks.comm);
+    ranks.largest({&slowest, 1});
     if (pairs == 1) alone = slowest;
     if (pairs == most) {
       job.report.row(

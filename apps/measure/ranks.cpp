@@ -1,59 +1,35 @@
 #include "ranks.hpp"
 
-#include <chrono>
-#include <cstring>
-#include <thread>
+#include <algorithm>
 
 #include <unistd.h>
-
-#include "bench/mpi.hpp"
 
 namespace stretto::measure {
 namespace {
 
-constexpr std::size_t kNameSize = 256;
+enum Tag { kDone = 100, kGo, kMeet };  // PingPong's are below
 
-std::string own_host_name() {
-  char name[kNameSize] = {};
-  gethostname(name, sizeof name - 1);
+using Name = std::array<char, 256>;
+
+Name own_host_name() {
+  Name name{};
+  gethostname(name.data(), name.size() - 1);
   return name;
 }
 
 }  // namespace
 
-Ranks::Ranks(MPI_Comm world) {
-  MPI_Comm_dup(world, &comm);
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-
-  // Who shares memory is on one host; the host's number is that of its lowest rank, until they are counted.
-  MPI_Comm shared = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &shared);
-  int lowest = rank;
-  MPI_Bcast(&lowest, 1, MPI_INT, 0, shared);
-  MPI_Comm_free(&shared);
-  std::vector<int> lowest_of(static_cast<std::size_t>(size));
-  MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, comm);
-
-  const auto all = static_cast<std::size_t>(size);
-  std::string own = own_host_name();
-  own.resize(kNameSize);
-  std::vector<char> text(all * kNameSize);
-  MPI_Allgather(own.data(), kNameSize, MPI_CHAR, text.data(), kNameSize, MPI_CHAR, comm);
-
-  std::vector<int> number(all, -1);
-  for (std::size_t r = 0; r < all; ++r) {
-    const auto low = static_cast<std::size_t>(lowest_of[r]);
-    if (number[low] < 0) {
-      number[low] = static_cast<int>(names.size());
-      names.emplace_back(text.data() + low * kNameSize);
-    }
-    host_of.push_back(number[low]);
+Ranks::Ranks(const World& all) : world(all), rank(all.rank()), size(all.size()) {
+  std::vector<Name> of;
+  must(world.exchange().allgather(own_host_name(), &of));
+  for (const Name& name : of) {
+    const std::string text = name.data();
+    auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) found = names.insert(names.end(), text);
+    host_of.push_back(static_cast<int>(found - names.begin()));
   }
   hosts = static_cast<int>(names.size());
 }
-
-Ranks::~Ranks() { MPI_Comm_free(&comm); }
 
 std::vector<int> Ranks::of_host(int host) const {
   std::vector<int> all;
@@ -78,19 +54,26 @@ std::pair<int, int> Ranks::pair_between() const {
 
 void Ranks::while_quiet(bool active, const std::function<void()>& work) const {
   if (active) work();
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(comm, &request);
-  for (int done = 0; done == 0;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(active ? 0 : 1));
+  if (rank != 0) {
+    world.send(0, kDone, nullptr, 0);
+    world.await(0, kGo, !active);
+    return;
   }
+  for (int r = 1; r < size; ++r) world.await(r, kDone, !active);
+  for (int r = 1; r < size; ++r) world.send(r, kGo, nullptr, 0);
 }
 
-double Ranks::from(int from, double value) const {
-  MPI_Bcast(&value, 1, MPI_DOUBLE, from, comm);
-  return value;
+void Ranks::largest(std::span<double> values) const {
+  std::vector<double> all(values.size() * static_cast<std::size_t>(size));
+  must(world.exchange().allgather(values.data(), values.size_bytes(), all.data()));
+  for (std::size_t i = 0; i < all.size(); ++i) values[i % values.size()] = std::max(values[i % values.size()], all[i]);
 }
 
-std::string mpi_version() { return bench::mpi_version(); }
+void Ranks::barrier(const std::vector<int>& members) const {
+  const std::size_t p = members.size();
+  const auto me = static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
+  for (std::size_t away = 1; away < p; away *= 2)
+    world.shift(members[(me + away) % p], nullptr, members[(me + p - away) % p], nullptr, 0, kMeet);
+}
 
 }  // namespace stretto::measure

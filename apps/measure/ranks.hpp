@@ -1,26 +1,26 @@
 // The ranks of this run: who is on which host, and how a few of them work while the others keep quiet.
 #pragma once
 
-#include <mpi.h>
-
+#include <array>
 #include <functional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "world.hpp"
 
 namespace stretto::measure {
 
 struct Ranks {
-  MPI_Comm comm = MPI_COMM_NULL;  // a duplicate of the world
+  const World& world;
   int rank = 0, size = 1;
   int hosts = 1;
   std::vector<int> host_of;        // by rank; hosts are numbered in the order of their lowest rank
-  std::vector<std::string> names;  // of the hosts
+  std::vector<std::string> names;  // of the hosts; ranks whose hosts have one name are on one, as communicators take it
 
-  explicit Ranks(MPI_Comm world);
-  ~Ranks();
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  explicit Ranks(const World& world);
 
   int host() const { return host_of[static_cast<std::size_t>(rank)]; }
   std::vector<int> of_host(int host) const;
@@ -34,25 +34,18 @@ struct Ranks {
   void while_quiet(bool active, const std::function<void()>& work) const;
 
   // Collective. What rank `from` holds, on every rank.
-  double from(int from, double value) const;
-};
-
-// The communicator's own, of the ranks that are `in`; the others get MPI_COMM_NULL. Collective over `parent`.
-class SubComm {
- public:
-  SubComm(MPI_Comm parent, bool in) { MPI_Comm_split(parent, in ? 0 : MPI_UNDEFINED, 0, &comm_); }
-  ~SubComm() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  template <class T>
+  T from(int from, const T& value) const {
+    std::vector<T> all;
+    must(world.exchange().allgather(value, &all));
+    return all[static_cast<std::size_t>(from)];
   }
-  SubComm(const SubComm&) = delete;
-  SubComm& operator=(const SubComm&) = delete;
-  MPI_Comm get() const { return comm_; }
 
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  // Collective. Of each value the largest over the ranks.
+  void largest(std::span<double> values) const;
+
+  // Called by these ranks alone, in the same order of them; this rank is one.
+  void barrier(const std::vector<int>& members) const;
 };
-
-// "Open MPI 5.0.11": flavour and version, as profiles name an MPI.
-std::string mpi_version();
 
 }  // namespace stretto::measure

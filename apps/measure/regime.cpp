@@ -19,6 +19,7 @@ constexpr double kNear = 0.25e-6;
 constexpr double kSeconds = 0.06;
 constexpr int kBatch = 200;      // round trips of a sample
 constexpr int kSpins = 1 << 14;  // before a waiting rank gives its core away
+constexpr int kTag = 200;        // of messages; no other part has it
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
 struct alignas(128) Flag {
@@ -32,26 +33,28 @@ struct Flags {
 // Memory of two processes: the leader's, which the follower opens through the leader's entry in /proc. Nothing is left behind.
 class Shared {
  public:
-  // Collective over the two ranks of `pair`.
-  Shared(MPI_Comm pair, bool leads) {
-    int where[2] = {static_cast<int>(getpid()), -1};
-    if (leads) {
-      file_ = node::arena::make_anonymous("stretto-flag", sizeof(Flags));
-      where[1] = file_;
-    }
-    MPI_Bcast(where, 2, MPI_INT, 0, pair);
+  // On this rank and `peer`, one of which leads.
+  Shared(const World& world, int peer, bool leads) {
+    int mine[2] = {static_cast<int>(getpid()), -1}, theirs[2] = {};
+    if (leads) mine[1] = file_ = node::arena::make_anonymous("stretto-flag", sizeof(Flags));
+    const auto tell = [&](const void* out, void* in, std::size_t bytes) {
+      world.shift(peer, out, peer, in, bytes, kTag);
+    };
+    tell(mine, theirs, sizeof mine);
+    const int* const where = leads ? mine : theirs;
     if (!leads && where[1] >= 0) file_ = open(fmt::format("/proc/{}/fd/{}", where[0], where[1]).c_str(), O_RDWR);
     void* at = file_ < 0 ? MAP_FAILED : mmap(nullptr, sizeof(Flags), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     if (at != MAP_FAILED) flags_ = static_cast<Flags*>(at);
     // Both see the same memory, or neither uses it.
     int works = flags_ != nullptr;
     if (leads && works) flags_->leader.value = static_cast<std::uint64_t>(where[0]);
-    MPI_Barrier(pair);
+    int there = 0;
+    tell(nullptr, nullptr, 0);
     if (!leads && works) works = flags_->leader.value == static_cast<std::uint64_t>(where[0]);
-    MPI_Allreduce(MPI_IN_PLACE, &works, 1, MPI_INT, MPI_MIN, pair);
-    usable_ = works != 0;
+    tell(&works, &there, sizeof works);
+    usable_ = works != 0 && there != 0;
     if (leads && usable_) flags_->leader.value = 0;
-    MPI_Barrier(pair);
+    tell(nullptr, nullptr, 0);
   }
   ~Shared() {
     if (flags_ != nullptr) munmap(flags_, sizeof(Flags));
@@ -110,22 +113,20 @@ Regime probe(const Ranks& ranks, const Machine& machine) {
   const bool active = ranks.rank == first || ranks.rank == second;
   const bool leads = ranks.rank == first;
   double round_trip = 0;
-  {
-    const SubComm pair(ranks.comm, active);
-    ranks.while_quiet(active, [&] {
-      const auto cpus = machine.cpus();
-      const Bound bound(machine, cpus.size() < 2 ? -1 : cpus[leads ? 0 : 1]);
-      const Shared shared(pair.get(), leads);
-      Flags* flags = shared.get();
-      if (flags == nullptr) return;
-      if (leads) {
-        round_trip = lead(flags->leader, flags->follower);
-      } else {
-        follow(flags->follower, flags->leader);
-      }
-      MPI_Barrier(pair.get());
-    });
-  }
+  const std::vector<int> pair{first, second};
+  ranks.while_quiet(active, [&] {
+    const auto cpus = machine.cpus();
+    const Bound bound(machine, cpus.size() < 2 ? -1 : cpus[leads ? 0 : 1]);
+    const Shared shared(ranks.world, leads ? second : first, leads);
+    Flags* flags = shared.get();
+    if (flags == nullptr) return;
+    if (leads) {
+      round_trip = lead(flags->leader, flags->follower);
+    } else {
+      follow(flags->follower, flags->leader);
+    }
+    ranks.barrier(pair);
+  });
   round_trip = ranks.from(first, round_trip);
   return {round_trip, regime_name(round_trip)};
 }

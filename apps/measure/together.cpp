@@ -8,28 +8,32 @@ std::vector<Crew> crews(const Job& job) {
   const std::vector<int> here = job.ranks.of_host(job.ranks.host());
   const auto cpus = job.machine.cpus();
   const auto position = static_cast<std::size_t>(std::find(here.begin(), here.end(), job.ranks.rank) - here.begin());
-  std::vector<Crew> all{{1, job.ranks.rank == 0, cpus.empty() ? -1 : cpus[0]}};
+  std::vector<Crew> all{{1, {0}, job.ranks.rank == 0, cpus.empty() ? -1 : cpus[0]}};
 
-  int busy = static_cast<int>(std::min(here.size(), cpus.size()));
-  MPI_Bcast(&busy, 1, MPI_INT, 0, job.ranks.comm);  // hosts may differ: as many on each as on the first
+  // Hosts may differ: as many on each as on the first.
+  const int busy = job.ranks.from(0, static_cast<int>(std::min(here.size(), cpus.size())));
   if (busy < 2) return all;
   const bool active = position < static_cast<std::size_t>(busy);
-  all.push_back({busy, active, active && position < cpus.size() ? cpus[position] : -1});
+  Crew crew{busy, {}, active, active && position < cpus.size() ? cpus[position] : -1};
+  for (int h = 0; h < job.ranks.hosts; ++h) {
+    const std::vector<int> of = job.ranks.of_host(h);
+    crew.members.insert(crew.members.end(), of.begin(),
+                        of.begin() + std::min<std::ptrdiff_t>(busy, static_cast<std::ptrdiff_t>(of.size())));
+  }
+  all.push_back(std::move(crew));
   return all;
 }
 
 Timing time_crew(const Job& job, const Crew& crew, const Budget& budget, const std::function<void()>& work) {
   Timing t;
-  const SubComm comm(job.ranks.comm, crew.active);
   job.ranks.while_quiet(crew.active, [&] {
     const Bound bound(job.machine, crew.cpu);
-    MPI_Barrier(comm.get());
+    job.ranks.barrier(crew.members);
     t = sample(budget, work);
   });
-  double numbers[3] = {t.median, t.mean, t.least};
-  MPI_Allreduce(MPI_IN_PLACE, numbers, 3, MPI_DOUBLE, MPI_MAX, job.ranks.comm);
-  MPI_Allreduce(MPI_IN_PLACE, &t.samples, 1, MPI_INT, MPI_MAX, job.ranks.comm);
-  return {numbers[0], numbers[1], numbers[2], t.samples};
+  std::array<double, 4> numbers{t.median, t.mean, t.least, static_cast<double>(t.samples)};
+  job.ranks.largest(numbers);
+  return {numbers[0], numbers[1], numbers[2], static_cast<int>(numbers[3])};
 }
 
 }  // namespace stretto::measure

@@ -10,9 +10,10 @@ namespace stretto::measure {
 
 // One of the two settings.
 struct Crew {
-  int busy = 1;         // ranks at work on a host
-  bool active = false;  // this rank is one of them
-  int cpu = -1;         // that it is bound to meanwhile
+  int busy = 1;                // ranks at work on a host
+  std::vector<int> members{};  // of all hosts
+  bool active = false;         // this rank is one of them
+  int cpu = -1;                // that it is bound to meanwhile
 };
 
 // "alone", and "together" where a host has several ranks and several cores.

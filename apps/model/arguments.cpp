@@ -97,13 +97,18 @@ std::string host_name() {
 
 }  // namespace
 
-model::Profile profile_of(const Arguments& arguments, std::string* from) {
+model::Carrier carrier_of(const Arguments& arguments) {
+  if (const auto carrier = model::find_carrier(arguments.carrier)) return *carrier;
+  throw Problem(fmt::format("carrier '{}' is neither mpi nor ucx", arguments.carrier));
+}
+
+model::Profile profile_named(const Arguments& arguments, std::string* from) {
   model::Profile profile;
   std::string found = arguments.machine;
   bool is_shipped = false;
   for (const std::string& name : model::shipped()) is_shipped |= name == arguments.machine;
   if (arguments.machine.empty()) {
-    check(model::find_of_host(host_name(), &profile, &found));
+    check(model::find_of_host(host_name(), carrier_of(arguments), &profile, &found));
   } else if (is_shipped) {
     check(model::shipped(arguments.machine, &profile));
   } else {
@@ -115,6 +120,11 @@ model::Profile profile_of(const Arguments& arguments, std::string* from) {
     check(model::load(arguments.machine, &profile));
   }
   if (from != nullptr) *from = found;
+  return profile;
+}
+
+model::Profile profile_of(const Arguments& arguments, std::string* from, std::string* messages) {
+  model::Profile profile = model::over(carrier_of(arguments), profile_named(arguments, from), messages);
   if (arguments.gigabits < 0 || !std::isfinite(arguments.gigabits))
     throw Problem(fmt::format("{} Gb/s is no rate of a network", arguments.gigabits));
   if (arguments.gigabits > 0) {
@@ -155,7 +165,10 @@ model::Question question_of(const Arguments& a) {
   if (a.ratio_given && !q.compress && a.system.empty())
     throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
   q.ratio = q.compress ? a.ratio : 1;
-  q.native = a.native;
+  // Over UCX there are no native collectives; the baseline of ranks that share a host is its memory.
+  const bool ucx = carrier_of(a) == model::Carrier::ucx;
+  q.native = a.native && !ucx;
+  q.node = ucx && a.ranks <= a.per_node;
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (a.payload != "auto") {

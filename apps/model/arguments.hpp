@@ -28,8 +28,9 @@ struct Arguments {
   double ratio = 8;
   bool ratio_given = false;  // else it is assumed, and said to be
   double growth = model::kIndependentGrowth;
-  std::string machine;  // empty: what the library would use on this host
-  double gigabits = 0;  // of the network; 0: as the profile says
+  std::string machine;          // empty: what the library would use on this host
+  std::string carrier = "mpi";  // or ucx
+  double gigabits = 0;          // of the network; 0: as the profile says
   int hosts_per_switch = 0;
   double oversubscription = 1;
   std::string network;  // torus:4x4x4; empty: as the profile says
@@ -46,7 +47,12 @@ std::uint64_t parse_size(const std::string& text);
 
 schedule::Collective collective_of(const Arguments& arguments);
 topology::Topology topology_of(const Arguments& arguments, const model::Profile& profile, int ranks, int per_node);
-model::Profile profile_of(const Arguments& arguments, std::string* from = nullptr);  // *from: where it was found
+model::Carrier carrier_of(const Arguments& arguments);
+
+// The machine's profile as its file has it; and as messages over the carrier take it, on the network that was named. *from:
+// where it was found; *messages: as of model::over.
+model::Profile profile_named(const Arguments& arguments, std::string* from = nullptr);
+model::Profile profile_of(const Arguments& arguments, std::string* from, std::string* messages);
 model::Question question_of(const Arguments& arguments);
 model::Machine machine_of(const Arguments& arguments, const model::Profile& profile, std::uint32_t element,
                           double ratio);

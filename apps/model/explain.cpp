@@ -19,9 +19,9 @@ constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the sweep
 
 // The profile that a question is answered from.
 struct Asked {
-  std::string from;
+  std::string from, messages;
   model::Profile profile;
-  explicit Asked(const Arguments& a) : profile(profile_of(a, &from)) {}
+  explicit Asked(const Arguments& a) : profile(profile_of(a, &from, &messages)) {}
 };
 
 Json head(const Arguments& a, const Question& q, const Asked& asked) {
@@ -31,6 +31,8 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   j["question"]["ratio_assumed"] = !a.ratio_given;
   j["machine"] = profile.name;
   j["profile"] = asked.from;
+  j["carrier"] = a.carrier;
+  j["messages"] = asked.messages;
   j["source"] = profile.source;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
@@ -180,7 +182,7 @@ Json profiles(const std::string& one) {
   if (!one.empty()) {
     Arguments a;
     a.machine = one;
-    return Json::parse(model::to_json(profile_of(a)));
+    return Json::parse(model::to_json(profile_named(a)));
   }
   Json j = Json::array();
   for (const std::string& name : model::shipped()) {

@@ -15,6 +15,7 @@ void add_machine(CLI::App* c, Arguments* a) {
   c->add_option("--machine", a->machine,
                 "profile: a file, or one that is shipped (stretto-model profiles); by default what the library uses "
                 "here: STRETTO_PROFILE, else what stretto tune wrote last on this host, else built-in");
+  c->add_option("--carrier", a->carrier, "what messages go over: mpi, or ucx, which has no native collectives");
   c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's");
   c->add_flag("--json", a->json, "print JSON");
 }

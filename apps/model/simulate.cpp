@@ -108,8 +108,8 @@ class Job {
 }  // namespace
 
 Json simulate(const Arguments& a, Study study) {
-  std::string from;
-  const model::Profile profile = profile_of(a, &from);
+  std::string from, messages;
+  const model::Profile profile = profile_of(a, &from, &messages);
   const Collective collective = collective_of(a);
   if (collective != Collective::allreduce && collective != Collective::reduce_scatter &&
       collective != Collective::allgather) {
@@ -152,6 +152,8 @@ Json simulate(const Arguments& a, Study study) {
           {"collective", schedule::name(collective)},
           {"machine", profile.name},
           {"profile", from},
+          {"carrier", a.carrier},
+          {"messages", messages},
           {"network", network_text(profile.torus.sides)},
           {"per_node", a.per_node},
           {"ratio", a.ratio},

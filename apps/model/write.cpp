@@ -46,11 +46,18 @@ std::string label(const model::Candidate& c) {
   return text;
 }
 
+std::string messages_text(const Json& r) {
+  const std::string carrier = r["carrier"], of = r["messages"];
+  std::string text = carrier == "mpi" ? "" : ", over " + carrier;
+  if (of != r["machine"]) text += fmt::format(", messages of {}: nobody measured them over {}", of, carrier);
+  return text;
+}
+
 std::string machine_text(const Json& r) {
   const std::string name = r["machine"], from = r["profile"];
   const std::string network = r.value("network", "flat");
   const std::string on = network == "flat" ? "" : ", " + network;
-  return (name == from ? name : fmt::format("{} ({})", name, from)) + on;
+  return (name == from ? name : fmt::format("{} ({})", name, from)) + on + messages_text(r);
 }
 
 std::string network_text(const std::vector<std::int32_t>& sides) {

@@ -17,7 +17,10 @@ Json to_json(const model::Candidate& candidate);
 Json to_json(const model::Question& question);
 std::string label(const model::Candidate& candidate);  // "hierarchical_ring fused, raw inside, 256K"
 // "node17 (/home/me/.config/stretto/node17_MPICH.json)", of a result; the name alone where it says all.
+// With what is said of the carrier.
 std::string machine_text(const Json& result);
+std::string messages_text(
+    const Json& result);  // ", over ucx, messages of built-in: nobody measured them over ucx"; empty: nothing to say
 std::string network_text(const std::vector<std::int32_t>& sides);  // "torus:4x4x4"; "flat" without any
 std::string size_text(double bytes);                               // "64K"
 std::string time_text(double seconds);                             // "1.23 ms"

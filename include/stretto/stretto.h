@@ -226,12 +226,15 @@ typedef struct stretto_report {
    * 0. Both are 0 to 0 where the call needed no range, or no value is in it. */
   double range_lo, range_hi;
   double ignored_lo, ignored_hi;
+  /* The profile whose times of messages the predictions took: a name. "built-in": nobody measured messages over this
+   * communicator's MPI, or over UCX, on this machine. */
+  char profile[STRETTO_NAME_MAX];
 } stretto_report;
 
 #define STRETTO_REPORT_INIT                                                                                         \
   {                                                                                                                 \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0                                                                                                    \
+        0.0, 0.0, ""                                                                                                \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

@@ -55,6 +55,11 @@ def ranks_of(mpirun, ranks):
     return ranks if ranks or mpirun else 2
 
 
+def check_carrier(carrier):
+    if carrier not in ("mpi", "ucx"):
+        raise Failure(f"--carrier {carrier!r} is none; it takes mpi or ucx")
+
+
 @app.callback(invoke_without_command=True)
 def main(version: bool = flag("--version", help="Print the version and end.")):
     if version:
@@ -97,11 +102,10 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     The status is the launcher's.
     """
     show = (lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None
+    check_carrier(carrier)
     if carrier == "ucx":
         run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena)
         raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
-    if carrier != "mpi":
-        raise Failure(f"--carrier {carrier!r} is none; it takes mpi or ucx")
     run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
              arena=arena, show=show)
 
@@ -135,19 +139,24 @@ stretto tune --mpirun 'mpirun -n 4'
 
 stretto tune --mpirun 'mpirun -n 4' --hosts node1:2,node2:2
 
+stretto tune --carrier ucx -n 4 --hosts node1:2,node2:2
+
 stretto tune --quick --output here.json""")
 def tune(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[int] = RANKS,
          output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE",
                                               help="Write the profile here instead of where the library finds it."),
          fresh: bool = flag("--fresh", help="Keep nothing of a former profile."),
+         carrier: str = typer.Option("mpi", "--carrier", metavar="CARRIER",
+                                     help="mpi; or ucx, for programs without an MPI. The launcher then only starts the ranks, as with stretto run."),
          quick: bool = QUICK, json_: bool = JSON):
     """Measure this machine and keep its profile, from which stretto predicts and chooses.
 
     Links by what two ranks share and by message size, the codec by type and ratio, the engine, the MPI's own collectives, and a GPU
-    where there is one: in under two minutes. The profile goes to the configuration directory, under the names of the host and the MPI;
-    what a former one knew besides (other links, other numbers of ranks) is kept.
+    where there is one: in under two minutes. The profile goes to the configuration directory, under the names of the host and the MPI,
+    or UCX; what a former one knew besides (other links, other numbers of ranks, the other carrier) is kept.
     """
-    measurement = tune_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), quick)
+    check_carrier(carrier)
+    measurement = tune_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), quick, carrier)
     made, path = tune_.keep(err, measurement, output, fresh)
     if json_:
         print(json.dumps(made, indent=1))

@@ -1,4 +1,4 @@
-"""Runs stretto-measure under the user's MPI launcher, and reads its events (docs/tune.md)."""
+"""Runs stretto-measure under the user's MPI launcher, or stretto-measure-ucx on ranks that a launcher starts, and reads their events (docs/tune.md)."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import threading
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stretto import programs
+from stretto import over_ucx, programs
 from stretto.errors import Failure
 
 SAID = 12  # lines of an unknown failure that are repeated
@@ -54,7 +54,10 @@ class Measurement:
     def where(self):
         machine = self.machine
         hosts = "1 host" if machine["hosts"] == 1 else f"{machine['hosts']} hosts"
-        return f"{machine['ranks']} ranks on {hosts}, {machine['mpi']}"
+        return f"{machine['ranks']} ranks on {hosts}, {machine['library']}"
+
+    def over_ucx(self):
+        return self.machine["carrier"] == "ucx"
 
 
 def program_for(mpirun, name):
@@ -71,12 +74,30 @@ def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     return words + [path] + parts
 
 
-def run(argv, console, ranks=None):
+def run_over_ucx(console, mpirun, hosts, ranks, parts):
+    """The measurement over UCX. A launcher only starts the ranks, which meet in a store; it is removed with what a failure left in it."""
+    arguments = [programs.program("stretto-measure-ucx"), *parts]
+    environment = over_ucx.settings()
+    launch = over_ucx.planned(mpirun, ranks, hosts, arguments, environment)
+    if launch.places:  # ranks that no launcher sees to: what they say is read at their end
+        argv, status, out, err = over_ucx.capture(mpirun, ranks, hosts, arguments)
+        measurement, said = Measurement(), err.splitlines()
+        for line in out.splitlines():
+            try:
+                measurement.take(json.loads(line))
+            except ValueError:
+                said.append(line)
+        return checked(measurement, argv, ranks, status, said)
+    with over_ucx.removed_after(environment["STRETTO_STORE"]):
+        return run(launch.commands[0], console, ranks, launch.environment)
+
+
+def run(argv, console, ranks=None, environment=None):
     """The measurement of a command; a bar a part on a terminal, a line a part elsewhere."""
     measurement, said = Measurement(), []
     try:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   errors="replace")
+                                   errors="replace", env=environment)
     except OSError as error:
         raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
     # What is said on the standard error may be much, so it is taken in meanwhile.
@@ -97,6 +118,11 @@ def run(argv, console, ranks=None):
         process.wait()
         raise
     listener.join(timeout=5)
+    return checked(measurement, argv, ranks, status, said)
+
+
+def checked(measurement, argv, ranks, status, said):
+    """The measurement, if it is one."""
     if status != 0 or measurement.seconds is None:
         raise Failure(complaint(argv, status, said), status=2 if status == 2 else 1)
     check_ranks(ranks, measurement.jobs)

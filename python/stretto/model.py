@@ -50,8 +50,13 @@ def ask(name, arguments):
 
 
 def machine(result):
-    """The profile's name, and where it was found unless that says the same."""
-    return result["machine"] if result["profile"] == result["machine"] else f"{result['machine']} ({result['profile']})"
+    """The profile's name, and where it was found unless that says the same; what messages go over, and whose times they have."""
+    text = result["machine"] if result["profile"] == result["machine"] else f"{result['machine']} ({result['profile']})"
+    if result["carrier"] != "mpi":
+        text += f", over {result['carrier']}"
+    if result["messages"] != result["machine"]:
+        text += f", messages of {result['messages']}: nobody measured them over {result['carrier']}"
+    return text
 
 
 def ratio_of(question):

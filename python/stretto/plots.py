@@ -129,7 +129,7 @@ def pingpong(measurement, series, paths):
             size_axis(left)
             times.set_title(f"placement: {placement}", loc="left")
             times.legend(fontsize=7)
-        figure.suptitle(f"Ping-pong on {measurement.machine['host']}, {measurement.machine['mpi']}, cores {measurement.regime()}: "
+        figure.suptitle(f"Ping-pong on {measurement.machine['host']}, {measurement.machine['library']}, cores {measurement.regime()}: "
                         "T = T_l + N/B", fontsize=11, x=0.01, ha="left")
         save(figure, paths)
 

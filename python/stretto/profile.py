@@ -12,6 +12,7 @@ from stretto.errors import Failure
 
 VERSION = 1
 DISTANCES = ("cache", "socket", "node", "network")
+MESSAGES = ("ranks", "hosts", "links", "full_duplex", "nics", "step", "agreement")  # what depends on the carrier
 COLLECTIVES = {"natives": "native", "node": "node"}  # the part of the measurement, by key of the profile
 DUPLEX = 1.5  # both ways at once within this much of one way: full duplex
 
@@ -95,6 +96,21 @@ def busiest(rows):
     return rounded(row["seconds"] / row["bytes"])
 
 
+def messages(measurement):
+    """What depends on the carrier, of the one that was measured."""
+    machine = measurement.machine
+    found = {"ranks": machine["ranks"], "hosts": machine["hosts"], "links": links(measurement)}
+    duplex = measurement.of("links", what="duplex")
+    if duplex:
+        found["full_duplex"] = duplex[-1]["both_ways"] < DUPLEX * duplex[-1]["one_way"]  # of the farthest
+    for row in measurement.of("links", what="concurrent"):
+        # Rounded down but for a quarter: what shares a card is slower than it, seldom faster.
+        found["nics"] = min(max(int(row["pairs"] * row["alone"] / row["together"] + 0.25), 1), row["pairs"])
+    for key in ("step", "agreement"):
+        found[key] = rounded(measurement.of("engine", operation=key)[0]["seconds"])
+    return found
+
+
 def from_measurement(measurement):
     machine = measurement.machine
     if machine["version"] != VERSION:
@@ -105,22 +121,14 @@ def from_measurement(measurement):
         "version": VERSION,
         "name": machine["host"],
         "source": f"stretto tune, {day}: {measurement.where()}, cores {measurement.regime()}",
-        "mpi": machine["mpi"],
         "cores": machine["cores"],
-        "ranks": machine["ranks"],
-        "hosts": machine["hosts"],
-        "links": links(measurement),
     }
-    duplex = [row for row in measurement.of("links", what="duplex")]
-    if duplex:
-        profile["full_duplex"] = duplex[-1]["both_ways"] < DUPLEX * duplex[-1]["one_way"]  # of the farthest
-    for row in measurement.of("links", what="concurrent"):
-        # Rounded down but for a quarter: what shares a card is slower than it, seldom faster.
-        profile["nics"] = min(max(int(row["pairs"] * row["alone"] / row["together"] + 0.25), 1), row["pairs"])
+    if measurement.over_ucx():
+        profile["ucx"] = {"library": machine["library"], **messages(measurement)}
+    else:
+        profile.update({"mpi": machine["library"], **messages(measurement)})
     for key in ("gamma", "copy"):
         profile[key] = busiest(measurement.of("local", operation=key))
-    for key in ("step", "agreement"):
-        profile[key] = rounded(measurement.of("engine", operation=key)[0]["seconds"])
     profile["codec"] = {kind: codec(measurement, kind) for kind in ("f32", "f64")}
     for key, part in COLLECTIVES.items():
         profile[key] = collectives(measurement, part)
@@ -132,20 +140,30 @@ def from_measurement(measurement):
     return profile
 
 
+def merge_messages(old, new):
+    """`new`, with links of other distances, and cards, that only `old` knows."""
+    links_of_both = {**old.get("links", {}), **new["links"]}
+    merged = {**new, "links": {name: links_of_both[name] for name in DISTANCES if name in links_of_both}}
+    if "nics" in old and "nics" not in new:
+        merged["nics"] = old["nics"]
+    return merged
+
+
 def merge(old, new):
-    """`new`, with what only `old` knows: links of other distances, collectives and switches on other numbers of ranks or hosts."""
-    merged = dict(new)
-    merged["links"] = {name: new["links"].get(name) or old.get("links", {}).get(name) for name in DISTANCES
-                       if name in new["links"] or name in old.get("links", {})}
+    """`new`, with what only `old` knows: links of other distances, collectives and switches on other numbers of ranks or hosts, and what
+    was measured over the other carrier."""
+    if "ucx" in new:
+        merged = {**new, "ucx": merge_messages(old.get("ucx", {}), new["ucx"]), **{key: old[key] for key in ("mpi", *MESSAGES) if key in old}}
+    else:
+        merged = {**merge_messages(old, new), **{key: old[key] for key in ("ucx",) if key in old}}
     for key in COLLECTIVES:
         known = {(entry["collective"], entry["ranks"], entry["hosts"]) for entry in new[key]}
         merged[key] = new[key] + [entry for entry in old.get(key, [])
                                   if (entry["collective"], entry["ranks"], entry["hosts"]) not in known]
     known = {entry["ranks"] for entry in new["switches"]}
     merged["switches"] = new["switches"] + [entry for entry in old.get("switches", []) if entry["ranks"] not in known]
-    for key in ("device", "nics"):
-        if key in old and key not in new:
-            merged[key] = old[key]
+    if "device" in old and "device" not in new:
+        merged["device"] = old["device"]
     return merged
 
 

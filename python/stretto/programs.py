@@ -20,7 +20,8 @@ from stretto.errors import Failure
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
-DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-model": "apps/model",
+DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
+               "stretto-model": "apps/model",
                "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
 OVER_MPI = ("stretto-measure", "libstretto_mpi.so")  # which a build without an MPI has not
 

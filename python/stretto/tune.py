@@ -12,9 +12,11 @@ COLLECTIVES = {"natives": "The MPI's own collectives", "node": "Collectives in a
 PARTS = ["links", "codec", "local", "engine", "native", "node", "switches", "device"]
 
 
-def measure(console, mpirun=None, hosts=None, ranks=None, quick=False):
-    argv = measuring.command(mpirun, hosts, ranks, [*PARTS, *(["--quick"] if quick else [])])
-    return measuring.run(argv, console, ranks)
+def measure(console, mpirun=None, hosts=None, ranks=None, quick=False, carrier="mpi"):
+    parts = [*PARTS, *(["--quick"] if quick else [])]
+    if carrier == "ucx":
+        return measuring.run_over_ucx(console, mpirun, hosts, ranks, [part for part in parts if part != "native"])
+    return measuring.run(measuring.command(mpirun, hosts, ranks, parts), console, ranks)
 
 
 def keep(console, measurement, output=None, fresh=False):
@@ -33,8 +35,12 @@ def keep(console, measurement, output=None, fresh=False):
 def show(console, measurement, made, path):
     console.print(f"[bold]{measurement.machine['host']}[/]: {measurement.where()}, {made['cores']} cores a host; "
                   f"measured in {measurement.seconds:.0f} s", highlight=False)
-    for table in (regime_table(measurement), links_table(made), codec_table(made), costs_table(made, measurement),
-                  *([switches_table(made)] if made["switches"] else []), *(collectives_table(made, key, whose) for key, whose in COLLECTIVES.items() if made[key])):
+    messages = made["ucx"] if measurement.over_ucx() else made
+    tables = [regime_table(measurement), links_table(messages), codec_table(made), costs_table(made, messages, measurement)]
+    if made["switches"]:
+        tables.append(switches_table(made))
+    tables += [collectives_table(made, key, whose, measurement) for key, whose in COLLECTIVES.items()]
+    for table in filter(None, tables):
         console.print(table)
     console.print(f"written to {path}", highlight=False, soft_wrap=True)
 
@@ -65,9 +71,9 @@ def regime_table(measurement):
     return table
 
 
-def links_table(made):
+def links_table(messages):
     table = new_table("Links: a message of n bytes takes α + n β", "link", "from", "α", "1/β")
-    for distance, ranges in made["links"].items():
+    for distance, ranges in messages["links"].items():
         for i, span in enumerate(ranges):
             table.add_row(distance if i == 0 else "", units.size(span["from"]), units.seconds(span["alpha"]),
                           units.per_byte(span["beta"]))
@@ -84,15 +90,15 @@ def codec_table(made):
     return table
 
 
-def costs_table(made, measurement):
+def costs_table(made, messages, measurement):
     table = new_table("Other costs", "what", "figure")
     table.add_row("raw + raw (γ)", units.per_byte(made["gamma"]))
     table.add_row("copy", units.per_byte(made["copy"]))
-    table.add_row("step of the engine", units.seconds(made["step"]))
-    table.add_row("round of the agreement", units.seconds(made["agreement"]))
-    table.add_row("both directions at once", "yes" if made.get("full_duplex", True) else "no")
-    if "nics" in made:
-        table.add_row("ranks of a host at full rate", str(made["nics"]))
+    table.add_row("step of the engine", units.seconds(messages["step"]))
+    table.add_row("round of the agreement", units.seconds(messages["agreement"]))
+    table.add_row("both directions at once", "yes" if messages.get("full_duplex", True) else "no")
+    if "nics" in messages:
+        table.add_row("ranks of a host at full rate", str(messages["nics"]))
     for row in measurement.of("device"):
         if "launch" in row:
             table.add_row(f"launch on {row['device']}", units.seconds(row["launch"]))
@@ -102,12 +108,15 @@ def costs_table(made, measurement):
     return table
 
 
-def collectives_table(made, key, whose):
-    """Of the run just made: seconds, at some of the sizes."""
-    mine = [entry for entry in made[key] if (entry["ranks"], entry["hosts"]) == (made["ranks"], made["hosts"])]
+def collectives_table(made, key, whose, measurement):
+    """Of the run just made: seconds, at some of the sizes. None: it measured none."""
+    if not measurement.of(profile.COLLECTIVES[key]):
+        return None
+    ranks, hosts = measurement.machine["ranks"], measurement.machine["hosts"]
+    mine = [entry for entry in made[key] if (entry["ranks"], entry["hosts"]) == (ranks, hosts)]
     sizes = sorted({n for entry in mine for n, _ in entry["points"] if n > 0})
     wanted = sizes[:: max(1, len(sizes) // 6)]
-    table = new_table(f"{whose} on {made['ranks']} ranks, whole vector", "collective", *map(units.size, wanted))
+    table = new_table(f"{whose} on {ranks} ranks, whole vector", "collective", *map(units.size, wanted))
     for entry in mine:
         at = dict(map(tuple, entry["points"]))
         figures = [at.get(n) for n in wanted] if set(at) != {0} else [at[0]]

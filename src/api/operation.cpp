@@ -329,6 +329,7 @@ void Operation::report_outcome() noexcept {
   if (!out) return;
   Outcome o;
   o.collective = call_.collective;
+  o.profile = comm_.selector.choices().messages();
   o.agree_seconds = agree_seconds_;
   o.seconds = took_ > 0 ? took_ : seconds();
   if (!moved_) {

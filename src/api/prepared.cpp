@@ -55,6 +55,7 @@ template <class Run>
     out.contributions = reduces(told.collective) ? static_cast<std::uint64_t>(comm.size) : 1;
     out.bytes_known = all;
     out.why = all ? select::Why{.reason = select::Reason::agreement} : told.why;
+    out.profile = comm.selector.choices().messages();
     out.agree_seconds = agree_seconds;
     out.seconds = seconds_since(begun);
     report(out, o.report);

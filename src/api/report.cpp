@@ -53,6 +53,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   r.predicted_seconds = o.why.seconds;
   r.mpi_seconds = o.why.mpi;
   set_name(r.reason, select::name(o.why.reason));
+  set_name(r.profile, o.profile);
   r.expected_ratio = o.expected_ratio;
   r.raw_below = o.raw_below;
   r.trial = o.trial ? 1 : 0;

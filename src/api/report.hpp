@@ -22,6 +22,7 @@ struct Outcome {
   double eps = 0, error = 0, expected_ratio = 1;
   std::uint64_t raw_below = 0;
   select::Why why;
+  const char* profile = "";  // whose times of messages were taken
   bool trial = false;
   const codec::Ranges* ranges = nullptr;  // of the values, where a bound is a fraction of their range; else null
   double agree_seconds = 0, seconds = 0;

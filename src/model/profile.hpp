@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,24 +62,44 @@ struct Device {
   double staging = 0;  // seconds a byte between host and device
 };
 
-struct Profile {
-  std::string name;                              // "built-in", a shipped one, or the host's name
-  std::string source;                            // where the figures come from
-  std::string mpi;                               // "Open MPI 5.0.11"
-  int cores = 1;                                 // of a host
+// What moves the messages of a communicator. One of threads takes the figures of an MPI.
+enum class Carrier : std::uint8_t { mpi, ucx };
+const char* name(Carrier carrier) noexcept;  // "mpi"
+std::optional<Carrier> find_carrier(std::string_view name) noexcept;
+
+// What depends on the carrier.
+struct Messages {
   int ranks = 1, hosts = 1;                      // that it was measured with
   std::array<Link, topology::kDistances> links;  // by Distance
   bool full_duplex = true;                       // a rank sends and receives at the same time
-  Torus torus;           // that hosts are joined by; used where a job has a host on each of its places
   int nics = 1;          // of a host: that many ranks of it send at full rate at the same time; 0: every rank
-  double gamma = 0;      // seconds a byte of result of raw + raw
-  double copy = 0;       // seconds a byte copied
   double step = 0;       // seconds that our engine takes for a step, beside its bytes
   double agreement = 0;  // seconds a round of the exchange before a collective
+
+  // Whether any link was measured.
+  bool known() const noexcept {
+    return std::any_of(links.begin(), links.end(), [](const Link& l) { return !l.empty(); });
+  }
+};
+
+struct UcxMessages : Messages {
+  std::string library;  // "UCX 1.13.1"
+};
+
+// Its own figures of messages are those of the MPI that it names, or of any carrier where it names none.
+struct Profile : Messages {
+  std::string name;                 // "built-in", a shipped one, or the host's name
+  std::string source;               // where the figures come from
+  std::string mpi;                  // "Open MPI 5.0.11"
+  int cores = 1;                    // of a host
+  Torus torus;                      // that hosts are joined by; used where a job has a host on each of its places
+  double gamma = 0;                 // seconds a byte of result of raw + raw
+  double copy = 0;                  // seconds a byte copied
   std::vector<CodecCost> f32, f64;  // ascending ratio; linear in 1 / ratio between
   std::vector<Native> natives;
   std::vector<Switches> switches;
   Device device;
+  std::optional<UcxMessages> ucx;
 
   // Those of as many ranks; null: none were measured.
   const Switches* switches_of(int of_ranks) const noexcept {
@@ -87,6 +108,11 @@ struct Profile {
     return found != switches.end() ? &*found : nullptr;
   }
 };
+
+// The profile as communicators over `carrier` use it: its own figures of messages are those of this carrier, and natives are left
+// out where the carrier has no collectives. Figures that another carrier's messages had are never taken; where there are no
+// others, the built-in profile's are. *messages, where it is wanted: the name of the profile whose figures they are.
+Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
 // Where the hosts lie on the profile's torus, if there are as many as it has places; else the topology as it is.
 topology::Topology on_network(const Profile& profile, topology::Topology topology);
@@ -98,16 +124,18 @@ std::string to_json(const Profile& profile);
 // From a file.
 Status load(const std::string& path, Profile* profile) noexcept;
 
-// What the library uses: STRETTO_PROFILE (a file, or a shipped name) where it is set; else the file of this host and MPI in
+// What the library uses: STRETTO_PROFILE (a file, or a shipped name) where it is set; else the file of this host and library (an MPI, or UCX) in
 // the user's configuration directory ($XDG_CONFIG_HOME/stretto or ~/.config/stretto); else the built-in. Only a profile that
 // the user named and that cannot be read is an error.
-Status find(const std::string& host, const std::string& mpi, Profile* profile) noexcept;
+Status find(const std::string& host, const std::string& library, Profile* profile) noexcept;
 
 // The same where no MPI runs that would name itself: of the files of this host the one that was written last, whatever its MPI,
-// passing over those that cannot be read. *from says which it was: "STRETTO_PROFILE=NAME", a path, or "built-in".
-Status find_of_host(const std::string& host, Profile* profile, std::string* from) noexcept;
+// passing over those that cannot be read or were not measured over `carrier`. *from says which it was: "STRETTO_PROFILE=NAME",
+// a path, or "built-in".
+Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept;
 
-std::string user_path(const std::string& host, const std::string& mpi);  // where `stretto tune` writes
+// Where `stretto tune` writes; the library names itself as "Open MPI 5.0.11" or "UCX 1.13.1".
+std::string user_path(const std::string& host, const std::string& library);
 
 // Sane figures without any measurement; and those shipped, by name (see profiles/).
 const Profile& built_in();

@@ -70,10 +70,15 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
+// A file that somebody wrote by hand may have no links at all, and is then an MPI's.
+bool was_measured(const Profile& profile, Carrier carrier) noexcept {
+  return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
+}
+
 }  // namespace
 
-std::string user_path(const std::string& host, const std::string& mpi) {
-  return (fs::path(configuration_directory()) / (as_file_name(host) + "_" + as_file_name(mpi) + ".json")).string();
+std::string user_path(const std::string& host, const std::string& library) {
+  return (fs::path(configuration_directory()) / (as_file_name(host) + "_" + as_file_name(library) + ".json")).string();
 }
 
 Status load(const std::string& path, Profile* profile) noexcept try {
@@ -85,12 +90,12 @@ Status load(const std::string& path, Profile* profile) noexcept try {
   return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
 }
 
-Status find(const std::string& host, const std::string& mpi, Profile* profile) noexcept try {
+Status find(const std::string& host, const std::string& library, Profile* profile) noexcept try {
   Status status{};
   std::string from;
   if (named(&status, profile, &from)) return status;
   std::error_code error;
-  const std::string path = user_path(host, mpi);
+  const std::string path = user_path(host, library);
   if (fs::exists(path, error) && load(path, profile) == Status::ok) return Status::ok;
   *profile = built_in();
   return Status::ok;
@@ -98,12 +103,12 @@ Status find(const std::string& host, const std::string& mpi, Profile* profile) n
   return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
 }
 
-Status find_of_host(const std::string& host, Profile* profile, std::string* from) noexcept try {
+Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept try {
   Status status{};
   if (named(&status, profile, from)) return status;
   for (const fs::path& path : tuned(host)) {
     *from = printable(path.string());
-    if (load(path.string(), profile) == Status::ok) return Status::ok;
+    if (load(path.string(), profile) == Status::ok && was_measured(*profile, carrier)) return Status::ok;
   }
   *profile = built_in();
   *from = "built-in";

@@ -167,6 +167,48 @@ Torus read_torus(const Node& node) {
   return t;
 }
 
+void read_messages(const Node& node, Messages* m) {
+  m->ranks = node.integer("ranks", 1, 1);
+  m->hosts = node.integer("hosts", 1, 1);
+  if (node.has("links")) {
+    const Node links = node.at("links");
+    for (std::size_t d = 0; d < topology::kDistances; ++d) {
+      const char* name = topology::name(static_cast<topology::Distance>(d));
+      if (links.has(name)) m->links[d] = read_link(links.at(name));
+    }
+  }
+  if (node.has("full_duplex")) m->full_duplex = node.at("full_duplex").boolean();
+  m->nics = node.integer("nics", 0, 1);
+  m->step = node.number("step", 0);
+  m->agreement = node.number("agreement", 0);
+}
+
+// A section without a link would be taken for one that says that messages cost nothing.
+UcxMessages read_ucx(const Node& node) {
+  UcxMessages m;
+  read_messages(node, &m);
+  m.library = node.text("library");
+  if (!m.known()) node.at("links").wrong(" has none of cache, socket, node and network");
+  return m;
+}
+
+void write_messages(const Messages& m, ordered_json* j) {
+  (*j)["ranks"] = m.ranks;
+  (*j)["hosts"] = m.hosts;
+  ordered_json links = ordered_json::object();
+  for (std::size_t d = 0; d < topology::kDistances; ++d) {
+    if (m.links[d].empty()) continue;
+    ordered_json& link = links[topology::name(static_cast<topology::Distance>(d))];
+    for (const Span& s : m.links[d])
+      link.push_back({{"from", s.from}, {"alpha", s.alpha}, {"beta", s.beta}, {"cpu", s.cpu}});
+  }
+  (*j)["links"] = links;
+  (*j)["full_duplex"] = m.full_duplex;
+  (*j)["nics"] = m.nics;
+  (*j)["step"] = m.step;
+  (*j)["agreement"] = m.agreement;
+}
+
 Profile read(const Node& root) {
   const int version = root.at("version").integer(0);
   if (version != kProfileVersion) {
@@ -178,22 +220,10 @@ Profile read(const Node& root) {
   p.source = root.text("source");
   p.mpi = root.text("mpi");
   p.cores = root.integer("cores", 1, 1);
-  p.ranks = root.integer("ranks", 1, 1);
-  p.hosts = root.integer("hosts", 1, 1);
-  if (root.has("links")) {
-    const Node links = root.at("links");
-    for (std::size_t d = 0; d < topology::kDistances; ++d) {
-      const char* name = topology::name(static_cast<topology::Distance>(d));
-      if (links.has(name)) p.links[d] = read_link(links.at(name));
-    }
-  }
-  if (root.has("full_duplex")) p.full_duplex = root.at("full_duplex").boolean();
-  p.nics = root.integer("nics", 0, 1);
+  read_messages(root, &p);
   if (root.has("torus")) p.torus = read_torus(root.at("torus"));
   p.gamma = root.number("gamma", 0);
   p.copy = root.number("copy", 0);
-  p.step = root.number("step", 0);
-  p.agreement = root.number("agreement", 0);
   if (root.has("codec")) {
     const Node codec = root.at("codec");
     if (codec.has("f32")) p.f32 = read_costs(codec.at("f32"));
@@ -208,6 +238,7 @@ Profile read(const Node& root) {
     p.device.launch = root.at("device").number("launch", 0);
     p.device.staging = root.at("device").number("staging", 0);
   }
+  if (root.has("ucx")) p.ucx = read_ucx(root.at("ucx"));
   return p;
 }
 
@@ -248,23 +279,10 @@ std::string to_json(const Profile& p) {
   root["source"] = p.source;
   root["mpi"] = p.mpi;
   root["cores"] = p.cores;
-  root["ranks"] = p.ranks;
-  root["hosts"] = p.hosts;
-  ordered_json links = ordered_json::object();
-  for (std::size_t d = 0; d < topology::kDistances; ++d) {
-    if (p.links[d].empty()) continue;
-    ordered_json& link = links[topology::name(static_cast<topology::Distance>(d))];
-    for (const Span& s : p.links[d])
-      link.push_back({{"from", s.from}, {"alpha", s.alpha}, {"beta", s.beta}, {"cpu", s.cpu}});
-  }
-  root["links"] = links;
-  root["full_duplex"] = p.full_duplex;
-  root["nics"] = p.nics;
+  write_messages(p, &root);
   if (!p.torus.sides.empty()) root["torus"] = {{"sides", p.torus.sides}, {"hop", p.torus.hop}};
   root["gamma"] = p.gamma;
   root["copy"] = p.copy;
-  root["step"] = p.step;
-  root["agreement"] = p.agreement;
   root["codec"] = {{"f32", write_costs(p.f32)}, {"f64", write_costs(p.f64)}};
   for (const auto& [provider, key] : kProviders) {
     root[key] = ordered_json::array();
@@ -276,6 +294,11 @@ std::string to_json(const Profile& p) {
   }
   for (const Switches& s : p.switches) root["switches"].push_back(write_switches(s));
   root["device"] = {{"launch", p.device.launch}, {"staging", p.device.staging}};
+  if (p.ucx) {
+    ordered_json& ucx = root["ucx"];
+    ucx["library"] = p.ucx->library;
+    write_messages(*p.ucx, &ucx);
+  }
   return root.dump(2) + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct SharedChooser {
   // The longest message to another host that is not announced first (Transport::eager_limit); 0: length makes no
   // difference.
   std::size_t eager_limit = 0;
+  std::string messages = "built-in";  // the name of the profile whose times of messages the model has
 };
 
 // The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's
@@ -45,6 +47,7 @@ class Choices {
   const schedule::Groups& groups() const noexcept { return groups_; }
   int hosts() const noexcept { return static_cast<int>(groups_.members.size()); }
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
+  const char* messages() const noexcept { return shared_->messages.c_str(); }
 
   // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
   // may shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has

@@ -23,6 +23,21 @@ TEST(Choose, NativeIsTakenWhereItWasMeasuredToBeFaster) {
   EXPECT_FALSE(best(chooser, q).native);  // slower there
 }
 
+// Where a message takes long whatever its length, fewest rounds win.
+TEST(Choose, IsMadeFromTheTimesOfTheCarriersMessages) {
+  Profile p = profile();
+  p.mpi = "Open MPI 5";
+  p.ucx.emplace();
+  p.ucx->links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1, 1e-9, 0}};
+  const auto choice = [](Profile of) {
+    Chooser chooser(std::move(of), topology::Topology::regular(4, 1));
+    return best(chooser, allreduce(1 << 26));
+  };
+  EXPECT_EQ(choice(over(Carrier::ucx, p)).schedule, "recursive_doubling");
+  EXPECT_NE(choice(over(Carrier::mpi, p)).schedule, "recursive_doubling");
+  EXPECT_NE(choice(p).schedule, "recursive_doubling");
+}
+
 TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 4, 1, {{8, 1e-6}, {1 << 20, 1e-3}}, Provider::node}};

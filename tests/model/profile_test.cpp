@@ -68,6 +68,11 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
                {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
   p.switches = {{2, 16384, {}, std::size_t{1} << 20}, {3, {}, 0, {}}};
   p.device = {5e-6, 4e-11};
+  p.ucx.emplace();
+  p.ucx->library = "UCX 1.13.1";
+  p.ucx->ranks = 3;
+  p.ucx->links[0] = {{0, 1.5e-5, 3e-10, 3e-10}};
+  p.ucx->step = 1e-6;
   const std::string text = to_json(p);
   Profile q;
   ASSERT_EQ(parse(text, &q), Status::ok) << message();
@@ -84,6 +89,11 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_FALSE(q.switches_of(2)->eager_reduce);
   EXPECT_EQ(q.switches_of(3)->eager_reduce, std::size_t{0});
   EXPECT_EQ(q.switches_of(4), nullptr);
+  ASSERT_TRUE(q.ucx);
+  EXPECT_EQ(q.ucx->library, "UCX 1.13.1");
+  EXPECT_EQ(q.ucx->ranks, 3);
+  EXPECT_EQ(q.ucx->links[0][0].alpha, 1.5e-5);
+  EXPECT_EQ(q.ucx->step, 1e-6);
 }
 
 // Ranks that held other numbers could choose otherwise.
@@ -142,6 +152,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"({"version": 1, "codec": {"f32": [{"ratio": 0.5, "compress": 1, "decompress": 1, "add": 1, "fused": 1}]}})",
             "codec.f32[0].ratio is 0.5"},
         Bad{R"({"version": 1, "switches": [{"ranks": 2, "eager": -1}]})", "switches[0].eager is -1"},
+        Bad{R"({"version": 1, "ucx": {"library": "UCX 1.13.1"}})", "ucx.links is missing"},
+        Bad{R"({"version": 1, "ucx": {"links": {"tcp": []}}})",
+            "ucx.links has none of cache, socket, node and network"},
+        Bad{R"({"version": 1, "ucx": {"links": {"cache": [{"alpha": -1, "beta": 1}]}}})",
+            "ucx.links.cache[0].alpha is -1"},
         Bad{R"({"version": 1, "natives": [{"collective": "sum", "ranks": 2, "points": []}]})",
             "natives[0].collective 'sum' is none"},
         Bad{R"({"version": 1, "natives": [{"collective": "reduce", "ranks": 2, "points": [[8]]}]})",
@@ -207,7 +222,7 @@ TEST(Profile, OfAHostIsTheOneWrittenLastOfThoseThatCanBeRead) {
   around.set("XDG_CONFIG_HOME", around.directory());
   Profile p;
   std::string from;
-  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  ASSERT_EQ(find_of_host("node/17", Carrier::mpi, &p, &from), Status::ok);
   EXPECT_EQ(from, "built-in");
   const auto now = fs::file_time_type::clock::now();
   const auto write = [&](const char* host, const char* mpi, const std::string& text, int minutes_ago) {
@@ -217,18 +232,87 @@ TEST(Profile, OfAHostIsTheOneWrittenLastOfThoseThatCanBeRead) {
   };
   const std::string older = write("node/17", "Open MPI 5", R"({"version": 1, "name": "older"})", 3);
   write("node/170", "MPICH 5", R"({"version": 1, "name": "another host"})", 0);
-  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  ASSERT_EQ(find_of_host("node/17", Carrier::mpi, &p, &from), Status::ok);
   EXPECT_EQ(from, older);
   EXPECT_EQ(p.name, "older");
   const std::string newer = write("node/17", "MPICH 5", R"({"version": 1, "name": "newer"})", 2);
   write("node/17", "MPICH 6", R"({"version": 99})", 1);
-  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  ASSERT_EQ(find_of_host("node/17", Carrier::mpi, &p, &from), Status::ok);
   EXPECT_EQ(from, newer);
   EXPECT_EQ(p.name, "newer");
   around.set("STRETTO_PROFILE", "zen4-2core");
-  ASSERT_EQ(find_of_host("node/17", &p, &from), Status::ok);
+  ASSERT_EQ(find_of_host("node/17", Carrier::mpi, &p, &from), Status::ok);
   EXPECT_EQ(from, "STRETTO_PROFILE=zen4-2core");
   EXPECT_EQ(p.name, "zen4-2core");
+}
+
+double latency(const Profile& p) { return p.links[0].empty() ? -1 : p.links[0][0].alpha; }
+
+constexpr const char* kMpiLinks = R"("mpi": "Open MPI 5", "links": {"cache": [{"alpha": 1, "beta": 1}]}, "step": 2,
+  "natives": [{"collective": "reduce", "ranks": 2, "points": [[8, 1]]}],
+  "node": [{"collective": "reduce", "ranks": 2, "points": [[8, 1]]}])";
+constexpr const char* kUcxLinks = R"("ucx": {"links": {"cache": [{"alpha": 3, "beta": 1}]}, "step": 4, "nics": 0})";
+
+Profile parsed(const std::string& fields) {
+  Profile p;
+  EXPECT_EQ(parse(R"({"version": 1, "name": "mine", "gamma": 7)" + fields + "}", &p), Status::ok) << message();
+  return p;
+}
+
+TEST(ProfileOver, ACarrierItTakesTheMessagesThatWereMeasuredOverIt) {
+  const Profile both = parsed(std::string(", ") + kMpiLinks + ", " + kUcxLinks);
+  std::string messages;
+  const Profile mpi = over(Carrier::mpi, both, &messages);
+  EXPECT_EQ(messages, "mine");
+  EXPECT_EQ(latency(mpi), 1);
+  EXPECT_EQ(mpi.step, 2);
+  EXPECT_EQ(mpi.natives.size(), 2u);
+  const Profile ucx = over(Carrier::ucx, both, &messages);
+  EXPECT_EQ(messages, "mine");
+  EXPECT_EQ(latency(ucx), 3);
+  EXPECT_EQ(ucx.step, 4);
+  EXPECT_EQ(ucx.nics, 0);
+  ASSERT_EQ(ucx.natives.size(), 1u) << "the MPI's own collectives are no candidates there";
+  EXPECT_EQ(ucx.natives[0].provider, Provider::node);
+}
+
+TEST(ProfileOver, ACarrierThatWasNotMeasuredItTakesTheBuiltInMessagesAndSaysSo) {
+  std::string messages;
+  const Profile ucx = over(Carrier::ucx, parsed(std::string(", ") + kMpiLinks), &messages);
+  EXPECT_EQ(messages, "built-in");
+  ASSERT_TRUE(built_in().ucx);
+  EXPECT_EQ(latency(ucx), built_in().ucx->links[0][0].alpha);
+  EXPECT_EQ(ucx.step, built_in().ucx->step);
+  EXPECT_EQ(ucx.gamma, 7) << "what is no message's is the machine's";
+  const Profile mpi = over(Carrier::mpi, parsed(std::string(", ") + kUcxLinks), &messages);
+  EXPECT_EQ(messages, "built-in");
+  EXPECT_EQ(latency(mpi), latency(built_in()));
+  EXPECT_EQ(mpi.gamma, 7);
+}
+
+// Those of a data sheet, as of a100-hdr.
+TEST(ProfileOver, FiguresOfNoMpiAreThoseOfAnyCarrier) {
+  std::string messages;
+  const Profile p = over(Carrier::ucx, parsed(R"(, "links": {"cache": [{"alpha": 5, "beta": 1}]})"), &messages);
+  EXPECT_EQ(messages, "mine");
+  EXPECT_EQ(latency(p), 5);
+}
+
+TEST(Profile, OfAHostAndACarrierIsOneThatWasMeasuredOverIt) {
+  Surroundings around;
+  around.set("STRETTO_PROFILE", "");
+  around.set("XDG_CONFIG_HOME", around.directory());
+  const auto text = [](const char* fields) { return std::string(R"({"version": 1, "name": "n", )") + fields + "}"; };
+  const std::string mpi = around.write(user_path("h", "Open MPI 5"), text(kMpiLinks));
+  Profile p;
+  std::string from;
+  ASSERT_EQ(find_of_host("h", Carrier::ucx, &p, &from), Status::ok);
+  EXPECT_EQ(from, "built-in");
+  const std::string ucx = around.write(user_path("h", "UCX 1.13.1"), text(kUcxLinks));
+  ASSERT_EQ(find_of_host("h", Carrier::ucx, &p, &from), Status::ok);
+  EXPECT_EQ(from, ucx);
+  ASSERT_EQ(find_of_host("h", Carrier::mpi, &p, &from), Status::ok);
+  EXPECT_EQ(from, mpi);
 }
 
 TEST(Profile, ThatIsNamedIsTakenOrAnError) {
@@ -267,7 +351,7 @@ TEST(Profile, WhereItCameFromCanBePrinted) {
   Profile p;
   std::string from;
   around.set("STRETTO_PROFILE", around.write("a\x1b[2J.json", R"({"version": 1})"));
-  ASSERT_EQ(find_of_host("h", &p, &from), Status::ok) << message();
+  ASSERT_EQ(find_of_host("h", Carrier::mpi, &p, &from), Status::ok) << message();
   EXPECT_EQ(from, "STRETTO_PROFILE=" + around.directory() + "/a\\x1b[2J.json");
 }
 

@@ -4,6 +4,7 @@
 usage: ucx_test.py JOB
 """
 
+import json
 import os
 import pathlib
 import random
@@ -46,6 +47,35 @@ class Jobs(unittest.TestCase):
                 text, _ = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 0, text)
             self.assertEqual(os.listdir(self.store), [])
+
+    def choice(self, profile):
+        """What four ranks tell of a sum, which is the same for all."""
+        path = pathlib.Path(self.store).parent / f"{pathlib.Path(self.store).name}.json"
+        path.write_text(json.dumps({"version": 1, "name": "measured", **profile}), encoding="utf-8")
+        self.addCleanup(path.unlink, missing_ok=True)
+        texts = set()
+        for process in self.start(4, "choice", environment={"STRETTO_PROFILE": str(path)}):
+            text, _ = process.communicate(timeout=60)
+            texts.add(text.partition("\n")[2] if process.returncode == 0 else text)
+        self.assertEqual(len(texts), 1, texts)
+        return texts.pop().strip()
+
+    # Where a message takes long whatever its length, fewest rounds win: those of recursive doubling.
+    def test_it_is_chosen_by_times_that_were_measured_over_ucx(self):
+        slow, fast = ({"links": {"cache": [{"alpha": alpha, "beta": 1e-8}]}} for alpha in (1, 0))
+        self.assertEqual(self.choice({"mpi": "Open MPI 5", **fast, "ucx": slow}), "by recursive_doubling, messages of measured")
+        chosen = self.choice({"mpi": "Open MPI 5", **slow, "ucx": fast})
+        self.assertNotIn("recursive_doubling", chosen)
+        self.assertIn("messages of measured", chosen)
+
+    def test_times_that_were_measured_over_an_mpi_are_not_taken(self):
+        slow = {"mpi": "Open MPI 5", "links": {"cache": [{"alpha": 1000, "beta": 0}]}}
+        chosen = self.choice(slow)
+        self.assertIn("messages of built-in", chosen)
+        self.assertNotIn("recursive_doubling", chosen)
+
+    def test_a_section_that_cannot_be_read_is_refused_on_all_ranks(self):
+        self.assertIn("ucx.links is missing", self.choice({"ucx": {"library": "UCX 1"}}))
 
     def test_what_was_sent_arrives_though_its_rank_is_done(self):
         for process in self.start(3, "early"):

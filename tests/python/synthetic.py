@@ -2,7 +2,7 @@
 
 import json
 
-MACHINE = {"event": "machine", "version": 1, "host": "made-up", "mpi": "Open MPI 5.0.11", "profile": "unused.json", "ranks": 4,
+MACHINE = {"event": "machine", "version": 1, "host": "made-up", "carrier": "mpi", "library": "Open MPI 5.0.11", "profile": "unused.json", "ranks": 4,
            "hosts": 2, "cores": 8, "cache": 32 << 20}
 SIZES = [0] + [2**k for k in range(25)]
 

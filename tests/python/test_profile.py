@@ -61,6 +61,33 @@ def test_what_only_the_former_profile_knows_is_kept(made):
     assert merged["device"] == old["device"] and merged["switches"] == old["switches"]
 
 
+@pytest.fixture
+def over_ucx():
+    measurement = measuring.Measurement()
+    for event in synthetic.events():
+        if event.get("part") != "native":
+            measurement.take({**event, "carrier": "ucx", "library": "UCX 1.13.1"} if event["event"] == "machine" else event)
+    return profile.from_measurement(measurement)
+
+
+def test_messages_over_ucx_have_a_section_of_their_own(made, over_ucx):
+    assert not {"mpi", *profile.MESSAGES} & set(over_ucx)
+    assert over_ucx["ucx"] == {"library": "UCX 1.13.1", **{key: made[key] for key in profile.MESSAGES}}
+    assert over_ucx["codec"] == made["codec"] and over_ucx["natives"] == []
+
+
+def test_a_file_holds_what_was_measured_over_either_carrier(made, over_ucx):
+    for first, second in ((made, over_ucx), (over_ucx, made)):
+        both = profile.merge(first, second)
+        assert both["ucx"] == over_ucx["ucx"]
+        assert {key: both[key] for key in ("mpi", "natives", *profile.MESSAGES)} == {key: made[key] for key in ("mpi", "natives", *profile.MESSAGES)}
+    old = {"links": {"node": [{"from": 0, "alpha": 1, "beta": 1}]}, "nics": 4, "library": "UCX 1.13.0"}
+    alone = {key: value for key, value in over_ucx["ucx"].items() if key != "nics"}
+    merged = profile.merge({"ucx": old}, {**over_ucx, "ucx": alone})["ucx"]
+    assert list(merged["links"]) == ["cache", "node", "network"]
+    assert merged["nics"] == 4 and merged["library"] == "UCX 1.13.1"
+
+
 def test_a_profile_is_read_back_as_it_was_written(made, tmp_path):
     path = tmp_path / "deep" / "below" / "p.json"
     profile.write(made, path)

@@ -43,6 +43,45 @@ def test_tune_writes_the_profile_of_this_host(stretto, ranks):
         assert native["seconds"] == seconds, entry["collective"]
 
 
+needs_ucx = pytest.mark.skipif(os.environ.get("UCX") != "1", reason="built without UCX")
+
+
+@needs_ucx
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_tune_over_ucx_writes_a_profile_that_is_taken_over_ucx_alone(stretto, ranks):
+    stretto.set("XDG_CACHE_HOME", stretto.home / "cache")
+    question = ("explain", "allreduce", "-n", ranks, "--bytes", "1M", "--json")
+    before = json.loads(stretto.succeeds(*question, "--carrier", "ucx"))
+    assert (before["machine"], before["messages"]) == ("built-in", "built-in")
+    printed = json.loads(stretto.succeeds("tune", "--carrier", "ucx", "--quick", "--json", "--mpirun", launched(ranks)))
+    (path,) = (stretto.home / "config" / "stretto").iterdir()
+    assert "_UCX_" in path.name
+    written = profile.read(path)
+    assert written == printed
+    assert written["ucx"]["library"].startswith("UCX ") and written["ucx"]["ranks"] == ranks
+    assert all(span["alpha"] + span["beta"] > 0 for spans in written["ucx"]["links"].values() for span in spans)
+    assert written["natives"] == [] and "mpi" not in written
+    assert {entry["collective"] for entry in written["node"]} >= {"allreduce", "bcast", "barrier"}
+    assert not list(stretto.home.glob("**/stretto-store-*")), "the store is gone"
+    read = json.loads(stretto.succeeds("profiles", path, "--json"))["ucx"]
+    assert {key: read[key] for key in ("library", "step", "agreement")} == {key: written["ucx"][key] for key in ("library", "step", "agreement")}
+    # The commands take this profile over UCX, and not over an MPI.
+    over_ucx = json.loads(stretto.succeeds(*question, "--carrier", "ucx"))
+    assert (over_ucx["profile"], over_ucx["messages"]) == (str(path), written["name"])
+    assert not any(way["label"] == "native" for way in over_ucx["candidates"])
+    over_mpi = json.loads(stretto.succeeds(*question))
+    assert (over_mpi["machine"], over_mpi["messages"]) == ("built-in", "built-in")
+    # Named for the MPI, it gives all but the messages.
+    named = json.loads(stretto.succeeds(*question, "--machine", path))
+    assert (named["machine"], named["messages"]) == (written["name"], "built-in")
+
+
+@needs_ucx
+def test_one_rank_over_ucx_is_refused_with_what_to_do(stretto):
+    assert "at least 2" in stretto.refused("tune", "--carrier", "ucx", "--mpirun", launched(1))
+    assert "--carrier 'tcp' is none; it takes mpi or ucx" in stretto.refused("tune", "--carrier", "tcp")
+
+
 def test_pingpong_writes_tables_and_plots(stretto):
     found = json.loads(stretto.succeeds("bench", "pingpong", "--quick", "--largest", "256K", "--mpirun", launched(2), "--json",
                                         "--csv", "p.csv", "--plot", "p.png", "--plot", "p.svg"))

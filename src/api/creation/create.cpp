@@ -17,12 +17,12 @@ namespace {
 Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_view("no memory for a communicator")); }
 
 // Collective, also where it fails.
-Status meet(backend::Transport& transport, Carriers* c, std::unique_ptr<backend::Backend>* native,
-            std::shared_ptr<select::SharedChooser>* chooser) noexcept {
+Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
+            std::unique_ptr<backend::Backend>* native, std::shared_ptr<select::SharedChooser>* chooser) noexcept {
   Status s = transport.make_carrier(&c->agreement);
   const Status t = transport.make_carrier(&c->data);
   if (s == Status::ok) s = t;
-  const Status m = find_machine(transport, chooser);
+  const Status m = find_machine(transport, carrier, chooser);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   try {
@@ -33,14 +33,15 @@ Status meet(backend::Transport& transport, Carriers* c, std::unique_ptr<backend:
   return s;
 }
 
-Status make(std::unique_ptr<backend::Transport>* transport, std::unique_ptr<stretto_comm_s>* made) noexcept {
+Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carrier,
+            std::unique_ptr<stretto_comm_s>* made) noexcept {
   backend::Transport& t = **transport;
   Carriers c;
   std::unique_ptr<backend::Backend> native;
   std::unique_ptr<backend::NodeBackend> node;
   std::shared_ptr<select::SharedChooser> chooser;
   // All ranks go on to meet in the node's memory, or none does.
-  if (const Status s = node::agree(t, meet(t, &c, &native, &chooser)); s != Status::ok) return s;
+  if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser)); s != Status::ok) return s;
   std::string no_node;
   const Status s = find_node(t, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
   if (s != Status::ok) return s;
@@ -56,9 +57,9 @@ Status make(std::unique_ptr<backend::Transport>* transport, std::unique_ptr<stre
 
 }  // namespace
 
-Status create(std::unique_ptr<backend::Transport> transport, stretto_comm* comm) noexcept {
+Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carrier, stretto_comm* comm) noexcept {
   std::unique_ptr<stretto_comm_s> made;
-  Status s = make(&transport, &made);
+  Status s = make(&transport, carrier, &made);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = node::agree(*transport, s);
   if (s != Status::ok) return s;

@@ -5,12 +5,14 @@
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
+#include "model/profile.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::api {
 
 // Collective over the transport's ranks: finds the machine, and whether the ranks share a host's memory. All ranks get
-// a communicator, or none does. Of a null `comm` (invalid_argument) all ranks are told.
-Status create(std::unique_ptr<backend::Transport> transport, stretto_comm* comm) noexcept;
+// a communicator, or none does. Of a null `comm` (invalid_argument) all ranks are told. `carrier`: what the transport's
+// messages go over, whose figures predictions take.
+Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carrier, stretto_comm* comm) noexcept;
 
 }  // namespace stretto::api

@@ -107,7 +107,8 @@ Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
 
 }  // namespace
 
-Status find_machine(backend::Transport& transport, std::shared_ptr<select::SharedChooser>* chooser) noexcept {
+Status find_machine(backend::Transport& transport, model::Carrier carrier,
+                    std::shared_ptr<select::SharedChooser>* chooser) noexcept {
   try {
     Here own;
     std::vector<Here> all;
@@ -129,8 +130,11 @@ Status find_machine(backend::Transport& transport, std::shared_ptr<select::Share
     topology::Topology topology;
     if (s == Status::ok) s = topology_of(all, &topology);
     if (s != Status::ok) return s;
+    std::string messages;
+    profile = model::over(carrier, std::move(profile), &messages);
     *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
     (*chooser)->eager_limit = eager_limit;
+    (*chooser)->messages = std::move(messages);
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));

@@ -5,12 +5,14 @@
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
+#include "model/profile.hpp"
 #include "select/choices.hpp"
 
 namespace stretto::api {
 
-// Collective. Finds where all ranks are, and takes the profile that rank 0
-// finds, so that all ranks choose alike. If the user named a profile that cannot be read, every rank fails.
-Status find_machine(backend::Transport& transport, std::shared_ptr<select::SharedChooser>* chooser) noexcept;
+// Collective. Finds where all ranks are, and takes the profile that rank 0 finds, for messages over `carrier`, so that
+// all ranks choose alike. If the user named a profile that cannot be read, every rank fails.
+Status find_machine(backend::Transport& transport, model::Carrier carrier,
+                    std::shared_ptr<select::SharedChooser>* chooser) noexcept;
 
 }  // namespace stretto::api

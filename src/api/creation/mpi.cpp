@@ -69,5 +69,5 @@ extern "C" stretto_status stretto_comm_create_from(const void* mpi_comm, stretto
   const backend::Module* const module = fitting.module.load(std::memory_order_relaxed);
   std::unique_ptr<backend::Transport> transport;
   if (const Status s = module->transport_of(mpi_comm, &transport); s != Status::ok) return to_c(s);
-  return to_c(api::create(std::move(transport), comm));
+  return to_c(api::create(std::move(transport), model::Carrier::mpi, comm));
 }

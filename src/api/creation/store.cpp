@@ -92,7 +92,7 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
   }
-  return api::create(std::move(transport), comm);
+  return api::create(std::move(transport), model::Carrier::ucx, comm);
 }
 
 Status create_by_environment(const stretto_store_options* given, stretto_comm* comm) noexcept {

@@ -77,7 +77,7 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
 stretto_status create(MPI_Comm comm, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
   const Status s = modules::make_mpi_transport(comm, &transport);
-  return call::to_c(s == Status::ok ? api::create(std::move(transport), made) : s);
+  return call::to_c(s == Status::ok ? api::create(std::move(transport), model::Carrier::mpi, made) : s);
 }
 
 }  // namespace

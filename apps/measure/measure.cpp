@@ -1,23 +1,20 @@
-// stretto-measure: the figures that a machine profile is made from (docs/tune.md). Started under mpirun by `stretto tune` and
-// `stretto bench pingpong`; it prints events (report.hpp), which those commands read.
+// The figures that a machine profile is made from (docs/tune.md). `stretto tune` and `stretto bench pingpong` start the programs; they
+// print events (report.hpp), which those commands read.
 //
 // Exit status: 0; 1 when a measurement failed, with the rank and its host on standard error; 2 when the arguments are wrong.
-
-#include <mpi.h>
+#include "measure.hpp"
 
 #include <CLI/CLI.hpp>
 #include <exception>
 
 #include <fmt/core.h>
 
-#include "apps/mpi_main.hpp"
 #include "model/profile.hpp"
 #include "parts.hpp"
 #include "regime.hpp"
 
+namespace stretto::measure {
 namespace {
-
-using namespace stretto::measure;
 
 struct Options {
   std::vector<Part> parts;
@@ -28,7 +25,8 @@ struct Options {
 // Rank 0 speaks of what is wrong; all ranks see the same arguments.
 bool parse(int argc, char** argv, bool speaks, Options* options, int* code) {
   std::vector<std::string> names;
-  CLI::App app{"Measures what a machine profile is made from, as JSON lines on standard output. Run it under mpirun."};
+  CLI::App app{
+      "Measures what a machine profile is made from, as JSON lines on standard output. `stretto tune` starts it."};
   std::vector<std::string> known;
   for (const Part part : kParts) known.emplace_back(name(part));
   app.add_option("parts", names, "what to measure: " + CLI::detail::join(known, ", "))
@@ -65,35 +63,33 @@ void run(Part part, const Job& job) {
   }
 }
 
-int cpus_of_first(const Ranks& ranks, int cores) {
-  MPI_Bcast(&cores, 1, MPI_INT, 0, ranks.comm);
-  return cores;
-}
-
 void regime(const char* when, const Job& job) {
   const Regime r = probe(job.ranks, job.machine);
   job.report.event({{"event", "regime"}, {"when", when}, {"regime", r.name}, {"round_trip", r.round_trip}});
 }
 
-int measure(int argc, char** argv, int rank) {
+}  // namespace
+
+int measure(int argc, char** argv, const World& world) {
   const double start = now();
-  const Ranks ranks(MPI_COMM_WORLD);
+  const Ranks ranks(world);
   Options options;
   int code = 0;
-  if (!parse(argc, argv, rank == 0, &options, &code)) return code;
+  if (!parse(argc, argv, ranks.rank == 0, &options, &code)) return code;
   if (ranks.size < 2) {
-    fmt::print(stderr, "stretto-measure: 1 rank measures no link; start at least 2 (mpirun -n 2)\n");
+    fmt::print(stderr, "stretto-measure: 1 rank measures no link; start at least 2 (-n 2)\n");
     return 2;
   }
   const Machine machine;
   Report report(ranks.rank == 0);
-  const std::string mpi = mpi_version();
-  const int cores = cpus_of_first(ranks, machine.cores());
+  const std::string library = world.library();
+  const int cores = ranks.from(0, machine.cores());
   report.event({{"event", "machine"},
-                {"version", stretto::model::kProfileVersion},
+                {"version", model::kProfileVersion},
                 {"host", ranks.names[0]},
-                {"mpi", mpi},
-                {"profile", stretto::model::user_path(ranks.names[0], mpi)},
+                {"carrier", model::name(world.carrier())},
+                {"library", library},
+                {"profile", model::user_path(ranks.names[0], library)},
                 {"ranks", ranks.size},
                 {"hosts", ranks.hosts},
                 {"cores", cores},
@@ -106,6 +102,4 @@ int measure(int argc, char** argv, int rank) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "stretto-measure", measure); }
+}  // namespace stretto::measure
