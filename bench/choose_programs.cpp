@@ -27,7 +27,10 @@ struct Comm {
 
 class Caller {
  public:
-  Caller(float* x, float* y, bool own, int trials) : x_(x), y_(y), own_(own), trials_(trials) {}
+  Caller(float* x, float* y, bool own, int trials) : x_(x), y_(y), own_(own) {
+    options_.check = 0;
+    options_.trials = trials;
+  }
   bool own() const noexcept { return own_; }
   // While it settles, calls ask for reports: tried() tells whether a call since the last question was a trial's.
   void settling(bool on) noexcept { settling_ = on; }
@@ -64,19 +67,16 @@ class Caller {
 
   template <class Call>
   void ours(const Call& call) {
-    stretto_report report = STRETTO_REPORT_INIT;
-    stretto_options o = STRETTO_OPTIONS_INIT;
-    o.check = 0;
-    o.trials = trials_;
-    o.report = settling_ ? &report : nullptr;
-    if (call(&o) != STRETTO_OK) throw std::runtime_error(stretto_message());
-    tried_ = tried_ || report.trial != 0;
+    options_.report = settling_ ? &report_ : nullptr;
+    if (call(&options_) != STRETTO_OK) throw std::runtime_error(stretto_message());
+    tried_ = tried_ || (settling_ && report_.trial != 0);
   }
 
   float *x_, *y_;
   bool own_;
-  int trials_;
   bool settling_ = false, tried_ = false;
+  stretto_options options_ = STRETTO_OPTIONS_INIT;
+  stretto_report report_ = STRETTO_REPORT_INIT;
 };
 
 // A stretto_comm beside each of the MPI's, freed with it.

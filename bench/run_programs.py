@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times whole programs, plain and under the profiling library in turns, and prints the medians and their ratio.
 
-usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--case NAME]...
+usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--case NAME]... [--set NAME=VALUE]...
        run_programs.py --json FILE [the same] [--name NAME] [--directory DIR] [--same REGEX] [--set NAME=VALUE]... PROGRAM [ARG...]
 
 The first form runs programs of Debian that it fetches (bench/debian.py), by their own MPI's launcher: ScaLAPACK's tests of the smallest
@@ -123,6 +123,8 @@ def programs(parser, options):
         raise debian.Unavailable("Debian's programs are linked to Open MPI: MPI=openmpi measures them")
     root = debian.unpack(ROOT / "build" / "programs")
     found = cases(root)
+    for program in found:
+        program.settings += options.set
     unknown = set(options.case) - {program.name for program in found}
     if unknown:
         parser.error(f"no case '{', '.join(unknown)}'; there are: {', '.join(program.name for program in found)}")

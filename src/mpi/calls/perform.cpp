@@ -21,7 +21,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Making a communicator of stretto's takes as long as hundreds of short calls. So it is made for a communicator that the program uses much:
-// after 64 calls of less than 1 KiB, or after 3 long ones. A bound to keep makes it at once. Every rank counts alike.
+// after 64 calls of less than 1 KiB, or after 3 long ones, and later where the program frees its communicators too soon for that. A bound to
+// keep makes it at once. Every rank counts alike.
 constexpr int use_before_making = 64;
 int use_of(std::int64_t bytes) noexcept { return static_cast<int>(std::min<std::int64_t>(1 + bytes / 1024, 22)); }
 
@@ -48,6 +49,12 @@ int run(const WrappedCall& call, Communicator* c, const Settings& settings, Nati
 bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
   const Inside guard;
   return make(comm, c, settings.timeout);
+}
+
+bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexcept {
+  if (c->use < use_before_making) return false;
+  const Inside guard;
+  return c->use >= use_wanted(comm, c, use_before_making, settings.timeout);
 }
 
 struct Decision {
@@ -122,7 +129,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   d.fixed = settings.reproducible && d.shape.element && rounds(d.shape.element->type);
   // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
   const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
-  d.early = !c.comm && c.refused.empty() && !at_once && c.use < use_before_making;
+  d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
   if (d.early) {
     d.why = "the first calls of a communicator";
   } else if (!made(call.comm, &c, settings)) {

@@ -23,14 +23,40 @@ namespace {
 std::atomic<bool> kept{false};
 std::atomic<unsigned> generation{0};  // changes when a communicator goes: its handle may come back as another's
 
+using Clock = std::chrono::steady_clock;
+
+// A stretto_comm is worth its making where it lives so many times as long.
+constexpr int worth = 20;
+constexpr int most_short_lives = 10;
+
+// Of this process: what the program did with earlier communicators, it will do with the next.
+std::atomic<int> short_lives{0};                      // not worth it, less those that were; at least 0
+std::atomic<Clock::rep> making{Clock::rep{1} << 60};  // the shortest so far: others waited for late ranks, too
+
+void count_making(Clock::duration took) noexcept {
+  Clock::rep least = making.load();
+  while (took.count() < least && !making.compare_exchange_weak(least, took.count())) {
+  }
+}
+
+void count_life(Clock::duration lived) noexcept {
+  const int change = lived.count() / worth < making.load() ? 1 : -1;
+  int so_far = short_lives.load();
+  while (!short_lives.compare_exchange_weak(so_far, std::clamp(so_far + change, 0, most_short_lives))) {
+  }
+}
+
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
   c->prepared.clear();  // before what its calls run by
-  if (kept.load() && c->comm)
+  if (!c->comm) return MPI_SUCCESS;
+  if (kept.load()) {
     static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
-  else
+  } else {
+    count_life(Clock::now() - c->made_at);
     stretto_comm_free(c->comm);
+  }
   return MPI_SUCCESS;
 }
 
@@ -111,12 +137,24 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
   return found;
 }
 
+int use_wanted(MPI_Comm comm, Communicator* c, int least, double limit) noexcept {
+  if (c->wanted > 0) return c->wanted;
+  if (!within_world(comm, c->size)) return least;
+  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);  // which begins here
+  int mine = least << short_lives.load(), most = least;
+  c->wanted = PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? most : least;
+  return c->wanted;
+}
+
 bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->comm) return true;
   if (!c->refused.empty()) return false;
+  const Clock::time_point begun = Clock::now();
   const bool within = within_world(comm, c->size);
   const stretto_status made = within ? create(comm, &c->comm) : STRETTO_UNSUPPORTED;
   if (made == STRETTO_OK) {
+    c->made_at = Clock::now();
+    count_making(c->made_at - begun);
     if (const auto& node = c->comm->backends.node) try {
         c->watchdog.set_late(modules::abort_program(comm, node->ended()));
       } catch (...) {  // the diagnosis is without it

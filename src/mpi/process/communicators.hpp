@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,10 +27,12 @@ struct Communicator {
   PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
-  std::string refused;            // why none is made
-  std::optional<Bound> bound;     // by the info key stretto_bound
-  bool devices = false;           // a rank may hand over memory of a GPU
-  int use = 0;                    // by calls that could have been served, and in which this rank met the others
+  std::string refused;         // why none is made
+  std::optional<Bound> bound;  // by the info key stretto_bound
+  bool devices = false;        // a rank may hand over memory of a GPU
+  int use = 0;                 // by calls that could have been served, and in which this rank met the others
+  int wanted = 0;              // use before `comm` is made, as the ranks agreed; 0: not yet
+  std::chrono::steady_clock::time_point made_at{};
   const char* made_by = nullptr;  // the MPI's function; null: not known
   unsigned told = 0;              // failures that were told: a bit for each status
   bool told_end = false;          // and with one of them that nothing is served any more
@@ -43,6 +46,10 @@ inline constexpr const char* bound_key = "stretto_bound";
 
 // Null where the MPI cannot say anything of it. Valid until the program frees the communicator.
 Communicator* find_communicator(MPI_Comm comm) noexcept;
+
+// The use that a communicator must have before its stretto_comm is made: `least`, and twice as much for each that the program
+// freed soon after, on the rank with most of these. Collective over `comm` at a communicator's first question.
+int use_wanted(MPI_Comm comm, Communicator* c, int least, double limit) noexcept;
 
 // Makes the stretto_comm: collective over `comm`. False: `refused` says why. Processes of another MPI_COMM_WORLD need not run this
 // library: with one of them no message is sent. `limit`: seconds for what is agreed after.

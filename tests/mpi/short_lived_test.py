@@ -1,0 +1,31 @@
+"""A program that frees its communicators soon gets its own later, and at last none; one that lasts is served.
+
+usage: short_lived_test.py LAUNCH MPIRUN LIBRARY PROGRAM
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:5]
+RANKS, FIRST = 3, 64  # calls of a communicator before it is served, where none was freed soon
+COMMUNICATORS, CALLS, LAST = 16, 70, 64 << 11
+
+
+def main():
+    file = pathlib.Path(tempfile.mkdtemp()) / "report.json"
+    subprocess.run([LAUNCH, MPIRUN, str(RANKS), "env", f"LD_PRELOAD={LIBRARY}", f"STRETTO_REPORT={file}", PROGRAM, str(COMMUNICATORS),
+                    str(CALLS), str(LAST)], check=True, timeout=200)
+    calls = [row for row in json.loads(file.read_text())["calls"] if row["operation"] == "allreduce"]
+    early = sum(row["calls"] for row in calls if row["why"] == "the first calls of a communicator") // RANKS
+    served = sum(row["calls"] for row in calls if row["path"] != "MPI") // RANKS
+    assert early + served == COMMUNICATORS * CALLS + LAST, calls
+    # The MPI takes 64 of the first and of the last, and all of some others: which, is a matter of how fast they are made.
+    assert early > (COMMUNICATORS + 1) * FIRST + CALLS, calls
+    assert served > LAST // 2 - 1, calls
+
+
+if __name__ == "__main__":
+    main()
