@@ -23,11 +23,13 @@ struct Completion {
   Status status = Status::ok;
 };
 
-// A message that has come to a rank and that no receive asks for. `bytes` is its length (of one in several parts: of the first).
+// A message that has come to a rank and that no receive asks for. `bytes` is its length, or, where it comes in several
+// parts, less than or equal to it.
 struct Arrival {
   int peer = -1;
   std::uint64_t tag = 0;
   std::size_t bytes = 0;
+  bool in_parts = false;
 };
 
 // What a rank that cannot keep its side any more says to all others.
