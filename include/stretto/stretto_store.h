@@ -28,7 +28,7 @@ typedef struct stretto_store {
 typedef struct stretto_store_options {
   size_t size;            /* sizeof(stretto_store_options) */
   const char* name;       /* of the communicator in the store, the same on every rank; no two at a time share one */
-  double timeout;         /* seconds within which all ranks must have come; > 0 */
+  double timeout;         /* seconds from this rank's call within which all ranks must have come; > 0 */
   const char* transports; /* as UCX_TLS has them, such as "tcp"; NULL: UCX chooses */
 } stretto_store_options;
 #define STRETTO_STORE_OPTIONS_INIT \

@@ -1,7 +1,8 @@
 // How bytes cross between ranks: nonblocking point-to-point messages of any length.
 //
 // A message goes from one rank to another under a tag; a send meets the receive that names the same tag and peer. Messages
-// of different tags may be started in any order on either side; of one tag, they meet in the order of starting. A send may wait for its receive (no buffering is promised), as MPI's does.
+// of different tags may be started in any order on either side; of one tag and length, they meet in the order of starting.
+// A send may wait for its receive (no buffering is promised), as MPI's does.
 //
 // A carrier belongs to one rank and is used by one thread at a time.
 #pragma once

@@ -112,7 +112,7 @@ int main() {
       too_long(*c, room + 4, room);
       too_long(*c, 1000000, room);
     }
-    of_one_tag(*c, 1000000);
+    for (const std::size_t bytes : {8u, 40000u, 1000000u}) of_one_tag(*c, bytes);
     withdraw(*c);
     give_up(*c);
     alarms(*c);

@@ -78,8 +78,9 @@ class UcxCarrier final : public Carrier {
                     std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
-    // Messages of one tag stay in order.
-    const unsigned first = peer == rank() ? 0 : static_cast<unsigned>(tag % connections_);
+    // Messages of one tag and length stay in order. Short ones gain nothing on further connections, and the first is warm.
+    const bool turns = peer != rank() && bytes >= least_spread;
+    const unsigned first = turns ? static_cast<unsigned>(tag % connections_) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
     const std::uint64_t own = worker_.tag(channel_, rank(), tag % tags_there);

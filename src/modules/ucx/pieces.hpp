@@ -12,7 +12,8 @@
 namespace stretto::modules {
 
 inline constexpr unsigned most_connections = 8;
-inline constexpr std::size_t least_piece = std::size_t{64} << 10;  // shorter ones gain less than their exchange costs
+inline constexpr std::size_t least_spread = std::size_t{32} << 10;  // shorter messages stay on the first connection
+inline constexpr std::size_t least_piece = std::size_t{64} << 10;
 
 // Ranks of a job have one architecture, as their values have.
 struct Lead {

@@ -1,5 +1,5 @@
 // UCX as one rank of a communicator uses it: endpoints to each peer, connected when they are first needed. Over TCP each
-// is a connection. Messages take them in turns, and long ones all (pieces.hpp).
+// is a connection. Long messages take them in turns, and longer ones all (pieces.hpp).
 //
 // All receives, and the first connection to each peer, are one worker's. Each further connection has a worker of its own,
 // which only sends: UCX (1.13 to 1.22) prints errors where ranks open several connections between two workers at once.
