@@ -128,14 +128,16 @@ TEST(Watchdog, leaves_forked_children_alone) {
   Reported reported, first;
   Watchdog watchdog(reported.late()), beside(first.late());
   beside.begin("bcast", brief);
-  EXPECT_EQ(first.get().call, "bcast");  // the thread has begun: AddressSanitizer's allocator survives no fork while a thread begins
+  EXPECT_EQ(first.get().call,
+            "bcast");  // the thread has begun: AddressSanitizer's allocator survives no fork while a thread begins
   watchdog.begin("barrier", brief);
   const pid_t child = fork();
   if (child == 0) {
     for (int i = 0; i < 3; ++i) {
       Watchdog own(Late{});
       const Limited limited(&own, "barrier", 60);
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that the thread most likely waits when it is told to end
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(50));  // so that the thread most likely waits when it is told to end
     }
     watchdog.~Watchdog();
     _exit(threads() == 1 ? 0 : 1);
