@@ -1,10 +1,12 @@
 // bench_carriers, and bench_carriers_FLAVOUR for other MPIs: collectives by the MPI, by stretto over that MPI, and by stretto over UCX, in
-// turns in one run. Started under mpirun by run_carriers.py, on one host and on several; the communicator over UCX meets in STRETTO_STORE. Times are medians of the slowest rank's;
-// inputs are rewritten before each call, and lengths are those of all ranks' data together (allreduce, broadcast: of the vector).
+// turns in one run. Started under mpirun by run_carriers.py, on one host and on several; the communicator over UCX meets in STRETTO_STORE.
+// Times are medians of the slowest rank's; inputs are rewritten before each call. With --connections each number between two ranks is a
+// contestant. Lengths are those of all ranks' data together (allreduce, broadcast: of the vector).
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -26,7 +28,8 @@ struct Options {
   std::string json, place = "1 host";
   std::vector<std::string> collectives{"allreduce", "reduce_scatter", "allgather", "broadcast"};
   std::vector<std::size_t> sizes{8, 64, 1024, 65536, 1 << 20, 16 << 20, 64 << 20};
-  double seconds = 0.6;  // a contestant's calls of one length, about
+  std::vector<int> connections;  // empty: as many as there are by default
+  double seconds = 0.6;          // a contestant's calls of one length, about
 };
 
 void checked(stretto_status s) {
@@ -48,10 +51,14 @@ class Bench {
     x_.resize(most);
     y_.resize(most);
     checked(stretto_comm_create(MPI_COMM_WORLD, &over_mpi_));
-    checked(stretto_comm_create_environment(nullptr, &over_ucx_));
+    if (o.connections.empty()) add_ucx("stretto over UCX", "bench");
+    for (const int n : o.connections) {
+      setenv("STRETTO_CONNECTIONS", std::to_string(n).c_str(), 1);
+      add_ucx(fmt::format("stretto over UCX, {} connections", n), fmt::format("bench-{}", n));
+    }
   }
   ~Bench() {
-    static_cast<void>(stretto_comm_free(over_ucx_));
+    for (const Ucx& u : over_ucx_) static_cast<void>(stretto_comm_free(u.comm));
     static_cast<void>(stretto_comm_free(over_mpi_));
   }
   Bench(const Bench&) = delete;
@@ -63,6 +70,18 @@ class Bench {
   }
 
  private:
+  struct Ucx {
+    std::string name;
+    stretto_comm comm = nullptr;
+  };
+
+  void add_ucx(const std::string& name, const std::string& in_store) {
+    stretto_store_options o = STRETTO_STORE_OPTIONS_INIT;
+    o.name = in_store.c_str();
+    over_ucx_.push_back({name});
+    checked(stretto_comm_create_environment(&o, &over_ucx_.back().comm));
+  }
+
   void rewrite(std::size_t n, int turn) {
     for (std::size_t i = 0; i < n; ++i)
       x_[i] = std::sin(static_cast<float>(i % 8192) * 1e-3f) + static_cast<float>(turn + rank_);
@@ -98,11 +117,11 @@ class Bench {
     const std::size_t n = std::max<std::size_t>(bytes / sizeof(float), 1);
     const std::size_t block = std::max<std::size_t>(n / std::size_t(ranks_), 1);
     std::vector<Contestant> all{{bench::mpi_version(), by_mpi(what, n, block)},
-                                {"stretto over MPI", ours(what, over_mpi_, n, block, 0)},
-                                {"stretto over UCX", ours(what, over_ucx_, n, block, 0)}};
+                                {"stretto over MPI", ours(what, over_mpi_, n, block, 0)}};
+    for (const Ucx& u : over_ucx_) all.push_back({u.name, ours(what, u.comm, n, block, 0)});
     if (bytes >= 65536) {
       all.push_back({"stretto over MPI, rel:1e-3", ours(what, over_mpi_, n, block, 1e-3)});
-      all.push_back({"stretto over UCX, rel:1e-3", ours(what, over_ucx_, n, block, 1e-3)});
+      for (const Ucx& u : over_ucx_) all.push_back({u.name + ", rel:1e-3", ours(what, u.comm, n, block, 1e-3)});
     }
     int repeats = 3;
     for (int k = -warm_up; k < repeats; ++k) {
@@ -133,7 +152,8 @@ class Bench {
   static constexpr int warm_up = 12;  // trials settle meanwhile
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
-  stretto_comm over_mpi_ = nullptr, over_ucx_ = nullptr;
+  stretto_comm over_mpi_ = nullptr;
+  std::vector<Ucx> over_ucx_;
   std::vector<float> x_, y_;
 };
 
@@ -145,6 +165,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--collectives", o.collectives, "some of allreduce, reduce_scatter, allgather, broadcast")
       ->delimiter(',');
   app.add_option("--sizes", o.sizes, "bytes")->delimiter(',');
+  app.add_option("--connections", o.connections, "between two ranks, for long messages, over UCX")->delimiter(',');
   app.add_option("--seconds", o.seconds, "of the calls of one length");
   try {
     app.parse(argc, argv);

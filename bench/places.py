@@ -41,11 +41,12 @@ def launch(ranks, mpi=None):
 
 
 @contextlib.contextmanager
-def place(hosts, gbps, slots):
-    """Gives a function from a program's words, and the MPI as launch() has it, to the words that run it on every rank: `slots` ranks on each of `hosts` hosts, joined by links
-    of `gbps` Gb/s. One host is this machine as it is. Raises NotPermitted where hosts cannot be made."""
+def place(hosts, gbps, slots, flow=None):
+    """Gives a function from a program's words, and the MPI as launch() has it, to the words that run it on every rank: `slots` ranks on each
+    of `hosts` hosts, joined by links of `gbps` Gb/s, on which a TCP connection has at most `flow` Gb/s, if given. One host is this machine as
+    it is. Raises NotPermitted where hosts cannot be made."""
     if hosts == 1:
         yield lambda argv, mpi=None: [*launch(slots, mpi), *map(str, argv)]
         return
-    with Hosts(hosts, rate=f"{gbps}gbit", slots=slots) as made:
+    with Hosts(hosts, rate=f"{gbps}gbit", slots=slots, flow=flow and f"{flow}gbit") as made:
         yield lambda argv, mpi=None: made.launch_command(mpi[1] if mpi else os.environ["MPIRUN"], hosts * slots, argv)

@@ -2,10 +2,12 @@
 """Runs bench_carriers, the same for each other MPI of the build, and gloo in a venv of its own (build/bench/torch), on one host and on several
 hosts of this machine.
 
-usage: run_carriers.py --json FILE [--place HOSTSxRANKSxGBPS]... [--turns N] [--collectives A,B] [--sizes BYTES,...] [--seconds S] [--no-gloo]
---place 1x2x0: two ranks of this host; 4x1x1: four hosts of a rank each at 1 Gb/s. The programs run in turns; a row has the median of the
-turns. Its peer is the MPI of the same program, whose calls take turns with ours; gloo's rows are beside the first MPI's. Needs BUILD, MPIRUN and
-MPI_FLAVOUR in the environment.
+usage: run_carriers.py --json FILE [--place HOSTSxRANKSxGBPS[xFLOW]]... [--turns N] [--collectives A,B] [--sizes BYTES,...] [--seconds S]
+                       [--connections N,...] [--no-gloo]
+--place 1x2x0: two ranks of this host; 4x1x1: four hosts of a rank each at 1 Gb/s; 4x1x1x0.25: where a TCP connection has 0.25 Gb/s at most.
+--connections 1,4: over UCX with so many between two ranks, for long messages, each a contestant. The programs run in turns; a row has the
+median of the turns. Its peer is the MPI of the same program, whose calls take turns with ours; gloo's rows are beside the first MPI's. Needs
+BUILD, MPIRUN and MPI_FLAVOUR in the environment.
 """
 
 import argparse
@@ -55,11 +57,13 @@ def programs():
 
 def measure(name, options, python, directory):
     """The rows of a place: [(row, gloo's microseconds or None)]."""
-    hosts, slots, gbps = (int(n) for n in name.split("x"))
-    where = "1 host" if hosts == 1 else f"{hosts} hosts at {gbps} Gb/s"
+    hosts, slots, gbps, *flow = (float(n) if "." in n else int(n) for n in name.split("x"))
+    where = "1 host" if hosts == 1 else f"{hosts} hosts at {gbps} Gb/s" + (f" and {flow[0]} a connection" if flow else "")
     asked = ["--place", where, "--sizes", options.sizes, "--collectives", options.collectives, "--seconds", options.seconds]
+    if options.connections:
+        asked += ["--connections", options.connections]
     ours, gloo = {}, {}
-    with place(hosts, gbps, slots) as command:
+    with place(hosts, gbps, slots, *flow) as command:
         for turn in range(options.turns):
             for program, mpi in programs():
                 file, store = directory / f"{name}.{turn}.{program.name}", directory / f"store-{name}-{turn}-{program.name}"
@@ -89,6 +93,7 @@ def main():
     parser.add_argument("--collectives", default="allreduce,reduce_scatter,allgather,broadcast")
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument("--seconds", default="0.6")
+    parser.add_argument("--connections")
     parser.add_argument("--no-gloo", action="store_true")
     options = parser.parse_args()
     python = None if options.no_gloo else gloo_python()

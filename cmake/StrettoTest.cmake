@@ -58,17 +58,20 @@ function(stretto_mpi_test name)
   endforeach()
 endfunction()
 
-# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [TIMEOUT seconds]): the same over UCX, for ranks that meet in a store, without an MPI's
-# launcher. Without UCX's library they are skipped, with the reason.
+# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [CONNECTIONS n] [CORES list] [TIMEOUT seconds]): the same over UCX, for ranks that meet in a
+# store, without an MPI's launcher, with n connections between two of them, and with communication cores. Without UCX's library they are skipped,
+# with the reason.
 function(stretto_ucx_test name)
-  cmake_parse_arguments(arg "" "TARGET;TIMEOUT" "RANKS" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;CONNECTIONS;CORES;TIMEOUT" "RANKS" ${ARGN})
   set(arg_LABEL ucx)
   _stretto_test_defaults()
   foreach(ranks IN LISTS arg_RANKS)
     add_test(NAME ${name}.p${ranks}
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}>)
     stretto_processors_of(${ranks} processors)
-    set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} SKIP_RETURN_CODE 77)
+    set_tests_properties(${name}.p${ranks} PROPERTIES
+      LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} SKIP_RETURN_CODE 77
+      ENVIRONMENT "STRETTO_CONNECTIONS=${arg_CONNECTIONS};STRETTO_COMM_CORES=${arg_CORES}")
   endforeach()
 endfunction()
 

@@ -28,7 +28,7 @@ typedef struct stretto_store {
 typedef struct stretto_store_options {
   size_t size;            /* sizeof(stretto_store_options) */
   const char* name;       /* of the communicator in the store, the same on every rank; no two at a time share one */
-  double timeout;         /* seconds within which all ranks must have come; > 0 */
+  double timeout;         /* seconds from this rank's call within which all ranks must have come; > 0 */
   const char* transports; /* as UCX_TLS has them, such as "tcp"; NULL: UCX chooses */
 } stretto_store_options;
 #define STRETTO_STORE_OPTIONS_INIT \
@@ -42,7 +42,8 @@ typedef struct stretto_store_options {
  *    noticed when the others have met already is refused alone.
  *  - STRETTO_INCOMPATIBLE: the ranks differ in `ranks` or in the version of stretto.
  *  - STRETTO_UNSUPPORTED: there is no module for UCX, no UCX, or none of its transports serves.
- * Keys that an earlier program left are told from those of this one. */
+ * Keys that an earlier program left are told from those of this one. STRETTO_CONNECTIONS in the environment, 1 to 8, is the
+ * number of connections to each other rank (docs/carriers.md). */
 STRETTO_API stretto_status stretto_comm_create_store(const stretto_store* store, int rank, int ranks,
                                                      const stretto_store_options* options, stretto_comm* comm);
 

@@ -1,5 +1,5 @@
 // What a module (src/modules) shows the core, which loads it where a program first needs it (api/creation/modules.hpp): one table
-// under one name. Core and module use each other's classes, so each works with the other of its own version alone.
+// under one name. Core and module use each other's classes, so each works with the other of its own version and build alone.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@ struct Place {
 
 struct Module {
   const char* version;  // of stretto
+  const char* build;    // backend/build.hpp
   const char* serves;   // what it was built for, in words: "Open MPI 5.0.11"
   // What it finds at run time, in words, or why it cannot be used (a failure). Null: it needs nothing but its MPI.
   Status (*finds)(std::string* found) noexcept;

@@ -1,7 +1,8 @@
 // How bytes cross between ranks: nonblocking point-to-point messages of any length.
 //
 // A message goes from one rank to another under a tag; a send meets the receive that names the same tag and peer. Messages
-// of different tags may be started in any order on either side; of one tag, they meet in the order of starting. A send may wait for its receive (no buffering is promised), as MPI's does.
+// of different tags may be started in any order on either side; of one tag and length, they meet in the order of starting.
+// A send may wait for its receive (no buffering is promised), as MPI's does.
 //
 // A carrier belongs to one rank and is used by one thread at a time.
 #pragma once
@@ -23,11 +24,13 @@ struct Completion {
   Status status = Status::ok;
 };
 
-// A message that has come to a rank and that no receive asks for. `bytes` is its length (of one in several parts: of the first).
+// A message that has come to a rank and that no receive asks for. `bytes` is its length, or, where it comes in several
+// parts, less than or equal to it.
 struct Arrival {
   int peer = -1;
   std::uint64_t tag = 0;
   std::size_t bytes = 0;
+  bool in_parts = false;
 };
 
 // What a rank that cannot keep its side any more says to all others.

@@ -20,7 +20,8 @@ constexpr double look = 0.02;  // seconds that one look for a key may last while
 constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
 constexpr auto nap = std::chrono::milliseconds(1);
 constexpr double longest_wait = 1e9;
-constexpr double grace = 2;  // seconds that a rank waits beyond its limit for rank 0 to say who is missing
+constexpr double grace = 2;       // seconds that a rank waits beyond its limit for rank 0 to say who is missing
+constexpr double to_confirm = 1;  // beyond its limit, for ranks that came at its end
 
 std::string random_text() {
   std::array<std::uint8_t, 16> bytes{};
@@ -210,7 +211,7 @@ class Meeting {
         compare();  // not before: what differs may be an earlier program's
         return say_go(verdict_.status, verdict_.why);
       }
-      if (late())
+      if (late(to_confirm))
         return say_go(Status::timeout,
                       fmt::format("ranks that did not come within {} s: {}", seconds_, missing(ready)));
       std::this_thread::sleep_for(nap);
@@ -278,8 +279,9 @@ class Meeting {
   static Status told(std::string_view go) {
     long status = 0;
     std::string why;
+    const std::string_view whole = go;
     if (!take(&go, &status) || !take(&go, &why) || status < 0 || status > static_cast<long>(Status::internal))
-      return fail(Status::internal, "rank 0 said '{}'", go);
+      return fail(Status::internal, "rank 0 said '{}'", whole);
     return status == 0 ? Status::ok : fail(static_cast<Status>(status), std::string_view(why));
   }
 

@@ -1,9 +1,10 @@
 // What the tag of a message tells: its run, its number among the messages from one rank to another, and a signature.
 //
-//   number below signed_messages   0 | run | number | signature
+//   number below signed_messages   0 | run | signature | number
 //   others                         1 | run | number
 //
-// The signature is of what all ranks give alike and of the message's length. So messages of ranks that call differently do
+// The number is at the end, so that a carrier with several connections spreads successive messages over them. The signature
+// is of what all ranks give alike and of the message's length. So messages of ranks that call differently do
 // not meet: no receive is shorter than what comes, and values of another type are not added. The signature has what bits
 // the carrier's tags leave: 16 of 31. Two calls that differ have equal ones by chance, once in 2^16 then.
 //
@@ -40,7 +41,7 @@ class Tags {
     const unsigned rest = bits_ - 1 - run_bits_;
     if (number >= signed_messages) return std::uint64_t{1} << (bits_ - 1) | told << rest | number;
     const unsigned signature_bits = rest - number_bits;
-    return told << rest | std::uint64_t{number} << signature_bits | signature >> (64 - signature_bits);
+    return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
   // Whether a message under `tag` can be of this run.
@@ -52,7 +53,7 @@ class Tags {
     const unsigned rest = bits_ - 1 - run_bits_;
     const bool longer = tag >> (bits_ - 1) != 0;
     const std::uint64_t below = tag & ((std::uint64_t{1} << rest) - 1);
-    return static_cast<std::uint32_t>(longer ? below : below >> (rest - number_bits));
+    return static_cast<std::uint32_t>(longer ? below : below & (signed_messages - 1));
   }
 
  private:

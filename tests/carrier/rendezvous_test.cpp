@@ -30,7 +30,15 @@ class Memory final : public Store {
     return Status::ok;
   }
   Status get(const std::string& key, double, std::string* value) override {
-    std::this_thread::yield();
+    std::this_thread::sleep_for(delay_);
+    if (!hidden_.empty() && key.find(hidden_) != std::string::npos && std::chrono::steady_clock::now() < hidden_until_)
+      return fail(Status::timeout, "no {}", key);
+    if (!failing_.empty() && key.find(failing_) != std::string::npos)
+      return fail(Status::internal, "the store cannot get {}", key);
+    if (!lie_about_.empty() && key.find(lie_about_) != std::string::npos) {
+      *value = lie_;
+      return Status::ok;
+    }
     const std::lock_guard lock(mutex_);
     const auto at = values_.find(key);
     if (at == values_.end() || hellos_ < awaited_) return fail(Status::timeout, "no {}", key);
@@ -48,13 +56,22 @@ class Memory final : public Store {
     return all;
   }
   void fail_at(int set) { until_failure_ = set; }
-  void await_hellos(int n) { awaited_ = n; }  // nobody sees anything before so many were left
+  void fail_to_get(const std::string& part) { failing_ = part; }
+  void lie(const std::string& part, const std::string& value) { lie_about_ = part, lie_ = value; }
+  void hide(const std::string& part, std::chrono::milliseconds time) {
+    hidden_ = part, hidden_until_ = std::chrono::steady_clock::now() + time;
+  }
+  void delay(std::chrono::milliseconds delay) { delay_ = delay; }  // whatever is asked
+  void await_hellos(int n) { awaited_ = n; }                       // nobody sees anything before so many were left
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::string> values_;
   std::atomic<int> until_failure_{0};
   int hellos_ = 0, awaited_ = 0;
+  std::string failing_, lie_about_, lie_, hidden_;
+  std::chrono::steady_clock::time_point hidden_until_;
+  std::chrono::milliseconds delay_{0};
 };
 
 struct Outcome {
@@ -238,6 +255,58 @@ TEST(Rendezvous, AStoreThatFailsIsAnErrorAndNoWait) {
       failed += contains(o.text, "the store cannot set stretto/job/") ? 1 : 0;
     EXPECT_EQ(failed, 1) << set;
   }
+}
+
+TEST(Rendezvous, AStoreThatCannotGetIsAnErrorThatNamesTheKey) {
+  for (const std::string key : {"/hello/1", "/session", "/ready/", "/conflict", "/go/"}) {
+    Memory store;
+    store.fail_to_get(key);
+    int failed = 0;
+    for (const Outcome& o : meet(store, ranks(2), 0.3)) {
+      EXPECT_NE(o.status, Status::ok) << key;
+      failed += contains(o.text, "the store cannot get stretto/job" + key) ? 1 : 0;
+    }
+    EXPECT_GE(failed, 1) << key;
+  }
+}
+
+// Values that are none. Rank 0 does not read what it says at the end, so it alone may take the ranks for met then.
+TEST(Rendezvous, AStoreThatLiesIsNoMeeting) {
+  const std::string cut = "20:stretto rendezvous 1,5:1.2.", huge = "99999999999999999999:x,";
+  std::vector<std::thread> threads;  // each lie has to wait for the limit
+  for (const std::string key : {"/hello/0", "/hello/1", "/session", "/go/"})
+    for (const std::string& value : {std::string("no value"), cut, huge, std::string()})
+      threads.emplace_back([key, value] {
+        SCOPED_TRACE(key + " is '" + value + "'");
+        Memory store;
+        store.lie(key, value);
+        const auto all = meet(store, ranks(3), 0.2);
+        const bool last = key == "/go/";
+        for (std::size_t r = last ? 1 : 0; r < all.size(); ++r) {
+          EXPECT_EQ(all[r].status, last ? Status::internal : Status::timeout) << all[r].text;
+          EXPECT_TRUE(!last || contains(all[r].text, "rank 0 said '" + value + "'")) << all[r].text;
+        }
+        EXPECT_TRUE(key != "/hello/1" || contains(all[0].text, "did not come within 0.2 s: 1")) << all[0].text;
+      });
+  for (auto& t : threads) t.join();
+}
+
+TEST(Rendezvous, AStoreThatAnswersLateDelaysButEnds) {
+  for (const double limit : {20.0, 0.05}) {
+    Memory store;
+    store.delay(std::chrono::milliseconds(20));
+    const auto all = meet(store, ranks(3), limit);
+    if (limit > 1)
+      expect_met(all);
+    else
+      for (const Outcome& o : all) EXPECT_TRUE(o.status == Status::timeout || o.status == Status::ok) << o.text;
+  }
+}
+
+TEST(Rendezvous, ARankThatComesAtTheEndOfTheLimitHasTimeToConfirm) {
+  Memory store;
+  store.hide("/ready/", std::chrono::milliseconds(600));
+  expect_met(meet(store, ranks(2), 0.5));
 }
 
 TEST(Rendezvous, ARankThatIsNoneIsNamed) {

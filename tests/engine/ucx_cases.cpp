@@ -21,7 +21,7 @@ int main() {
   if (s == Status::ok) s = carrier::meet_in(*store, me, 60, &session);
   if (s == Status::ok) {
     worker->join(session, me.rank);
-    s = modules::make_ucx_carrier(*worker, 1, &carrier);
+    s = modules::make_ucx_carrier(*worker, 1, worker->connections(), &carrier);
   }
   if (s != Status::ok) {
     std::fprintf(stderr, "%s\n", message());

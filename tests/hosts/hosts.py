@@ -5,7 +5,8 @@
         hosts.launch("mpirun", 4, ["./program", "argument"], check=True)
 
 Each host has its own network, host name, /etc/hosts, /dev/shm, System V IPC and TMPDIR; hosts are joined by a bridge, and
-both directions of each port are shaped to `rate` (tc tbf). MPI runs between them over TCP only.
+both directions of each port are shaped to `rate` (tc tbf). With `flow`, a host also limits each TCP connection, as clouds
+do (tc htb, a class for each hash of the two ports). MPI runs between them over TCP only.
 
 All of it lives in a *world*: one mount, network and process namespace whose first process ends when the pipe to its owner
 closes. So however the owner ends, killed included, the kernel ends every process of the world and takes its networks and
@@ -35,6 +36,9 @@ TMPDIR = "/run/tmp"  # a host's own
 # bucket refills while the other side talks), much less costs throughput.
 BURST = 131072
 QUEUE = "4mb"
+CLASSES = 1021  # of connections: two share one by chance, once in as many pairs
+# Classic BPF: class 2:(1 + (source port + destination port) / 2 mod CLASSES); the kernel gives connections ports two apart.
+CLASSIFY = f"8,40 0 0 34,7 0 0 0,40 0 0 36,12 0 0 0,116 0 0 1,148 0 0 {CLASSES},4 0 0 {(2 << 16) + 1},22 0 0 0"
 RATE = re.compile(r"(?!0+(\.0*)?[a-z])[0-9]+(\.[0-9]+)?(bit|[kmgt]i?bit|bps|[kmgt]i?bps)", re.IGNORECASE)
 
 
@@ -50,14 +54,18 @@ def _tool(name):
 
 
 class Hosts:
-    """`count` hosts of `slots` ranks each, ports shaped to `rate` in tc's words ("1gbit"), or not shaped when None."""
+    """`count` hosts of `slots` ranks each, ports shaped to `rate` in tc's words ("1gbit"), or not shaped when None; of a shaped port, each
+    TCP connection to `flow`, if given."""
 
-    def __init__(self, count, rate=None, slots=1, mtu=1500, burst=BURST):
+    def __init__(self, count, rate=None, slots=1, mtu=1500, burst=BURST, flow=None):
         if count < 1 or count > 200 or slots < 1:
             raise ValueError(f"{count} hosts of {slots} slots: it takes 1 to 200 hosts of at least one slot")
-        if rate is not None and not RATE.fullmatch(rate):
-            raise ValueError(f"rate {rate!r} is none that tc knows: a number and kbit, mbit or gbit, as in 1gbit")
-        self.count, self.rate, self.slots, self.mtu, self.burst = count, rate, slots, mtu, burst
+        for given in (rate, flow):
+            if given is not None and not RATE.fullmatch(given):
+                raise ValueError(f"rate {given!r} is none that tc knows: a number and kbit, mbit or gbit, as in 1gbit")
+        if flow and not rate:
+            raise ValueError(f"connections at {flow} on ports that have no rate")
+        self.count, self.rate, self.slots, self.mtu, self.burst, self.flow = count, rate, slots, mtu, burst, flow
         self.names = [f"node{i}" for i in range(count)]
         self._world = None  # the process that holds the pipe's other end
         self._pid = 0  # the world's first process, as we see it
@@ -189,9 +197,18 @@ class Hosts:
                         f"ip addr add {self.address(i)}/24 dev eth0"):
             self._do(command, i)
         if self.rate:
-            shape = f"root tbf rate {self.rate} burst {self.burst}b limit {QUEUE}"
+            shape = f"root handle 1: tbf rate {self.rate} burst {self.burst}b limit {QUEUE}"
             self._do(f"tc qdisc add dev {port} {shape}")
             self._do(f"tc qdisc add dev eth0 {shape}", i)
+        if self.flow:
+            self._limit_connections(i)
+
+    def _limit_connections(self, i):
+        self._do("tc qdisc add dev eth0 parent 1: handle 2: htb", i)
+        limit = f"htb rate {self.flow} burst {self.burst}b cburst {self.burst}b quantum 60000"
+        classes = "".join(f"class add dev eth0 parent 2: classid 2:{k:x} {limit}\n" for k in range(1, CLASSES + 1))
+        self._do("tc -batch -", i, classes)
+        self._do(f"tc filter add dev eth0 parent 2: protocol ip bpf bytecode '{CLASSIFY}'", i)
 
     def address(self, host):
         return f"10.77.0.{host + 1}"
@@ -214,10 +231,10 @@ class Hosts:
         path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
         return [*enter, "env", f"PATH={path}", *map(str, argv)]
 
-    def _do(self, command, host=None):
+    def _do(self, command, host=None, text=None):
         argv = shlex.split(command)
         argv = self._inside(argv) if host is None else self.on_command(host, argv)
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             where = "the switch" if host is None else self.names[host]
             raise RuntimeError(f"`{command}` on {where}: {(done.stderr or done.stdout).strip()}")

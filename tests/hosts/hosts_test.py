@@ -5,6 +5,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -112,6 +113,36 @@ class Arguments(unittest.TestCase):
         text, _ = running.communicate(timeout=LIMIT)
         self.assertEqual(running.returncode, 2, text)
         self.assertIn("rate 'fast' is none that tc knows", text)
+
+
+class Connections(unittest.TestCase):
+    def test_each_is_in_a_class_of_its_own_that_has_the_given_rate(self):
+        send = ("import socket, sys\n"
+                "for _ in range(3):\n"
+                "    with socket.create_connection((sys.argv[1], 7777)) as s: s.sendall(bytes(100000)); s.shutdown(1); s.recv(1)\n")
+        take = ("import socket\n"
+                "listening = socket.create_server(('', 7777)); print('ready', flush=True)\n"
+                "for _ in range(3):\n"
+                "    with listening.accept()[0] as s:\n"
+                "        while s.recv(65536): pass\n")
+        with Hosts(2, rate="1gbit", flow="250mbit") as hosts:
+            taking = subprocess.Popen(hosts.on_command(1, [sys.executable, "-c", take]), stdout=subprocess.PIPE, text=True)
+            self.addCleanup(taking.stdout.close)
+            self.assertEqual(taking.stdout.readline(), "ready\n")
+            hosts.on(0, [sys.executable, "-c", send, hosts.address(1)], check=True, timeout=LIMIT)
+            taking.wait(timeout=LIMIT)
+            shown = hosts.on(0, ["tc", "-s", "class", "show", "dev", "eth0"], capture_output=True, text=True, check=True).stdout
+        sent = [int(bytes_) for bytes_ in re.findall(r"class htb 2:\w+ root .*rate 250Mbit.*\n Sent (\d+) bytes", shown)]
+        long = [bytes_ for bytes_ in sent if bytes_ > 100000]
+        self.assertEqual(len(sent), 1021)
+        self.assertIn(len(long), (2, 3), shown)  # two share a class once in hundreds of times
+        self.assertGreater(sum(long), 300000)
+
+    def test_a_rate_without_that_of_the_port_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "connections at 1gbit on ports that have no rate"):
+            Hosts(2, flow="1gbit")
+        with self.assertRaisesRegex(ValueError, "'fast' is none that tc knows"):
+            Hosts(2, rate="1gbit", flow="fast")
 
 
 class SideBySide(unittest.TestCase):

@@ -86,14 +86,30 @@ inline void exact_fit(Carrier& c, std::size_t chunk) {
   expect(done[0].bytes == out.size() && in == out, "an exact fit is wrong", done[0].bytes);
 }
 
-inline void too_long(Carrier& c) {
+inline void too_long(Carrier& c, std::size_t bytes, std::size_t room) {
   const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
-  unsigned char out[8] = {1, 2, 3, 4, 5, 6, 7, 8}, in[8] = {};
-  expect(c.start_recv(previous, 0, in, 4, 0) == Status::ok, "start_recv fails");
-  expect(c.start_send(next, 0, out, 8, 1) == Status::ok, "start_send fails");
+  std::vector<unsigned char> out(bytes, 1), in(bytes);
+  expect(c.start_recv(previous, 0, in.data(), room, 0) == Status::ok, "start_recv fails");
+  expect(c.start_send(next, 0, out.data(), bytes, 1) == Status::ok, "start_send fails");
   const auto done = ends(c, 2);
-  expect(done[0].status == Status::incompatible, "a message that does not fit is not reported");
-  expect(in[4] == 0, "memory beyond the room was written");
+  expect(done[0].status == Status::incompatible, "a message that does not fit is not reported", bytes);
+  expect(in[room] == 0, "memory beyond the room was written", room);
+}
+
+// Messages of one tag and length meet receives in the order of starting.
+inline void of_one_tag(Carrier& c, std::size_t bytes) {
+  const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
+  constexpr std::size_t n = 5;
+  std::vector<std::vector<unsigned char>> out(n), in(n, std::vector<unsigned char>(bytes));
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i].assign(bytes, static_cast<unsigned char>(i + 1));
+    expect(c.start_send(next, 9, out[i].data(), bytes, n + i) == Status::ok, "start_send fails");
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    expect(c.start_recv(previous, 9, in[i].data(), bytes, i) == Status::ok, "start_recv fails");
+  const auto done = ends(c, 2 * n);
+  for (std::size_t i = 0; i < n; ++i)
+    expect(done[i].bytes == bytes && in[i] == out[i], "messages of one tag change places", i);
 }
 
 inline void withdraw(Carrier& c) {

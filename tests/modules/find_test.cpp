@@ -57,6 +57,9 @@ TEST(Modules, TheOneIsTakenThatFitsTheMpiOfTheProcess) {
   EXPECT_TRUE(contains("/nowhere/libstretto_" FLAVOUR ".so") && contains(openmpi ? "Open MPI v" : "MPICH Version"));
   EXPECT_EQ(create(world.handle(), own, HERE "/of_another_version"), STRETTO_UNSUPPORTED);
   EXPECT_TRUE(contains("is of stretto 0.0.7, and this is stretto " + std::string(stretto_version())));
+  EXPECT_EQ(create(world.handle(), own, HERE "/of_another_build"), STRETTO_UNSUPPORTED);
+  EXPECT_TRUE(contains("/of_another_build/libstretto_" FLAVOUR ".so is of build 000000000007 of stretto " +
+                       std::string(stretto_version()) + ", and this is build "));
   EXPECT_EQ(create(world.handle(), own, HERE "/no_module"), STRETTO_UNSUPPORTED);
   EXPECT_TRUE(contains("is no module of stretto"));
   EXPECT_EQ(create(world.handle(), own, MODULES), STRETTO_INVALID_ARGUMENT);

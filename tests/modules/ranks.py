@@ -20,11 +20,12 @@ def skip_without_ucx():
         sys.exit(77)
 
 
-def start(ranks, argv, store, environment=None, **how):
-    """The processes. `environment`: more variables for all of them."""
+def start(ranks, argv, store, environment=None, one_has=None, **how):
+    """The processes. `environment`: more variables for all of them; `one_has`: and for rank 1 alone."""
     started = []
     for rank in range(ranks):
-        mine = {**os.environ, "STRETTO_STORE": f"file://{store}", "STRETTO_RANK": str(rank), "STRETTO_SIZE": str(ranks), **(environment or {})}
+        mine = {**os.environ, "STRETTO_STORE": f"file://{store}", "STRETTO_RANK": str(rank), "STRETTO_SIZE": str(ranks), **(environment or {}),
+                **(one_has or {} if rank == 1 else {})}
         started.append(subprocess.Popen(argv, env=mine, **how))
     return started
 

@@ -1,6 +1,9 @@
 // The carrier over UCX, on as many ranks as it is started on (ranks.py). Exit status 1 if anything fails.
 #include "modules/ucx/carrier.hpp"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -24,7 +27,7 @@ void stranger(Carrier& c, const stretto::carrier::Session& session) {
     expect(modules::UcxWorker::make("", &worker) == Status::ok, "no worker of a stranger");
     worker->join(told, last);
     std::unique_ptr<Carrier> theirs;
-    expect(modules::make_ucx_carrier(*worker, 2, &theirs) == Status::ok, "no carrier of a stranger");
+    expect(modules::make_ucx_carrier(*worker, 2, 1, &theirs) == Status::ok, "no carrier of a stranger");
     int lie = 13, got = 0;
     expect(c.start_recv(last, 6, &got, sizeof got, 0) == Status::ok, "start_recv fails");
     expect(theirs->start_send(0, 6, &lie, sizeof lie, 0) == Status::ok, "start_send fails");
@@ -50,6 +53,39 @@ void stranger(Carrier& c, const stretto::carrier::Session& session) {
   }
 }
 
+// The latest TCP connection of this process; -1: there is none.
+int latest_connection() {
+  for (int fd = 1023; fd > 2; --fd) {
+    sockaddr_in peer{};
+    socklen_t length = sizeof peer;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 && peer.sin_family == AF_INET) return fd;
+  }
+  return -1;
+}
+
+// Of several connections between two ranks one breaks: that ends what is under way on all.
+void one_breaks(Carrier& c) {
+  const int other = 1 - c.rank();
+  std::vector<unsigned char> in(1000000), out(in.size());
+  expect(c.start_send(other, 12, out.data(), out.size(), 0) == Status::ok, "start_send fails");
+  expect(c.start_recv(other, 13, in.data(), in.size(), 1) == Status::ok, "start_recv fails");
+  Completion done;
+  std::size_t n = 0;
+  static_cast<void>(c.wait_any({&done, 1}, &n, 0.2));
+  expect(n == 0, "a send that nobody takes has ended");
+  char go = 0;
+  if (c.rank() == 1) {
+    expect(c.start_send(0, 14, &go, sizeof go, 2) == Status::ok, "start_send fails");
+  } else {
+    expect(c.start_recv(1, 14, &go, sizeof go, 2) == Status::ok, "start_recv fails");
+    expect(c.wait_any({&done, 1}, &n, 60) == Status::ok && n == 1 && done.id == 2, "the other rank does not wait");
+    expect(shutdown(latest_connection(), SHUT_RDWR) == 0, "no connection to break");
+  }
+  auto last = ends(c, c.rank() == 1 ? 3 : 2);
+  last.resize(2);
+  for (const Completion& end : last) expect(end.status == Status::mpi_error, "a transfer did not fail", end.id);
+}
+
 }  // namespace
 
 int main() {
@@ -67,12 +103,16 @@ int main() {
   worker->join(session, me.rank);
   for (const unsigned channel : {1u, 0u}) {
     std::unique_ptr<Carrier> c;
-    expect(modules::make_ucx_carrier(*worker, channel, &c) == Status::ok, "no carrier");
-    for (const std::size_t chunk : {std::size_t{64}, std::size_t{8192}, std::size_t{100000}}) {
+    expect(modules::make_ucx_carrier(*worker, channel, worker->connections(), &c) == Status::ok, "no carrier");
+    for (const std::size_t chunk : {std::size_t{64}, std::size_t{8192}, std::size_t{100000}, std::size_t{300001}}) {
       around(*c, chunk);
       exact_fit(*c, chunk);
     }
-    too_long(*c);
+    for (const std::size_t room : {4u, 16u, 100000u}) {
+      too_long(*c, room + 4, room);
+      too_long(*c, 1000000, room);
+    }
+    for (const std::size_t bytes : {8u, 40000u, 1000000u}) of_one_tag(*c, bytes);
     withdraw(*c);
     give_up(*c);
     alarms(*c);
@@ -81,9 +121,14 @@ int main() {
   }
   {
     std::unique_ptr<Carrier> c;
-    expect(modules::make_ucx_carrier(*worker, 2, &c) == Status::ok, "no carrier");
+    expect(modules::make_ucx_carrier(*worker, 2, worker->connections(), &c) == Status::ok, "no carrier");
     if (me.rank == 0 && me.size > 1) stranger(*c, session);
     barrier(*c);
+  }
+  if (me.size == 2) {
+    std::unique_ptr<Carrier> c;
+    expect(modules::make_ucx_carrier(*worker, 2, worker->connections(), &c) == Status::ok, "no carrier");
+    one_breaks(*c);
   }
   if (me.rank == 0) stretto::carrier::clean_up(*store, session);
   return failures > 0;

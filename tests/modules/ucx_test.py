@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs over UCX: ranks that die, that are missing or differ; strangers at their ports; where there is no UCX.
 
-usage: ucx_test.py JOB
+usage: ucx_test.py JOB OTHER_VERSION     a module of another version
 """
 
 import json
@@ -17,7 +17,7 @@ import unittest
 
 import ranks as launcher
 
-JOB = None
+JOB = OTHER_VERSION = None
 MESSAGES = {"STRETTO_NODE": "0"}  # not the memory of this host
 
 
@@ -27,8 +27,8 @@ class Jobs(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.store = directory.name
 
-    def start(self, count, *arguments, environment=None):
-        started = launcher.start(count, [JOB, *arguments], self.store, {**MESSAGES, **(environment or {})}, stdout=subprocess.PIPE,
+    def start(self, count, *arguments, environment=None, one_has=None):
+        started = launcher.start(count, [JOB, *arguments], self.store, {**MESSAGES, **(environment or {})}, one_has, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True)
         for process in started:
             self.addCleanup(process.stdout.close)
@@ -118,11 +118,55 @@ class Jobs(unittest.TestCase):
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": ""}, "STRETTO_STORE names no store"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_NAME": "a/b"}, "STRETTO_NAME is 'a/b'"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_MODULES": "/nowhere"}, "/nowhere/libstretto_ucx.so"),
-                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "UCX_TLS": "no_such"}, "UCX finds no transport that serves")):
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "UCX_TLS": "no_such"}, "UCX_TLS=no_such"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_CONNECTIONS": "0"}, "STRETTO_CONNECTIONS is '0'; it takes 1 to 8"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_CONNECTIONS": "9"}, "STRETTO_CONNECTIONS is '9'; it takes 1 to 8"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_CONNECTIONS": "2x"}, "STRETTO_CONNECTIONS is '2x'"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "UCX_TCP_PORT_RANGE": "nonsense"}, "UCX_TCP_PORT_RANGE=nonsense")):
             with self.subTest(said=said):
                 status, text = self.one(environment)
                 self.assertEqual(status, 1, text)
                 self.assertIn(said, text)
+
+    def test_a_rank_that_cannot_take_part_is_named_on_all_with_what_it_was_told(self):
+        modules = tempfile.TemporaryDirectory()
+        self.addCleanup(modules.cleanup)
+        os.symlink(OTHER_VERSION, os.path.join(modules.name, "libstretto_ucx.so"))
+        port = taken_port(self)
+        for one_has, said in (
+                ({"STRETTO_MODULES": "/nowhere"}, "/nowhere/libstretto_ucx.so"),
+                ({"STRETTO_MODULES": modules.name}, f"{modules.name}/libstretto_ucx.so is of stretto 0.0.7"),
+                ({"STRETTO_UCX": "/nowhere"}, "no UCX: /nowhere"),
+                ({"UCX_TLS": "no_such"}, "UCX_TLS=no_such"),
+                ({"UCX_TCP_PORT_RANGE": f"{port}-{port}"}, f"every port of UCX_TCP_PORT_RANGE={port}-{port} is taken"),
+                ({"STRETTO_CONNECTIONS": "0"}, "STRETTO_CONNECTIONS is '0'")):
+            with self.subTest(said=said):
+                started = self.start(3, "sum", one_has=one_has)
+                for rank, process in enumerate(started):
+                    text, _ = process.communicate(timeout=60)
+                    self.assertEqual(process.returncode, 1, text)
+                    self.assertIn(said, text)
+                    if rank != 1:
+                        self.assertIn(f"rank 1 (process {started[1].pid} on {socket.gethostname()}) cannot take part", text)
+
+    def test_where_ucx_has_no_tcp_the_rank_and_the_setting_are_named(self):
+        for setting in ({"UCX_TLS": "self"}, {"UCX_NET_DEVICES": "nonsense"}):
+            for one_alone in (False, True):
+                with self.subTest(setting=setting, one_alone=one_alone):
+                    where = {"one_has": setting} if one_alone else {"environment": setting}
+                    for rank, process in enumerate(self.start(3, "sum", **where)):
+                        text, _ = process.communicate(timeout=60)
+                        self.assertEqual(process.returncode, 1, text)
+                        self.assertRegex(text, r"UCX has no transport to rank \d \(process \d+ on ")
+                        if rank == 1 or not one_alone:
+                            self.assertIn("=".join(*setting.items()), text)
+
+    def test_where_ports_are_scarce_ranks_have_fewer_connections(self):
+        port = next(port for port in range(20001, 32000, 2) if is_free(port) and is_free(port + 1))  # one for each rank
+        scarce = {"UCX_TCP_PORT_RANGE": f"{port}-{port + 1}", "UCX_NET_DEVICES": "lo", "STRETTO_CONNECTIONS": "8"}
+        for process in self.start(2, "sum", environment=scarce):
+            text, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, text)
 
     def test_ranks_of_torchrun_slurm_and_pmi(self):
         for rank, size in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("PMI_RANK", "PMI_SIZE")):
@@ -149,6 +193,24 @@ class Jobs(unittest.TestCase):
             self.assertEqual(process.returncode, 0, text)
 
 
+def is_free(port):
+    with socket.socket() as tries:
+        try:
+            tries.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def taken_port(test):
+    """A port on which a socket listens until the test ends."""
+    taken = socket.socket()
+    test.addCleanup(taken.close)
+    taken.bind(("", 0))
+    taken.listen()
+    return taken.getsockname()[1]
+
+
 def listening(pids):
     """(address, port) of the TCP sockets on which processes listen."""
     inodes = set()
@@ -169,5 +231,5 @@ def listening(pids):
 
 if __name__ == "__main__":
     launcher.skip_without_ucx()
-    JOB = sys.argv.pop(1)
+    JOB, OTHER_VERSION = sys.argv.pop(1), sys.argv.pop(1)
     unittest.main()

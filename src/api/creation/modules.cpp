@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/build.hpp"
+
 namespace stretto::api {
 namespace {
 
@@ -23,19 +25,28 @@ std::string directory() {
   return (end == file.npos ? std::string(".") : std::string(file.substr(0, end))) + "/stretto";
 }
 
+// The version is the table's first member in every version; what comes behind it is not read from another one.
+Status compare(const std::string& file, const backend::Module* found) {
+  if (!found) return fail(Status::unsupported, "{} is no module of stretto", file);
+  if (std::strcmp(found->version, STRETTO_VERSION) != 0)
+    return fail(Status::unsupported, "{} is of stretto {}, and this is stretto {}", file, found->version,
+                STRETTO_VERSION);
+  if (std::strcmp(found->build, backend::build_id) != 0)
+    return fail(Status::unsupported, "{} is of build {} of stretto {}, and this is build {}", file, found->build,
+                STRETTO_VERSION, backend::build_id);
+  return Status::ok;
+}
+
 Status load(const std::string& name, const backend::Module** module) {
   const std::string file = directory() + "/libstretto_" + name + ".so";
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return fail(Status::unsupported, "no module for {}: {}", name, dlerror());
   const auto* found = static_cast<const backend::Module*>(dlsym(library, backend::module_symbol));
-  if (found && std::strcmp(found->version, STRETTO_VERSION) == 0) {
+  const Status s = compare(file, found);
+  if (s == Status::ok)
     *module = found;
-    return Status::ok;
-  }
-  const Status s = found ? fail(Status::unsupported, "{} is of stretto {}, and this is stretto {}", file,
-                                found->version, STRETTO_VERSION)
-                         : fail(Status::unsupported, "{} is no module of stretto", file);
-  dlclose(library);
+  else
+    dlclose(library);
   return s;
 }
 

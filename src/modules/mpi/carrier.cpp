@@ -116,7 +116,8 @@ class MpiCarrier final : public Carrier {
     int there = 0;
     MPI_Status status;
     if (MPI_Iprobe(peer, MPI_ANY_TAG, comm_, &there, &status) != MPI_SUCCESS || there == 0) return false;
-    *found = {peer, static_cast<std::uint64_t>(status.MPI_TAG), length_of(status)};
+    const std::size_t length = length_of(status);
+    *found = {peer, static_cast<std::uint64_t>(status.MPI_TAG), length, length == chunk_};
     return found->tag != tags_ - 1;
   }
 

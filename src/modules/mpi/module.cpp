@@ -1,6 +1,7 @@
 // The table of a module for an MPI: that whose mpi.h it is compiled with.
 #include <mpi.h>
 
+#include "backend/build.hpp"
 #include "backend/module.hpp"
 #include "modules/mpi/transport.hpp"
 
@@ -26,5 +27,5 @@ Status transport_of(const void* comm, std::unique_ptr<backend::Transport>* trans
 
 }  // namespace
 
-extern "C" [[gnu::visibility("default")]] const backend::Module stretto_module = {STRETTO_VERSION, built_for, nullptr,
-                                                                                  transport_of, nullptr};
+extern "C" [[gnu::visibility("default")]] const backend::Module stretto_module = {
+    STRETTO_VERSION, backend::build_id, built_for, nullptr, transport_of, nullptr};

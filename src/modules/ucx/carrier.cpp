@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <new>
@@ -28,29 +29,38 @@ struct Transfer {
   std::uint64_t id = 0;
   int peer = 0;
   bool sends = false, in_use = false, ended = false, withdrawn = false;
-  ucs_status_t status = UCS_OK;
+  bool spreads = false;          // takes another connection than the first
+  ucs_status_t status = UCS_OK;  // of the first part that fails
   std::size_t bytes = 0;
-  void* request = nullptr;
+  std::byte* room = nullptr;  // of a receive
+  std::size_t capacity = 0;
+  void* request = nullptr;                       // of the message, or of its lead
+  std::array<void*, most_connections> pieces{};  // requests
+  Lead lead;
 };
 
 class UcxCarrier final : public Carrier {
  public:
-  UcxCarrier(UcxWorker& worker, unsigned channel)
+  UcxCarrier(UcxWorker& worker, unsigned channel, unsigned connections)
       : worker_(worker),
         channel_(channel),
+        connections_(connections),
         alarms_(std::make_unique<std::array<Alarm, most_alarms>>()),
         heard_(std::make_unique<Alarm>()),
         alarm_requests_(most_alarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
     // What was given up may still touch memory of the caller: receives are withdrawn. Sends end with their endpoints.
-    for (Transfer& t : transfers_)
-      if (t.in_use && !t.ended && !t.sends && t.request) worker_.ucp().request_cancel(worker_.handle(), t.request);
+    ends_ = true;
+    for (Transfer& t : *transfers_)
+      if (t.in_use && !t.ended && !t.sends) cancel_requests(t);
     const auto end = Clock::now() + alarm_patience;
     const auto in_flight = [this](Transfer& t) { return t.in_use && !has_ended(t); };
-    while (Clock::now() < end && std::any_of(transfers_.begin(), transfers_.end(), in_flight))
+    while (Clock::now() < end && std::any_of(transfers_->begin(), transfers_->end(), in_flight))
       if (worker_.progress() == 0) sched_yield();
-    for (Transfer& t : transfers_) release(t);
+    const bool leads_lie = std::any_of(transfers_->begin(), transfers_->end(), in_flight);
+    for (Transfer& t : *transfers_) release(t);
+    if (leads_lie) static_cast<void>(transfers_.release());  // kept on purpose: they may still be read
     const bool sent = alarms_are_sent();
     for (void* request : alarm_requests_)
       if (request) worker_.ucp().request_free(request);
@@ -68,29 +78,47 @@ class UcxCarrier final : public Carrier {
                     std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
-    if (const Status s = begin(peer, id, true, &t, &endpoint); s != Status::ok || t->ended) return s;
+    // Messages of one tag and length stay in order. Short ones gain nothing on further connections, and the first is warm.
+    const bool turns = peer != rank() && bytes >= least_spread;
+    const unsigned first = turns ? static_cast<unsigned>(tag % connections_) : 0;
+    if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
+    const std::uint64_t own = worker_.tag(channel_, rank(), tag % tags_there);
+    const unsigned pieces = peer == rank() ? 1 : pieces_of(bytes, connections_);
+    if (first > 0 || pieces > 1) {
+      t->spreads = true;
+      worker_.begin_spread();
+    }
+    if (pieces > 1) {
+      send_pieces(t, endpoint, own, static_cast<const std::byte*>(data), pieces);
+      return Status::ok;
+    }
     ucp_request_param_t how = parameters();
-    const ucs_status_ptr_t request =
-        worker_.ucp().tag_send_nbx(endpoint, data, bytes, worker_.tag(channel_, rank(), tag % tags_there), &how);
-    return started(t, request);
+    start(t, &t->request, worker_.ucp().tag_send_nbx(endpoint, data, bytes, own, &how));
+    t->ended = !t->request;
+    return Status::ok;
   }
 
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;  // so that the peer's end is noticed
     Transfer* t = nullptr;
     if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok) return s;
+    t->room = static_cast<std::byte*>(data);
+    t->capacity = capacity;
     ucp_request_param_t how = parameters();
     how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 tells the length to requests alone
-    const ucs_status_ptr_t request = worker_.ucp().tag_recv_nbx(
-        worker_.handle(), data, capacity, worker_.tag(channel_, peer, tag % tags_there), ~std::uint64_t{0}, &how);
+    const bool holds_lead = capacity >= sizeof(Lead);
+    start(
+        t, &t->request,
+        worker_.ucp().tag_recv_nbx(worker_.handle(), holds_lead ? data : &t->lead, holds_lead ? capacity : sizeof(Lead),
+                                   worker_.tag(channel_, peer, tag % tags_there), ~UcxWorker::mask_cut, &how));
+    t->ended = !t->request;
     // A rank that has ended may have sent it before.
-    if (UCS_PTR_IS_PTR(request) && worker_.lost(peer) != UCS_OK) {
+    if (t->request && worker_.lost(peer) != UCS_OK) {
       worker_.progress();
-      if (worker_.ucp().request_check_status(request) == UCS_INPROGRESS)
-        worker_.ucp().request_cancel(worker_.handle(), request);
+      if (worker_.ucp().request_check_status(t->request) == UCS_INPROGRESS) cancel_requests(*t);
     }
-    return started(t, request);
+    return Status::ok;
   }
 
   Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
@@ -102,12 +130,12 @@ class UcxCarrier final : public Carrier {
   }
 
   bool cancel(std::uint64_t id) noexcept override {
-    const auto at = std::find_if(transfers_.begin(), transfers_.end(),
+    const auto at = std::find_if(transfers_->begin(), transfers_->end(),
                                  [id](const Transfer& t) { return t.in_use && !t.withdrawn && t.id == id; });
-    if (at == transfers_.end()) return true;
+    if (at == transfers_->end()) return true;
     at->withdrawn = true;
     --open_;
-    if (!at->ended && !at->sends) worker_.ucp().request_cancel(worker_.handle(), at->request);
+    if (!at->ended && !at->sends) cancel_requests(*at);
     for (int turn = 0; !has_ended(*at) && turn < 1000; ++turn)
       if (worker_.progress() == 0) sched_yield();
     if (!at->ended) return false;  // swept up when it ends
@@ -118,10 +146,10 @@ class UcxCarrier final : public Carrier {
   bool peek(int peer, Arrival* found) noexcept override {
     worker_.progress();
     ucp_tag_recv_info_t info{};
-    if (!worker_.ucp().tag_probe_nb(worker_.handle(), worker_.tag(channel_, peer, 0), ~UcxWorker::mask_message, 0,
-                                    &info))
-      return false;
-    *found = {peer, info.sender_tag & UcxWorker::mask_message, info.length};
+    constexpr std::uint64_t any = UcxWorker::mask_message | UcxWorker::mask_cut;
+    if (!worker_.ucp().tag_probe_nb(worker_.handle(), worker_.tag(channel_, peer, 0), ~any, 0, &info)) return false;
+    const bool cut = info.sender_tag & UcxWorker::mask_cut;
+    *found = {peer, info.sender_tag & UcxWorker::mask_message, cut ? 2 * least_piece : info.length, cut};
     return found->tag != tags_there - 1;
   }
 
@@ -151,7 +179,7 @@ class UcxCarrier final : public Carrier {
       const ucp_tag_message_h there =
           worker_.ucp().tag_probe_nb(worker_.handle(), any, ~UcxWorker::mask_sender, 1, &info);
       if (!there) return false;
-      hearing_from_ = static_cast<int>((info.sender_tag & UcxWorker::mask_sender) >> tag_bits);
+      hearing_from_ = static_cast<int>((info.sender_tag & UcxWorker::mask_sender) >> UcxWorker::rank_shift);
       ucp_request_param_t how{};
       const ucs_status_ptr_t request =
           worker_.ucp().tag_msg_recv_nbx(worker_.handle(), heard_.get(), sizeof(Alarm), there, &how);
@@ -186,16 +214,17 @@ class UcxCarrier final : public Carrier {
     });
   }
 
-  Status begin(int peer, std::uint64_t id, bool sends, Transfer** made, ucp_ep_h* endpoint) noexcept {
+  Status begin(int peer, std::uint64_t id, bool sends, Transfer** made, ucp_ep_h* endpoint,
+               unsigned connection = 0) noexcept {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "a message with rank {} of {}", peer, size());
     if (free_.empty()) {
       try {
-        free_.reserve(transfers_.size() + 1);
-        transfers_.emplace_back();
+        free_.reserve(transfers_->size() + 1);
+        transfers_->emplace_back();
       } catch (const std::bad_alloc&) {
         return fail(Status::out_of_memory, "no memory to list a message");
       }
-      free_.push_back(&transfers_.back());
+      free_.push_back(&transfers_->back());
     }
     Transfer* const t = free_.back();
     free_.pop_back();
@@ -204,7 +233,7 @@ class UcxCarrier final : public Carrier {
     t->peer = peer;
     t->sends = sends;
     t->in_use = true;
-    if (worker_.reach(peer, endpoint) != Status::ok && sends) {
+    if (worker_.reach(peer, endpoint, connection) != Status::ok && sends) {
       t->status = worker_.lost(peer);
       t->ended = true;
     }
@@ -213,21 +242,70 @@ class UcxCarrier final : public Carrier {
     return Status::ok;
   }
 
-  // What UCX answered when it was given the message: at its end, or a request to ask.
-  Status started(Transfer* t, ucs_status_ptr_t request) noexcept {
-    if (UCS_PTR_IS_PTR(request)) {
-      t->request = request;
-      return Status::ok;
+  // Takes what UCX answered when it was given a part of a message: a request to ask, or that it is at its end.
+  static void start(Transfer* t, void** request, ucs_status_ptr_t answer) noexcept {
+    if (UCS_PTR_IS_PTR(answer))
+      *request = answer;
+    else
+      note(t, UCS_PTR_STATUS(answer));
+  }
+
+  static void note(Transfer* t, ucs_status_t status) noexcept {
+    if (t->status == UCS_OK) t->status = status;
+  }
+
+  void send_pieces(Transfer* t, ucp_ep_h first, std::uint64_t tag, const std::byte* data, unsigned pieces) noexcept {
+    std::array<ucp_ep_h, most_connections> endpoints{};
+    for (unsigned i = 0; i < pieces; ++i)
+      if (worker_.reach(t->peer, &endpoints[i], i) != Status::ok) {
+        note(t, worker_.lost(t->peer));
+        t->ended = true;
+        return;
+      }
+    t->lead = {t->bytes, worker_.next_number(), pieces};
+    ucp_request_param_t how = parameters();
+    const Ucp& ucp = worker_.ucp();
+    start(t, &t->request, ucp.tag_send_nbx(first, &t->lead, sizeof t->lead, tag | UcxWorker::mask_cut, &how));
+    for (unsigned i = 0; i < pieces; ++i) {
+      const Piece piece = piece_of(t->bytes, pieces, i);
+      start(t, &t->pieces[i],
+            ucp.tag_send_nbx(endpoints[i], data + piece.offset, piece.bytes,
+                             worker_.tag_of_piece(rank(), t->lead.number, i), &how));
     }
-    t->status = UCS_PTR_STATUS(request);
-    t->ended = true;
-    return Status::ok;
+  }
+
+  // After the lead. Of a message that does not fit no byte is taken, but its sender goes on.
+  void receive_pieces(Transfer* t) noexcept {
+    if (t->capacity >= sizeof t->lead) std::memcpy(&t->lead, t->room, sizeof t->lead);
+    t->bytes = t->lead.bytes;
+    const bool fits = t->bytes <= t->capacity;
+    if (!fits) note(t, UCS_ERR_MESSAGE_TRUNCATED);
+    ucp_request_param_t how = parameters();
+    const unsigned pieces = std::min(t->lead.pieces, most_connections);
+    for (unsigned i = 0; i < pieces; ++i) {
+      const Piece piece = piece_of(t->bytes, pieces, i);
+      start(
+          t, &t->pieces[i],
+          worker_.ucp().tag_recv_nbx(worker_.handle(), fits ? t->room + piece.offset : t->room, fits ? piece.bytes : 0,
+                                     worker_.tag_of_piece(t->peer, t->lead.number, i), ~std::uint64_t{0}, &how));
+    }
+    if (worker_.lost(t->peer) != UCS_OK) cancel_requests(*t);
+  }
+
+  void cancel_requests(Transfer& t) noexcept {
+    if (t.request) worker_.ucp().request_cancel(worker_.handle(), t.request);
+    for (void* piece : t.pieces)
+      if (piece) worker_.ucp().request_cancel(worker_.handle(), piece);
   }
 
   void release(Transfer& t) noexcept {
     if (!t.in_use) return;
+    if (t.spreads) worker_.end_spread();
     if (t.request) worker_.ucp().request_free(t.request);
+    for (void* piece : t.pieces)
+      if (piece) worker_.ucp().request_free(piece);
     t.request = nullptr;
+    t.pieces = {};
     t.in_use = false;
     free_.push_back(&t);  // there is room: it had a place before
   }
@@ -236,7 +314,7 @@ class UcxCarrier final : public Carrier {
   void look(std::span<Completion> done, std::size_t* n) noexcept {
     worker_.progress();
     if (worker_.losses() != losses_) withdraw_from_lost();
-    for (Transfer& t : transfers_) {
+    for (Transfer& t : *transfers_) {
       if (!t.in_use) continue;
       if (!has_ended(t)) continue;
       if (t.withdrawn) {
@@ -252,15 +330,36 @@ class UcxCarrier final : public Carrier {
 
   bool has_ended(Transfer& t) noexcept {
     if (t.ended) return true;
-    if (t.sends) {
-      t.status = worker_.ucp().request_check_status(t.request);
-    } else {
-      ucp_tag_recv_info_t info{};
-      t.status = worker_.ucp().tag_recv_request_test(t.request, &info);
-      t.bytes = info.length;
-    }
-    t.ended = t.status != UCS_INPROGRESS;
+    if (t.request && !(t.sends ? has_ended(&t, &t.request) : is_received(&t))) return false;
+    t.ended = true;
+    for (void*& piece : t.pieces) t.ended &= !piece || has_ended(&t, &piece);
     return t.ended;
+  }
+
+  bool has_ended(Transfer* t, void** request) noexcept {
+    const ucs_status_t s = worker_.ucp().request_check_status(*request);
+    if (s == UCS_INPROGRESS) return false;
+    worker_.ucp().request_free(std::exchange(*request, nullptr));
+    note(t, s);
+    return true;
+  }
+
+  // The message, or its lead.
+  bool is_received(Transfer* t) noexcept {
+    ucp_tag_recv_info_t info{};
+    const ucs_status_t s = worker_.ucp().tag_recv_request_test(t->request, &info);
+    if (s == UCS_INPROGRESS) return false;
+    worker_.ucp().request_free(std::exchange(t->request, nullptr));
+    note(t, s);
+    t->bytes = info.length;
+    if (s != UCS_OK || ends_) return true;
+    if (info.sender_tag & UcxWorker::mask_cut)
+      receive_pieces(t);
+    else if (t->bytes > t->capacity)
+      note(t, UCS_ERR_MESSAGE_TRUNCATED);
+    else if (t->capacity < sizeof t->lead)
+      std::memcpy(t->room, &t->lead, t->bytes);
+    return true;
   }
 
   Completion completion(const Transfer& t) const noexcept {
@@ -276,16 +375,17 @@ class UcxCarrier final : public Carrier {
   // UCX does not bind a receive to its sender: what is expected of a rank that has ended would wait for ever.
   void withdraw_from_lost() noexcept {
     losses_ = worker_.losses();
-    for (Transfer& t : transfers_)
-      if (t.in_use && !t.ended && !t.sends && worker_.lost(t.peer) != UCS_OK)
-        worker_.ucp().request_cancel(worker_.handle(), t.request);
+    for (Transfer& t : *transfers_)
+      if (t.in_use && !t.ended && !t.sends && worker_.lost(t.peer) != UCS_OK) cancel_requests(t);
   }
 
   UcxWorker& worker_;
-  const unsigned channel_;
+  const unsigned channel_, connections_;
   unsigned losses_ = 0;
-  std::size_t open_ = 0;            // not reported
-  std::deque<Transfer> transfers_;  // places that do not move
+  std::size_t open_ = 0;  // not reported
+  bool ends_ = false;
+  std::unique_ptr<std::deque<Transfer>> transfers_ =
+      std::make_unique<std::deque<Transfer>>();  // places that do not move
   std::vector<Transfer*> free_;
   std::size_t raised_ = 0;
   std::unique_ptr<std::array<Alarm, most_alarms>> alarms_;
@@ -297,9 +397,10 @@ class UcxCarrier final : public Carrier {
 
 }  // namespace
 
-Status make_ucx_carrier(UcxWorker& worker, unsigned channel, std::unique_ptr<Carrier>* made) noexcept {
+Status make_ucx_carrier(UcxWorker& worker, unsigned channel, unsigned connections,
+                        std::unique_ptr<Carrier>* made) noexcept {
   try {
-    *made = std::make_unique<UcxCarrier>(worker, channel);
+    *made = std::make_unique<UcxCarrier>(worker, channel, connections);
     return Status::ok;
   } catch (const std::bad_alloc&) {
     return fail(Status::out_of_memory, "no memory for the carrier of rank {}", worker.rank());

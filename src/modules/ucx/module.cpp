@@ -1,5 +1,6 @@
 // The table of the module for UCX.
 #include "backend/module.hpp"
+#include "backend/build.hpp"
 #include "modules/ucx/library.hpp"
 #include "modules/ucx/transport.hpp"
 
@@ -21,4 +22,5 @@ Status finds(std::string* found) noexcept {
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] const backend::Module stretto_module = {
-    STRETTO_VERSION, "UCX " STRETTO_UCX_VERSION " and newer", finds, nullptr, modules::make_ucx_transport};
+    STRETTO_VERSION, backend::build_id, "UCX " STRETTO_UCX_VERSION " and newer",
+    finds,           nullptr,           modules::make_ucx_transport};

@@ -40,7 +40,7 @@ class UcxTransport final : public backend::Transport {
 
   // After the worker has joined. Collective.
   Status open() noexcept {
-    if (const Status s = make_ucx_carrier(*worker_, Channel::exchange, &messages_); s != Status::ok) return s;
+    if (const Status s = make_ucx_carrier(*worker_, Channel::exchange, 1, &messages_); s != Status::ok) return s;
     exchange_.reset(new (std::nothrow) node::CarrierExchange(*messages_, 0, limit_));
     return exchange_ ? Status::ok : fail(Status::out_of_memory, std::string_view("no memory for an exchange"));
   }
@@ -74,7 +74,7 @@ class UcxTransport final : public backend::Transport {
   }
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
-    return make_ucx_carrier(*worker_, next_++, carrier);
+    return make_ucx_carrier(*worker_, next_++, worker_->connections(), carrier);
   }
   std::unique_ptr<backend::Backend> make_native() override { return nullptr; }
   std::size_t eager_limit() noexcept override { return 0; }

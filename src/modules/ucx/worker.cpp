@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <string_view>
+
+#include "modules/ucx/settings.hpp"
 
 namespace stretto::modules {
 namespace {
@@ -22,6 +25,8 @@ Status UcxWorker::make(const std::string& transports, std::unique_ptr<UcxWorker>
   if (const Status s = find_ucp(&ucp); s != Status::ok) return s;
   std::unique_ptr<UcxWorker> made(new (std::nothrow) UcxWorker(*ucp));
   if (!made) return fail(Status::out_of_memory, std::string_view("no memory for a worker of UCX"));
+  if (const Status s = read_connections(&made->connections_); s != Status::ok) return s;
+  if (const Status s = find_port(); s != Status::ok) return s;
   if (const Status s = made->init(transports); s != Status::ok) return s;
   *worker = std::move(made);
   return Status::ok;
@@ -29,7 +34,11 @@ Status UcxWorker::make(const std::string& transports, std::unique_ptr<UcxWorker>
 
 Status UcxWorker::init(const std::string& transports) noexcept {
   const auto refused = [this](const char* what, ucs_status_t s) {
-    return fail(Status::unsupported, "UCX {}: {} ({})", what, ucp_.status_string(s), ucp_.where);
+    try {
+      return fail(Status::unsupported, "UCX {}: {} ({}{})", what, ucp_.status_string(s), ucp_.where, settings_of_ucx());
+    } catch (...) {
+      return fail(Status::unsupported, "UCX {}: {} ({})", what, ucp_.status_string(s), ucp_.where);
+    }
   };
   ucp_config_t* config = nullptr;
   if (const ucs_status_t s = ucp_.config_read(nullptr, nullptr, &config); s != UCS_OK)
@@ -46,37 +55,66 @@ Status UcxWorker::init(const std::string& transports) noexcept {
   }
   ucp_.config_release(config);
   if (s != UCS_OK) return refused(what, s);
-  ucp_worker_params_t worker{};
-  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  s = ucp_.worker_create(context_, &worker, &worker_);
+  s = make_worker(0);
   return s == UCS_OK ? Status::ok : refused("makes no worker", s);
+}
+
+ucs_status_t UcxWorker::make_worker(unsigned connection) noexcept {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  const ucs_status_t s = ucp_.worker_create(context_, &params, &workers_[connection]);
+  if (s != UCS_OK) workers_[connection] = nullptr;
+  return s;
+}
+
+// One that cannot be made is not tried again: ports, descriptors or memory are scarce.
+bool UcxWorker::has_worker(unsigned connection) noexcept {
+  if (!workers_[connection] && !lacking_[connection])
+    lacking_[connection] = find_port() != Status::ok || make_worker(connection) != UCS_OK;
+  return !lacking_[connection];
+}
+
+unsigned UcxWorker::progress_senders() noexcept {
+  unsigned done = 0;
+  for (unsigned i = 1; i < connections_; ++i)
+    if (workers_[i]) done += ucp_.worker_progress(workers_[i]);
+  return done;
 }
 
 UcxWorker::~UcxWorker() {
   // Flushed and closed together, not one after the other.
-  std::vector<ucs_status_ptr_t> closing;
-  try {
-    closing.reserve(peers_.size());
-    for (Peer& p : peers_) {
-      if (!p.endpoint) continue;
-      ucp_request_param_t how{};
-      how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-      how.flags = p.status == UCS_OK ? 0 : UCP_EP_CLOSE_FLAG_FORCE;
-      const ucs_status_ptr_t request = ucp_.ep_close_nbx(p.endpoint, &how);
-      if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
-    }
-  } catch (...) {  // destroying the worker closes what is left
-  }
+  for (Peer& p : peers_) close(p);
+  if (connections_ > 1) begin_spread();
   const auto end = Clock::now() + longest_close;
-  for (const ucs_status_ptr_t request : closing) {
+  for (const ucs_status_ptr_t request : closing_) {
     while (ucp_.request_check_status(request) == UCS_INPROGRESS && Clock::now() < end)
       if (progress() == 0) sched_yield();
     ucp_.request_free(request);
   }
-  if (worker_) drain();
-  if (worker_) ucp_.worker_destroy(worker_);
+  if (handle()) drain();
+  for (const ucp_worker_h worker : workers_)
+    if (worker) ucp_.worker_destroy(worker);
   if (context_) ucp_.cleanup(context_);
+}
+
+void UcxWorker::close(Peer& peer) noexcept {
+  for (ucp_ep_h& endpoint : peer.endpoints) {
+    if (!endpoint) continue;
+    ucp_request_param_t how{};
+    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    how.flags = peer.status == UCS_OK ? 0 : UCP_EP_CLOSE_FLAG_FORCE;
+    const ucs_status_ptr_t request = ucp_.ep_close_nbx(endpoint, &how);
+    if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+    endpoint = nullptr;
+  }
+}
+
+// Where one connection to a rank has broken, what is under way on its others ends as well.
+void UcxWorker::close_lost() noexcept {
+  closed_ = losses_;
+  for (Peer& p : peers_)
+    if (p.status != UCS_OK) close(p);
 }
 
 // UCX complains of messages that came and that nobody took, as there are after a failure. The short ones of this session
@@ -86,11 +124,11 @@ void UcxWorker::drain() noexcept {
   ucp_tag_recv_info_t info{};
   std::array<std::byte, 4096> room;  // longer ones would have to be fetched
   while (Clock::now() < end) {
-    if (!ucp_.tag_probe_nb(worker_, secret_, mask_secret, 0, &info) || info.length > room.size()) return;
-    const ucp_tag_message_h message = ucp_.tag_probe_nb(worker_, info.sender_tag, ~std::uint64_t{0}, 1, &info);
+    if (!ucp_.tag_probe_nb(handle(), secret_, mask_secret, 0, &info) || info.length > room.size()) return;
+    const ucp_tag_message_h message = ucp_.tag_probe_nb(handle(), info.sender_tag, ~std::uint64_t{0}, 1, &info);
     if (!message) return;
     ucp_request_param_t how{};
-    const ucs_status_ptr_t request = ucp_.tag_msg_recv_nbx(worker_, room.data(), room.size(), message, &how);
+    const ucs_status_ptr_t request = ucp_.tag_msg_recv_nbx(handle(), room.data(), room.size(), message, &how);
     if (!UCS_PTR_IS_PTR(request)) continue;
     const bool in_progress = ucp_.request_check_status(request) == UCS_INPROGRESS;
     ucp_.request_free(request);
@@ -101,15 +139,16 @@ void UcxWorker::drain() noexcept {
 Status UcxWorker::address(std::string* address) {
   ucp_address_t* found = nullptr;
   std::size_t bytes = 0;
-  const ucs_status_t s = ucp_.worker_get_address(worker_, &found, &bytes);
+  const ucs_status_t s = ucp_.worker_get_address(handle(), &found, &bytes);
   if (s != UCS_OK) return fail(Status::unsupported, "UCX has no address: {}", ucp_.status_string(s));
   address->assign(reinterpret_cast<const char*>(found), bytes);
-  ucp_.worker_release_address(worker_, found);
+  ucp_.worker_release_address(handle(), found);
   return Status::ok;
 }
 
 void UcxWorker::join(const carrier::Session& session, int rank) {
   peers_.resize(session.members.size());
+  closing_.reserve(peers_.size() * connections_);
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     peers_[r].worker = this;
     peers_[r].member = session.members[r];
@@ -119,10 +158,12 @@ void UcxWorker::join(const carrier::Session& session, int rank) {
   secret_ &= mask_secret;
 }
 
-Status UcxWorker::reach(int rank, ucp_ep_h* endpoint) noexcept {
+Status UcxWorker::reach(int rank, ucp_ep_h* endpoint, unsigned connection) noexcept {
   Peer& p = peers_[static_cast<std::size_t>(rank)];
   if (p.status != UCS_OK) return failed(rank, p.status);
-  if (!p.endpoint) {
+  if (!has_worker(connection)) connection = 0;  // for good, so that messages of one tag stay in order
+  ucp_ep_h& own = p.endpoints[connection];
+  if (!own) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(p.member.address.data());
@@ -131,22 +172,27 @@ Status UcxWorker::reach(int rank, ucp_ep_h* endpoint) noexcept {
       params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
       params.err_handler = {on_error, &p};
     }
-    if (const ucs_status_t s = ucp_.ep_create(worker_, &params, &p.endpoint); s != UCS_OK) {
-      p.endpoint = nullptr;
+    if (const ucs_status_t s = ucp_.ep_create(workers_[connection], &params, &own); s != UCS_OK) {
+      own = nullptr;
       p.status = s;
       ++losses_;
       return failed(rank, s);
     }
   }
-  *endpoint = p.endpoint;
+  *endpoint = own;
   return Status::ok;
 }
 
 Status UcxWorker::failed(int rank, ucs_status_t status) const noexcept {
   const carrier::Member& m = peers_[static_cast<std::size_t>(rank)].member;
-  if (status == UCS_ERR_UNREACHABLE)
-    return fail(Status::unsupported, "UCX has no transport to rank {} (process {} on {}) that would notice its end",
-                rank, m.pid, m.host);
+  if (status == UCS_ERR_UNREACHABLE) {
+    try {
+      return fail(Status::unsupported, "UCX has no transport to rank {} (process {} on {}) that would notice its end{}",
+                  rank, m.pid, m.host, settings_of_ucx());
+    } catch (...) {
+      return fail(Status::unsupported, "UCX has no transport to rank {}", rank);
+    }
+  }
   return fail(Status::mpi_error, "rank {} (process {} on {}) has ended or cannot be reached: {}", rank, m.pid, m.host,
               ucp_.status_string(status));
 }

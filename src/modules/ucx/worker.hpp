@@ -1,10 +1,15 @@
-// UCX as one rank of a communicator uses it: a worker, and an endpoint to each peer, connected when it is first needed.
+// UCX as one rank of a communicator uses it: endpoints to each peer, connected when they are first needed. Over TCP each
+// is a connection. Long messages take them in turns, and longer ones all (pieces.hpp).
 //
-// Tags hold, from the top: 28 bits of the session's secret, 2 of the channel, 14 of the sender's rank, 20 of the
-// message. A receive names all of them. So what a stranger sends, who knows the port but not the store, meets no
-// receive, and none of its bytes is used.
+// All receives, and the first connection to each peer, are one worker's. Each further connection has a worker of its own,
+// which only sends: UCX (1.13 to 1.22) prints errors where ranks open several connections between two workers at once.
+//
+// Tags hold, from the top: 27 bits of the session's secret, 2 of the channel, 14 of the sender's rank, 1 that says that a
+// message is cut, 20 of the message. A receive names all others. So what a stranger sends, who knows the port but not
+// the store, meets no receive, and none of its bytes is used.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,11 +19,14 @@
 #include "base/status.hpp"
 #include "carrier/rendezvous.hpp"
 #include "modules/ucx/library.hpp"
+#include "modules/ucx/pieces.hpp"
 
 namespace stretto::modules {
 
-inline constexpr std::uint64_t tag_bits = 20, rank_bits = 14, channel_bits = 2;
+inline constexpr std::uint64_t tag_bits = 20, cut_bits = 1, rank_bits = 14, channel_bits = 2, piece_bits = 3;
 inline constexpr int most_ranks = 1 << rank_bits;
+inline constexpr unsigned channel_of_pieces = 3;  // of all carriers
+static_assert(most_connections <= 1u << piece_bits);
 
 class UcxWorker {
  public:
@@ -34,8 +42,8 @@ class UcxWorker {
   // After the ranks have met: who they are, and which one this is. Throws std::bad_alloc.
   void join(const carrier::Session& session, int rank);
 
-  // The endpoint to a rank. mpi_error: it cannot be reached any more.
-  Status reach(int rank, ucp_ep_h* endpoint) noexcept;
+  // An endpoint to a rank: of the first connection where another cannot be made. mpi_error: it cannot be reached any more.
+  Status reach(int rank, ucp_ep_h* endpoint, unsigned connection = 0) noexcept;
   // What is known of a rank that cannot be reached any more; UCS_OK: nothing.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
   // How many have been lost so far.
@@ -44,15 +52,34 @@ class UcxWorker {
   Status failed(int rank, ucs_status_t status) const noexcept;
 
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
-    return secret_ | std::uint64_t{channel} << (tag_bits + rank_bits) | std::uint64_t(sender) << tag_bits | message;
+    return secret_ | std::uint64_t{channel} << (rank_shift + rank_bits) | std::uint64_t(sender) << rank_shift | message;
   }
-  static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (tag_bits + rank_bits + channel_bits)) - 1);
+  std::uint64_t tag_of_piece(int sender, std::uint32_t number, unsigned piece) const noexcept {
+    return tag(channel_of_pieces, sender, (std::uint64_t{number} << piece_bits & mask_message) | piece);
+  }
+  static constexpr unsigned rank_shift = tag_bits + cut_bits;
   static constexpr std::uint64_t mask_message = (std::uint64_t{1} << tag_bits) - 1;
-  static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << tag_bits;
+  static constexpr std::uint64_t mask_cut = std::uint64_t{1} << tag_bits;
+  static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
+  static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
+
+  // To each peer: STRETTO_CONNECTIONS, else by what the machine has.
+  unsigned connections() const noexcept { return connections_; }
+  // A send that takes another connection than the first begins, and has ended. In between these advance whenever
+  // nothing else does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
+  void begin_spread() noexcept { ++spread_; }
+  void end_spread() noexcept { --spread_; }
+  // Of the next message that is cut.
+  std::uint32_t next_number() noexcept { return number_++; }
 
   const Ucp& ucp() const noexcept { return ucp_; }
-  ucp_worker_h handle() const noexcept { return worker_; }
-  unsigned progress() noexcept { return ucp_.worker_progress(worker_); }
+  ucp_worker_h handle() const noexcept { return workers_.front(); }
+  unsigned progress() noexcept {
+    unsigned done = ucp_.worker_progress(handle());
+    if ((spread_ > 0 && done == 0) || ++turn_ % seldom == 0) done += progress_senders();
+    if (losses_ != closed_) close_lost();
+    return done;
+  }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
 
@@ -60,21 +87,33 @@ class UcxWorker {
   struct Peer {
     UcxWorker* worker = nullptr;
     carrier::Member member;
-    ucp_ep_h endpoint = nullptr;
+    std::array<ucp_ep_h, most_connections> endpoints{};
     ucs_status_t status = UCS_OK;
   };
   explicit UcxWorker(const Ucp& ucp) noexcept : ucp_(ucp) {}
   Status init(const std::string& transports) noexcept;
+  ucs_status_t make_worker(unsigned connection) noexcept;
+  bool has_worker(unsigned connection) noexcept;
+  unsigned progress_senders() noexcept;
+  void close(Peer& peer) noexcept;
+  void close_lost() noexcept;
   void drain() noexcept;
   static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t status) noexcept;
 
   const Ucp& ucp_;
   ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
+  std::array<ucp_worker_h, most_connections> workers_{};  // by connection; further ones when they are first needed
+  std::array<bool, most_connections> lacking_{};
+  std::size_t spread_ = 0;
+  unsigned turn_ = 0;
+  static constexpr unsigned seldom = 16;
   int rank_ = 0;
   std::uint64_t secret_ = 0;
   std::vector<Peer> peers_;
-  unsigned losses_ = 0;
+  unsigned losses_ = 0, closed_ = 0;
+  std::vector<ucs_status_ptr_t> closing_;  // room for every endpoint
+  unsigned connections_ = 1;
+  std::uint32_t number_ = 0;
 };
 
 }  // namespace stretto::modules

@@ -1,0 +1,86 @@
+#include "modules/ucx/settings.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "modules/ucx/pieces.hpp"
+
+namespace stretto::modules {
+namespace {
+
+constexpr unsigned over_tcp = 4;  // docs/measurements.md
+constexpr const char* port_range = "UCX_TCP_PORT_RANGE";
+
+// Most likely no messages go over TCP where there are devices for RDMA, whose connections nothing limits.
+unsigned usual_connections() noexcept {
+  try {
+    std::error_code error;
+    const std::filesystem::directory_iterator first("/sys/class/infiniband", error);
+    return error || first == std::filesystem::directory_iterator() ? over_tcp : 1;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// Takes a number off the front. False: there is none.
+template <class T>
+bool take(std::string_view* from, T* number) noexcept {
+  const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), *number);
+  from->remove_prefix(static_cast<std::size_t>(end - from->data()));
+  return error == std::errc{};
+}
+
+bool is_free(std::uint16_t port) noexcept {
+  const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (s < 0) return true;  // UCX will say why it cannot
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_port = htons(port);
+  const bool free = bind(s, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0;
+  close(s);
+  return free;
+}
+
+}  // namespace
+
+Status read_connections(unsigned* connections) noexcept {
+  const char* const given = secure_getenv("STRETTO_CONNECTIONS");
+  if (!given || !*given) {
+    *connections = usual_connections();
+    return Status::ok;
+  }
+  std::string_view rest(given);
+  if (take(&rest, connections) && rest.empty() && *connections >= 1 && *connections <= most_connections)
+    return Status::ok;
+  return fail(Status::invalid_argument, "STRETTO_CONNECTIONS is '{}'; it takes 1 to {}", given, most_connections);
+}
+
+Status find_port() noexcept {
+  const char* const given = secure_getenv(port_range);
+  if (!given) return Status::ok;
+  std::string_view rest(given);
+  std::uint16_t first = 0, last = 0;
+  const bool one = take(&rest, &first) && rest.empty();
+  const bool two = !one && rest.starts_with('-') && (rest.remove_prefix(1), take(&rest, &last)) && rest.empty();
+  if (one) last = first;
+  if ((!one && !two) || last == 0) return Status::ok;  // UCX refuses it, or takes it for no range
+  for (unsigned port = first; port <= last; ++port)
+    if (is_free(static_cast<std::uint16_t>(port))) return Status::ok;
+  return fail(Status::unsupported, "every port of {}={} is taken", port_range, given);
+}
+
+std::string settings_of_ucx() {
+  std::string all;
+  for (char** variable = environ; variable && *variable; ++variable)
+    if (std::string_view(*variable).starts_with("UCX_")) all += fmt::format(", {}", *variable);
+  return all;
+}
+
+}  // namespace stretto::modules

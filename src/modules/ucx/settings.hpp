@@ -1,0 +1,19 @@
+// What the environment says of connections and of UCX.
+#pragma once
+
+#include <string>
+
+#include "base/status.hpp"
+
+namespace stretto::modules {
+
+// STRETTO_CONNECTIONS, else what is usual on such a machine. invalid_argument: it is no number that serves.
+Status read_connections(unsigned* connections) noexcept;
+
+// unsupported: UCX_TCP_PORT_RANGE names ports that are all taken. UCX (1.13 to 1.22) would try them for ever.
+Status find_port() noexcept;
+
+// The variables of UCX, for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; empty: none is set. Throws std::bad_alloc.
+std::string settings_of_ucx();
+
+}  // namespace stretto::modules
