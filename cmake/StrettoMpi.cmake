@@ -37,7 +37,7 @@ endif()
 # stretto_read_mpicc(FLAVOUR MPICC NAME): from what the compiler command MPICC shows, the directories STRETTO_FLAVOUR_INCLUDES, and
 # STRETTO_FLAVOUR_LIBRARY, its lib<NAME>.so. Another MPI's are not linked to programs of ours.
 function(stretto_read_mpicc flavour mpicc name)
-  if(NOT EXISTS ${mpicc} OR STRETTO_${flavour}_LIBRARY)
+  if(NOT EXISTS ${mpicc} OR (STRETTO_${flavour}_LIBRARY AND STRETTO_${flavour}_LAUNCHER))
     return()
   endif()
   execute_process(COMMAND ${mpicc} -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -49,7 +49,9 @@ function(stretto_read_mpicc flavour mpicc name)
   string(REGEX MATCHALL "-l(mpich|mpi_abi|mpi)( |$)" names "${command} ")
   list(TRANSFORM names REPLACE "^-l([a-z_]+) ?$" "\\1")
   find_library(STRETTO_${flavour}_LIBRARY NAMES ${names} ${name} PATHS ${libraries} NO_DEFAULT_PATH)
-  mark_as_advanced(STRETTO_${flavour}_INCLUDES STRETTO_${flavour}_LIBRARY)
+  get_filename_component(bin ${mpicc} DIRECTORY)
+  find_program(STRETTO_${flavour}_LAUNCHER NAMES mpirun mpiexec.hydra mpiexec PATHS ${bin} NO_DEFAULT_PATH)
+  mark_as_advanced(STRETTO_${flavour}_INCLUDES STRETTO_${flavour}_LIBRARY STRETTO_${flavour}_LAUNCHER)
 endfunction()
 
 # Further MPIs that modules and profiling libraries are built for, beside that of this build: their mpicc. The standard binary interface of

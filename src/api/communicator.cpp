@@ -38,21 +38,24 @@ void stretto_comm_s::progress() noexcept {
 }
 
 stretto_comm_s::~stretto_comm_s() {
-  if (is_driven) stretto::CommunicationCores::mine().detach(*this);
+  if (is_driven) stretto::CommunicationCores::mine().detach(drive);
 }
 
 void stretto_comm_s::let_others_drive() {
-  stretto::CommunicationCores::mine().attach(*this);
+  stretto::CommunicationCores::mine().attach(drive);
   is_driven = true;
 }
 
-bool stretto_comm_s::drive() noexcept {
-  const stretto::api::Guard guard(driving, std::try_to_lock);
-  if (!guard || live.empty()) return false;
-  const std::size_t before = live.size();
-  const std::uint64_t moves = data.moves() + agreement.moves();
-  progress();
-  return live.size() != before || data.moves() + agreement.moves() != moves;
+bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }
+
+bool stretto::api::Drive::drive() noexcept {
+  const Guard guard(comm_.driving, std::try_to_lock);
+  if (!guard || comm_.live.empty()) return false;
+  const auto moves = [this] { return comm_.data.moves() + comm_.agreement.moves(); };
+  const std::size_t before = comm_.live.size();
+  const std::uint64_t moved = moves();
+  comm_.progress();
+  return comm_.live.size() != before || moves() != moved;
 }
 
 void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {

@@ -37,6 +37,17 @@ class Operation;
 // Held while a rank's thread works on a communicator that other threads may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
+// Lets operations in flight advance, by any thread.
+class Drive final : public Driven {
+ public:
+  explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
+  bool drive() noexcept override;
+  bool idle() const noexcept override;
+
+ private:
+  stretto_comm_s& comm_;
+};
+
 // The two carriers of one rank.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data;
@@ -44,7 +55,7 @@ struct Carriers {
 
 }  // namespace stretto::api
 
-struct stretto_comm_s final : private stretto::Driven {
+struct stretto_comm_s {
   // Throws std::bad_alloc. `no_node`: why ranks of a host share no memory.
   stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                  std::string no_node);
@@ -74,7 +85,7 @@ struct stretto_comm_s final : private stretto::Driven {
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
   }
-  bool idle() const noexcept override { return !in_flight.load(std::memory_order_acquire); }
+  bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
   // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
@@ -99,9 +110,7 @@ struct stretto_comm_s final : private stretto::Driven {
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
   bool is_driven = false;             // by other threads, too
   stretto::Exclusive driving;
-
- private:
-  bool drive() noexcept override;
+  stretto::api::Drive drive{*this};
 };
 
 namespace stretto::api {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/report.hpp"
+#include "base/communication_cores.hpp"
 #include "select/signature.hpp"
 
 namespace stretto::api {
@@ -53,7 +54,9 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   } else {
     agree();
   }
-  if (!done()) comm_.progress();
+  // Where a communication core drives it, the caller goes back to its own work at once.
+  const bool driven = (state_ == State::meeting || comm_.is_driven) && CommunicationCores::mine().on();
+  if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
 // Every rank meets for the same calls: whether one is checked is known to all, and an unchecked one is what all ranks say it is.

@@ -31,9 +31,12 @@ class CommunicationCores {
   void attach(Driven& work);
   void detach(Driven& work) noexcept;
 
+  // Whether a thread drives.
+  bool on() const noexcept { return threads_.load(std::memory_order_acquire) != 0; }
+
   // Work has come.
   void wake() noexcept {
-    if (threads_.load(std::memory_order_acquire) == 0) return;
+    if (!on()) return;
     wakes_.fetch_add(1, std::memory_order_release);
     wakes_.notify_all();
   }
