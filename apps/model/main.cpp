@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "explain.hpp"
+#include "overlap.hpp"
 #include "simulate.hpp"
 
 namespace stretto::app {
@@ -69,6 +70,7 @@ void add_network(CLI::App* c, Arguments* a) {
 int run(int argc, char** argv) {
   Arguments a;
   Study study;
+  Overlap split;
   std::string one;
   CLI::App app{"What a collective takes on a machine, which way to run it is the cheapest, and why."};
   app.option_defaults()->always_capture_default();
@@ -82,7 +84,8 @@ int run(int argc, char** argv) {
       "  stretto-model predict allreduce --schedule ring -n 64 --bytes 64M --bound abs:1e-3 --payload fused --segment "
       "256K\n"
       "  stretto-model predict allreduce --system hzccl -n 64 --bytes 64M --ratio 8\n"
-      "  stretto-model simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g");
+      "  stretto-model simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g\n"
+      "  stretto-model simulate overlap --cores 64 -n 51,52,58,62");
 
   CLI::App* predicting = app.add_subcommand("predict", "one schedule and payload, or one system of the literature");
   add_question(predicting, &a);
@@ -103,12 +106,19 @@ int run(int argc, char** argv) {
     c->add_flag("!--no-native", a.native, "leave the MPI's own collective out");
   }
 
-  CLI::App* simulating = app.add_subcommand("simulate", "systems side by side, up to 131072 ranks");
-  simulating->add_option("study", study.kind, "weak (bytes on each rank) or strong (bytes / ranks on each)")
+  CLI::App* simulating = app.add_subcommand("simulate", "systems side by side, up to 131072 ranks; split trees");
+  simulating
+      ->add_option("study", study.kind,
+                   "weak (bytes on each rank), strong (bytes / ranks on each), or overlap: what a node's communication "
+                   "cores hide of a tree whose lowest levels run before the work")
       ->required();
+  simulating->add_option("--cores", split.cores, "overlap: of the node; those without a rank communicate");
+  simulating->add_option("--levels", split.most, "overlap: at most so many levels run before the work");
+  simulating->add_option("--edges", split.edges, "overlap: alike (reduce, broadcast) or double (gather, scatter)");
   simulating->add_option("--collective", a.collective, "allreduce, reduce_scatter or allgather");
   simulating
-      ->add_option("--ranks,-n", study.ranks, "numbers of ranks, with commas; 8 to 131072 by powers of two if none")
+      ->add_option("--ranks,-n", study.ranks,
+                   "numbers of ranks, with commas; if none, 8 to 131072 by powers of two, or from half the cores on")
       ->delimiter(',');
   simulating->add_option("--per-node", a.per_node, "ranks on each node");
   simulating->add_option("--bytes", study.sizes, "sizes, with commas: 64K,1G")->delimiter(',');
@@ -136,7 +146,8 @@ int run(int argc, char** argv) {
   if (predicting->parsed()) text = predict_text(result = predict(a));
   if (choosing->parsed()) text = choose_text(result = choose(a));
   if (explaining->parsed()) text = explain_text(result = explain(a));
-  if (simulating->parsed()) text = simulate_text(result = simulate(a, study));
+  if (simulating->parsed() && study.kind == "overlap") text = overlap_text(result = overlap(split, study));
+  if (simulating->parsed() && study.kind != "overlap") text = simulate_text(result = simulate(a, study));
   if (listing->parsed()) text = profiles_text(result = profiles(one));
   fmt::print("{}", a.json ? result.dump(1) + "\n" : text);
   return 0;

@@ -116,7 +116,7 @@ Json simulate(const Arguments& a, Study study) {
     throw Problem(fmt::format("{} is not simulated; allreduce, reduce_scatter and allgather are", a.collective));
   }
   if (study.kind != "weak" && study.kind != "strong")
-    throw Problem(fmt::format("study '{}' is neither weak nor strong", study.kind));
+    throw Problem(fmt::format("study '{}' is none of weak, strong and overlap", study.kind));
   if (study.ranks.empty())
     for (int p = 8; p <= 131072; p *= 2) study.ranks.push_back(p);
   if (study.sizes.empty()) study.sizes = {a.bytes};

@@ -257,7 +257,7 @@ def predict(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
 
 @app.command(**FORWARDED)
 def simulate(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
-    """Systems side by side on up to 131072 ranks: weak and strong scaling."""
+    """Systems side by side on up to 131072 ranks: weak and strong scaling. What communication cores hide."""
     asked("simulate", context, help_, json_, plot)
 
 

@@ -22,7 +22,8 @@ EXAMPLES = {
     "predict": ("stretto predict allreduce --schedule ring -n 64 --bytes 64M --bound abs:1e-3 --payload fused --segment 256K",
                 "stretto predict allreduce --system hzccl -n 64 --bytes 64M --ratio 8"),
     "simulate": ("stretto simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g --plot weak.svg",
-                 "stretto simulate strong --bytes 1G --systems mpi,ours"),
+                 "stretto simulate strong --bytes 1G --systems mpi,ours",
+                 "stretto simulate overlap --cores 64 --plot overlap.svg"),
     "profiles": ("stretto profiles", "stretto profiles a100-hdr"),
 }
 
@@ -103,7 +104,21 @@ def show_predict(console, result):
     console.print(table)
 
 
+def show_overlap(console, result):
+    rows = result["rows"]
+    table = new_table(f"A split tree and work on {result['cores']} cores, in transfers of an edge", "ranks", "comm cores", "no overlap",
+                      *(f"S={split}" for split in range(len(rows[0]["overlapped"]))))
+    for row in rows:
+        times = [f"[bold]{t:.2f}[/]" if split == row["best"] else f"{t:.2f}" for split, t in enumerate(row["overlapped"])]
+        table.add_row(str(row["ranks"]), str(row["comm_cores"]), f"{row['blocking']:.2f}", *times)
+    console.print(table)
+    console.print("S: levels from the leaves that run before the work. Bold: the best S.")
+
+
 def show_simulate(console, result):
+    if result["study"] == "overlap":
+        show_overlap(console, result)
+        return
     rows = result["rows"]
     ranks = list(dict.fromkeys(row["ranks"] for row in rows))
     ranks = ranks[:: -(-len(ranks) // WIDE)]

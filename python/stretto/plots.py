@@ -162,8 +162,30 @@ def explain(result, paths):
         save(figure, paths)
 
 
+def overlap(result, paths):
+    """A split tree and work: time against ranks, a line for each split, and one without overlap."""
+    rows = result["rows"]
+    ranks = [row["ranks"] for row in rows]
+    with style():
+        figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+        axes.plot(ranks, [row["blocking"] for row in rows], "--", lw=1.2, color="#000000", label="no overlap")
+        for split in range(len(rows[0]["overlapped"])):
+            axes.plot(ranks, [row["overlapped"][split] for row in rows], "o-", ms=3, lw=1.2, color=COLOURS[split % len(COLOURS)],
+                      label=f"S = {split}")
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xlabel(f"ranks; the rest of {result['cores']} cores communicates")
+        axes.set_ylabel("work and collective, in transfers of an edge")
+        axes.set_title("A tree of which S levels run before the work", loc="left", fontsize=10)
+        label_lines(axes)
+        save(figure, paths)
+
+
 def simulate(result, paths):
     """Predicted time against ranks, a line a system, a panel a size."""
+    if result["study"] == "overlap":
+        overlap(result, paths)
+        return
     rows = result["rows"]
     systems = list(dict.fromkeys(row["system"] for row in rows))
     sizes = list(dict.fromkeys(row["bytes"] for row in rows))

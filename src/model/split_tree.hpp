@@ -1,0 +1,36 @@
+// A tree collective that is split between lanes: the first levels from the leaves run on the application's cores, where it is called, the
+// others on communication cores, while the application computes. A closed model: the transfer of an edge over the lowest level is
+// the unit of time, and there is work for as long as a tree over all cores takes, which ranks share.
+#pragma once
+
+#include "base/status.hpp"
+
+namespace stretto::model {
+
+// How an edge's weight grows from the leaves to the root.
+enum class Edges {
+  alike,   // reduce, broadcast: each carries the whole vector
+  double_  // gather, scatter: each level carries twice what the one below it does
+};
+
+struct SplitTree {
+  int cores = 0;  // of the node; those without a rank communicate
+  Edges edges = Edges::alike;
+
+  // 1 <= ranks < cores, or invalid_argument with both values.
+  Status check(int ranks) const noexcept;
+
+  int levels(int ranks) const noexcept;                // ceil(log2 ranks); level 1 is at the leaves
+  int transfers(int ranks, int level) const noexcept;  // at one level, all at once on cores enough
+  double work(int ranks) const noexcept;               // that can be hidden: cores / ranks * ceil(log2 cores)
+  double blocking(int ranks) const noexcept;           // of the collective alone, each rank on a core of its own
+  // Work and collective, of which `split` levels (or all there are) run before the work.
+  double overlapped(int ranks, int split) const noexcept;
+  // The split of the shortest time among 0 to `most`; of equal ones the smallest.
+  int best(int ranks, int most) const noexcept;
+
+ private:
+  double weight(int level) const noexcept;
+};
+
+}  // namespace stretto::model
