@@ -17,7 +17,8 @@ def main():
         skip("ranks and a communication core take two cores")
         sys.exit(SKIPPED)
     program = os.path.join(os.environ["BUILD"], "bench", "bench_overlap")
-    command = [str(ROOT / "scripts" / "launch"), os.environ["MPIRUN"], "2", "taskset", "-c", str(usable[0]), program,
+    command = [str(ROOT / "scripts" / "launch"), os.environ["MPIRUN"], "2", "env",
+               f"LD_PRELOAD={os.environ['BUILD']}/src/mpi/libstretto_mpi.so", f"STRETTO_COMM_CORES={usable[1]}", "taskset", "-c", str(usable[0]), program,
                "--cores", str(usable[1]), "--place", "both on one core", *sys.argv[1:]]
     result = subprocess.run(command, check=False)
     if result.returncode != 0:

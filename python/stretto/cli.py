@@ -90,6 +90,9 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         report: bool = flag("--report", help="Print what was done, at the end."),
         report_to: Optional[str] = typer.Option(None, "--report-to", metavar="FILE", help="Write that as JSON instead."),
         profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Choose by this profile, a file or a shipped name."),
+        comm_cores: Optional[str] = typer.Option(None, "--comm-cores", metavar="CORES",
+                                                 help="Move nonblocking collectives on these cores while the program computes: auto takes some that no rank is "
+                                                      "bound to, 14,15 names them (docs/overlap.md)."),
         arena: bool = flag("--arena", help="Put large allocations where other ranks of the host see them."),
         carrier: str = typer.Option("mpi", "--carrier", metavar="CARRIER",
                                     help="mpi; or ucx, for a program that makes its communicator by stretto_comm_create_environment: the launcher only "
@@ -104,10 +107,11 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     show = (lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None
     check_carrier(carrier)
     if carrier == "ucx":
-        run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena)
+        run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
+                             comm_cores=comm_cores)
         raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
     run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
-             arena=arena, show=show)
+             arena=arena, comm_cores=comm_cores, show=show)
 
 
 @app.command(epilog="""Examples:

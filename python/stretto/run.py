@@ -7,10 +7,11 @@ import shutil
 from stretto import files, model, programs
 from stretto.errors import Failure
 
+CORES = re.compile(r"auto|\d+(-\d+)?(,\d+(-\d+)?)*")
 BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
 
 
-def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, profile=None, arena=False):
+def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, profile=None, arena=False, comm_cores=None):
     """What the ranks' environment is given."""
     if bound is not None:
         found = BOUND.fullmatch(bound)
@@ -23,6 +24,8 @@ def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, pr
         files.read(rules, "--rules")  # on this host; the library reads them anew on each
     if profile is not None:
         check_profile(profile)
+    if comm_cores is not None and not CORES.fullmatch(comm_cores):
+        raise Failure(f"--comm-cores {comm_cores!r} names no cores; it takes auto, or numbers as in 14,15 or 8-11")
     preload = [programs.library("libstretto_mpi.so", flavour)]
     if arena:
         preload.append(programs.library("libstretto_arena.so", flavour))
@@ -32,7 +35,7 @@ def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, pr
     if "STRETTO" in os.environ:
         inherited["STRETTO"] = os.environ["STRETTO"]
     wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_IGNORE_ABOVE": ignore_above, "STRETTO_RULES": rules and os.path.abspath(rules),
-              "STRETTO_REPORT": report, "STRETTO_PROFILE": profile}
+              "STRETTO_REPORT": report, "STRETTO_PROFILE": profile, "STRETTO_COMM_CORES": comm_cores}
     return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}
 
 

@@ -29,6 +29,19 @@ Status ask_comm_cores() noexcept {
   return said ? s : fail(s, "STRETTO_COMM_CORES={}: {}", text, message());
 }
 
+Status use_free_core(std::span<const topology::Cpus> bound, std::size_t rank) noexcept try {
+  std::vector<int> cores;
+  if (const Status s = topology::free_core(bound, rank, &cores); s != Status::ok) return s;
+  if (cores.empty())
+    return fail(Status::unsupported, std::string_view("every core has a rank, or ranks are not bound to cores"));
+  const std::lock_guard lock(saying);
+  const Status s = CommunicationCores::mine().use(std::move(cores));
+  said = said || s == Status::ok;
+  return s;
+} catch (const std::bad_alloc&) {
+  return fail(Status::out_of_memory, std::string_view("no memory to find a free core"));
+}
+
 }  // namespace stretto::api
 
 extern "C" stretto_status stretto_comm_cores(const int* cores, int n) {

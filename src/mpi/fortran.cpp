@@ -1,40 +1,18 @@
 #include "mpi/fortran.hpp"
 
-#include <dlfcn.h>
-
-#include <array>
 #include <vector>
 
-#include "mpi/calls/persistent.hpp"
 #include "mpi/process/lifecycle.hpp"
 #include "mpi/process/runtime.hpp"
+#include "mpi/requests/completion.hpp"
+#include "mpi/requests/persistent.hpp"
 
 namespace stretto::mpi::fortran {
-namespace {
-
-// A common block of the program, by the names that linkers give it.
-class Constant {
- public:
-  explicit Constant(std::array<const char*, 4> names) noexcept {
-    for (std::size_t i = 0; i < names.size(); ++i) at_[i] = dlsym(RTLD_DEFAULT, names[i]);
-  }
-  bool is(const void* given) const noexcept {
-    for (const void* at : at_)
-      if (at && at == given) return true;
-    return false;
-  }
-
- private:
-  std::array<const void*, 4> at_{};
-};
-
-}  // namespace
-
 void* buffer(void* given) noexcept {
-  static const Constant in_place(
-      {"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"});
-  static const Constant bottom(
-      {"mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"});
+  static const Constant in_place("mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",
+                                 "MPI_FORTRAN_IN_PLACE");
+  static const Constant bottom("mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__",
+                               "MPI_FORTRAN_BOTTOM");
   if (in_place.is(given)) return MPI_IN_PLACE;
   return bottom.is(given) ? MPI_BOTTOM : given;
 }
@@ -81,15 +59,18 @@ void start(const char* name, Start& next, MPI_Fint* request, MPI_Fint* ierror) n
 void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) noexcept {
   std::vector<MPI_Request> started;
   try {
-    for (MPI_Fint i = 0; i < *count && counts_starts(); ++i) started.push_back(PMPI_Request_f2c(requests[i]));
-  } catch (...) {  // they are not counted
-    started.clear();
+    for (MPI_Fint i = 0; i < *count && follows_starts(); ++i) started.push_back(PMPI_Request_f2c(requests[i]));
+  } catch (...) {
+    deliver(MPI_ERR_NO_MEM, ierror);
+    return;
   }
   deliver(mpi::start(started, [&] { return go_on(name, next, count, requests); }), ierror);
 }
 
 void request_free(const char* name, RequestFree& next, MPI_Fint* request, MPI_Fint* ierror) noexcept {
-  released(PMPI_Request_f2c(*request));
+  const MPI_Request freed = PMPI_Request_f2c(*request);
+  if (attends()) before_freed(freed);
+  released(freed);
   deliver(go_on(name, next, request), ierror);
 }
 

@@ -2,7 +2,10 @@
 // mpi_f08 that have no choice buffer. Others call those functions, which are wrapped.
 #pragma once
 
+#include <dlfcn.h>
 #include <mpi.h>
+
+#include <array>
 
 #include "mpi/calls/wrapped_call.hpp"
 
@@ -11,6 +14,21 @@
 #endif
 
 namespace stretto::mpi::fortran {
+
+// A variable of the MPI's in the program that Fortran's procedures know by its address, under the names that linkers give it.
+class Constant {
+ public:
+  template <class... Names>
+  explicit Constant(Names... names) noexcept : at_{::dlsym(RTLD_DEFAULT, names)...} {}
+  bool is(const void* given) const noexcept {
+    for (const void* at : at_)
+      if (at && at == given) return true;
+    return false;
+  }
+
+ private:
+  std::array<const void*, 5> at_;
+};
 
 // The address that C means where Fortran gives MPI_IN_PLACE or MPI_BOTTOM, which are variables there.
 void* buffer(void* given) noexcept;
@@ -49,6 +67,14 @@ using Finalize = void (*)(MPI_Fint*);
 using SetInfo = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using AllocMem = void (*)(MPI_Aint*, MPI_Fint*, void*, MPI_Fint*);
 using FreeMem = void (*)(void*, MPI_Fint*);
+using Wait = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using Waitall = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using Waitany = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using Waitsome = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+using Test = Waitall;
+using Testall = Waitany;
+using Testany = Waitsome;
+using Testsome = Waitsome;
 using Start = void (*)(MPI_Fint*, MPI_Fint*);
 using Startall = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using RequestFree = void (*)(MPI_Fint*, MPI_Fint*);
@@ -60,6 +86,22 @@ void alloc_mem(const char* name, AllocMem& next, MPI_Aint* size, MPI_Fint* info,
 void alloc_mem_cptr(const char* name, AllocMem& next, MPI_Aint* size, MPI_Fint* info, void* base,
                     MPI_Fint* ierror) noexcept;
 void free_mem(const char* name, FreeMem& next, void* base, MPI_Fint* ierror) noexcept;
+void wait(const char* name, Wait& next, MPI_Fint* request, MPI_Fint* status, MPI_Fint* ierror) noexcept;
+void waitall(const char* name, Waitall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses,
+             MPI_Fint* ierror) noexcept;
+void waitany(const char* name, Waitany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* status,
+             MPI_Fint* ierror) noexcept;
+void waitsome(const char* name, Waitsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
+              MPI_Fint* statuses, MPI_Fint* ierror) noexcept;
+void test(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) noexcept;
+void testall(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, MPI_Fint* statuses,
+             MPI_Fint* ierror) noexcept;
+void testany(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag,
+             MPI_Fint* status, MPI_Fint* ierror) noexcept;
+void testsome(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
+              MPI_Fint* statuses, MPI_Fint* ierror) noexcept;
+void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status,
+                        MPI_Fint* ierror) noexcept;
 void start(const char* name, Start& next, MPI_Fint* request, MPI_Fint* ierror) noexcept;
 void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) noexcept;
 void request_free(const char* name, RequestFree& next, MPI_Fint* request, MPI_Fint* ierror) noexcept;

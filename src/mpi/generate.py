@@ -83,6 +83,15 @@ OTHERS = {
     "alloc_mem": (["size", "info", "base"], True),
     "alloc_mem_cptr": (["size", "info", "base"], False),
     "free_mem": (["base"], False),
+    "wait": (["request", "status"], True),
+    "waitall": (["count", "requests", "statuses"], True),
+    "waitany": (["count", "requests", "index", "status"], True),
+    "waitsome": (["count", "requests", "done", "indices", "statuses"], True),
+    "test": (["request", "flag", "status"], True),
+    "testall": (["count", "requests", "flag", "statuses"], True),
+    "testany": (["count", "requests", "index", "flag", "status"], True),
+    "testsome": (["count", "requests", "done", "indices", "statuses"], True),
+    "request_get_status": (["request", "flag", "status"], True),
     "start": (["request"], True),
     "startall": (["count", "requests"], True),
     "request_free": (["request"], True),
@@ -161,6 +170,8 @@ def c_wrapper(function):
     yield f"STRETTO_WRAPPER int {function.name}({parameters}) {{"
     yield f"  WrappedCall call(Function::{function.operation}, Form::{function.form}, __builtin_return_address(0));"
     yield from fill(function, lambda role: role)
+    if function.form == "nonblocking":
+        yield "  call.request = request;"
     yield f"  const auto native = [&] {{ return P{function.name}({', '.join(function.arguments)}); }};"
     if function.form != "persistent":
         yield "  return perform(call, native);\n}\n"
@@ -214,8 +225,12 @@ def fortran_wrapper(function):
     yield f"[[maybe_unused]] static void {body}(const char* name, void (*&next)({parameters}), const void* site, {parameters}) {{"
     yield f"  WrappedCall call(Function::{function.operation}, Form::{function.form}, site);"
     yield from fill(function, lambda role: fortran_value(function, role))
+    if function.form == "nonblocking":
+        yield "  MPI_Request made = MPI_REQUEST_NULL;\n  call.request = &made;"
     yield f"  const auto native = [&] {{ return fortran::go_on(name, next, {passed}); }};"
     yield "  const int code = perform(call, native);"
+    if function.form == "nonblocking":
+        yield "  if (made != MPI_REQUEST_NULL) *request = PMPI_Request_c2f(made);"
     if function.form == "persistent":
         yield "  if (code == MPI_SUCCESS) prepared(call, PMPI_Request_f2c(*request));"
     yield "  fortran::deliver(code, ierror);\n}"
@@ -274,7 +289,7 @@ def fortran_other(name, arguments, goes_past):
 
 def opening(first):
     yield HEAD
-    yield from (f'#include "mpi/{header}.hpp"' for header in (first, "calls/perform", "calls/persistent", "process/lifecycle"))
+    yield from (f'#include "mpi/{header}.hpp"' for header in (first, "calls/perform", "requests/persistent", "process/lifecycle"))
     yield "\nusing namespace stretto::mpi;\n"
 
 

@@ -4,20 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
-#include <type_traits>
 
 namespace stretto::topology {
 namespace {
-
-struct Destroy {
-  void operator()(hwloc_topology_t t) const noexcept { hwloc_topology_destroy(t); }
-};
-struct Free {
-  void operator()(hwloc_bitmap_t b) const noexcept { hwloc_bitmap_free(b); }
-};
-using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
-using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
 
 std::int32_t number(hwloc_obj_t object) noexcept { return hwloc_bitmap_first(object->complete_cpuset); }
 
@@ -48,18 +37,23 @@ int cores_of(hwloc_topology_t machine) noexcept {
   return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(machine));
 }
 
-Status locate(Place* here, int* cores) noexcept {
+Status describe(Machine* machine) noexcept {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Status::out_of_memory, "no memory to describe this machine");
-  const Machine machine(raw);
-  if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0) {
+  machine->reset(raw);
+  if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0)
     return fail(Status::internal, "hwloc cannot describe this machine: {}", std::strerror(errno));
-  }
+  return Status::ok;
+}
+
+Status locate(Place* here, int* cores) noexcept {
+  Machine machine;
+  if (const Status s = describe(&machine); s != Status::ok) return s;
   const Set bound(hwloc_bitmap_alloc());
   if (bound == nullptr) return fail(Status::out_of_memory, "no memory to describe this machine");
-  const bool known = hwloc_get_cpubind(raw, bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
-  *here = place_of(raw, known ? bound.get() : nullptr);
-  *cores = cores_of(raw);
+  const bool known = hwloc_get_cpubind(machine.get(), bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
+  *here = place_of(machine.get(), known ? bound.get() : nullptr);
+  *cores = cores_of(machine.get());
   return Status::ok;
 }
 

@@ -3,14 +3,36 @@
 
 #include <hwloc.h>
 
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "topology/free_cores.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::topology {
+
+struct Destroy {
+  void operator()(hwloc_topology_t t) const noexcept { hwloc_topology_destroy(t); }
+};
+struct Free {
+  void operator()(hwloc_bitmap_t b) const noexcept { hwloc_bitmap_free(b); }
+};
+using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
+using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
+
+// This machine, with what a container may not use. internal when hwloc cannot describe it.
+Status describe(Machine* machine) noexcept;
 
 // The place of a process that is bound to `bound` (null: not bound) in this machine; host is 0.
 Place place_of(hwloc_topology_t machine, hwloc_const_cpuset_t bound) noexcept;
 
 // Hardware threads that may be used.
 int cores_of(hwloc_topology_t machine) noexcept;
+
+// free_core() in this machine.
+std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bound, std::size_t rank);
 
 }  // namespace stretto::topology

@@ -13,7 +13,7 @@ import tempfile
 LAUNCH, MPIRUN, LIBRARY, MPIFORT, SOURCE = sys.argv[1:]
 RANKS, ROUNDS = 3, 10
 WAYS = {"mpif.h": ["-fallow-argument-mismatch"], "module mpi": ["-DMODULE"], "module mpi_f08": ["-DF08"]}
-EXPECTED = {"allreduce": 3, "bcast": 1, "allgather": 1, "barrier": 1, "scan": 1, "ibarrier": 1}
+EXPECTED = {"allreduce": 3, "bcast": 1, "allgather": 1, "barrier": 1, "scan": 1, "ibarrier": 2, "iallreduce": 3}
 
 
 def compiled(name, flags, directory):
@@ -50,6 +50,9 @@ def main():
         expected = {operation: n * RANKS * ROUNDS for operation, n in EXPECTED.items()}
         assert counts == expected, (name, counts, expected)
         assert own >= 40 * RANKS, (name, own)  # five of each round can be served, but for the first calls
+        run(program, directory, LD_PRELOAD=LIBRARY, STRETTO_REPORT=file, STRETTO_COMM_CORES=max(os.sched_getaffinity(0)))
+        started = [row for row in json.loads(file.read_text())["calls"] if row["operation"] == "iallreduce"]
+        assert [(row["path"], row["calls"]) for row in started] == [("node", 3 * RANKS * ROUNDS)], (name, started)
         print(f"{name}: ok")
         served += 1
     if not served:

@@ -158,6 +158,13 @@ def starts_of_persistent_collectives_are_counted():
     assert sum(row["bytes"] for row in sums) == RANKS * 8 * 8000 and all(row["seconds"] > 0 for row in sums), sums
 
 
+def cores_that_cannot_be_had_are_told_and_left():
+    for cores, why in (("99999", "core 99999 is not there"), ("0,0", "core 0 is given twice"), ("x", "'x' is no core's number")):
+        done = run(STRETTO_COMM_CORES=cores, STRETTO_REPORT=1)
+        assert done.stderr.count(why) == 1 and "there are no communication cores" in done.stderr, done.stderr
+        assert "ibarrier" in done.stderr and "nonblocking" in done.stderr, done.stderr
+
+
 def each_way_has_its_reason():
     _, ways, data = report()
     assert all(why for _, _, why in ways), ways
@@ -197,6 +204,7 @@ if __name__ == "__main__":
         each_way_has_its_reason,
         bytes_that_nobody_counted_are_told_from_none,
         starts_of_persistent_collectives_are_counted,
+        cores_that_cannot_be_had_are_told_and_left,
     ):
         test()
         print("ok", test.__name__)

@@ -126,10 +126,10 @@ def test_ranks_that_somebody_else_places_are_left_alone(stretto, libraries):
 
 def test_each_option_has_its_setting(stretto, libraries):
     (stretto.home / "rules").write_text("", encoding="utf-8")
-    line = printed(stretto, OPENMPI, "--arena", "--report", "--rules", "rules", "--profile", "a100-hdr", "--ignore-above", "1e30", "--hosts", "a,b", "./app")
+    line = printed(stretto, OPENMPI, "--arena", "--report", "--rules", "rules", "--profile", "a100-hdr", "--ignore-above", "1e30", "--comm-cores", "auto", "--hosts", "a,b", "./app")
     assert "--host a,b" in line
     for setting in ("LD_PRELOAD=~/libraries/libstretto_mpi.so:~/libraries/libstretto_arena.so", "STRETTO_REPORT=1",
-                    "STRETTO_RULES=~/rules", "STRETTO_PROFILE=a100-hdr", "STRETTO_IGNORE_ABOVE=1e30"):
+                    "STRETTO_RULES=~/rules", "STRETTO_PROFILE=a100-hdr", "STRETTO_IGNORE_ABOVE=1e30", "STRETTO_COMM_CORES=auto"):
         assert f"-x {setting}" in line, line
     assert "STRETTO_REPORT=out.json" in printed(stretto, OPENMPI, "--report-to", "out.json", "./app")
 
@@ -158,6 +158,13 @@ def test_a_threshold_that_is_none_is_refused_and_named(stretto, libraries, value
     said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), f"--ignore-above={value}", "./app")
     assert f"--ignore-above {value!r} is neither a positive number nor inf" in said
     assert "-x STRETTO_IGNORE_ABOVE=inf " in printed(stretto, OPENMPI, "--ignore-above", "inf", "./app")
+
+
+@pytest.mark.parametrize("cores", ["", "2 3", "-1", "3-", "free", "1,,2"])
+def test_cores_that_are_none_are_refused_and_named(stretto, libraries, cores):
+    said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), f"--comm-cores={cores}", "./app")
+    assert f"--comm-cores {cores!r} names no cores" in said
+    assert "-x STRETTO_COMM_CORES=8-11,14 " in printed(stretto, OPENMPI, "--comm-cores", "8-11,14", "./app")
 
 
 def test_help_and_refusals_say_what_a_bound_is_of(stretto, libraries):

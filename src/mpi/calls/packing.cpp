@@ -45,6 +45,20 @@ Status unpack(const std::byte* packed, void* buffer, std::int64_t count, MPI_Dat
   });
 }
 
+Buffer::~Buffer() {
+  if (holds_) PMPI_Type_free(&type_);
+}
+
+Status Buffer::hold() {
+  if (type_ == MPI_DATATYPE_NULL) return Status::ok;
+  MPI_Datatype own = MPI_DATATYPE_NULL;
+  if (PMPI_Type_dup(type_, &own) != MPI_SUCCESS)
+    return fail(Status::mpi_error, std::string_view("the datatype cannot be kept"));
+  type_ = own;
+  holds_ = true;
+  return Status::ok;
+}
+
 std::byte* Buffer::room(std::size_t bytes) {
   if (bytes <= brief_.size()) return brief_.data();
   packed_ = std::make_unique_for_overwrite<std::byte[]>(bytes);

@@ -23,12 +23,15 @@ std::int64_t extent_of(MPI_Datatype type) noexcept;
 class Buffer {
  public:
   Buffer() {}  // not zeroed
+  ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
   // `keeps`: what is in the buffer already matters, besides what comes.
   Status give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared);
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
+  // From here on the program may free the type before put_back().
+  Status hold();
   // After the collective: what came goes to its place.
   Status put_back();
 
@@ -44,6 +47,7 @@ class Buffer {
   std::int64_t count_ = 0;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   MPI_Comm comm_ = MPI_COMM_NULL;
+  bool holds_ = false;  // a type of its own
 };
 
 }  // namespace stretto::mpi

@@ -13,6 +13,7 @@
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/failures.hpp"
 #include "mpi/process/runtime.hpp"
+#include "mpi/requests/started.hpp"
 #include "mpi/settings/call_site.hpp"
 
 namespace stretto::mpi {
@@ -20,10 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Making a communicator of stretto's takes as long as hundreds of short calls. So it is made for a communicator that the program uses much:
-// after 64 calls of less than 1 KiB, or after 3 long ones, and later where the program frees its communicators too soon for that. A bound to
-// keep makes it at once. Every rank counts alike.
-constexpr int use_before_making = 64;
+// 1 for a short call, for a long one at most so much that 3 make a communicator of stretto's.
 int use_of(std::int64_t bytes) noexcept { return static_cast<int>(std::min<std::int64_t>(1 + bytes / 1024, 22)); }
 
 // An MPI's own function may call others of its functions by their public names, as its Fortran layer does: they are the same call.
@@ -54,7 +52,7 @@ bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
 bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexcept {
   if (c->use < use_before_making) return false;
   const Inside guard;
-  return c->use >= use_wanted(comm, c, use_before_making, settings.timeout);
+  return c->use >= use_wanted(comm, c, settings.timeout);
 }
 
 struct Decision {
@@ -108,6 +106,19 @@ const char* unless_in_host_memory(const WrappedCall& call, const Shape& shape, C
 
 bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
 
+// A sum that must have the same bits at every call is never the MPI's.
+bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
+  return settings.reproducible && shape.element && rounds(shape.element->type);
+}
+
+// What is started is exact, whatever bound it might have.
+const char* unless_started(const WrappedCall& call, const Decision& d, const Settings& settings) {
+  if (d.kind == Action::Kind::native || d.schedule) return "nonblocking, and a rule for it";
+  if (settings.rules.looks_at_names()) return "nonblocking, where rules ask for names";
+  if (is_fixed(d.shape, settings)) return "nonblocking, where sums are to be reproducible";
+  return unless_driven(call, *d.communicator, d.shape);
+}
+
 Decision decide(const WrappedCall& call, Communicator* communicator, const Runtime& runtime) {
   const Settings& settings = runtime.settings;
   Decision d;
@@ -118,6 +129,8 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   }
   Communicator& c = *d.communicator;
   d.why = shape_of(call, c, &d.shape);
+  const bool blocks = call.form == Form::blocking;
+  if (!blocks && !runtime.cores) d.why = call.form == Form::nonblocking ? "nonblocking" : "persistent";
   if (runtime.apart) d.why = apart_reason;
   if (d.why) return d;
   ask_rules(call, settings, &d);
@@ -125,8 +138,11 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "a rule";
     return d;
   }
-  // Sums that must have the same bits at every call are never the MPI's.
-  d.fixed = settings.reproducible && d.shape.element && rounds(d.shape.element->type);
+  if (!blocks) {
+    d.why = unless_started(call, d, settings);
+    return d;
+  }
+  d.fixed = is_fixed(d.shape, settings);
   // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
   const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
@@ -187,7 +203,7 @@ class Account {
   }
   bool wanted() const noexcept { return statistics_ != nullptr; }
   void passed_on(const Decision& d, const std::string& why) {
-    if (statistics_) note({name_of(call_), "MPI", d.kind == Action::Kind::off ? rule_of(d) : why}, d, {}, true);
+    if (statistics_) note({name_of(call_), "MPI", d.kind == Action::Kind::off ? rule_of(d) : why}, d, {}, Server::mpi);
   }
   void served(const Decision& d, const stretto_report& r) {
     if (!statistics_) return;
@@ -200,17 +216,17 @@ class Account {
     t.predicted_mpi = r.mpi_seconds;
     if (r.ignored > 0) t.ignored = {1, r.ignored, r.range_lo, r.range_hi, r.ignored_lo, r.ignored_hi};
     const bool plain = std::string_view(r.payload) == "raw";
-    const bool own = std::string_view(r.algorithm) == "native";
+    const Server server = std::string_view(r.algorithm) == "native" ? Server::mpi : Server::stretto;
     note({name_of(call_), plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload, why_served(d, r)}, d, t,
-         own);
+         server);
   }
 
  private:
-  void note(const Way& way, const Decision& d, Tally t, bool own) {
+  void note(const Way& way, const Decision& d, Tally t, Server server) {
     t.calls = 1;
     t.bytes = call_.form == Form::persistent ? 0 : static_cast<double>(d.shape.bytes);  // its starts move them
     t.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
-    statistics_->add(way, t, own);
+    statistics_->add(way, t, server);
   }
 
   Statistics* statistics_;
@@ -244,7 +260,10 @@ bool alone(const Communicator* c) noexcept { return c && c->size == 1 && !c->int
 
 int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Native native) {
   Account account(r, call);
-  const Decision d = decide(call, communicator, r);
+  Decision d = decide(call, communicator, r);
+  if (!d.why && call.form == Form::nonblocking)
+    return start_driven(call, *d.communicator, d.shape, r.settings, call.request);
+  if (!d.why && call.form == Form::persistent) d.why = "persistent";  // the MPI's request; starts are ours
   if (d.why) {
     const int code = run(call, d.communicator, r.settings, native);
     if (d.early && took_part(code)) d.communicator->use += use_of(d.shape.bytes);
@@ -284,6 +303,12 @@ bool again(const Settings& settings, const WrappedCall& call, Communicator* c, N
 }
 
 }  // namespace
+
+const char* unless_started(const WrappedCall& call, Communicator& c, const Runtime& runtime, Shape* shape) {
+  const Decision d = decide(call, &c, runtime);
+  *shape = d.shape;
+  return d.why;
+}
 
 int perform(const WrappedCall& call, Native native) noexcept {
   if (inside || call.comm == MPI_COMM_NULL) return native();

@@ -3,31 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "mpi/calls/packing.hpp"
-
 namespace stretto::mpi {
 namespace {
 
 stretto_status to_c(Status s) noexcept { return static_cast<stretto_status>(s); }
 
 std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n); }
-
-stretto_status reduction(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                         const stretto_options& options, Passed* passed) {
-  const stretto_type type = shape.element->type;
-  const int parts = shape.element->parts;
-  const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(parts);
-  const auto [send, recv] = passed->buffers = buffers_of(call, c, 0);
-  if (call.operation == Function::allreduce)
-    return stretto_allreduce(send, recv, count, type, shape.op, c.comm, &options);
-  if (call.operation == Function::reduce)
-    return stretto_reduce(send, recv, count, type, shape.op, call.root, c.comm, &options);
-  if (call.operation == Function::reduce_scatter_block)
-    return stretto_reduce_scatter_block(send, recv, count, type, shape.op, c.comm, &options);
-  std::vector<std::size_t> counts;
-  for (int r = 0; r < c.size; ++r) counts.push_back(to_size(call.recvcounts[r] * parts));
-  return stretto_reduce_scatter(send, recv, counts.data(), type, shape.op, c.comm, &options);
-}
 
 // One address for both sides that is not the rank's own block: MPIs need not refuse it, and one rank alone may give it.
 bool is_shared(const void* send, const void* recv) noexcept { return send && send == recv; }
@@ -46,63 +27,118 @@ Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MP
   return s;
 }
 
-stretto_status bcast(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                     Passed* passed) {
-  Buffer buffer;
-  auto& [send, recv] = passed->buffers = buffers_of(call, c, 0);
-  const Status s = c.rank == call.root ? give(buffer, send, call.recvcount, call.recvtype, call.comm, false)
-                                       : take(buffer, recv, call.recvcount, call.recvtype, call.comm, false, false);
-  if (s != Status::ok) return to_c(s);
-  const stretto_status done =
-      stretto_bcast(buffer.data(), to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
-  return done == STRETTO_OK ? to_c(buffer.put_back()) : done;
+Status lay_out_bcast(const WrappedCall& call, const Communicator& c, Sides* s) {
+  auto& [send, recv] = s->passed.buffers = buffers_of(call, c, 0);
+  return c.rank == call.root ? give(s->given, send, call.recvcount, call.recvtype, call.comm, false)
+                             : take(s->taken, recv, call.recvcount, call.recvtype, call.comm, false, false);
 }
 
 // Allgather and alltoall: blocks for all ranks.
-stretto_status to_all(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                      const stretto_options& options, Passed* passed) {
-  Buffer given, taken;
-  passed->extent = extent_of(call.recvtype);
-  auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
-  const bool alltoall = call.operation == Function::alltoall, in_place = send == STRETTO_IN_PLACE;
-  const std::int64_t count = alltoall ? call.sendcount * c.size : call.sendcount;
-  Status s = give(given, send, count, call.sendtype, call.comm, is_shared(send, recv));
-  if (s == Status::ok) s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, false, in_place);
-  if (s != Status::ok) return to_c(s);
-  const std::size_t block = to_size(shape.bytes);
-  const stretto_status done = alltoall ? stretto_alltoall(send, recv, block, STRETTO_U8, c.comm, &options)
-                                       : stretto_allgather(send, recv, block, STRETTO_U8, c.comm, &options);
-  return done == STRETTO_OK ? to_c(taken.put_back()) : done;
-}
-
-stretto_status gather(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                      const stretto_options& options, Passed* passed) {
-  const bool root = c.rank == call.root;
-  Buffer given, taken;
-  passed->extent = root ? extent_of(call.recvtype) : 0;
-  auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
+Status lay_out_to_all(const WrappedCall& call, const Communicator& c, Sides* s) {
+  s->passed.extent = extent_of(call.recvtype);
+  auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
   const bool in_place = send == STRETTO_IN_PLACE;
-  Status s = give(given, send, call.sendcount, call.sendtype, call.comm, is_shared(send, recv));
-  if (s == Status::ok && root)
-    s = take(taken, recv, call.recvcount * c.size, call.recvtype, call.comm, false, in_place);
-  if (s != Status::ok) return to_c(s);
-  const stretto_status done = stretto_gather(send, recv, to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
-  return done == STRETTO_OK ? to_c(taken.put_back()) : done;
+  const std::int64_t count = call.operation == Function::alltoall ? call.sendcount * c.size : call.sendcount;
+  const Status given = give(s->given, send, count, call.sendtype, call.comm, is_shared(send, recv));
+  if (given != Status::ok) return given;
+  return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, false, in_place);
 }
 
-stretto_status scatter(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                       const stretto_options& options, Passed* passed) {
+Status lay_out_gather(const WrappedCall& call, const Communicator& c, Sides* s) {
   const bool root = c.rank == call.root;
-  Buffer given, taken;
-  passed->extent = root ? extent_of(call.sendtype) : 0;
-  auto& [send, recv] = passed->buffers = buffers_of(call, c, passed->extent);
+  s->passed.extent = root ? extent_of(call.recvtype) : 0;
+  auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
+  const bool in_place = send == STRETTO_IN_PLACE;
+  const Status given = give(s->given, send, call.sendcount, call.sendtype, call.comm, is_shared(send, recv));
+  if (given != Status::ok || !root) return given;
+  return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, false, in_place);
+}
+
+Status lay_out_scatter(const WrappedCall& call, const Communicator& c, Sides* s) {
+  const bool root = c.rank == call.root;
+  s->passed.extent = root ? extent_of(call.sendtype) : 0;
+  auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
   const bool shared = is_shared(send, recv);
-  Status s = root ? give(given, send, call.sendcount * c.size, call.sendtype, call.comm, false) : Status::ok;
-  if (s == Status::ok) s = take(taken, recv, call.recvcount, call.recvtype, call.comm, shared, false);
-  if (s != Status::ok) return to_c(s);
-  const stretto_status done =
-      stretto_scatter(send, recv, to_size(shape.bytes), STRETTO_U8, call.root, c.comm, &options);
-  return done == STRETTO_OK ? to_c(taken.put_back()) : done;
+  const Status given =
+      root ? give(s->given, send, call.sendcount * c.size, call.sendtype, call.comm, false) : Status::ok;
+  if (given != Status::ok) return given;
+  return take(s->taken, recv, call.recvcount, call.recvtype, call.comm, shared, false);
+}
+
+Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
+  if (shape.element) {
+    s->passed.buffers = buffers_of(call, c, 0);
+    for (int r = 0; r < c.size && call.operation == Function::reduce_scatter; ++r)
+      s->counts.push_back(to_size(call.recvcounts[r] * shape.element->parts));
+    return Status::ok;
+  }
+  if (call.operation == Function::bcast) return lay_out_bcast(call, c, s);
+  if (call.operation == Function::gather) return lay_out_gather(call, c, s);
+  if (call.operation == Function::scatter) return lay_out_scatter(call, c, s);
+  return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
+}
+
+// A collective's blocking form, or, with a request, the one that starts.
+template <class Blocking, class Starting, class... Arguments>
+stretto_status either(stretto_request* request, Blocking* blocking, Starting* starting, Arguments... arguments) {
+  return request ? starting(arguments..., request) : blocking(arguments...);
+}
+
+stretto_status reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
+                         const Sides& sides, stretto_request* request) {
+  const stretto_type type = shape.element->type;
+  const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(shape.element->parts);
+  const auto [send, recv] = sides.passed.buffers;
+  if (call.operation == Function::allreduce)
+    return either(request, stretto_allreduce, stretto_iallreduce, send, recv, count, type, shape.op, c.comm, o);
+  if (call.operation == Function::reduce)
+    return either(request, stretto_reduce, stretto_ireduce, send, recv, count, type, shape.op, call.root, c.comm, o);
+  if (call.operation == Function::reduce_scatter_block)
+    return either(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block, send, recv, count, type,
+                  shape.op, c.comm, o);
+  return either(request, stretto_reduce_scatter, stretto_ireduce_scatter, send, recv, sides.counts.data(), type,
+                shape.op, c.comm, o);
+}
+
+stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
+                     const Sides& sides, stretto_request* request) {
+  if (shape.element) return reduction(call, c, shape, o, sides, request);
+  const std::size_t block = to_size(shape.bytes);
+  const auto [send, recv] = sides.passed.buffers;
+  const int root = call.root;
+  const stretto_comm comm = c.comm;
+  switch (call.operation) {
+    case Function::barrier: return either(request, stretto_barrier, stretto_ibarrier, comm, o);
+    case Function::bcast: {
+      void* const buffer = c.rank == root ? sides.given.data() : sides.taken.data();
+      return either(request, stretto_bcast, stretto_ibcast, buffer, block, STRETTO_U8, root, comm, o);
+    }
+    case Function::allgather:
+      return either(request, stretto_allgather, stretto_iallgather, send, recv, block, STRETTO_U8, comm, o);
+    case Function::alltoall:
+      return either(request, stretto_alltoall, stretto_ialltoall, send, recv, block, STRETTO_U8, comm, o);
+    case Function::gather:
+      return either(request, stretto_gather, stretto_igather, send, recv, block, STRETTO_U8, root, comm, o);
+    case Function::scatter:
+      return either(request, stretto_scatter, stretto_iscatter, send, recv, block, STRETTO_U8, root, comm, o);
+    case Function::allgatherv:
+    case Function::allreduce:
+    case Function::reduce:
+    case Function::reduce_scatter:
+    case Function::reduce_scatter_block:
+    case Function::gatherv:
+    case Function::scatterv:
+    case Function::alltoallv:
+    case Function::alltoallw:
+    case Function::exscan:
+    case Function::scan:
+    case Function::neighbor_allgather:
+    case Function::neighbor_allgatherv:
+    case Function::neighbor_alltoall:
+    case Function::neighbor_alltoallv:
+    case Function::neighbor_alltoallw: break;
+  }
+  return STRETTO_UNSUPPORTED;
 }
 
 // Blocks of different lengths, where the program wants them. Those of a type that is not dense come end to end and are put there after.
@@ -148,32 +184,19 @@ stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const 
 
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed) {
-  if (shape.element) return reduction(call, c, shape, options, passed);
-  switch (call.operation) {
-    case Function::barrier: return stretto_barrier(c.comm, &options);
-    case Function::bcast: return bcast(call, c, shape, options, passed);
-    case Function::allgather:
-    case Function::alltoall: return to_all(call, c, shape, options, passed);
-    case Function::allgatherv: return allgatherv(call, c, shape, options);
-    case Function::gather: return gather(call, c, shape, options, passed);
-    case Function::scatter: return scatter(call, c, shape, options, passed);
-    case Function::allreduce:
-    case Function::reduce:
-    case Function::reduce_scatter:
-    case Function::reduce_scatter_block:
-    case Function::gatherv:
-    case Function::scatterv:
-    case Function::alltoallv:
-    case Function::alltoallw:
-    case Function::exscan:
-    case Function::scan:
-    case Function::neighbor_allgather:
-    case Function::neighbor_allgatherv:
-    case Function::neighbor_alltoall:
-    case Function::neighbor_alltoallv:
-    case Function::neighbor_alltoallw: break;
-  }
-  return STRETTO_UNSUPPORTED;
+  if (call.operation == Function::allgatherv) return allgatherv(call, c, shape, options);
+  Sides sides;
+  if (const Status s = lay_out(call, c, shape, &sides); s != Status::ok) return to_c(s);
+  *passed = sides.passed;
+  const stretto_status done = issue(call, c, shape, &options, sides, nullptr);
+  return done == STRETTO_OK ? to_c(sides.taken.put_back()) : done;
+}
+
+stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                             const stretto_options& options, Sides* sides, stretto_request* request) {
+  Status s = lay_out(call, c, shape, sides);
+  if (s == Status::ok) s = sides->taken.hold();
+  return s == Status::ok ? issue(call, c, shape, &options, *sides, request) : to_c(s);
 }
 
 }  // namespace stretto::mpi

@@ -5,8 +5,6 @@
 #include <limits>
 #include <string_view>
 
-#include "call/call.hpp"
-
 namespace stretto::mpi {
 namespace {
 
@@ -73,23 +71,30 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
   return wrong_arguments;
 }
 
-// By the one table of collectives; what stretto has not is not rooted here.
-constexpr std::array<bool, operation_names.size()> all_rooted = [] {
-  std::array<bool, operation_names.size()> all{};
+// By the one table of collectives.
+constexpr auto all_collectives = [] {
+  std::array<std::optional<schedule::Collective>, operation_names.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (const schedule::Properties& p : schedule::all_properties)
-      if (std::string_view(p.name) == operation_names[i]) all[i] = p.rooted;
+    for (std::size_t c = 0; c < schedule::all_properties.size(); ++c)
+      if (std::string_view(schedule::all_properties[c].name) == operation_names[i])
+        all[i] = static_cast<schedule::Collective>(c);
   return all;
 }();
-constexpr bool rooted(Function f) noexcept { return all_rooted[static_cast<std::size_t>(f)]; }
+
+bool rooted(Function f) noexcept {
+  const std::optional<schedule::Collective> c = collective_of(f);
+  return c && schedule::rooted(*c);
+}
 
 }  // namespace
+
+std::optional<schedule::Collective> collective_of(Function f) noexcept {
+  return all_collectives[static_cast<std::size_t>(f)];
+}
 
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept {
   if (c.inter) return "an intercommunicator";
   const char* reason = of_operation(call, c, shape);  // first: the report tells the bytes of what is passed on, too
-  if (call.form == Form::nonblocking) return "nonblocking";
-  if (call.form == Form::persistent) return "persistent";
   if (reason) return reason;
   if (c.size == 1) return "one rank";
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;

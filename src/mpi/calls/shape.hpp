@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "call/call.hpp"
 #include "mpi/calls/types.hpp"
 #include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
@@ -17,6 +19,9 @@ struct Shape {
   std::int64_t bytes = 0;  // of one rank's vector; of one block where there are blocks; of all where they differ
   bool floating_sum = false;
 };
+
+// Nothing: stretto has no such collective.
+std::optional<schedule::Collective> collective_of(Function f) noexcept;
 
 // The reason why stretto leaves the call to the MPI, or null.
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept;

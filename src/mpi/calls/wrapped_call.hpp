@@ -48,6 +48,7 @@ struct WrappedCall {
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
   MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request* request = nullptr;  // of a nonblocking call: set where it is served, else `native` sets the program's
 };
 
 // The same call of the MPI's own. Refers to what made it.

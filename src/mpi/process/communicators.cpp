@@ -21,6 +21,7 @@ namespace stretto::mpi {
 namespace {
 
 std::atomic<bool> kept{false};
+std::atomic<bool (*)(const Communicator*)> before_free{nullptr};
 std::atomic<unsigned> generation{0};  // changes when a communicator goes: its handle may come back as another's
 
 using Clock = std::chrono::steady_clock;
@@ -53,6 +54,8 @@ int forget(MPI_Comm, int, void* value, void*) noexcept {
   if (!c->comm) return MPI_SUCCESS;
   if (kept.load()) {
     static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
+  } else if (const auto before = before_free.load(); before && !before(c.get())) {
+    static_cast<void>(c.release());
   } else {
     count_life(Clock::now() - c->made_at);
     stretto_comm_free(c->comm);
@@ -137,8 +140,9 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
   return found;
 }
 
-int use_wanted(MPI_Comm comm, Communicator* c, int least, double limit) noexcept {
+int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->wanted > 0) return c->wanted;
+  constexpr int least = use_before_making;
   if (!within_world(comm, c->size)) return least;
   const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);  // which begins here
   int mine = least << short_lives.load(), most = least;
@@ -179,6 +183,10 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   return false;
 }
 
+void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept {
+  if (use_wanted(comm, c, limit) == use_before_making) static_cast<void>(make(comm, c, limit));
+}
+
 bool on_any_rank(bool here, MPI_Comm comm) noexcept {
   int given = here ? 1 : 0, any = 1;
   if (PMPI_Allreduce(&given, &any, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS) return true;
@@ -213,6 +221,8 @@ std::string name_of(MPI_Comm comm) {
   int length = 0;
   return PMPI_Comm_get_name(comm, text, &length) == MPI_SUCCESS ? text : "";
 }
+
+void set_before_free(bool (*f)(const Communicator*)) noexcept { before_free = f; }
 
 void keep_communicators() noexcept { kept = true; }
 

@@ -44,16 +44,24 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 // The info key of a bound for all floating sums on a communicator; "none" takes it back.
 inline constexpr const char* bound_key = "stretto_bound";
 
+// Making a stretto_comm takes as long as hundreds of short calls. So it is made for a communicator that the program uses much:
+// after 64 calls of less than 1 KiB, or after 3 long ones, and later where the program frees its communicators too soon for that. A bound to
+// keep makes it at once. Every rank counts alike.
+inline constexpr int use_before_making = 64;
+
 // Null where the MPI cannot say anything of it. Valid until the program frees the communicator.
 Communicator* find_communicator(MPI_Comm comm) noexcept;
 
-// The use that a communicator must have before its stretto_comm is made: `least`, and twice as much for each that the program
+// The use that a communicator must have before its stretto_comm is made, twice as much for each that the program
 // freed soon after, on the rank with most of these. Collective over `comm` at a communicator's first question.
-int use_wanted(MPI_Comm comm, Communicator* c, int least, double limit) noexcept;
+int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // Makes the stretto_comm: collective over `comm`. False: `refused` says why. Processes of another MPI_COMM_WORLD need not run this
 // library: with one of them no message is sent. `limit`: seconds for what is agreed after.
 bool make(MPI_Comm comm, Communicator* c, double limit) noexcept;
+
+// The same, but for programs that freed communicators too soon before: those take what they get after enough use.
+void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // Whether it holds on one rank at least. Collective over `comm`, by the MPI.
 bool on_any_rank(bool here, MPI_Comm comm) noexcept;
@@ -63,6 +71,9 @@ std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complai
 
 // The communicator was given this info: its bound, if it is there, counts from now on. A complaint where it cannot be read, else empty.
 std::string take_info(MPI_Comm comm, MPI_Info info);
+
+// From now on called when the program frees a communicator that has a stretto_comm. False: that cannot be freed, and stays.
+void set_before_free(bool (*f)(const Communicator*)) noexcept;
 
 std::string name_of(MPI_Comm comm);
 

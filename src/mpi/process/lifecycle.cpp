@@ -11,6 +11,7 @@
 #include "mpi/process/inherited_bound.hpp"
 #include "mpi/process/own_mpi.hpp"
 #include "mpi/process/runtime.hpp"
+#include "mpi/requests/cores.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::mpi {
@@ -66,7 +67,10 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
 
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept {
   if (code == MPI_SUCCESS && comm != MPI_COMM_NULL && serves())
-    if (Communicator* c = find_communicator(comm)) c->made_by = by;
+    if (Communicator* c = find_communicator(comm)) {
+      c->made_by = by;
+      if (const Runtime* r = runtime(); r && r->cores) ready_for_started(comm, c, *r);
+    }
   return informed(code, comm, info);
 }
 

@@ -40,6 +40,8 @@ json to_json(const Way& w, const Tally& t) {
           {"saved_seconds", t.saved},
           {"predicted_seconds", t.predicted},
           {"predicted_mpi_seconds", t.predicted_mpi},
+          {"in_flight_seconds", t.in_flight},
+          {"hidden_seconds", t.hidden},
           {"ignored", to_json(t.ignored)}};
 }
 
@@ -49,9 +51,10 @@ constexpr char between = '\t';
 std::string to_text(const Statistics& own) {
   std::string all;
   for (const auto& [w, t] : own.all()) {
-    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}", between,
-                       printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds,
-                       t.raw_bytes, t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi, t.known);
+    all += fmt::format(
+        "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}", between,
+        printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
+        t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi, t.known, t.in_flight, t.hidden);
     const Ignored& i = t.ignored;
     all +=
         fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
@@ -74,7 +77,7 @@ Row from_text(std::string_view line) {
   Tally& t = r.tally;
   number(&t.calls);
   for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted,
-                    &t.predicted_mpi, &t.known})
+                    &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden})
     number(x);
   number(&t.ignored.calls);
   number(&t.ignored.values);
@@ -121,6 +124,14 @@ std::string told(const Ignored& i, std::uint64_t calls) {
       i.calls, calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
 }
 
+// Of all ranks together.
+std::string overlapped(const Row& r) {
+  const Tally& t = r.tally;
+  if (t.in_flight <= 0) return {};
+  return fmt::format("overlap: {} calls of {} were {:.3f} s under way, {:.0f} % of it while the program did not wait\n",
+                     t.calls, r.way.operation, t.in_flight, 100 * t.hidden / t.in_flight);
+}
+
 std::string path_and_why(const Row& r) {
   std::string text = r.way.path + (r.way.why.empty() ? "" : ": ") + r.way.why;
   const Tally& t = r.tally;
@@ -141,12 +152,14 @@ std::string table(const std::vector<Row>& rows, int ranks) {
   double saved = 0;
   std::uint64_t calls = 0, compared = 0;
   Ignored ignored;
+  std::string overlap;
   for (const Row& r : rows) {
     const auto& [w, t] = r;
     saved += t.saved;
     calls += t.calls;
     compared += t.saved != 0 ? t.calls : 0;
     ignored.add(t.ignored);
+    overlap += overlapped(r);
     const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
     const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
     const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
@@ -158,7 +171,7 @@ std::string table(const std::vector<Row>& rows, int ranks) {
         "saved: {:.3f} s in {} of {} calls, an estimate: their medians against those of the MPI's calls of the same "
         "operation and length\n",
         saved, compared, calls);
-  return out + told(ignored, calls);
+  return out + overlap + told(ignored, calls);
 }
 
 std::string to_json(const std::vector<Row>& rows, int ranks) {

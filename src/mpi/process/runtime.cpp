@@ -11,6 +11,8 @@
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/report.hpp"
+#include "mpi/requests/cores.hpp"
+#include "mpi/requests/started.hpp"
 #include "mpi/settings/uniform_settings.hpp"
 #include "mpi/settings/variables.hpp"
 
@@ -84,6 +86,7 @@ void open_up() noexcept {
     expect_report(uniform.report_file);
   else if (r && r->settings.on)
     expect_report(r->settings.report_file);
+  if (uniform.yes && r && r->settings.on) open_cores(r);
   if (uniform.yes || !r) return;
   r->apart = true;
   r->settings = Settings();
@@ -109,6 +112,8 @@ void tell_once(std::string_view text) noexcept {
 void close_down() noexcept {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
+  if (constexpr double patience = 10; in_flight.load() > 0 && !finish_all(nullptr, patience))
+    tell_once("MPI_Finalize was called with collectives in flight, which other ranks have not started");
   keep_communicators();
   Runtime* r = runtime();
   if (!r || !r->settings.report) return;

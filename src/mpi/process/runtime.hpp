@@ -15,6 +15,7 @@ inline constexpr const char* apart_reason = "ranks that are set differently";
 struct Runtime {
   Settings settings;
   Statistics statistics;
+  bool cores = false;  // every rank has communication cores
   bool apart = false;  // ranks are set differently: all is left to the MPI, and counted where a rank wants a report
 };
 

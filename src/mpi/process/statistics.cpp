@@ -22,14 +22,17 @@ void Tally::add(const Tally& other) noexcept {
   saved += other.saved;
   predicted += other.predicted;
   predicted_mpi += other.predicted_mpi;
+  in_flight += other.in_flight;
+  hidden += other.hidden;
   ignored.add(other.ignored);
 }
 
-void Statistics::add(const Way& way, const Tally& tally, bool own) {
+void Statistics::add(const Way& way, const Tally& tally, Server server) {
   const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
   const std::lock_guard lock(mutex_);
   all_[way].add(tally);
-  (own ? theirs_[{way.operation, length}] : ours_[way][length]).add(tally.seconds);
+  if (server == Server::mpi) theirs_[{way.operation, length}].add(tally.seconds);
+  if (server == Server::stretto) ours_[way][length].add(tally.seconds);
 }
 
 double Statistics::Latest::median() const noexcept {
@@ -50,8 +53,16 @@ std::map<Way, Tally> Statistics::all() const {
   return all;
 }
 
+namespace {
+
+std::string operation_of(const WrappedCall& call) { return operation_names[static_cast<std::size_t>(call.operation)]; }
+
+}  // namespace
+
+std::string name_of_start(const WrappedCall& call) { return operation_of(call) + "_start"; }
+
 std::string name_of(const WrappedCall& call) {
-  const std::string name = operation_names[static_cast<std::size_t>(call.operation)];
+  const std::string name = operation_of(call);
   switch (call.form) {
     case Form::blocking: return name;
     case Form::nonblocking: return "i" + name;

@@ -42,15 +42,19 @@ struct Tally {
   double saved = 0;           // seconds, an estimate: see Statistics::all
   double predicted = 0;       // seconds that the model expected, and of the MPI's own collective in these calls' place
   double predicted_mpi = 0;
+  double in_flight = 0;  // seconds from starts until the data were there, where communication cores moved them,
+  double hidden = 0;     // and those of them that the program did not wait
   Ignored ignored;
 
   void add(const Tally& other) noexcept;
 };
 
+// What ran. Of calls whose data communication cores move, no time in the call compares with the MPI's.
+enum class Server : std::uint8_t { stretto, mpi, cores };
+
 class Statistics {
  public:
-  // `own`: the MPI's own collective ran.
-  void add(const Way& way, const Tally& tally, bool own);
+  void add(const Way& way, const Tally& tally, Server server);
 
   // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
   // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
@@ -76,5 +80,8 @@ class Statistics {
 };
 
 std::string name_of(const WrappedCall& call);
+
+// Of a start of a persistent one.
+std::string name_of_start(const WrappedCall& call);
 
 }  // namespace stretto::mpi

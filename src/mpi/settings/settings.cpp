@@ -70,6 +70,9 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1") s.report_file = report;
   decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is the one that is written
+  s.cores = !given("STRETTO_COMM_CORES").empty();
+  s.free_cores = given("STRETTO_COMM_CORES") == "auto";
+  decides("STRETTO_COMM_CORES", s.free_cores ? "auto" : s.cores ? "1" : "");  // which cores, each rank says for itself
   if (const std::string_view text = given("STRETTO_TIMEOUT"); !text.empty()) {
     double seconds = 0;
     if (read_positive(text, &seconds))

@@ -29,6 +29,8 @@ struct Settings {
   bool report = false;         // STRETTO_REPORT
   std::string report_file;     // empty: standard error
   double timeout = -1;         // STRETTO_TIMEOUT; negative: never, as MPI has it
+  bool cores = false;          // STRETTO_COMM_CORES is set,
+  bool free_cores = false;     // to "auto": one that no rank is bound to
   std::vector<std::string> complaints;
   std::vector<Decisive> decisive;  // the same variables in the same order on every rank
 };

@@ -14,10 +14,12 @@ program calls
 #endif
 #ifdef F08
   type(MPI_Comm) :: comm
-  type(MPI_Request) :: request
+  type(MPI_Request) :: request, both(2)
+  type(MPI_Status) :: status
 #else
-  integer :: comm, request
+  integer :: comm, request, both(2), status(MPI_STATUS_SIZE)
 #endif
+  logical :: done
   integer, parameter :: n = 5000
   double precision :: x(n), y(n)
   real :: z(n)
@@ -62,6 +64,24 @@ program calls
     call check(i == rank*(rank + 1)/2, 'scan')
     call MPI_Ibarrier(comm, request, ierr)
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+    y = 0
+    call MPI_Iallreduce(given, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, both(2), ierr)
+    call MPI_Ibarrier(comm, both(1), ierr)
+    call MPI_Waitall(2, both, MPI_STATUSES_IGNORE, ierr)
+    call check(ierr == MPI_SUCCESS .and. all_equal(y), 'waitall')
+    y = 0
+    call MPI_Iallreduce(given, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, both(2), ierr)
+    call MPI_Waitany(2, both, i, status, ierr)
+    call check(i == 2 .and. all_equal(y), 'waitany')
+    call MPI_Waitany(2, both, i, status, ierr)
+    call check(i == MPI_UNDEFINED, 'waitany of none')
+    y = 0
+    call MPI_Iallreduce(given, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, both(1), ierr)
+    done = .false.
+    do while (.not. done)
+      call MPI_Test(both(1), done, status, ierr)
+    end do
+    call check(both(1) == MPI_REQUEST_NULL .and. all_equal(y), 'test')
   end do
   call MPI_Free_mem(given, ierr)
   call check(ierr == MPI_SUCCESS, 'free_mem: ierror')

@@ -1,0 +1,205 @@
+#include "mpi/requests/completion.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "mpi/calls/wrapped_call.hpp"
+#include "mpi/requests/persistent.hpp"
+#include "mpi/requests/started.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<Clock::rep> waited{0};
+
+class Waiting {
+ public:
+  ~Waiting() { waited.fetch_add((Clock::now() - begun_).count(), std::memory_order_relaxed); }
+
+ private:
+  const Clock::time_point begun_ = Clock::now();
+};
+
+// The program's requests as the MPI may see them: for a persistent one that runs, the request of its run.
+class Seen {
+ public:
+  Seen(int n, MPI_Request* given) : given_(given), at_(given) {
+    if (n <= 0 || !given || running_persistent() == 0) return;
+    own_.assign(given, given + n);
+    for (MPI_Request& r : own_)
+      if (const MPI_Request run = run_of(r); run != MPI_REQUEST_NULL) r = run;
+    at_ = own_.data();
+  }
+  // What the MPI made of them goes to the program.
+  ~Seen() {
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      if (run_of(given_[i]) == MPI_REQUEST_NULL)
+        given_[i] = own_[i];
+      else if (own_[i] == MPI_REQUEST_NULL)
+        run_ended(given_[i]);
+    }
+  }
+  Seen(const Seen&) = delete;
+  Seen& operator=(const Seen&) = delete;
+
+  MPI_Request* at() const noexcept { return at_; }
+
+ private:
+  MPI_Request* const given_;
+  MPI_Request* at_;
+  std::vector<MPI_Request> own_;  // empty: the MPI sees the program's
+};
+
+template <class Function>
+int seen(int n, MPI_Request* requests, const Function& f) noexcept {
+  drive();
+  try {
+    const Seen all(n, requests);
+    return f(all.at());
+  } catch (...) {
+    return MPI_ERR_NO_MEM;
+  }
+}
+
+// `test` returns an MPI code, and says by *done whether to stop.
+template <class Test>
+int until_done(const Test& test) noexcept {
+  constexpr int looks = 64;  // before the core is given away
+  const Waiting counted;
+  for (int idle = 0;; ++idle) {
+    bool done = false;
+    if (const int code = test(&done); code != MPI_SUCCESS || done) return code;
+    if (idle > looks) std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+bool attends() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || running_persistent() > 0; }
+
+double waited_seconds() noexcept {
+  return std::chrono::duration<double>(Clock::duration(waited.load(std::memory_order_relaxed))).count();
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
+  return seen(1, request, [&](MPI_Request* r) { return PMPI_Test(r, flag, status); });
+}
+
+int testall(int n, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
+  return seen(n, requests, [&](MPI_Request* r) { return PMPI_Testall(n, r, flag, statuses); });
+}
+
+int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept {
+  return seen(n, requests, [&](MPI_Request* r) { return PMPI_Testany(n, r, index, flag, status); });
+}
+
+int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept {
+  return seen(n, requests, [&](MPI_Request* r) { return PMPI_Testsome(n, r, done, indices, statuses); });
+}
+
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
+  return seen(1, &request, [&](MPI_Request* r) { return PMPI_Request_get_status(*r, flag, status); });
+}
+
+int wait(MPI_Request* request, MPI_Status* status) noexcept {
+  return until_done([&](bool* done) {
+    int flag = 0;
+    const int code = test(request, &flag, status);
+    *done = flag != 0;
+    return code;
+  });
+}
+
+int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
+  return until_done([&](bool* done) {
+    int flag = 0;
+    const int code = testall(n, requests, &flag, statuses);
+    *done = flag != 0;
+    return code;
+  });
+}
+
+int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
+  return until_done([&](bool* done) {
+    int flag = 0;
+    const int code = testany(n, requests, index, &flag, status);
+    *done = flag != 0;
+    return code;
+  });
+}
+
+int waitsome(int n, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) noexcept {
+  return until_done([&](bool* done) {
+    const int code = testsome(n, requests, completed, indices, statuses);
+    *done = *completed != 0;  // MPI_UNDEFINED: none is active
+    return code;
+  });
+}
+
+void before_freed(MPI_Request request) noexcept {
+  if (const MPI_Request run = run_of(request); run != MPI_REQUEST_NULL) {
+    static_cast<void>(wait(&request, MPI_STATUS_IGNORE));
+    return;
+  }
+  until_done([&](bool* done) {
+    *done = !is_started(request);
+    if (!*done) drive();
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace stretto::mpi
+
+using namespace stretto;
+
+STRETTO_WRAPPER int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  return mpi::attends() ? mpi::wait(request, status) : PMPI_Wait(request, status);
+}
+
+STRETTO_WRAPPER int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
+  return mpi::attends() ? mpi::waitall(n, requests, statuses) : PMPI_Waitall(n, requests, statuses);
+}
+
+STRETTO_WRAPPER int MPI_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* status) {
+  return mpi::attends() ? mpi::waitany(n, requests, index, status) : PMPI_Waitany(n, requests, index, status);
+}
+
+STRETTO_WRAPPER int MPI_Waitsome(int n, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
+  return mpi::attends() ? mpi::waitsome(n, requests, done, indices, statuses)
+                        : PMPI_Waitsome(n, requests, done, indices, statuses);
+}
+
+STRETTO_WRAPPER int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  return mpi::attends() ? mpi::test(request, flag, status) : PMPI_Test(request, flag, status);
+}
+
+STRETTO_WRAPPER int MPI_Testall(int n, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  return mpi::attends() ? mpi::testall(n, requests, flag, statuses) : PMPI_Testall(n, requests, flag, statuses);
+}
+
+STRETTO_WRAPPER int MPI_Testany(int n, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  return mpi::attends() ? mpi::testany(n, requests, index, flag, status)
+                        : PMPI_Testany(n, requests, index, flag, status);
+}
+
+STRETTO_WRAPPER int MPI_Testsome(int n, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
+  return mpi::attends() ? mpi::testsome(n, requests, done, indices, statuses)
+                        : PMPI_Testsome(n, requests, done, indices, statuses);
+}
+
+STRETTO_WRAPPER int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  return mpi::attends() ? mpi::request_get_status(request, flag, status)
+                        : PMPI_Request_get_status(request, flag, status);
+}
+
+STRETTO_WRAPPER int MPI_Request_free(MPI_Request* request) {
+  if (request) {
+    if (mpi::attends()) mpi::before_freed(*request);
+    mpi::released(*request);
+  }
+  return PMPI_Request_free(request);
+}

@@ -1,0 +1,29 @@
+// The functions of MPI that complete requests, as they go while collectives of stretto's are in flight: what has moved completes its request,
+// and a wait tests again and again, so that the MPI's own requests go on, too.
+#pragma once
+
+#include <mpi.h>
+
+namespace stretto::mpi {
+
+// Whether any request is stretto's. Else the MPI's own functions do.
+bool attends() noexcept;
+
+// Each is the function of MPI of its name.
+int wait(MPI_Request* request, MPI_Status* status) noexcept;
+int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept;
+int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept;
+int waitsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
+int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept;
+int testall(int n, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
+int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept;
+int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
+
+// The program is about to free a request. One of stretto's completes first.
+void before_freed(MPI_Request request) noexcept;
+
+// Seconds that this process has spent in the above.
+double waited_seconds() noexcept;
+
+}  // namespace stretto::mpi

@@ -1,0 +1,161 @@
+#include "mpi/requests/persistent.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mpi/calls/perform.hpp"
+#include "mpi/calls/shape.hpp"
+#include "mpi/process/communicators.hpp"
+#include "mpi/process/runtime.hpp"
+#include "mpi/requests/started.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Prepared {
+  WrappedCall call;
+  Shape shape;
+  Communicator* communicator = nullptr;  // null: the MPI runs it
+  MPI_Request run = MPI_REQUEST_NULL;
+};
+
+std::atomic<int> running{0};
+
+class All {
+ public:
+  void put(MPI_Request request, const Prepared& p) {
+    const std::lock_guard lock(mutex_);
+    all_.insert_or_assign(request, p);
+  }
+  void erase(MPI_Request request) noexcept {
+    const std::lock_guard lock(mutex_);
+    all_.erase(request);
+  }
+  std::optional<Prepared> find(MPI_Request request) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(request);
+    return found == all_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void forget(const Communicator* c) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (auto& [request, p] : all_)
+      if (p.communicator == c) p.communicator = nullptr;
+  }
+  void set_run(MPI_Request request, MPI_Request run) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = all_.find(request); found != all_.end()) found->second.run = run;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<MPI_Request, Prepared> all_;
+};
+
+All& all() {
+  static All& all = *new All;  // programs end late
+  return all;
+}
+
+// Of stretto's.
+int start_run(MPI_Request request, const Prepared& p) noexcept {
+  MPI_Request run = MPI_REQUEST_NULL;
+  const int code = start_driven(p.call, *p.communicator, p.shape, runtime()->settings, &run);
+  if (run == MPI_REQUEST_NULL) return code;
+  all().set_run(request, run);
+  running.fetch_add(1, std::memory_order_release);
+  return code;
+}
+
+void count(const Prepared& p, double seconds) {
+  Runtime* const r = runtime();
+  if (!r || !r->settings.report) return;
+  Tally t;
+  t.calls = 1;
+  t.bytes = static_cast<double>(p.shape.bytes);
+  t.seconds = seconds;
+  r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
+}
+
+}  // namespace
+
+bool follows_starts() noexcept {
+  const Runtime* r = runtime();
+  return r && (r->settings.report || r->cores);
+}
+
+void prepared(const WrappedCall& call, MPI_Request request) noexcept {
+  if (!follows_starts() || call.comm == MPI_COMM_NULL) return;
+  try {
+    Prepared p{call, {}, nullptr, MPI_REQUEST_NULL};
+    if (Communicator* c = find_communicator(call.comm))
+      if (!unless_started(call, *c, *runtime(), &p.shape)) p.communicator = c;
+    all().put(request, p);
+  } catch (...) {  // its starts are the MPI's, and not counted
+  }
+}
+
+int start(std::span<const MPI_Request> requests, Native native) noexcept {
+  if (!follows_starts()) return native();
+  try {
+    std::vector<std::optional<Prepared>> known;
+    bool ours = false;
+    for (const MPI_Request request : requests) {
+      known.push_back(all().find(request));
+      ours = ours || (known.back() && known.back()->communicator);
+    }
+    const Clock::time_point begun = Clock::now();
+    int code = MPI_SUCCESS;
+    if (!ours) code = native();
+    for (std::size_t i = 0; i < known.size() && ours && code == MPI_SUCCESS; ++i) {
+      MPI_Request request = requests[i];
+      const bool runs = known[i] && known[i]->communicator;
+      code = runs ? start_run(request, *known[i]) : PMPI_Start(&request);
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+    for (const auto& p : known)
+      if (p && !p->communicator) count(*p, seconds / static_cast<double>(requests.size()));
+    return code;
+  } catch (...) {
+    return MPI_ERR_NO_MEM;
+  }
+}
+
+void released(MPI_Request request) noexcept {
+  if (follows_starts()) all().erase(request);
+}
+
+void forget_prepared(const Communicator* c) noexcept { all().forget(c); }
+
+int running_persistent() noexcept { return running.load(std::memory_order_acquire); }
+
+MPI_Request run_of(MPI_Request request) noexcept {
+  if (running_persistent() == 0) return MPI_REQUEST_NULL;
+  const std::optional<Prepared> p = all().find(request);
+  return p ? p->run : MPI_REQUEST_NULL;
+}
+
+void run_ended(MPI_Request request) noexcept {
+  all().set_run(request, MPI_REQUEST_NULL);
+  running.fetch_sub(1, std::memory_order_release);
+}
+
+}  // namespace stretto::mpi
+
+using namespace stretto::mpi;
+
+STRETTO_WRAPPER int MPI_Start(MPI_Request* request) {
+  const auto native = [&] { return PMPI_Start(request); };
+  return request ? start({request, 1}, native) : native();
+}
+
+STRETTO_WRAPPER int MPI_Startall(int count, MPI_Request requests[]) {
+  const auto native = [&] { return PMPI_Startall(count, requests); };
+  return count > 0 && requests ? start({requests, static_cast<std::size_t>(count)}, native) : native();
+}

@@ -1,0 +1,205 @@
+#include "mpi/requests/started.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "api/communicator.hpp"
+#include "mpi/calls/serve.hpp"
+#include "mpi/process/failures.hpp"
+#include "mpi/process/runtime.hpp"
+#include "mpi/requests/completion.hpp"
+
+namespace stretto::mpi {
+
+std::atomic<int> in_flight{0};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Belongs to its request: freed with it.
+struct Started {
+  Started(const WrappedCall& c, Communicator& on, const Shape& s) : call(c), communicator(&on), bytes(s.bytes) {}
+
+  WrappedCall call;
+  Communicator* communicator;  // whose stretto_comm lives until this is complete
+  std::int64_t bytes;
+  Sides sides;
+  stretto_report report = STRETTO_REPORT_INIT;
+  stretto_request request = nullptr;
+  MPI_Request handle = MPI_REQUEST_NULL;
+  int code = MPI_SUCCESS;
+  double starting = 0, waited_before = 0;
+};
+
+// Those that are not complete.
+class Registry {
+ public:
+  void put(Started* s) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(s);
+    in_flight.fetch_add(1, std::memory_order_release);
+  }
+
+  bool has(MPI_Request request) noexcept {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(all_.begin(), all_.end(), [&](const Started* s) { return s->handle == request; });
+  }
+
+  // Takes out one whose data have moved; null: there is none. `on`: null for any communicator. *left: how many there are.
+  Started* take_done(const Communicator* on, std::size_t* left) noexcept {
+    const std::lock_guard lock(mutex_);
+    *left = 0;
+    for (auto at = all_.begin(); at != all_.end(); ++at) {
+      if (on && (*at)->communicator != on) continue;
+      ++*left;
+      int done = 0;
+      const stretto_status s = stretto_test((*at)->request, &done);
+      if (!done && s == STRETTO_OK) continue;
+      Started* const found = *at;
+      all_.erase(at);
+      return found;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Started*> all_;
+};
+
+Registry& registry() {
+  static Registry& all = *new Registry;  // programs end late
+  return all;
+}
+
+int query(void* state, MPI_Status* status) noexcept {
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  return static_cast<const Started*>(state)->code;
+}
+
+int release(void* state) noexcept {
+  delete static_cast<Started*>(state);
+  return MPI_SUCCESS;
+}
+
+// MPI knows no cancelling of collectives.
+int cancel(void*, int complete) noexcept { return complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
+
+void account(const Started& s) {
+  Runtime* const r = runtime();
+  if (!r || !r->settings.report) return;
+  Tally t;
+  t.calls = 1;
+  t.bytes = static_cast<double>(s.bytes);
+  const double waited = waited_seconds() - s.waited_before;
+  t.seconds = s.starting + waited;
+  t.in_flight = s.report.seconds;
+  t.hidden = std::max(0.0, s.report.seconds - waited);
+  const std::string name = s.call.form == Form::persistent ? name_of_start(s.call) : name_of(s.call);
+  r->statistics.add({name, s.report.algorithm, "communication cores"}, t, Server::cores);
+}
+
+void complete(Started* s) noexcept {
+  stretto_status status = stretto_wait(s->request);  // it is done
+  if (status == STRETTO_OK) status = static_cast<stretto_status>(s->sides.taken.put_back());
+  if (status != STRETTO_OK)
+    s->code = raise(s->call, status);
+  else
+    try {
+      account(*s);
+    } catch (...) {  // it is not counted
+    }
+  stretto_request_free(&s->request);
+  in_flight.fetch_sub(1, std::memory_order_release);
+  PMPI_Grequest_complete(s->handle);  // it may be gone from here on
+}
+
+// Shorter ones the MPI completes sooner than another core is told of them.
+constexpr std::int64_t least_driven = 16384;
+
+// The call in the terms of a host's memory, as far as its answer to whether it serves such a call depends on it.
+backend::Call asked(const WrappedCall& call, const Communicator& c, const Shape& shape) {
+  backend::Call asked;
+  asked.collective = *collective_of(call.operation);
+  asked.nonblocking = true;
+  if (shape.element) {
+    asked.type = shape.element->type;
+    asked.op = shape.op;
+  }
+  for (int r = 0; r < c.size && call.operation == Function::reduce_scatter; ++r)
+    asked.counts.push_back(static_cast<std::size_t>(call.recvcounts[r]));
+  return asked;
+}
+
+}  // namespace
+
+const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape) {
+  if (!c.comm) return "nonblocking, on a communicator that stretto has not made its own for";
+  if (c.devices) return "nonblocking, where GPUs are in use";
+  if (shape.bytes < least_driven) return "nonblocking and short";
+  const auto& node = c.comm->backends.node;
+  return node && node->serves(asked(call, c, shape)) ? nullptr : "nonblocking, and not in a host's memory";
+}
+
+int start_driven(const WrappedCall& call, Communicator& c, const Shape& shape, const Settings& settings,
+                 MPI_Request* request) noexcept {
+  const Clock::time_point begun = Clock::now();
+  *request = MPI_REQUEST_NULL;
+  try {
+    auto s = std::make_unique<Started>(call, c, shape);
+    stretto_options o = STRETTO_OPTIONS_INIT;
+    o.check = 0;
+    o.timeout = settings.timeout;
+    o.schedule = "node";
+    o.report = &s->report;
+    if (const int code = PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle); code != MPI_SUCCESS)
+      return code;
+    Started* const kept = s.release();  // the request's
+    kept->waited_before = waited_seconds();
+    const stretto_status failed = serve_started(call, c, shape, o, &kept->sides, &kept->request);
+    const MPI_Request handle = kept->handle;
+    kept->starting = std::chrono::duration<double>(Clock::now() - begun).count();
+    if (failed != STRETTO_OK) {
+      PMPI_Grequest_complete(handle);
+      MPI_Request gone = handle;
+      PMPI_Request_free(&gone);
+      return raise(call, failed);
+    }
+    registry().put(kept);
+    *request = handle;
+    return MPI_SUCCESS;
+  } catch (...) {
+    return raise(call, STRETTO_OUT_OF_MEMORY);
+  }
+}
+
+bool is_started(MPI_Request request) noexcept { return registry().has(request); }
+
+void drive() noexcept {
+  std::size_t left = 0;
+  while (Started* const s = registry().take_done(nullptr, &left)) complete(s);
+}
+
+bool finish_all(const Communicator* on, double limit) noexcept {
+  const Clock::time_point begun = Clock::now();
+  for (;;) {
+    std::size_t left = 0;
+    if (Started* const s = registry().take_done(on, &left)) {
+      complete(s);
+      continue;
+    }
+    if (left == 0) return true;
+    if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace stretto::mpi

@@ -1,0 +1,312 @@
+// Nonblocking and persistent collectives that communication cores move: every form of those that stretto serves, in every function of MPI that
+// completes requests, beside messages, blocking calls, and what frees communicators and types meanwhile.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "../launched.hpp"
+#include "suite.hpp"
+
+using namespace mpi_test;
+
+namespace {
+
+constexpr int n = 10'000;  // elements of a vector: no multiple of the ranks, and long enough to be served
+
+std::vector<double> sum_of(int ranks, int count = n) {
+  std::vector<double> sum(size(count), 0);
+  for (int r = 0; r < ranks; ++r)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += value<double>(r, i);
+  return sum;
+}
+
+// How a program may complete all of its requests.
+using Completes = std::function<void(std::vector<MPI_Request>&)>;
+const std::vector<Completes>& ways() {
+  static const std::vector<Completes> all{
+      [](auto& r) {
+        for (MPI_Request& one : r) MPI_Wait(&one, MPI_STATUS_IGNORE);
+      },
+      [](auto& r) {
+        std::vector<MPI_Status> statuses(r.size());
+        MPI_Waitall(static_cast<int>(r.size()), r.data(), statuses.data());
+      },
+      [](auto& r) {
+        for (std::size_t left = r.size(); left > 0; --left) {
+          int at = MPI_UNDEFINED;
+          MPI_Status status;
+          MPI_Waitany(static_cast<int>(r.size()), r.data(), &at, &status);
+          ASSERT_NE(at, MPI_UNDEFINED);
+        }
+      },
+      [](auto& r) {
+        std::vector<int> at(r.size());
+        for (int left = static_cast<int>(r.size()), some = 0; left > 0; left -= some) {
+          MPI_Waitsome(static_cast<int>(r.size()), r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
+          ASSERT_NE(some, MPI_UNDEFINED);
+        }
+      },
+      [](auto& r) {
+        for (MPI_Request& one : r)
+          for (int done = 0; !done;) MPI_Test(&one, &done, MPI_STATUS_IGNORE);
+      },
+      [](auto& r) {
+        for (int done = 0; !done;) MPI_Testall(static_cast<int>(r.size()), r.data(), &done, MPI_STATUSES_IGNORE);
+      },
+      [](auto& r) {
+        for (std::size_t left = r.size(); left > 0;) {
+          int at = MPI_UNDEFINED, done = 0;
+          MPI_Testany(static_cast<int>(r.size()), r.data(), &at, &done, MPI_STATUS_IGNORE);
+          left -= done ? 1 : 0;
+        }
+      },
+      [](auto& r) {
+        std::vector<int> at(r.size());
+        for (int left = static_cast<int>(r.size()); left > 0;) {
+          int some = 0;
+          MPI_Testsome(static_cast<int>(r.size()), r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
+          ASSERT_NE(some, MPI_UNDEFINED);
+          left -= some;
+        }
+      },
+      [](auto& r) {  // looked at before
+        for (MPI_Request& one : r) {
+          for (int done = 0; !done;) MPI_Request_get_status(one, &done, MPI_STATUS_IGNORE);
+          MPI_Wait(&one, MPI_STATUS_IGNORE);
+        }
+      }};
+  return all;
+}
+
+bool all_null(const std::vector<MPI_Request>& requests) {
+  return std::all_of(requests.begin(), requests.end(), [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
+}
+
+}  // namespace
+
+TEST(Started, EveryCollectiveInEveryWay) {
+  for (const Comm& c : communicators()) {
+    const auto x = values<double>(c.rank, n), expected = sum_of(c.size);
+    const std::size_t p = size(c.size);
+    for (const Completes& complete : ways()) {
+      const int root = c.size - 1;
+      const bool is_root = c.rank == root;
+      std::vector<double> sum(n), at_root(n), block(n / p + n), cast = is_root ? x : std::vector<double>(n);
+      std::vector<double> all(n * p), gathered(n * p), scattered(n), turned(n * p);
+      std::vector<double> given(n * p), blocks(n * p);
+      for (std::size_t r = 0; r < p; ++r)
+        for (std::size_t i = 0; i < n; ++i) {
+          given[r * n + i] = static_cast<double>(size(c.rank) * 1000 + r * 10 + i % 7);
+          blocks[r * n + i] = value<double>(c.rank, i);
+        }
+      std::vector<MPI_Request> r(8);
+      MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[0]);
+      MPI_Ireduce(x.data(), is_root ? at_root.data() : nullptr, n, MPI_DOUBLE, MPI_SUM, root, c.comm, &r[1]);
+      MPI_Ibcast(cast.data(), n, MPI_DOUBLE, root, c.comm, &r[2]);
+      MPI_Iallgather(x.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, c.comm, &r[3]);
+      MPI_Igather(x.data(), n, MPI_DOUBLE, gathered.data(), n, MPI_DOUBLE, root, c.comm, &r[4]);
+      MPI_Iscatter(given.data(), n, MPI_DOUBLE, scattered.data(), n, MPI_DOUBLE, root, c.comm, &r[5]);
+      MPI_Ialltoall(given.data(), n, MPI_DOUBLE, turned.data(), n, MPI_DOUBLE, c.comm, &r[6]);
+      MPI_Ireduce_scatter_block(blocks.data(), block.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[7]);
+      complete(r);
+      EXPECT_TRUE(all_null(r)) << c.name;
+      EXPECT_EQ(sum, expected) << c.name;
+      if (is_root) {
+        EXPECT_EQ(at_root, expected) << c.name;
+      }
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), block.begin())) << c.name;
+      EXPECT_EQ(cast, values<double>(root, n)) << c.name;
+      for (int q = 0; q < c.size; ++q)
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::size_t at = size(q) * n + i;
+          ASSERT_EQ(all[at], value<double>(q, i)) << c.name;
+          if (is_root) {
+            ASSERT_EQ(gathered[at], value<double>(q, i)) << c.name;
+          }
+          ASSERT_EQ(turned[at], static_cast<double>(q * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
+        }
+      for (std::size_t i = 0; i < n; ++i)
+        ASSERT_EQ(scattered[i], static_cast<double>(root * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
+    }
+  }
+}
+
+// Each rank sends before the others take part, so a wait for one must let the other go on.
+TEST(Started, BesideMessagesInOneArray) {
+  for (const Comm& c : communicators())
+    for (const Completes& complete : ways()) {
+      const auto x = values<double>(c.rank, n);
+      std::vector<double> sum(n), got(size(16 * n));
+      const std::vector<double> sent(size(16 * n), c.rank);
+      std::vector<MPI_Request> r(3);
+      MPI_Isend(sent.data(), 16 * n, MPI_DOUBLE, (c.rank + 1) % c.size, 5, c.comm, &r[0]);
+      MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[1]);
+      MPI_Irecv(got.data(), 16 * n, MPI_DOUBLE, (c.rank + c.size - 1) % c.size, 5, c.comm, &r[2]);
+      complete(r);
+      EXPECT_EQ(sum, sum_of(c.size));
+      EXPECT_EQ(got, std::vector<double>(size(16 * n), (c.rank + c.size - 1) % c.size));
+    }
+}
+
+TEST(Started, ABlockingReceiveMeanwhileHoldsNobodyUp) {
+  const Comm& c = communicators().front();
+  for (int round = 0; round < 5; ++round) {
+    const auto x = values<double>(c.rank, n);
+    std::vector<double> sum(n), now(n);
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+    int token = 0;
+    if (c.rank == 0) {  // which comes only once another rank has seen the sum
+      if (c.size > 1) MPI_Recv(&token, 1, MPI_INT, c.size - 1, 9, c.comm, MPI_STATUS_IGNORE);
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+      if (c.rank == c.size - 1) MPI_Send(&token, 1, MPI_INT, 0, 9, c.comm);
+    }
+    MPI_Allreduce(x.data(), now.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    EXPECT_EQ(sum, now);
+  }
+}
+
+TEST(Started, ManyInFlightInAnyOrderOfWaits) {
+  const Comm& c = communicators()[1];
+  constexpr int many = 20;
+  std::vector<std::vector<double>> in, out(many, std::vector<double>(n));
+  std::vector<MPI_Request> r(many);
+  for (int k = 0; k < many; ++k) {
+    in.push_back(values<double>(c.rank + k, n));
+    MPI_Iallreduce(in.back().data(), out[size(k)].data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[size(k)]);
+    if (k % 5 == 4) MPI_Barrier(c.comm);
+  }
+  for (int k = many; k-- > 0;) {
+    const int which = (k + c.rank * 7) % many;
+    MPI_Wait(&r[size(which)], MPI_STATUS_IGNORE);
+    double expected = 0;
+    for (int q = 0; q < c.size; ++q) expected += value<double>(q + which, 1);
+    EXPECT_EQ(out[size(which)][1], expected);
+  }
+}
+
+TEST(Started, TypesWithGapsAndFreedAtOnce) {
+  for (const Comm& c : communicators()) {
+    MPI_Datatype every_other = MPI_DATATYPE_NULL;
+    MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &every_other);
+    MPI_Type_commit(&every_other);
+    std::vector<double> x(size(2 * n), -1);
+    if (c.rank == 0)
+      for (int i = 0; i < n; ++i) x[size(2 * i)] = i;
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Ibcast(x.data(), 1, every_other, 0, c.comm, &r);
+    MPI_Type_free(&every_other);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n; ++i) {
+      ASSERT_EQ(x[size(2 * i)], i);
+      ASSERT_EQ(x[size(2 * i + 1)], -1);
+    }
+  }
+}
+
+// Of the first that a program frees, for one after that is the MPI's for a while, and Open MPI 5 does not survive it.
+TEST(Started, ACommunicatorIsFreedMeanwhile) {
+  const Comm& world = communicators().front();
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(world.comm, &copy);
+  const auto x = values<double>(world.rank, n);
+  std::vector<double> sum(n);
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, copy, &r);
+  MPI_Comm_free(&copy);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  EXPECT_EQ(sum, sum_of(world.size));
+}
+
+TEST(Started, StatusesAreEmpty) {
+  const Comm& c = communicators().front();
+  const auto x = values<double>(c.rank, n);
+  std::vector<double> sum(n);
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  MPI_Status status;
+  MPI_Wait(&r, &status);
+  int count = -1, cancelled = -1;
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  MPI_Test_cancelled(&status, &cancelled);
+  EXPECT_EQ(count, 0);
+  EXPECT_EQ(cancelled, 0);
+  MPI_Wait(&r, &status);  // of none
+}
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+TEST(Persistent, StartedAgainAndAgainInEveryWay) {
+  for (const Comm& c : communicators()) {
+    std::vector<double> x(n), sum(n), cast(n);
+    int mine = c.rank, theirs = -1;
+    std::vector<MPI_Request> r(4);
+    MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[0]);
+    MPI_Send_init(&mine, 1, MPI_INT, (c.rank + 1) % c.size, 3, c.comm, &r[1]);
+    MPI_Bcast_init(cast.data(), n, MPI_DOUBLE, 0, c.comm, MPI_INFO_NULL, &r[2]);
+    MPI_Recv_init(&theirs, 1, MPI_INT, (c.rank + c.size - 1) % c.size, 3, c.comm, &r[3]);
+    const std::vector<MPI_Request> handles = r;
+    int round = 0;
+    for (const Completes& complete : ways()) {
+      ++round;
+      for (int i = 0; i < n; ++i) x[size(i)] = value<double>(c.rank + round, size(i));
+      std::fill(cast.begin(), cast.end(), c.rank == 0 ? round : -1);
+      theirs = -1;
+      MPI_Startall(2, r.data());
+      MPI_Start(&r[2]);
+      MPI_Start(&r[3]);
+      complete(r);
+      EXPECT_EQ(r, handles) << c.name << ", " << round;
+      double expected = 0;
+      for (int q = 0; q < c.size; ++q) expected += value<double>(q + round, 2);
+      EXPECT_EQ(sum[2], expected) << c.name << ", " << round;
+      EXPECT_EQ(cast, std::vector<double>(size(n), round)) << c.name;
+      EXPECT_EQ(theirs, (c.rank + c.size - 1) % c.size);
+      int flag = 0;
+      MPI_Testall(4, r.data(), &flag, MPI_STATUSES_IGNORE);  // none is active
+      EXPECT_TRUE(flag);
+      MPI_Waitall(4, r.data(), MPI_STATUSES_IGNORE);
+    }
+    for (MPI_Request& one : r) MPI_Request_free(&one);
+    EXPECT_TRUE(all_null(r));
+  }
+}
+#endif
+
+namespace {
+
+// Of the collectives that must be served: those that communication cores moved in no call, by the report.
+std::string not_served(const char* report) {
+  std::ifstream rows(report);
+  if (!rows) return std::string("no ") + report;
+  const nlohmann::json calls = nlohmann::json::parse(rows).at("calls");
+  std::string missing;
+  for (const char* operation :
+       {"iallreduce", "ireduce", "ibcast", "iallgather", "igather", "iscatter", "ialltoall", "ireduce_scatter_block"}) {
+    const bool ran = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
+      return row.at("operation") == operation && row.at("path") == "node" && row.at("in_flight_seconds") > 0;
+    });
+    if (!ran) missing += std::string(" ") + operation;
+  }
+  return missing;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  const char* report = std::getenv("STRETTO_REPORT");
+  const Comm world = communicators().front();
+  const int any = failed_anywhere(RUN_ALL_TESTS());
+  MPI_Finalize();
+  const bool tells = report && world.rank == 0 && world.size > 1;
+  const std::string missing = tells ? not_served(report) : "";
+  if (!missing.empty()) std::fprintf(stderr, "communication cores moved no%s\n", missing.c_str());
+  return any || !missing.empty();
+}
