@@ -10,6 +10,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from stretto import __version__, doctor as doctor_, model, over_ucx, pingpong as pingpong_, run as run_, tune as tune_, units
+from stretto.bench import commands as bench_
 from stretto.errors import Failure
 
 
@@ -34,6 +35,7 @@ app.add_typer(bench, name="bench")
 # A file or a pipe has no width to wrap at.
 out = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100000)
 err = Console(stderr=True)
+bench_.add(bench, out, err)
 
 
 def flag(*names, help):

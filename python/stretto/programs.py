@@ -22,8 +22,9 @@ LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
                "stretto-model": "apps/model",
+               **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg"), "apps/programs"),
                "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
-OVER_MPI = ("stretto-measure", "libstretto_mpi.so")  # which a build without an MPI has not
+OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
 
 
 def builds(flavour=None):

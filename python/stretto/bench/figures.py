@@ -1,0 +1,39 @@
+"""A program's measurement and its model in one picture."""
+
+from stretto import plots
+from stretto.bench.running import ALONE
+
+
+def by_ranks(result, paths, title, group, value, label):
+    """`value(row, seconds)` of time measured, with its interval, and of the model's, against ranks; a colour a group, empty marks with the library."""
+    groups = list(dict.fromkeys(group(row) for row in result["rows"]))
+    colour = {name: plots.COLOURS[i % len(plots.COLOURS)] for i, name in enumerate(groups)}
+    with plots.style():
+        figure, axes = plots.plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+        for name in groups:
+            for library in dict.fromkeys(row["library"] for row in result["rows"]):
+                rows = sorted((row for row in result["rows"] if group(row) == name and row["library"] == library), key=lambda row: row["ranks"])
+                ranks = [row["ranks"] for row in rows]
+                middle = [value(row, row["seconds"]) for row in rows]
+                ends = [sorted((value(row, row["low"]), value(row, row["high"]))) for row in rows]
+                spread = [[max(0.0, y - low) for y, (low, _) in zip(middle, ends)], [max(0.0, high - y) for y, (_, high) in zip(middle, ends)]]
+                face = colour[name] if library == ALONE else "white"
+                axes.errorbar(ranks, middle, yerr=spread, fmt="o", ms=4, lw=1, capsize=2, color=colour[name], mfc=face,
+                              label=f"{name}, measured" + ", with stretto" * (library != ALONE))
+                if library == ALONE:
+                    axes.plot(ranks, [value(row, row["model"]) for row in rows], "--", lw=1, color=colour[name], label="_model")
+        axes.plot([], [], "--", lw=1, color="#000000", label="model")
+        axes.set_xticks(sorted({row["ranks"] for row in result["rows"]}))
+        axes.set_xlabel("ranks")
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"{title}, {result['machine']['library']}", loc="left")
+        axes.legend(fontsize=7)
+        plots.save(figure, paths)
+
+
+def ring(result, paths):
+    by_ranks(result, paths, "Ring", lambda row: row["variant"], lambda row, seconds: row["megabytes"] / seconds / 1e3, "all messages, GB/s")
+
+
+DRAW = {"ring": ring}

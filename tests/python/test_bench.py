@@ -1,0 +1,72 @@
+"""The models' arithmetic against published rows, what is made of turns, and the pictures; no MPI runs here."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from stretto.bench import figures, formulas, ring, running
+from stretto.errors import Failure
+
+LINK = [{"from": 0, "alpha": 1e-6, "beta": 1e-9}, {"from": 4096, "alpha": 2e-6, "beta": 1e-10}]
+
+
+@pytest.mark.parametrize(("ranks", "seconds", "megabytes", "rate", "penalty"), [
+    (4, 0.0167382, 256, "15294.357", "1.000000"),
+    (5, 0.0229452, 400, "17432.840", "1.096663"),
+    (24, 0.6935790, 9216, "13287.600", "6.906149"),
+])
+def test_the_rings_published_rows_come_out(ranks, seconds, megabytes, rate, penalty):
+    assert formulas.ring_megabytes(ranks) == megabytes
+    assert f"{formulas.ring_rate(ranks, seconds):.3f}" == rate
+    assert f"{formulas.ring_penalty(ranks, formulas.ring_rate(ranks, seconds), 4, formulas.ring_rate(4, 0.0167382)):.6f}" == penalty
+
+
+def test_a_message_takes_the_latency_and_bandwidth_of_its_range():
+    assert running.link_at(LINK, 8) == pytest.approx((1e-6, 1e9))
+    assert running.link_at(LINK, 4096) == pytest.approx((2e-6, 1e10))
+    assert formulas.ring_seconds(4, 8000, *running.link_at(LINK, 8000)) == pytest.approx(8 * (2e-6 + 8e-7))
+
+
+@pytest.mark.parametrize("text", ["", "0", "1,,2", "two", "4,-1", "1,0"])
+def test_ranks_that_are_none_are_refused(text):
+    with pytest.raises(Failure, match="--ranks"):
+        running.ranks_of(text, None)
+
+
+def test_turns_become_a_median_an_interval_and_a_ratio():
+    rows = [{"ranks": 2, "library": library, "turn": turn, "seconds": seconds, "low": seconds, "high": seconds, "samples": 3}
+            for library, times in (("alone", (4, 2, 6)), ("stretto", (2, 2, 2))) for turn, seconds in enumerate(times)]
+    alone, ours = running.merged(rows, ("ranks",))
+    assert (alone["seconds"], alone["low"], alone["high"], alone["samples"]) == (4, 2, 6, 9)
+    assert ours["library"] == "stretto"
+    (row,) = running.comparison(rows, ("ranks",))
+    assert (row["alone"], row["stretto"], row["ratio"], row["ratio_low"], row["ratio_high"], row["turns"]) == (4, 2, 2, 1, 3, 3)
+
+
+def result(program, module, rows):
+    """What a command has in hand, of rows that a program could have printed."""
+    fixed = {"hosts": 1, "library": "alone", "shared_cores": False, "low": 0.9e-3, "high": 1.2e-3, "samples": 9, "seconds": 1e-3}
+    rows = [{**fixed, **row} for row in rows]
+    module.complete(rows, LINK)
+    return {"program": program, "machine": {"host": "made-up", "library": "An MPI"}, "link": {"profile": "p", "distance": "cache"}, "rows": rows,
+            "comparison": []}
+
+
+RESULTS = {
+    "ring": (ring, [{"ranks": p, "variant": "blocking", "bytes": 8_000_000, "megabytes": 16 * p * p} for p in (4, 5)]),
+}
+
+
+@pytest.mark.parametrize("program", RESULTS)
+def test_model_and_measurement_are_in_one_table_and_one_picture(program, tmp_path):
+    module, rows = RESULTS[program]
+    made = result(program, module, rows)
+    assert all(row["model"] > 0 for row in made["rows"])
+    shown = io.StringIO()
+    module.show(Console(file=shown, width=200), made)
+    assert "model" in shown.getvalue() and "made-up" in shown.getvalue()
+    paths = [tmp_path / "p.png", tmp_path / "p.svg"]
+    figures.DRAW[program](made, paths)
+    assert paths[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert "</svg>" in paths[1].read_text(encoding="utf-8")
