@@ -57,6 +57,8 @@ def machine(result):
         text += f", over {result['carrier']}"
     if result["messages"] != result["machine"]:
         text += f", messages of {result['messages']}: nobody measured them over {result['carrier']}"
+    if result["between_hosts"]:
+        text += f", {result['between_hosts']}"
     return text
 
 

@@ -100,6 +100,7 @@ struct Profile : Messages {
   std::vector<Switches> switches;
   Device device;
   std::optional<UcxMessages> ucx;
+  std::string network_of;  // the profile whose times between hosts it took (`over`); empty: its own
 
   // Those of as many ranks; null: none were measured.
   const Switches* switches_of(int of_ranks) const noexcept {
@@ -111,7 +112,8 @@ struct Profile : Messages {
 
 // The profile as communicators over `carrier` use it: its own figures of messages are those of this carrier, and natives are left
 // out where the carrier has no collectives. Figures that another carrier's messages had are never taken; where there are no
-// others, the built-in profile's are. *messages, where it is wanted: the name of the profile whose figures they are.
+// others, the built-in profile's are. *messages, where it is wanted: the name of the profile whose figures they are. Links inside
+// a host never stand in for a network: where none was measured, the built-in profile's is taken, and `network_of` says so.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
 // Where the hosts lie on the profile's torus, if there are as many as it has places; else the topology as it is.

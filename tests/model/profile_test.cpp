@@ -290,6 +290,19 @@ TEST(ProfileOver, ACarrierThatWasNotMeasuredItTakesTheBuiltInMessagesAndSaysSo) 
   EXPECT_EQ(mpi.gamma, 7);
 }
 
+TEST(ProfileOver, AProfileWithoutANetworkItTakesTheBuiltInOne) {
+  constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
+  for (const Carrier carrier : {Carrier::mpi, Carrier::ucx}) {
+    const Profile p = over(carrier, parsed(std::string(", ") + kMpiLinks + ", " + kUcxLinks));
+    EXPECT_EQ(p.network_of, "built-in");
+    const Messages& built = carrier == Carrier::ucx ? *built_in().ucx : static_cast<const Messages&>(built_in());
+    ASSERT_FALSE(p.links[network].empty());
+    EXPECT_EQ(p.links[network][0].beta, built.links[network][0].beta);
+    EXPECT_EQ(p.links[network - 1][0].alpha, latency(p)) << "links of a host stay links of a host";
+  }
+  EXPECT_EQ(over(Carrier::mpi, built_in()).network_of, "");
+}
+
 // Those of a data sheet, as of a100-hdr.
 TEST(ProfileOver, FiguresOfNoMpiAreThoseOfAnyCarrier) {
   std::string messages;
