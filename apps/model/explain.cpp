@@ -34,6 +34,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   j["carrier"] = a.carrier;
   j["messages"] = asked.messages;
   j["source"] = profile.source;
+  j["doubts"] = profile.doubts;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
   const topology::Topology where = topology_of(a, profile, a.ranks, a.per_node);

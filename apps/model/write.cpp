@@ -65,8 +65,10 @@ std::string machine_text(const Json& r) {
   const std::string network = r.value("network", "flat");
   const std::string on = network == "flat" ? "" : ", " + network;
   const std::string between = r["between_hosts"];
+  const std::size_t doubts = r["doubts"].size();
   return (name == from ? name : fmt::format("{} ({})", name, from)) + on + messages_text(r) +
-         (between.empty() ? "" : ", " + between);
+         (between.empty() ? "" : ", " + between) +
+         (doubts > 0 ? fmt::format(", DOUBTED: {}", r["doubts"][0].get<std::string>()) : "");
 }
 
 std::string network_text(const std::vector<std::int32_t>& sides) {

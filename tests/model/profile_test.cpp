@@ -328,6 +328,26 @@ TEST(Profile, OfAHostAndACarrierIsOneThatWasMeasuredOverIt) {
   EXPECT_EQ(from, mpi);
 }
 
+TEST(Profile, ThatIsDoubtedIsTakenOnlyWhereItIsNamed) {
+  Surroundings around;
+  around.set("STRETTO_PROFILE", "");
+  around.set("XDG_CONFIG_HOME", around.directory());
+  const std::string path = around.write(
+      user_path("h", "m"), R"({"version": 1, "name": "n", "quality": {"share": 0.4, "doubts": ["step of 5 ms"]}})");
+  Profile p;
+  std::string from;
+  ASSERT_EQ(find("h", "m", &p), Status::ok);
+  EXPECT_EQ(p.name, "built-in");
+  ASSERT_EQ(find_of_host("h", Carrier::mpi, &p, &from), Status::ok);
+  EXPECT_EQ(from, "built-in");
+  around.set("STRETTO_PROFILE", path);
+  ASSERT_EQ(find("h", "m", &p), Status::ok);
+  EXPECT_EQ(p.doubts, std::vector<std::string>{"step of 5 ms"});
+  Profile again;
+  ASSERT_EQ(parse(to_json(p), &again), Status::ok);
+  EXPECT_EQ(again.doubts, p.doubts);
+}
+
 TEST(Profile, ThatIsNamedIsTakenOrAnError) {
   Surroundings around;
   Profile p;
