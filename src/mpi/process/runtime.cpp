@@ -11,6 +11,7 @@
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/report.hpp"
+#include "mpi/process/unreported.hpp"
 #include "mpi/settings/uniform_settings.hpp"
 #include "mpi/settings/variables.hpp"
 
@@ -110,10 +111,11 @@ void close_down() noexcept {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
   keep_communicators();
+  report_was_made();
   Runtime* r = runtime();
   if (!r || !r->settings.report) return;
   try {
-    if (const Status s = report(r->statistics, r->settings.report_file); s != Status::ok)
+    if (const Status s = report(r->statistics, r->settings); s != Status::ok)
       tell_once(std::string("STRETTO_REPORT: ") + message());
   } catch (...) {
     tell_once("STRETTO_REPORT: no memory");
