@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/printable.hpp"
-#include "mpi/process/unreported.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -35,7 +34,6 @@ bool is_first() noexcept {
 }  // namespace
 
 bool is_own_mpi() noexcept {
-  mpi_was_seen();
   char text[8192] = "";  // the longest of all MPIs, since it is not known which
   int length = 0;
   if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return true;
