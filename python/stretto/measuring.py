@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import threading
@@ -88,6 +89,7 @@ def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     """The whole command line. Without `mpirun` the launcher is that of the MPI of our program, which is of the MPI whose launcher is at hand, if one is."""
     path = program_for(mpirun, program)
     words = programs.launcher(mpirun, path if mpirun is None else None)
+    programs.allow_root(words, os.environ)
     words += programs.placed(programs.flavour(words), mpirun, hosts, ranks)
     return words + [path] + parts
 
