@@ -68,6 +68,11 @@ void regime(const char* when, const Job& job) {
   job.report.event({{"event", "regime"}, {"when", when}, {"regime", r.name}, {"round_trip", r.round_trip}});
 }
 
+// What the ranks had of their cores before the first part, and after each.
+void share(const char* after, const Job& job) {
+  job.report.event({{"event", "share"}, {"after", after}, {"share", own_share(job.ranks, job.machine)}});
+}
+
 }  // namespace
 
 int measure(int argc, char** argv, const World& world) {
@@ -96,7 +101,11 @@ int measure(int argc, char** argv, const World& world) {
                 {"cache", machine.cache()}});
   const Job job{ranks, machine, report, options.quick, options.largest};
   regime("before", job);
-  for (const Part part : options.parts) run(part, job);
+  share("", job);
+  for (const Part part : options.parts) {
+    run(part, job);
+    share(name(part), job);
+  }
   regime("after", job);
   report.event({{"event", "end"}, {"seconds", now() - start}});
   return 0;

@@ -1,10 +1,13 @@
 #include "regime.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -129,6 +132,28 @@ Regime probe(const Ranks& ranks, const Machine& machine) {
   });
   round_trip = ranks.from(first, round_trip);
   return {round_trip, regime_name(round_trip)};
+}
+
+double own_share(const Ranks& ranks, const Machine& machine) {
+  constexpr double kWindow = 0.02;
+  constexpr int kWindows = 3;
+  const auto cpu_seconds = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  const double ranks_here = static_cast<double>(ranks.of_host(ranks.host()).size());
+  const double crowding = std::max(1.0, ranks_here / std::max(machine.cores(), 1));
+  std::array<double, kWindows> lost{};
+  for (double& loss : lost) {
+    ranks.world.barrier();
+    const double start = now(), worked = cpu_seconds();
+    while (now() < start + kWindow) {
+    }
+    loss = std::max(0.0, 1 - crowding * (cpu_seconds() - worked) / (now() - start));
+  }
+  ranks.largest(lost);
+  return 1 - *std::min_element(lost.begin(), lost.end());
 }
 
 }  // namespace stretto::measure

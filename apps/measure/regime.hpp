@@ -18,6 +18,10 @@ struct Regime {
 // Collective. Takes about 60 ms.
 Regime probe(const Ranks& ranks, const Machine& machine);
 
+// Collective. The part of a core that the busiest of the ranks' cores left to its rank, all ranks computing at once: below 1 where
+// other programs run, or a container has a limit. Ranks that share cores count as one program. Of three times 20 ms the best.
+double own_share(const Ranks& ranks, const Machine& machine);
+
 // near below a quarter of a microsecond.
 std::string regime_name(double round_trip);
 

@@ -2,6 +2,7 @@
 //
 //   {"event": "machine", ...}   first: where this runs, and on what
 //   {"event": "regime", "when": "before" | "after", ...}   the round trip of a shared flag (regime.hpp)
+//   {"event": "share", "after": "links", "share": 0.98}   of its core that each rank had then; first after ""
 //   {"event": "progress", "part": "links", "done": 3, "total": 24}
 //   {"event": "row", "part": "links", ...}   a figure
 //   {"event": "end", "seconds": 41.2}   last; without it the run was cut off

@@ -34,9 +34,12 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   j["carrier"] = a.carrier;
   j["messages"] = asked.messages;
   j["source"] = profile.source;
+  j["doubts"] = profile.doubts;
   j["ranks"] = a.ranks;
   j["per_node"] = a.per_node;
-  j["network"] = network_text(topology_of(a, profile, a.ranks, a.per_node).torus());
+  const topology::Topology where = topology_of(a, profile, a.ranks, a.per_node);
+  j["network"] = network_text(where.torus());
+  j["between_hosts"] = between_hosts(profile, a.gigabits, where.hosts());
   return j;
 }
 

@@ -154,6 +154,8 @@ Json simulate(const Arguments& a, Study study) {
           {"profile", from},
           {"carrier", a.carrier},
           {"messages", messages},
+          {"doubts", profile.doubts},
+          {"between_hosts", between_hosts(profile, a.gigabits, (study.ranks.back() - 1) / a.per_node + 1)},
           {"network", network_text(profile.torus.sides)},
           {"per_node", a.per_node},
           {"ratio", a.ratio},

@@ -53,11 +53,22 @@ std::string messages_text(const Json& r) {
   return text;
 }
 
+std::string between_hosts(const model::Profile& profile, double gigabits, int hosts) {
+  if (hosts == 1) return gigabits > 0 ? fmt::format("no network at {:g} Gb/s: one host", gigabits) : "";
+  std::string text = profile.network_of.empty() ? "" : "network of " + profile.network_of + ": nobody measured one";
+  if (gigabits > 0) text += fmt::format("{}network at {:g} Gb/s", text.empty() ? "" : ", ", gigabits);
+  return text;
+}
+
 std::string machine_text(const Json& r) {
   const std::string name = r["machine"], from = r["profile"];
   const std::string network = r.value("network", "flat");
   const std::string on = network == "flat" ? "" : ", " + network;
-  return (name == from ? name : fmt::format("{} ({})", name, from)) + on + messages_text(r);
+  const std::string between = r["between_hosts"];
+  const std::size_t doubts = r["doubts"].size();
+  return (name == from ? name : fmt::format("{} ({})", name, from)) + on + messages_text(r) +
+         (between.empty() ? "" : ", " + between) +
+         (doubts > 0 ? fmt::format(", DOUBTED: {}", r["doubts"][0].get<std::string>()) : "");
 }
 
 std::string network_text(const std::vector<std::int32_t>& sides) {

@@ -19,6 +19,8 @@ std::string label(const model::Candidate& candidate);  // "hierarchical_ring fus
 // "node17 (/home/me/.config/stretto/node17_MPICH.json)", of a result; the name alone where it says all.
 // With what is said of the carrier.
 std::string machine_text(const Json& result);
+// "network of built-in, at 0.1 Gb/s": where the times between so many hosts are not all the profile's; empty: they are.
+std::string between_hosts(const model::Profile& profile, double gigabits, int hosts);
 std::string messages_text(
     const Json& result);  // ", over ucx, messages of built-in: nobody measured them over ucx"; empty: nothing to say
 std::string network_text(const std::vector<std::int32_t>& sides);  // "torus:4x4x4"; "flat" without any

@@ -1,16 +1,22 @@
 // A thin C++ face of stretto.h, stretto_nonblocking.h and stretto_stream.h, whose contracts hold. It adds owners for
-// handles, types read from pointers, and failures as exceptions.
+// handles, types read from pointers, and failures as exceptions. C++17 takes pointers and lengths; C++20 std::span as well.
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
+#if __cplusplus < 201703L
+#error "stretto.hpp needs C++17 (-std=c++17); stretto.h serves C99 and any C++"
+#endif
+
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 
 #include "stretto.h"
 #include "stretto_nonblocking.h"
@@ -122,8 +128,8 @@ class communicator {
   }
   // In place.
   template <class T>
-  void allreduce(std::span<T> values, stretto_op op, const stretto_options& o = options()) {
-    check(stretto_allreduce(STRETTO_IN_PLACE, values.data(), values.size(), type_of<T>(), op, comm_, &o));
+  void allreduce(T* values, std::size_t count, stretto_op op, const stretto_options& o = options()) {
+    check(stretto_allreduce(STRETTO_IN_PLACE, values, count, type_of<T>(), op, comm_, &o));
   }
   template <class T>
   request iallreduce(const T* send, T* recv, std::size_t count, stretto_op op, const stretto_options& o = options()) {
@@ -133,15 +139,15 @@ class communicator {
   }
   // recv[i] = op over all contributions of all ranks, each of `count` values.
   template <class T>
-  void allreduce(std::span<const T* const> contributions, T* recv, std::size_t count, stretto_op op,
+  void allreduce(const T* const* contributions, std::size_t contributed, T* recv, std::size_t count, stretto_op op,
                  const stretto_options& o = options()) {
-    const std::vector<const void*> pointers(contributions.begin(), contributions.end());
+    const std::vector<const void*> pointers(contributions, contributions + contributed);
     check(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), recv, count, type_of<T>(), op,
                                   comm_, &o));
   }
   template <class T>
-  void bcast(std::span<T> values, int root, const stretto_options& o = options()) {
-    check(stretto_bcast(values.data(), values.size(), type_of<T>(), root, comm_, &o));
+  void bcast(T* values, std::size_t count, int root, const stretto_options& o = options()) {
+    check(stretto_bcast(values, count, type_of<T>(), root, comm_, &o));
   }
   // recv: size() blocks of `count` values.
   template <class T>
@@ -149,7 +155,29 @@ class communicator {
     check(stretto_allgather(send, recv, count, type_of<T>(), comm_, &o));
   }
   // send_counts[d] values at send_displs[d] go to rank d; recv_counts[s] values of rank s come to recv_displs[s]. All have
-  // size() entries; without displacements blocks lie end to end.
+  // size() entries; where displacements are null, blocks lie end to end.
+  template <class T>
+  void alltoallv(const T* send, const std::size_t* send_counts, const std::size_t* send_displs, T* recv,
+                 const std::size_t* recv_counts, const std::size_t* recv_displs, const stretto_options& o = options()) {
+    check(stretto_alltoallv(send, send_counts, send_displs, recv, recv_counts, recv_displs, type_of<T>(), comm_, &o));
+  }
+  void barrier(const stretto_options& o = options()) { check(stretto_barrier(comm_, &o)); }
+
+#if defined(__cpp_lib_span)
+  template <class T>
+  void allreduce(std::span<T> values, stretto_op op, const stretto_options& o = options()) {
+    allreduce(values.data(), values.size(), op, o);
+  }
+  template <class T>
+  void allreduce(std::span<const T* const> contributions, T* recv, std::size_t count, stretto_op op,
+                 const stretto_options& o = options()) {
+    allreduce(contributions.data(), contributions.size(), recv, count, op, o);
+  }
+  template <class T>
+  void bcast(std::span<T> values, int root, const stretto_options& o = options()) {
+    bcast(values.data(), values.size(), root, o);
+  }
+  // Counts have size() entries, and so have displacements unless they are empty.
   template <class T>
   void alltoallv(const T* send, std::span<const std::size_t> send_counts, std::span<const std::size_t> send_displs,
                  T* recv, std::span<const std::size_t> recv_counts, std::span<const std::size_t> recv_displs,
@@ -158,11 +186,10 @@ class communicator {
     const auto places = [p](std::span<const std::size_t> displs) { return displs.empty() || displs.size() == p; };
     if (send_counts.size() != p || recv_counts.size() != p || !places(send_displs) || !places(recv_displs))
       throw std::invalid_argument("alltoallv takes an entry for each rank");
-    check(stretto_alltoallv(send, send_counts.data(), send_displs.empty() ? nullptr : send_displs.data(), recv,
-                            recv_counts.data(), recv_displs.empty() ? nullptr : recv_displs.data(), type_of<T>(), comm_,
-                            &o));
+    alltoallv(send, send_counts.data(), send_displs.empty() ? nullptr : send_displs.data(), recv, recv_counts.data(),
+              recv_displs.empty() ? nullptr : recv_displs.data(), o);
   }
-  void barrier(const stretto_options& o = options()) { check(stretto_barrier(comm_, &o)); }
+#endif
 
  private:
   stretto_comm comm_ = nullptr;
@@ -170,29 +197,41 @@ class communicator {
 
 // A stream of `values` within eps of each.
 template <class T>
-std::vector<std::byte> compress(std::span<const T> values, double eps, unsigned flags = 0) {
-  std::vector<std::byte> out(stretto_compress_bound(type_of<T>(), values.size()));
+std::vector<std::byte> compress(const T* values, std::size_t count, double eps, unsigned flags = 0) {
+  std::vector<std::byte> out(stretto_compress_bound(type_of<T>(), count));
   std::size_t written = 0;
-  check(stretto_compress(type_of<T>(), values.data(), values.size(), eps, out.data(), out.size(), &written, flags));
+  check(stretto_compress(type_of<T>(), values, count, eps, out.data(), out.size(), &written, flags));
   out.resize(written);
   return out;
 }
 
-inline stretto_stream_info inspect(std::span<const std::byte> stream) {
+inline stretto_stream_info inspect(const std::byte* stream, std::size_t bytes) {
   stretto_stream_info info;
-  check(stretto_inspect(stream.data(), stream.size(), &info));
+  check(stretto_inspect(stream, bytes, &info));
   return info;
 }
 
 // The values of a stream of T; the mean when it is a sum and `divisor` its number of contributions.
 template <class T>
-std::vector<T> decompress(std::span<const std::byte> stream, std::uint32_t divisor = 1) {
-  const stretto_stream_info info = inspect(stream);
+std::vector<T> decompress(const std::byte* stream, std::size_t bytes, std::uint32_t divisor = 1) {
+  const stretto_stream_info info = inspect(stream, bytes);
   if (info.type != type_of<T>()) throw std::invalid_argument("the stream holds another type");
   std::vector<T> values(info.count);
-  check(stretto_decompress(stream.data(), stream.size(), values.data(), values.size(), divisor));
+  check(stretto_decompress(stream, bytes, values.data(), values.size(), divisor));
   return values;
 }
+
+#if defined(__cpp_lib_span)
+template <class T>
+std::vector<std::byte> compress(std::span<const T> values, double eps, unsigned flags = 0) {
+  return compress(values.data(), values.size(), eps, flags);
+}
+inline stretto_stream_info inspect(std::span<const std::byte> stream) { return inspect(stream.data(), stream.size()); }
+template <class T>
+std::vector<T> decompress(std::span<const std::byte> stream, std::uint32_t divisor = 1) {
+  return decompress<T>(stream.data(), stream.size(), divisor);
+}
+#endif
 
 }  // namespace stretto
 

@@ -152,6 +152,7 @@ def tune(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Op
          output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE",
                                               help="Write the profile here instead of where the library finds it."),
          fresh: bool = flag("--fresh", help="Keep nothing of a former profile."),
+         doubted: bool = flag("--doubted", help="Repeat nothing, and save implausible figures too: the library takes such a profile only where it is named."),
          carrier: str = typer.Option("mpi", "--carrier", metavar="CARRIER",
                                      help="mpi; or ucx, for programs without an MPI. The launcher then only starts the ranks, as with stretto run."),
          quick: bool = QUICK, json_: bool = JSON):
@@ -159,11 +160,12 @@ def tune(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Op
 
     Links by what two ranks share and by message size, the codec by type and ratio, the engine, the MPI's own collectives, and a GPU
     where there is one: in under two minutes. The profile goes to the configuration directory, under the names of the host and the MPI,
-    or UCX; what a former one knew besides (other links, other numbers of ranks, the other carrier) is kept.
+    or UCX; what a former one knew besides (other links, other numbers of ranks, the other carrier) is kept. What other programs
+    disturbed is measured again, and a profile that stays implausible is refused.
     """
     check_carrier(carrier)
-    measurement = tune_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), quick, carrier)
-    made, path = tune_.keep(err, measurement, output, fresh)
+    measurement = tune_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), quick, carrier, 0 if doubted else tune_.AGAIN)
+    made, path = tune_.keep(err, measurement, output, fresh, doubted)
     if json_:
         print(json.dumps(made, indent=1))
     else:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import threading
@@ -28,6 +29,9 @@ class Measurement:
 
     def __init__(self):
         self.machine, self.regimes, self.rows, self.seconds = {}, {}, {}, None
+        self.shares = {}  # of its core that each rank had before and after a part, the lesser
+        self.repeated = []  # parts that were measured again
+        self._share = 1
         self.jobs = []  # the ranks of each that reported: one, where the launch was right
 
     def take(self, event):
@@ -37,10 +41,25 @@ class Measurement:
             self.jobs.append(event["ranks"])
         elif kind == "regime":
             self.regimes[event["when"]] = event
+        elif kind == "share":
+            self.shares[event["after"]] = min(self._share, event["share"])
+            self._share = event["share"]
         elif kind == "row":
             self.rows.setdefault(event["part"], []).append(event)
         elif kind == "end":
             self.seconds = event["seconds"]
+
+    def replace(self, other):
+        """Takes the parts of a later measurement in place of its own."""
+        self.rows.update(other.rows)
+        self.shares.update(other.shares)
+        self.regimes["after"] = other.regimes["after"]
+        self.seconds += other.seconds
+        self.repeated += [part for part in other.rows if part not in self.repeated]
+
+    def crowded(self):
+        """Whether ranks share cores."""
+        return self.machine["ranks"] > self.machine["cores"] * self.machine["hosts"]
 
     def of(self, part, **wanted):
         """Rows of a part whose fields have these values."""
@@ -70,6 +89,7 @@ def command(mpirun, hosts, ranks, parts, program="stretto-measure"):
     """The whole command line. Without `mpirun` the launcher is that of the MPI of our program, which is of the MPI whose launcher is at hand, if one is."""
     path = program_for(mpirun, program)
     words = programs.launcher(mpirun, path if mpirun is None else None)
+    programs.allow_root(words, os.environ)
     words += programs.placed(programs.flavour(words), mpirun, hosts, ranks)
     return words + [path] + parts
 

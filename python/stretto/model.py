@@ -57,6 +57,10 @@ def machine(result):
         text += f", over {result['carrier']}"
     if result["messages"] != result["machine"]:
         text += f", messages of {result['messages']}: nobody measured them over {result['carrier']}"
+    if result["between_hosts"]:
+        text += f", {result['between_hosts']}"
+    if result["doubts"]:
+        text += f", DOUBTED: {result['doubts'][0]}"
     return text
 
 

@@ -219,7 +219,7 @@ def run(mpirun, ranks, hosts, arguments, show=None):
     launch = planned(mpirun, ranks, hosts, arguments, environment)
     if show:
         for command in launch.commands:
-            show(programs.shown(command, {} if launch.places else environment))
+            show(programs.shown(command, {} if launch.places else environment, launch.environment))
         return 0
     with removed_after(environment["STRETTO_STORE"]):
         return wait_for(launch)

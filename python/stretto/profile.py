@@ -7,7 +7,7 @@ import os
 import pathlib
 import tempfile
 
-from stretto import files, fit
+from stretto import files, fit, quality
 from stretto.errors import Failure
 
 VERSION = 1
@@ -136,6 +136,8 @@ def from_measurement(measurement):
     for row in measurement.of("device"):
         if "launch" in row and "to_device" in row:
             profile["device"] = {"launch": rounded(row["launch"]), "staging": rounded((row["to_device"] + row["to_host"]) / 2)}
+    profile["quality"] = {"share": rounded(min(measurement.shares.values(), default=1)), "repeated": measurement.repeated,
+                          "doubts": quality.lines(quality.doubts(measurement))}
     profile["regime"] = {when: event["round_trip"] for when, event in measurement.regimes.items()}  # a note: no key of the format
     return profile
 

@@ -24,6 +24,8 @@ DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure
                "stretto-model": "apps/model",
                **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg"), "apps/programs"),
                "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
+ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
+SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
 
 
@@ -194,6 +196,15 @@ def flavour(command):
     return "openmpi" if any(word in text for word in ("Open MPI", "prterun", "PRRTE")) else "other"
 
 
+def allow_root(words, environment):
+    """Open MPI's launcher refuses root unless `environment` has two variables. In a container or a CI job root is the usual user: they are set."""
+    if os.geteuid() != 0 or "--allow-run-as-root" in words or all(name in environment for name in ROOT) or flavour(words) != "openmpi":
+        return
+    if not any(map(os.path.exists, SANDBOXES)) and not {"CI", "container"} & set(environment):
+        raise Failure(f"Open MPI does not start programs as root unless it is told to: export {ROOT[0]}=1 {ROOT[1]}=1")
+    environment.update(dict.fromkeys(ROOT, "1"))
+
+
 def command(mpirun, ranks, hosts, arguments, environment):
     """The command line that starts a program, and the environment that it is started in.
 
@@ -203,6 +214,7 @@ def command(mpirun, ranks, hosts, arguments, environment):
     words = launcher(mpirun, shutil.which(arguments[0]))
     kind = flavour(words)
     own = dict(os.environ)
+    allow_root(words, own)
     words += placed(kind, mpirun, hosts, ranks)
     if kind not in MPIS:
         own.update(environment)
@@ -214,7 +226,8 @@ def command(mpirun, ranks, hosts, arguments, environment):
     return words + list(arguments), own
 
 
-def shown(argv, environment):
-    """A command line for a shell, with the settings before it that its launcher hands on from its own environment."""
+def shown(argv, environment, own):
+    """A command line for a shell, with the settings before it that its launcher hands on from its own environment, or needs there."""
     inherited = [] if flavour(argv) in MPIS else [f"{name}={value}" for name, value in environment.items()]
+    inherited += [f"{name}={own[name]}" for name in ROOT if name in own and name not in os.environ]
     return shlex.join(["env", *inherited, *argv] if inherited else argv)

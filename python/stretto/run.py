@@ -75,7 +75,7 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     environment = settings(path and programs.mpi_of(path) or flavour, **wanted)
     argv, own = programs.command(mpirun, ranks, hosts, arguments, environment)
     if show:
-        show(programs.shown(argv, environment))
+        show(programs.shown(argv, environment, own))
         return
     try:
         os.execvpe(argv[0], argv, own)

@@ -5,27 +5,48 @@ import pathlib
 from rich.cells import cell_len
 from rich.table import Table
 
-from stretto import measuring, profile, units
+from stretto import measuring, profile, quality, units
 from stretto.errors import Failure
 
 COLLECTIVES = {"natives": "The MPI's own collectives", "node": "Collectives in a node's memory"}  # by key of the profile
+AGAIN = 2  # times that a disturbed part is repeated
 PARTS = ["links", "codec", "local", "engine", "native", "node", "switches", "device"]
 
 
-def measure(console, mpirun=None, hosts=None, ranks=None, quick=False, carrier="mpi"):
-    parts = [*PARTS, *(["--quick"] if quick else [])]
+def measure_parts(console, parts, mpirun, hosts, ranks, quick, carrier):
+    words = [*parts, *(["--quick"] if quick else [])]
     if carrier == "ucx":
-        return measuring.run_over_ucx(console, mpirun, hosts, ranks, [part for part in parts if part != "native"])
-    return measuring.run(measuring.command(mpirun, hosts, ranks, parts), console, ranks)
+        return measuring.run_over_ucx(console, mpirun, hosts, ranks, [word for word in words if word != "native"])
+    return measuring.run(measuring.command(mpirun, hosts, ranks, words), console, ranks)
 
 
-def keep(console, measurement, output=None, fresh=False):
-    """Writes the profile, with what a former one knew besides unless `fresh`. Returns it and its path."""
+def measure(console, mpirun=None, hosts=None, ranks=None, quick=False, carrier="mpi", again=AGAIN):
+    """All parts; those that cannot be believed, up to `again` times more."""
+    measurement = measure_parts(console, PARTS, mpirun, hosts, ranks, quick, carrier)
+    for _ in range(again):
+        found = quality.doubts(measurement)
+        if not found:
+            break
+        console.print(f"disturbed, so measured again: {'; '.join(f'{part} ({texts[0]})' for part, texts in found.items())}", markup=False, highlight=False)
+        measurement.replace(measure_parts(console, list(found), mpirun, hosts, ranks, quick, carrier))
+    return measurement
+
+
+def keep(console, measurement, output=None, fresh=False, doubted=False):
+    """Writes the profile, with what a former one knew besides unless `fresh`. Returns it and its path. One with figures that cannot be believed
+    is refused, or `doubted` written all the same, for those who name it."""
     made = profile.from_measurement(measurement)
+    doubts = made["quality"]["doubts"]
+    if doubts and not doubted:
+        raise Failure("the profile is not saved, for figures are implausible that were measured more than once:\n  " + "\n  ".join(doubts) +
+                      "\nEnd other programs and measure again; --doubted saves it for those who name it (STRETTO_PROFILE, --machine)", status=1)
     path = pathlib.Path(output or measurement.machine["profile"])
     if path.exists() and not fresh:
         try:
-            made = profile.merge(profile.read(path), made)
+            former = profile.read(path)
+            if former.get("quality", {}).get("doubts"):
+                raise Failure(f"profile {path} is doubted: {former['quality']['doubts'][0]}")
+            made = profile.merge(former, made)
         except Failure as failure:
             console.print(f"note: replaced, not added to: {failure}", markup=False, highlight=False)
     profile.write(made, path)
@@ -36,6 +57,10 @@ def show(console, measurement, made, path):
     console.print(f"[bold]{measurement.machine['host']}[/]: {measurement.where()}, {made['cores']} cores a host; "
                   f"measured in {measurement.seconds:.0f} s", highlight=False)
     messages = made["ucx"] if measurement.over_ucx() else made
+    if measurement.repeated:
+        console.print(f"measured again, for something disturbed them: {', '.join(measurement.repeated)}", highlight=False)
+    for doubt in made["quality"]["doubts"]:
+        console.print(f"doubted: {doubt}", markup=False, highlight=False)
     tables = [regime_table(measurement), links_table(messages), codec_table(made), costs_table(made, messages, measurement)]
     if made["switches"]:
         tables.append(switches_table(made))

@@ -1,6 +1,7 @@
 // Profiles by name: those that are part of the library; and by carrier.
 #include "model/profile.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/shipped.hpp"
@@ -21,14 +22,33 @@ std::optional<Carrier> find_carrier(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+namespace {
+
+// Links inside a host that are farther than those measured keep to the farthest of these: the network is not theirs.
+void add_network(const Messages& others, Profile* profile) {
+  constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
+  auto& links = profile->links;
+  if (!links[network].empty()) return;
+  for (std::size_t d = 1; d < network; ++d)
+    if (links[d].empty() && std::all_of(&links[d], &links[network], [](const Link& l) { return l.empty(); }))
+      links[d] = links[d - 1];
+  links[network] = others.links[network];
+  profile->network_of = built_in().name;
+}
+
+}  // namespace
+
 Profile over(Carrier carrier, Profile profile, std::string* messages) {
+  const bool mpi = carrier == Carrier::mpi;
+  const Messages others = mpi || !built_in().ucx ? Messages(built_in()) : Messages(*built_in().ucx);
   const auto take = [&](const Messages& found, const std::string& of) {
     static_cast<Messages&>(profile) = found;
     if (messages != nullptr) *messages = of;
+    add_network(others, &profile);
   };
-  if (carrier == Carrier::mpi) {
-    const bool others = !profile.known() && profile.ucx;
-    take(others ? Messages(built_in()) : Messages(profile), others ? built_in().name : profile.name);
+  if (mpi) {
+    const bool of_others = !profile.known() && profile.ucx;
+    take(of_others ? others : Messages(profile), of_others ? built_in().name : profile.name);
     return profile;
   }
   std::erase_if(profile.natives, [](const Native& n) { return n.provider == Provider::mpi; });
@@ -37,7 +57,7 @@ Profile over(Carrier carrier, Profile profile, std::string* messages) {
   else if (profile.mpi.empty())
     take(Messages(profile), profile.name);
   else
-    take(built_in().ucx.value_or(UcxMessages{built_in(), {}}), built_in().name);
+    take(others, built_in().name);
   return profile;
 }
 

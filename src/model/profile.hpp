@@ -100,6 +100,9 @@ struct Profile : Messages {
   std::vector<Switches> switches;
   Device device;
   std::optional<UcxMessages> ucx;
+  std::vector<std::string>
+      doubts;  // what `stretto tune` found implausible of its figures; the library then does not find the file
+  std::string network_of;  // the profile whose times between hosts it took (`over`); empty: its own
 
   // Those of as many ranks; null: none were measured.
   const Switches* switches_of(int of_ranks) const noexcept {
@@ -111,7 +114,8 @@ struct Profile : Messages {
 
 // The profile as communicators over `carrier` use it: its own figures of messages are those of this carrier, and natives are left
 // out where the carrier has no collectives. Figures that another carrier's messages had are never taken; where there are no
-// others, the built-in profile's are. *messages, where it is wanted: the name of the profile whose figures they are.
+// others, the built-in profile's are. *messages, where it is wanted: the name of the profile whose figures they are. Links inside
+// a host never stand in for a network: where none was measured, the built-in profile's is taken, and `network_of` says so.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
 // Where the hosts lie on the profile's torus, if there are as many as it has places; else the topology as it is.
@@ -125,12 +129,12 @@ std::string to_json(const Profile& profile);
 Status load(const std::string& path, Profile* profile) noexcept;
 
 // What the library uses: STRETTO_PROFILE (a file, or a shipped name) where it is set; else the file of this host and library (an MPI, or UCX) in
-// the user's configuration directory ($XDG_CONFIG_HOME/stretto or ~/.config/stretto); else the built-in. Only a profile that
-// the user named and that cannot be read is an error.
+// the user's configuration directory ($XDG_CONFIG_HOME/stretto or ~/.config/stretto), if it is not doubted; else the built-in. Only
+// a profile that the user named and that cannot be read is an error.
 Status find(const std::string& host, const std::string& library, Profile* profile) noexcept;
 
 // The same where no MPI runs that would name itself: of the files of this host the one that was written last, whatever its MPI,
-// passing over those that cannot be read or were not measured over `carrier`. *from says which it was: "STRETTO_PROFILE=NAME",
+// passing over those that cannot be read, are doubted or were not measured over `carrier`. *from says which it was: "STRETTO_PROFILE=NAME",
 // a path, or "built-in".
 Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept;
 

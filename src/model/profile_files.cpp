@@ -96,7 +96,7 @@ Status find(const std::string& host, const std::string& library, Profile* profil
   if (named(&status, profile, &from)) return status;
   std::error_code error;
   const std::string path = user_path(host, library);
-  if (fs::exists(path, error) && load(path, profile) == Status::ok) return Status::ok;
+  if (fs::exists(path, error) && load(path, profile) == Status::ok && profile->doubts.empty()) return Status::ok;
   *profile = built_in();
   return Status::ok;
 } catch (const std::exception& e) {
@@ -108,7 +108,8 @@ Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, 
   if (named(&status, profile, from)) return status;
   for (const fs::path& path : tuned(host)) {
     *from = printable(path.string());
-    if (load(path.string(), profile) == Status::ok && was_measured(*profile, carrier)) return Status::ok;
+    if (load(path.string(), profile) == Status::ok && profile->doubts.empty() && was_measured(*profile, carrier))
+      return Status::ok;
   }
   *profile = built_in();
   *from = "built-in";

@@ -239,6 +239,8 @@ Profile read(const Node& root) {
     p.device.staging = root.at("device").number("staging", 0);
   }
   if (root.has("ucx")) p.ucx = read_ucx(root.at("ucx"));
+  if (root.has("quality") && root.at("quality").has("doubts"))
+    for (const Node& n : root.at("quality").at("doubts").items()) p.doubts.push_back(n.text());
   return p;
 }
 
@@ -299,6 +301,7 @@ std::string to_json(const Profile& p) {
     ucx["library"] = p.ucx->library;
     write_messages(*p.ucx, &ucx);
   }
+  if (!p.doubts.empty()) root["quality"]["doubts"] = p.doubts;
   return root.dump(2) + "\n";
 }
 

@@ -164,6 +164,20 @@ class Answers(unittest.TestCase):
             self.assertEqual(result(*question, "--machine", path, "--network", "flat")["seconds"], flat["seconds"])
             self.assertEqual(json.loads(run("profiles", path)[1])["torus"], {"sides": [8, 8], "hop": 4e-7})
 
+    def test_a_profile_without_a_network_takes_the_built_in_one_and_says_so(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "one-host.json")
+            path.write_text(json.dumps({"version": 1, "name": "one-host", "mpi": "Open MPI 5", "gamma": 1e-10,
+                                        "links": {"cache": [{"alpha": 3e-7, "beta": 1e-10}]}}))
+            question = ("explain", "allreduce", "-n", 4, "--bytes", "16M", "--machine", path)
+            seconds = [result(*question, "--rate", rate)["candidates"][0]["seconds"] for rate in (0.1, 1, 25)]
+            self.assertGreater(seconds[0], 8 * seconds[1])
+            self.assertGreater(seconds[1], 8 * seconds[2])
+            self.assertIn("network of built-in: nobody measured one, network at 0.1 Gb/s", run(*question, "--rate", 0.1)[1])
+            of_memory = 2 * 3 / 4 * 16 * 2**20 * 1e-10
+            self.assertGreater(result(*question)["candidates"][0]["seconds"], 2 * of_memory)
+            self.assertIn("no network at 1 Gb/s: one host", run(*question, "--per-node", 4, "--rate", 1)[1])
+
     def test_many_ranks_that_do_not_fold_are_walked(self):
         for schedule, ranks in (("rabenseifner", 12000), ("two_tree", 16384)):
             r = result("predict", "allreduce", "--schedule", schedule, "-n", ranks)

@@ -290,6 +290,19 @@ TEST(ProfileOver, ACarrierThatWasNotMeasuredItTakesTheBuiltInMessagesAndSaysSo) 
   EXPECT_EQ(mpi.gamma, 7);
 }
 
+TEST(ProfileOver, AProfileWithoutANetworkItTakesTheBuiltInOne) {
+  constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
+  for (const Carrier carrier : {Carrier::mpi, Carrier::ucx}) {
+    const Profile p = over(carrier, parsed(std::string(", ") + kMpiLinks + ", " + kUcxLinks));
+    EXPECT_EQ(p.network_of, "built-in");
+    const Messages& built = carrier == Carrier::ucx ? *built_in().ucx : static_cast<const Messages&>(built_in());
+    ASSERT_FALSE(p.links[network].empty());
+    EXPECT_EQ(p.links[network][0].beta, built.links[network][0].beta);
+    EXPECT_EQ(p.links[network - 1][0].alpha, latency(p)) << "links of a host stay links of a host";
+  }
+  EXPECT_EQ(over(Carrier::mpi, built_in()).network_of, "");
+}
+
 // Those of a data sheet, as of a100-hdr.
 TEST(ProfileOver, FiguresOfNoMpiAreThoseOfAnyCarrier) {
   std::string messages;
@@ -313,6 +326,26 @@ TEST(Profile, OfAHostAndACarrierIsOneThatWasMeasuredOverIt) {
   EXPECT_EQ(from, ucx);
   ASSERT_EQ(find_of_host("h", Carrier::mpi, &p, &from), Status::ok);
   EXPECT_EQ(from, mpi);
+}
+
+TEST(Profile, ThatIsDoubtedIsTakenOnlyWhereItIsNamed) {
+  Surroundings around;
+  around.set("STRETTO_PROFILE", "");
+  around.set("XDG_CONFIG_HOME", around.directory());
+  const std::string path = around.write(
+      user_path("h", "m"), R"({"version": 1, "name": "n", "quality": {"share": 0.4, "doubts": ["step of 5 ms"]}})");
+  Profile p;
+  std::string from;
+  ASSERT_EQ(find("h", "m", &p), Status::ok);
+  EXPECT_EQ(p.name, "built-in");
+  ASSERT_EQ(find_of_host("h", Carrier::mpi, &p, &from), Status::ok);
+  EXPECT_EQ(from, "built-in");
+  around.set("STRETTO_PROFILE", path);
+  ASSERT_EQ(find("h", "m", &p), Status::ok);
+  EXPECT_EQ(p.doubts, std::vector<std::string>{"step of 5 ms"});
+  Profile again;
+  ASSERT_EQ(parse(to_json(p), &again), Status::ok);
+  EXPECT_EQ(again.doubts, p.doubts);
 }
 
 TEST(Profile, ThatIsNamedIsTakenOrAnError) {

@@ -87,6 +87,7 @@ def savings_are_told_against_calls_of_the_mpi():
     _, _, data = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean native\n* 40000.. schedule:ring\n"))
     ring = [row for row in data["calls"] if row["path"] == "ring"]
     assert ring and all(row["saved_seconds"] != 0 for row in ring), data
+    assert all(row["saved_between"][0] <= row["saved_seconds"] <= row["saved_between"][1] for row in data["calls"]), data
     assert all(row["saved_seconds"] == 0 for row in data["calls"] if row["path"] in ("MPI", "native")), data
 
 
@@ -146,6 +147,24 @@ def bytes_that_nobody_counted_are_told_from_none():
             assert (bytes is not None) == known and bytes != 0, row
 
 
+def a_report_of_nothing_says_why():
+    def said(*program, **environment):
+        found = subprocess.run([LAUNCH, MPIRUN, str(RANKS), "env", f"LD_PRELOAD={LIBRARY}", "STRETTO_REPORT=1",
+                                *(f"{name}={value}" for name, value in environment.items()), *program],
+                               env={name: value for name, value in os.environ.items() if not name.startswith("STRETTO")},
+                               capture_output=True, text=True, timeout=120)
+        return [line for line in found.stderr.splitlines() if line.startswith(("stretto: no", "stretto: the program ended", "bound:"))]
+
+    (line,) = said("true")
+    assert "no MPI call was seen" in line, line
+    (line,) = said("bash", "-c", "true; true")  # a shell and its children are one program
+    assert "no MPI call was seen" in line, line
+    assert said("bash", "-c", f"true; '{PROGRAM}'; true") == []
+    (line,) = said(PROGRAM, STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("* native\n"))
+    assert "a bound was given, and nothing travelled compressed" in line and "rule of line 1" in line, line
+    assert said(PROGRAM, STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("allreduce 8.. payload:fused\n")) == []
+
+
 def starts_of_persistent_collectives_are_counted():
     if subprocess.run([STARTS], capture_output=True).returncode == 77:
         print("skipped: this MPI has no persistent collectives")
@@ -183,7 +202,7 @@ def each_way_has_its_reason():
     # Nobody measured this machine for these tests.
     assumed = [line for line in table.splitlines() if "assumed" in line]
     assert all("MPI's time (not measured: stretto tune)" in line for line in assumed), table
-    assert re.search(r"saved: \S+ s in \d+ of \d+ calls", run(STRETTO_REPORT=1, STRETTO_RULES=rules(
+    assert re.search(r"saved: (\S+ to \S+ s in|not known, for times scatter more than) \d+ of \d+ calls", run(STRETTO_REPORT=1, STRETTO_RULES=rules(
         "allreduce 40000..40000 comm=ocean native\n* 40000.. schedule:ring\n")).stderr)
     assert "path: why" in table and re.search(r"(node|ring|native|recursive_doubling)[^:]*: \w", table), table
 
@@ -205,6 +224,7 @@ if __name__ == "__main__":
         bytes_that_nobody_counted_are_told_from_none,
         starts_of_persistent_collectives_are_counted,
         cores_that_cannot_be_had_are_told_and_left,
+        a_report_of_nothing_says_why,
     ):
         test()
         print("ok", test.__name__)

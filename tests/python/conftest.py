@@ -10,7 +10,7 @@ import pytest
 
 os.environ["COLUMNS"] = "200"  # before the consoles are made
 
-from stretto import __main__  # noqa: E402
+from stretto import __main__, programs  # noqa: E402
 
 
 class Command:
@@ -21,6 +21,8 @@ class Command:
         self.set("HOME", home)
         self.set("XDG_CONFIG_HOME", home / "config")
         monkeypatch.delenv("STRETTO_PROFILE", raising=False)
+        for name in programs.ROOT:  # the tests may run as root
+            self.set(name, 1)
         monkeypatch.chdir(home)
 
     def set(self, name, value):

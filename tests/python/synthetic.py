@@ -25,7 +25,8 @@ def pingpong_rows():
 
 def events():
     """Of all that `stretto tune` asks for."""
-    made = [MACHINE, {"event": "regime", "when": "before", "regime": "near", "round_trip": 1.3e-7}]
+    made = [MACHINE, {"event": "regime", "when": "before", "regime": "near", "round_trip": 1.3e-7},
+            *({"event": "share", "after": part, "share": 0.99} for part in ("", "links", "codec", "local", "engine", "native", "device"))]
     row = {"event": "row", "part": "links"}
     for distance in ("cache", "network"):
         made += [{**row, "placement": distance, "distance": distance, "buffers": "rotated", "bytes": size,

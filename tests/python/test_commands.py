@@ -7,7 +7,7 @@ import sys
 import pytest
 import synthetic
 
-from stretto import programs
+from stretto import measuring, programs, quality
 from stretto.errors import Failure
 
 
@@ -28,6 +28,49 @@ def test_tune_writes_what_was_measured_and_shows_it(stretto):
     assert written["links"]["cache"][1]["alpha"] == 2e-6
 
     assert json.loads(stretto.succeeds("tune", "--mpirun", launcher, "-o", "p.json", "--json"))["name"] == "made-up"
+
+
+def disturbed_by(stretto, times):
+    """A stretto-measure whose step of the engine takes 4.7 ms the first `times` times."""
+    good = [json.loads(line) for line in synthetic.lines().splitlines()]
+    bad = [{**event, "seconds": 4.7e-3} if event.get("operation") == "step" else event for event in good]
+    for name, made in (("good", good), ("bad", bad)):
+        (stretto.home / name).write_text("".join(json.dumps(event) + "\n" for event in made), encoding="utf-8")
+    return measured_by(stretto, f'cd "{stretto.home}"; echo "$*" >>asked\n[ "$(wc -l <asked)" -gt {times} ] && exec cat good\ncat bad\n')
+
+
+def test_tune_measures_again_what_was_disturbed(stretto):
+    launcher = disturbed_by(stretto, 1)
+    done = stretto.run("tune", "--mpirun", launcher, "-o", "p.json")
+    assert done.returncode == 0
+    assert "disturbed, so measured again: engine (a step of the engine took 4.7 ms)" in done.stderr
+    assert "measured again, for something disturbed them" in done.stdout
+    assert (stretto.home / "asked").read_text(encoding="utf-8").splitlines()[1:] == ["engine"]
+    written = json.loads((stretto.home / "p.json").read_text(encoding="utf-8"))
+    assert written["step"] == 5e-7 and written["quality"]["doubts"] == [] and "engine" in written["quality"]["repeated"]
+
+
+def test_tune_refuses_to_save_what_stays_implausible_unless_it_is_told_to(stretto):
+    launcher = disturbed_by(stretto, 9)
+    said = stretto.refused("tune", "--mpirun", launcher, "-o", "p.json", status=1)
+    assert "engine: a step of the engine took 4.7 ms" in said.partition("not saved")[2]
+    assert not (stretto.home / "p.json").exists()
+    stretto.succeeds("tune", "--mpirun", launcher, "-o", "p.json", "--doubted")
+    assert json.loads((stretto.home / "p.json").read_text(encoding="utf-8"))["quality"]["doubts"] == ["engine: a step of the engine took 4.7 ms"]
+    assert len((stretto.home / "asked").read_text(encoding="utf-8").splitlines()) == 4
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"event": "share", "after": "links", "share": 0.4}, "links: the ranks had 40% of their cores"),
+    ({"event": "row", "part": "native", "collective": "reduce", "bytes": 8, "seconds": 0.016}, "native: reduce of 8 B took 16 ms, of 1 KiB 3 µs"),
+    ({"event": "row", "part": "node", "collective": "bcast", "bytes": 8, "seconds": 1e-3, "least": 1e-6}, "node: bcast of 8 B took 1 µs to 1 ms"),
+])
+def test_what_no_undisturbed_machine_shows_is_doubted(change, said):
+    measurement = measuring.Measurement()
+    for event in [*synthetic.events(), change, {"event": "row", "part": "native", "collective": "reduce", "bytes": 1024, "seconds": 3e-6}]:
+        measurement.take(event)
+    (line,) = quality.lines(quality.doubts(measurement))
+    assert line.startswith(said)
 
 
 def test_tune_adds_to_a_former_profile_unless_fresh_is_asked_for(stretto):

@@ -10,7 +10,7 @@ import pytest
 from stretto import plots
 
 QUESTION = {"collective": "allreduce", "bytes": 1 << 30, "element": 4, "root": 0, "compress": True, "ratio": 8.0, "ratio_assumed": True}
-HEAD = {"question": QUESTION, "machine": "a100-hdr", "profile": "a100-hdr", "carrier": "mpi", "messages": "a100-hdr", "source": "made up",
+HEAD = {"question": QUESTION, "machine": "a100-hdr", "profile": "a100-hdr", "carrier": "mpi", "messages": "a100-hdr", "between_hosts": "", "doubts": [], "source": "made up",
         "ranks": 1024, "per_node": 4}
 
 
@@ -23,11 +23,11 @@ ANSWERS = {
                 "sweep": [{"bytes": 8, "best": way("native", 1e-5), "native": 1e-5, "raw": 2e-5, "compressed": 3e-5},
                           {"bytes": 1 << 30, "best": way("ring fused", 0.02), "native": 0.05, "raw": 0.06, "compressed": 0.02}],
                 "crossovers": [{"below": 1 << 20, "above": 1 << 21, "from": "native", "to": "ring fused"}]},
-    "choose": {**HEAD, "choice": way("ring fused", 0.02)},
+    "choose": {**HEAD, "doubts": ["step of 5 ms"], "choice": way("ring fused", 0.02)},
     "predict": {**HEAD, "schedule": "ring", "payload": "raw", "overlap": True, "seconds": 0.06, "wire_bytes": 2e9,
                 "work_seconds": 0.01, "walked": 1},
     "simulate": {"study": "weak", "collective": "allreduce", "machine": "a100-hdr", "profile": "STRETTO_PROFILE=a100-hdr", "carrier": "ucx", "messages": "built-in",
-                 "per_node": 4, "ratio": 9.0, "ratio_assumed": False,
+                 "between_hosts": "network at 1 Gb/s", "doubts": [], "per_node": 4, "ratio": 9.0, "ratio_assumed": False,
                  "rows": [{"system": system, "ranks": ranks, "bytes": 1048576.0, "seconds": ranks * slower * 1e-6}
                           for ranks in (8, 64) for system, slower in (("mpi", 3), ("ours", 1))]},
     "profiles": [{"name": "a100-hdr", "source": "made up"}],
@@ -57,10 +57,10 @@ def test_options_are_handed_on_as_they_are(answering):
 @pytest.mark.parametrize(("name", "words"), [
     ("explain", ["allreduce of 1 GiB, streams at ratio 8 (assumed), on 1024 ranks, 4 a node: a100-hdr", "ring fused", "20 ms", "2.50",
                  "1 MiB and 2 MiB"]),
-    ("choose", ["ring fused, 20 ms predicted"]),
+    ("choose", ["4 a node: a100-hdr, DOUBTED: step of 5 ms", "ring fused, 20 ms predicted"]),
     ("predict", ["ring, raw", "60 ms", "1.863 GiB", "allreduce of 1 GiB, on 1024 ranks"]),
     ("simulate", ["weak scaling on a100-hdr (STRETTO_PROFILE=a100-hdr), over ucx, messages of built-in: nobody measured them over ucx, "
-                  "4 a node, streams at ratio 9: 1 MiB", "ours", "8 µs", "192 µs"]),
+                  "network at 1 Gb/s, 4 a node, streams at ratio 9: 1 MiB", "ours", "8 µs", "192 µs"]),
     ("profiles", ["a100-hdr", "made up"]),
 ])
 def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, words):

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from stretto import programs
+
 OPENMPI = '[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.11" && exit\n'
 MPICH = '[ "$1" = --version ] && echo "HYDRA build" && exit\n'
 
@@ -34,6 +36,25 @@ def test_settings_are_handed_on_in_the_launchers_own_words(stretto, libraries):
     assert printed(stretto, MPICH, "-n", "4", "--bound", "rel:1e-4", "./app") == \
         "mpirun -n 4 -genv LD_PRELOAD ~/libraries/libstretto_mpi.so -genv STRETTO_BOUND rel:1e-4 ./app"
     assert printed(stretto, "", "./app", "--report").startswith("env LD_PRELOAD=~/libraries/libstretto_mpi.so mpirun ./app --report")
+
+
+def test_open_mpi_starts_as_root_in_containers_and_is_refused_elsewhere_before_anything_runs(stretto, libraries):
+    stretto.monkeypatch.setattr("os.geteuid", lambda: 0)
+    for name in (*programs.ROOT, "CI", "container"):
+        stretto.monkeypatch.delenv(name, raising=False)
+    stretto.monkeypatch.setattr(programs, "SANDBOXES", (str(stretto.home / "none"),))
+    launcher = stretto.executable("mpirun", OPENMPI + "echo it ran >&2\n")
+    stretto.executable("libraries/stretto-measure", "")
+    for command in (("run", "--mpirun", launcher, "./app"), ("tune", "--mpirun", launcher)):
+        said = stretto.refused(*command)
+        assert "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" in said and "it ran" not in said
+    allowed = "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun"
+    assert printed(stretto, MPICH, "./app").startswith("mpirun")
+    stretto.set("CI", "true")
+    assert printed(stretto, OPENMPI, "./app").startswith(allowed)
+    stretto.monkeypatch.delenv("CI")
+    stretto.monkeypatch.setattr(programs, "SANDBOXES", (str(stretto.home),))
+    assert printed(stretto, OPENMPI, "./app").startswith(allowed)
 
 
 def test_another_mpis_library_of_one_prefix_has_its_name(stretto, libraries):

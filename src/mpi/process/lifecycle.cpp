@@ -11,6 +11,7 @@
 #include "mpi/process/inherited_bound.hpp"
 #include "mpi/process/own_mpi.hpp"
 #include "mpi/process/runtime.hpp"
+#include "mpi/process/unreported.hpp"
 #include "mpi/requests/cores.hpp"
 #include "stretto/stretto.h"
 
@@ -46,6 +47,11 @@ Lent& lent() {
 
 // Smaller ones would waste the arena's pages, and are copied through the segment as fast.
 constexpr MPI_Aint least_lent = 65536;
+
+bool may_begin() noexcept {
+  mpi_was_seen();
+  return is_own_mpi();
+}
 
 }  // namespace
 
@@ -108,11 +114,11 @@ bool take_back(void* at) noexcept { return lent().give_back(at); }
 using namespace stretto::mpi;
 
 STRETTO_WRAPPER int MPI_Init(int* argc, char*** argv) {
-  return is_own_mpi() ? initialised(PMPI_Init(argc, argv)) : MPI_ERR_OTHER;
+  return may_begin() ? initialised(PMPI_Init(argc, argv)) : MPI_ERR_OTHER;
 }
 
 STRETTO_WRAPPER int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return is_own_mpi() ? initialised(PMPI_Init_thread(argc, argv, required, provided)) : MPI_ERR_OTHER;
+  return may_begin() ? initialised(PMPI_Init_thread(argc, argv, required, provided)) : MPI_ERR_OTHER;
 }
 
 STRETTO_WRAPPER int MPI_Finalize() {

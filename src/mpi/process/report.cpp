@@ -38,6 +38,7 @@ json to_json(const Way& w, const Tally& t) {
           {"sent_bytes", sent(t.sent_bytes)},
           {"promised_error", t.promised_error},
           {"saved_seconds", t.saved},
+          {"saved_between", {t.saved_least, t.saved_most}},
           {"predicted_seconds", t.predicted},
           {"predicted_mpi_seconds", t.predicted_mpi},
           {"in_flight_seconds", t.in_flight},
@@ -52,9 +53,11 @@ std::string to_text(const Statistics& own) {
   std::string all;
   for (const auto& [w, t] : own.all()) {
     all += fmt::format(
-        "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}", between,
-        printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
-        t.sent_bytes, t.promised_error, t.saved, t.predicted, t.predicted_mpi, t.known, t.in_flight, t.hidden);
+        "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
+        "0}",
+        between, printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
+        t.sent_bytes, t.promised_error, t.saved, t.saved_least, t.saved_most, t.predicted, t.predicted_mpi, t.known,
+        t.in_flight, t.hidden);
     const Ignored& i = t.ignored;
     all +=
         fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
@@ -76,8 +79,8 @@ Row from_text(std::string_view line) {
   for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
   Tally& t = r.tally;
   number(&t.calls);
-  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.predicted,
-                    &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden})
+  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.saved_least,
+                    &t.saved_most, &t.predicted, &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden})
     number(x);
   number(&t.ignored.calls);
   number(&t.ignored.values);
@@ -100,7 +103,8 @@ std::vector<Row> merge(const std::vector<std::string>& texts) {
   }
   std::vector<Row> rows;
   for (auto& [way, tally] : all) {
-    tally.saved /= static_cast<double>(texts.size());
+    for (double* mean : {&tally.saved, &tally.saved_least, &tally.saved_most})
+      *mean /= static_cast<double>(texts.size());
     rows.push_back({way, tally});
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
@@ -143,34 +147,68 @@ std::string path_and_why(const Row& r) {
   return text;
 }
 
+// Whether calls gained more than they scatter, or lost more.
+bool is_known(double least, double most) { return least > 0 || most < 0; }
+
+std::string savings(const std::vector<Row>& rows) {
+  double least = 0, most = 0;
+  std::uint64_t calls = 0, compared = 0;
+  for (const Row& r : rows) {
+    least += r.tally.saved_least;
+    most += r.tally.saved_most;
+    calls += r.tally.calls;
+    compared += r.tally.saved != 0 ? r.tally.calls : 0;
+  }
+  if (compared == 0) return {};
+  if (!is_known(least, most))
+    return fmt::format("saved: not known, for times scatter more than {} of {} calls gain over the MPI's\n", compared,
+                       calls);
+  return fmt::format(
+      "saved: {:.3f} to {:.3f} s in {} of {} calls, an estimate: their quartiles against those of the MPI's calls of "
+      "the same operation "
+      "and length\n",
+      least, most, compared, calls);
+}
+
+// Why nothing travelled compressed though a bound was given; empty where something did.
+std::string uncompressed(const std::vector<Row>& rows) {
+  std::map<std::string, std::uint64_t> reasons;
+  for (const Row& r : rows) {
+    if (r.way.path.find(',') != std::string::npos) return {};  // a payload
+    reasons[path_and_why(r)] += r.tally.calls;
+  }
+  const auto most = std::max_element(reasons.begin(), reasons.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format("bound: a bound was given, and nothing travelled compressed, in most calls ({}) because of '{}'\n",
+                     most->second, most->first);
+}
+
 }  // namespace
 
-std::string table(const std::vector<Row>& rows, int ranks) {
+std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
+  if (rows.empty())
+    return fmt::format("stretto: no collective was called by {} rank{}\n", ranks, ranks == 1 ? "" : "s");
   std::string out = fmt::format("stretto: collectives of {} rank{}\n", ranks, ranks == 1 ? "" : "s");
   out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9}  {}\n", "operation", "calls", "bytes", "seconds",
                      "saved (s)", "ratio", "error", "path: why");
-  double saved = 0;
-  std::uint64_t calls = 0, compared = 0;
+  std::uint64_t calls = 0;
   Ignored ignored;
   std::string overlap;
   for (const Row& r : rows) {
     const auto& [w, t] = r;
-    saved += t.saved;
     calls += t.calls;
-    compared += t.saved != 0 ? t.calls : 0;
     ignored.add(t.ignored);
     overlap += overlapped(r);
     const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
     const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
-    const std::string gain = t.saved != 0 ? fmt::format("{:.3f}", t.saved) : "";
+    const std::string gain = t.saved == 0                            ? ""
+                             : is_known(t.saved_least, t.saved_most) ? fmt::format("{:.3f}", t.saved)
+                                                                     : "?";
     out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}\n", w.operation, t.calls,
                        with_unit(t.bytes), t.seconds, gain, ratio, error, path_and_why(r));
   }
-  if (compared > 0)
-    out += fmt::format(
-        "saved: {:.3f} s in {} of {} calls, an estimate: their medians against those of the MPI's calls of the same "
-        "operation and length\n",
-        saved, compared, calls);
+  out += savings(rows);
+  if (bounded) out += uncompressed(rows);
   return out + overlap + told(ignored, calls);
 }
 
@@ -188,7 +226,9 @@ bool can_be_written(const std::string& file) {
   return access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-Status report(const Statistics& own, const std::string& file) {
+Status report(const Statistics& own, const Settings& settings) {
+  const std::string& file = settings.report_file;
+  const bool bounded = settings.bound.has_value();
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -202,14 +242,14 @@ Status report(const Statistics& own, const std::string& file) {
   if (const Status s = gather_texts(mine, &all); s != Status::ok || rank != 0) return s;
   const std::vector<Row> rows = merge(all);
   if (file.empty()) {
-    std::fputs(table(rows, ranks).c_str(), stderr);
+    std::fputs(table(rows, ranks, bounded).c_str(), stderr);
     return Status::ok;
   }
   std::ofstream out(file);
   out << to_json(rows, ranks);
   out.close();
   if (out) return Status::ok;
-  std::fputs(table(rows, ranks).c_str(), stderr);
+  std::fputs(table(rows, ranks, bounded).c_str(), stderr);
   return fail(Status::invalid_argument, "'{}' cannot be written; it is on standard error instead", file);
 }
 

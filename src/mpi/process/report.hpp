@@ -6,13 +6,14 @@
 
 #include "base/status.hpp"
 #include "mpi/process/statistics.hpp"
+#include "mpi/settings/settings.hpp"
 
 namespace stretto::mpi {
 
-// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to `file`; the table too where that
+// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to the file of the settings; the table too where that
 // cannot be written. Collective over MPI_COMM_WORLD. Where another rank than 0 has no memory for its part, it is left out. Throws std::bad_alloc
 // when all messages have come.
-Status report(const Statistics& own, const std::string& file);
+Status report(const Statistics& own, const Settings& settings);
 
 // By what is there now; nothing is made.
 bool can_be_written(const std::string& file);
@@ -23,7 +24,8 @@ struct Row {
   Tally tally;
 };
 
-std::string table(const std::vector<Row>& rows, int ranks);
+// `bounded`: a bound was given for all sums.
+std::string table(const std::vector<Row>& rows, int ranks, bool bounded);
 std::string to_json(const std::vector<Row>& rows, int ranks);
 
 }  // namespace stretto::mpi

@@ -11,6 +11,7 @@
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/report.hpp"
+#include "mpi/process/unreported.hpp"
 #include "mpi/requests/cores.hpp"
 #include "mpi/requests/started.hpp"
 #include "mpi/settings/uniform_settings.hpp"
@@ -115,10 +116,11 @@ void close_down() noexcept {
   if (constexpr double patience = 10; in_flight.load() > 0 && !finish_all(nullptr, patience))
     tell_once("MPI_Finalize was called with collectives in flight, which other ranks have not started");
   keep_communicators();
+  report_was_made();
   Runtime* r = runtime();
   if (!r || !r->settings.report) return;
   try {
-    if (const Status s = report(r->statistics, r->settings.report_file); s != Status::ok)
+    if (const Status s = report(r->statistics, r->settings); s != Status::ok)
       tell_once(std::string("STRETTO_REPORT: ") + message());
   } catch (...) {
     tell_once("STRETTO_REPORT: no memory");

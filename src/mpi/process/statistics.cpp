@@ -20,6 +20,8 @@ void Tally::add(const Tally& other) noexcept {
   known += other.known;
   promised_error = std::max(promised_error, other.promised_error);
   saved += other.saved;
+  saved_least += other.saved_least;
+  saved_most += other.saved_most;
   predicted += other.predicted;
   predicted_mpi += other.predicted_mpi;
   in_flight += other.in_flight;
@@ -35,12 +37,12 @@ void Statistics::add(const Way& way, const Tally& tally, Server server) {
   if (server == Server::stretto) ours_[way][length].add(tally.seconds);
 }
 
-double Statistics::Latest::median() const noexcept {
+double Statistics::Latest::quantile(double part) const noexcept {
   std::array<float, 63> sorted = kept_;
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(calls_, sorted.size()));
-  const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
-  std::nth_element(sorted.begin(), middle, end);
-  return middle == end ? 0 : static_cast<double>(*middle);
+  const auto wanted = sorted.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(end - sorted.begin()));
+  std::nth_element(sorted.begin(), wanted, end);
+  return wanted == end ? 0 : static_cast<double>(*wanted);
 }
 
 std::map<Way, Tally> Statistics::all() const {
@@ -48,8 +50,15 @@ std::map<Way, Tally> Statistics::all() const {
   std::map<Way, Tally> all = all_;
   for (const auto& [way, lengths] : ours_)
     for (const auto& [length, latest] : lengths)
-      if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end())
-        all[way].saved += latest.calls() * (own->second.median() - latest.median());
+      if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end()) {
+        const auto gained = [&](double theirs, double ours) {
+          return latest.calls() * (own->second.quantile(theirs) - latest.quantile(ours));
+        };
+        Tally& tally = all[way];
+        tally.saved += gained(0.5, 0.5);
+        tally.saved_least += gained(0.25, 0.75);
+        tally.saved_most += gained(0.75, 0.25);
+      }
   return all;
 }
 

@@ -40,7 +40,9 @@ struct Tally {
   double known = 0;           // how many these are
   double promised_error = 0;  // the largest
   double saved = 0;           // seconds, an estimate: see Statistics::all
-  double predicted = 0;       // seconds that the model expected, and of the MPI's own collective in these calls' place
+  double saved_least = 0;     // between these, where calls scatter as they did
+  double saved_most = 0;
+  double predicted = 0;  // seconds that the model expected, and of the MPI's own collective in these calls' place
   double predicted_mpi = 0;
   double in_flight = 0;  // seconds from starts until the data were there, where communication cores moved them,
   double hidden = 0;     // and those of them that the program did not wait
@@ -58,6 +60,7 @@ class Statistics {
 
   // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
   // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
+  // Least and most: from the quartiles that lie nearest and farthest.
   std::map<Way, Tally> all() const;
 
  private:
@@ -67,7 +70,7 @@ class Statistics {
    public:
     void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }
     double calls() const noexcept { return static_cast<double>(calls_); }
-    double median() const noexcept;
+    double quantile(double part) const noexcept;  // 0.5: the median
 
    private:
     std::uint64_t calls_ = 0;
