@@ -19,19 +19,24 @@ inline select::Providers providers_for(const Call& call, const stretto_comm_s& c
   return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};
 }
 
-// Reads and checks options and arguments into `call`, and decides. A failure is this rank's contribution to the
-// agreement.
+// Reads and checks options and arguments into `call`. Throws std::bad_alloc.
+template <class Build>
+Status read(stretto_comm_s& comm, const stretto_options* options, const Build& build, Call* call) {
+  Status s = read_options(options, &call->settings);
+  if (s == Status::ok) s = build(*call, comm.rank, comm.size);
+  settle_payload(call);
+  if (s == Status::ok) s = check_values(*call, comm.size);
+  if (s == Status::ok && !call->settings.schedule.empty())
+    s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
+  return s == Status::ok ? check_buffers(*call, comm.rank, comm.size) : s;
+}
+
+// The same, and decides. A failure is this rank's contribution to the agreement.
 template <class Build>
 Status form(stretto_comm_s& comm, const stretto_options* options, const Build& build, Call* call,
             select::Decision* decision) noexcept {
   try {
-    Status s = read_options(options, &call->settings);
-    if (s == Status::ok) s = build(*call, comm.rank, comm.size);
-    settle_payload(call);
-    if (s == Status::ok) s = check_values(*call, comm.size);
-    if (s == Status::ok && !call->settings.schedule.empty())
-      s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
-    if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
+    const Status s = read(comm, options, build, call);
     const std::string why = s == Status::ok ? "" : message();
     // Also after a failure: this rank must take part in whatever the others exchange.
     *decision = comm.selector.decide(*call, comm.backends.serve(*call));

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "api/communicator.hpp"
@@ -123,7 +125,18 @@ class Operation {
 }  // namespace stretto::api
 
 struct stretto_request_s {
-  explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c), operation(c) {}
+  explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c) {}
+
+  // Once a start. Precondition: it does not run.
+  void start(stretto::api::Call&& call, stretto::select::Decision&& decision, stretto::Status own) noexcept {
+    operation.emplace(comm).start(std::move(call), std::move(decision), own);
+  }
+  bool runs() const noexcept { return operation && !operation->done(); }
+
   stretto_comm_s& comm;
-  stretto::api::Operation operation;
+  std::optional<stretto::api::Operation> operation;  // none: persistent, and not started yet
+  // Of a persistent one: what each start runs, and what was found wrong in its arguments.
+  std::optional<stretto::api::Call> call;
+  stretto::Status own = stretto::Status::ok;
+  std::array<char, 512> wrong{};
 };

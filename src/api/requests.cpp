@@ -13,16 +13,16 @@ stretto_status stretto_test(stretto_request request, int* done) {
   if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
   const api::Guard guard = request->comm.guard();
-  if (!request->operation.done()) request->comm.progress();
-  *done = request->operation.done();
-  return *done ? to_c(request->operation.status()) : STRETTO_OK;
+  if (request->runs()) request->comm.progress();
+  *done = !request->runs();
+  return *done && request->operation ? to_c(request->operation->status()) : STRETTO_OK;
 }
 
 stretto_status stretto_wait(stretto_request request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
   api::Guard guard = request->comm.guard();
-  return to_c(request->operation.wait(guard));
+  return request->operation ? to_c(request->operation->wait(guard)) : STRETTO_OK;
 }
 
 stretto_status stretto_request_free(stretto_request* request) {
@@ -32,7 +32,7 @@ stretto_status stretto_request_free(stretto_request* request) {
   --(*request)->comm.requests;
   {
     api::Guard guard = (*request)->comm.guard();
-    static_cast<void>((*request)->operation.wait(guard));
+    if ((*request)->operation) static_cast<void>((*request)->operation->wait(guard));
   }
   delete *request;
   *request = nullptr;

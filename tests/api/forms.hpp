@@ -41,10 +41,11 @@ struct Form {
   std::size_t gap = 0;  // elements between blocks where displacements are given; 0: end to end, and none are
   int root = 0;
   bool in_place = false;
-  bool started = false;  // the nonblocking form
-  bool tested = false;   // until it is done; else waited for
-  bool wavy = false;     // the values: a wave with a little noise, or noise
-  std::string schedule;  // empty: chosen
+  bool started = false;   // the nonblocking form
+  bool prepared = false;  // the persistent one, which is started, too
+  bool tested = false;    // until it is done; else waited for
+  bool wavy = false;      // the values: a wave with a little noise, or noise
+  std::string schedule;   // empty: chosen
   stretto_options options = STRETTO_OPTIONS_INIT;
   std::uint64_t seed = 0;  // of the values
 };

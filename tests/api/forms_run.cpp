@@ -8,14 +8,23 @@
 #include <type_traits>
 
 #include "forms_arranged.hpp"
-#include "stretto/stretto_nonblocking.h"
+#include "stretto/stretto_persistent.h"
 
 namespace api_test {
 namespace {
 
-template <class Blocking, class Started, class... Arguments>
-stretto_status either(stretto_request* request, Blocking blocking, Started started, Arguments... arguments) {
-  return request != nullptr ? started(arguments..., request) : blocking(arguments...);
+// Where a request is, and how it comes about.
+struct Request {
+  stretto_request* at;  // null: the blocking form
+  bool prepared;
+};
+
+template <class Blocking, class Started, class Prepared, class... Arguments>
+stretto_status one_of(Request r, Blocking blocking, Started started, Prepared prepared, Arguments... arguments) {
+  if (r.at == nullptr) return blocking(arguments...);
+  if (!r.prepared) return started(arguments..., r.at);
+  const stretto_status s = prepared(arguments..., r.at);
+  return s == STRETTO_OK ? stretto_start(*r.at) : s;
 }
 
 struct Buffers {
@@ -26,48 +35,55 @@ struct Buffers {
 
 const std::size_t* or_null(const std::vector<std::size_t>& v) { return v.empty() ? nullptr : v.data(); }
 
-// *request is set where the form is a started one.
 stretto_status call(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o, stretto_comm comm,
-                    stretto_request* request) {
+                    Request request) {
   const auto own = static_cast<std::size_t>(stretto_comm_rank(comm));
   const bool root = stretto_comm_rank(comm) == f.root;
   const std::size_t *counts = or_null(a.counts), *sdispls = or_null(a.send_displs), *rdispls = or_null(a.recv_displs);
   switch (f.collective) {
     case Collective::allreduce:
-      return either(request, stretto_allreduce, stretto_iallreduce, b.send, b.recv, f.count, f.type, f.op, comm, o);
-    case Collective::allreduce_multi:
-      return either(request, stretto_allreduce_multi, stretto_iallreduce_multi, b.several.data(),
-                    static_cast<int>(b.several.size()), b.recv, f.count, f.type, f.op, comm, o);
-    case Collective::reduce:
-      return either(request, stretto_reduce, stretto_ireduce, b.send, b.recv, f.count, f.type, f.op, f.root, comm, o);
-    case Collective::reduce_scatter_block:
-      return either(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block, b.send, b.recv, f.count,
+      return one_of(request, stretto_allreduce, stretto_iallreduce, stretto_allreduce_init, b.send, b.recv, f.count,
                     f.type, f.op, comm, o);
+    case Collective::allreduce_multi:
+      return one_of(request, stretto_allreduce_multi, stretto_iallreduce_multi, stretto_allreduce_multi_init,
+                    b.several.data(), static_cast<int>(b.several.size()), b.recv, f.count, f.type, f.op, comm, o);
+    case Collective::reduce:
+      return one_of(request, stretto_reduce, stretto_ireduce, stretto_reduce_init, b.send, b.recv, f.count, f.type,
+                    f.op, f.root, comm, o);
+    case Collective::reduce_scatter_block:
+      return one_of(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block,
+                    stretto_reduce_scatter_block_init, b.send, b.recv, f.count, f.type, f.op, comm, o);
     case Collective::reduce_scatter:
-      return either(request, stretto_reduce_scatter, stretto_ireduce_scatter, b.send, b.recv, counts, f.type, f.op,
-                    comm, o);
+      return one_of(request, stretto_reduce_scatter, stretto_ireduce_scatter, stretto_reduce_scatter_init, b.send,
+                    b.recv, counts, f.type, f.op, comm, o);
     case Collective::allgather:
-      return either(request, stretto_allgather, stretto_iallgather, b.send, b.recv, f.count, f.type, comm, o);
-    case Collective::allgatherv:
-      return either(request, stretto_allgatherv, stretto_iallgatherv, b.send, b.recv, counts, rdispls, f.type, comm, o);
-    case Collective::bcast:
-      return either(request, stretto_bcast, stretto_ibcast, b.recv, f.count, f.type, f.root, comm, o);
-    case Collective::scatter:
-      return either(request, stretto_scatter, stretto_iscatter, b.send, b.recv, f.count, f.type, f.root, comm, o);
-    case Collective::scatterv:
-      return either(request, stretto_scatterv, stretto_iscatterv, b.send, root ? counts : nullptr,
-                    root ? sdispls : nullptr, b.recv, a.counts[own], f.type, f.root, comm, o);
-    case Collective::gather:
-      return either(request, stretto_gather, stretto_igather, b.send, b.recv, f.count, f.type, f.root, comm, o);
-    case Collective::gatherv:
-      return either(request, stretto_gatherv, stretto_igatherv, b.send, a.counts[own], b.recv, root ? counts : nullptr,
-                    root ? rdispls : nullptr, f.type, f.root, comm, o);
-    case Collective::alltoall:
-      return either(request, stretto_alltoall, stretto_ialltoall, b.send, b.recv, f.count, f.type, comm, o);
-    case Collective::alltoallv:
-      return either(request, stretto_alltoallv, stretto_ialltoallv, b.send, counts, sdispls, b.recv, counts, rdispls,
+      return one_of(request, stretto_allgather, stretto_iallgather, stretto_allgather_init, b.send, b.recv, f.count,
                     f.type, comm, o);
-    case Collective::barrier: return either(request, stretto_barrier, stretto_ibarrier, comm, o);
+    case Collective::allgatherv:
+      return one_of(request, stretto_allgatherv, stretto_iallgatherv, stretto_allgatherv_init, b.send, b.recv, counts,
+                    rdispls, f.type, comm, o);
+    case Collective::bcast:
+      return one_of(request, stretto_bcast, stretto_ibcast, stretto_bcast_init, b.recv, f.count, f.type, f.root, comm,
+                    o);
+    case Collective::scatter:
+      return one_of(request, stretto_scatter, stretto_iscatter, stretto_scatter_init, b.send, b.recv, f.count, f.type,
+                    f.root, comm, o);
+    case Collective::scatterv:
+      return one_of(request, stretto_scatterv, stretto_iscatterv, stretto_scatterv_init, b.send,
+                    root ? counts : nullptr, root ? sdispls : nullptr, b.recv, a.counts[own], f.type, f.root, comm, o);
+    case Collective::gather:
+      return one_of(request, stretto_gather, stretto_igather, stretto_gather_init, b.send, b.recv, f.count, f.type,
+                    f.root, comm, o);
+    case Collective::gatherv:
+      return one_of(request, stretto_gatherv, stretto_igatherv, stretto_gatherv_init, b.send, a.counts[own], b.recv,
+                    root ? counts : nullptr, root ? rdispls : nullptr, f.type, f.root, comm, o);
+    case Collective::alltoall:
+      return one_of(request, stretto_alltoall, stretto_ialltoall, stretto_alltoall_init, b.send, b.recv, f.count,
+                    f.type, comm, o);
+    case Collective::alltoallv:
+      return one_of(request, stretto_alltoallv, stretto_ialltoallv, stretto_alltoallv_init, b.send, counts, sdispls,
+                    b.recv, counts, rdispls, f.type, comm, o);
+    case Collective::barrier: return one_of(request, stretto_barrier, stretto_ibarrier, stretto_barrier_init, comm, o);
   }
   return STRETTO_INTERNAL;
 }
@@ -79,6 +95,10 @@ stretto_status finish(const Form& f, stretto_request* request) {
     if (done == 0) std::this_thread::yield();
   }
   if (!f.tested) status = stretto_wait(*request);
+  if (f.prepared && !f.in_place && status == STRETTO_OK) {  // the same once more
+    status = stretto_start(*request);
+    if (status == STRETTO_OK) status = stretto_wait(*request);
+  }
   const stretto_status freed = stretto_request_free(request);
   return status != STRETTO_OK ? status : freed;
 }
@@ -152,7 +172,7 @@ std::string run_typed(const Form& f, stretto_comm comm) {
   o.schedule = f.schedule.empty() ? nullptr : f.schedule.c_str();
   o.report = &report;
   stretto_request request = nullptr;
-  stretto_status status = call(f, a, b, &o, comm, f.started ? &request : nullptr);
+  stretto_status status = call(f, a, b, &o, comm, {f.started ? &request : nullptr, f.prepared});
   if (status == STRETTO_OK && f.started) status = finish(f, &request);
   if (status != STRETTO_OK) return fmt::format("{}: {}", stretto_status_name(status), stretto_message());
   if (send != typed<T>(a.send)) return "the send buffer was written to";

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "ranks.hpp"
-#include "stretto/stretto_nonblocking.h"
+#include "stretto/stretto_persistent.h"
 
 using namespace api_test;
 
@@ -211,4 +211,56 @@ TEST(Requests, NullHandlesAreErrors) {
   EXPECT_EQ(stretto_request_free(&none), STRETTO_OK);
   EXPECT_EQ(stretto_ibarrier(nullptr, nullptr, &none), STRETTO_INVALID_ARGUMENT);
   EXPECT_EQ(stretto_barrier(nullptr, nullptr), STRETTO_INVALID_ARGUMENT);
+}
+
+TEST(Persistent, EachStartTakesWhatTheBufferHoldsThen) {
+  on_all_ranks([](stretto_comm comm, int rank, int ranks) {
+    std::vector<double> x(3000), y(x.size());
+    stretto_request r = nullptr;
+    ASSERT_STRETTO_OK(
+        stretto_allreduce_init(x.data(), y.data(), x.size(), STRETTO_F64, STRETTO_SUM, comm, nullptr, &r));
+    int done = 0;
+    ASSERT_STRETTO_OK(stretto_test(r, &done));  // not started, so complete
+    EXPECT_EQ(done, 1);
+    ASSERT_STRETTO_OK(stretto_wait(r));
+    for (int round = 0; round < 5; ++round) {
+      std::fill(x.begin(), x.end(), rank * 10 + round);
+      ASSERT_STRETTO_OK(stretto_start(r));
+      ASSERT_STRETTO_OK(stretto_barrier(comm, nullptr));  // between
+      ASSERT_STRETTO_OK(stretto_wait(r));
+      EXPECT_EQ(y, std::vector<double>(y.size(), 5 * ranks * (ranks - 1) + ranks * round));
+    }
+    ASSERT_STRETTO_OK(stretto_request_free(&r));
+  });
+}
+
+TEST(Persistent, WhatCannotBeStartedIsSaid) {
+  on_all_ranks([](stretto_comm comm, int rank, int ranks) {
+    const auto x = samples<double>(rank, 100);
+    std::vector<double> y(x.size());
+    stretto_request once = nullptr, prepared = nullptr, wrong = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), x.size(), STRETTO_F64, STRETTO_SUM, comm, nullptr, &once));
+    EXPECT_EQ(stretto_start(once), STRETTO_INVALID_ARGUMENT);
+    EXPECT_EQ(stretto_start(nullptr), STRETTO_INVALID_ARGUMENT);
+    ASSERT_STRETTO_OK(stretto_wait(once));
+    ASSERT_STRETTO_OK(stretto_request_free(&once));
+    ASSERT_STRETTO_OK(stretto_bcast_init(y.data(), y.size(), STRETTO_F64, ranks - 1, comm, nullptr, &prepared));
+    ASSERT_STRETTO_OK(stretto_start(prepared));
+    int done = 0;
+    ASSERT_STRETTO_OK(stretto_test(prepared, &done));
+    if (!done) {
+      EXPECT_EQ(stretto_start(prepared), STRETTO_INVALID_ARGUMENT);
+    }
+    ASSERT_STRETTO_OK(stretto_wait(prepared));
+    ASSERT_STRETTO_OK(stretto_request_free(&prepared));
+    // Wrong arguments come to all ranks, at each wait.
+    ASSERT_STRETTO_OK(
+        stretto_reduce_init(x.data(), y.data(), x.size(), STRETTO_F64, STRETTO_SUM, ranks, comm, nullptr, &wrong));
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_STRETTO_OK(stretto_start(wrong));
+      EXPECT_EQ(stretto_wait(wrong), STRETTO_INVALID_ARGUMENT);
+      EXPECT_NE(std::string(stretto_message()).find("root"), std::string::npos) << stretto_message();
+    }
+    ASSERT_STRETTO_OK(stretto_request_free(&wrong));
+  });
 }
