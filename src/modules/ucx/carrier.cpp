@@ -83,6 +83,7 @@ class UcxCarrier final : public Carrier {
     const unsigned first = turns ? static_cast<unsigned>(tag % connections_) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
+    worker_.begin_send(first);
     const std::uint64_t own = worker_.tag(channel_, rank(), tag % tags_there);
     const unsigned pieces = peer == rank() ? 1 : pieces_of(bytes, connections_);
     if (first > 0 || pieces > 1) {
@@ -268,6 +269,7 @@ class UcxCarrier final : public Carrier {
     start(t, &t->request, ucp.tag_send_nbx(first, &t->lead, sizeof t->lead, tag | UcxWorker::mask_cut, &how));
     for (unsigned i = 0; i < pieces; ++i) {
       const Piece piece = piece_of(t->bytes, pieces, i);
+      worker_.begin_send(i);
       start(t, &t->pieces[i],
             ucp.tag_send_nbx(endpoints[i], data + piece.offset, piece.bytes,
                              worker_.tag_of_piece(rank(), t->lead.number, i), &how));
@@ -310,7 +312,7 @@ class UcxCarrier final : public Carrier {
     free_.push_back(&t);  // there is room: it had a place before
   }
 
-  // One turn of progress. Reports what has ended.
+  // One turn of progress. Reports what has ended; the last of all, once what was sent has left.
   void look(std::span<Completion> done, std::size_t* n) noexcept {
     worker_.progress();
     if (worker_.losses() != losses_) withdraw_from_lost();
@@ -322,6 +324,7 @@ class UcxCarrier final : public Carrier {
         continue;
       }
       if (*n == done.size()) break;
+      if (open_ == 1 && !worker_.has_left()) break;  // from then on perhaps nobody makes progress
       done[(*n)++] = completion(t);
       --open_;
       release(t);

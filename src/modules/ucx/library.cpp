@@ -34,7 +34,8 @@ Status find(Ucp* u) {
       get(library, "ucp_worker_destroy", &u->worker_destroy) &&
       get(library, "ucp_worker_get_address", &u->worker_get_address) &&
       get(library, "ucp_worker_release_address", &u->worker_release_address) &&
-      get(library, "ucp_worker_progress", &u->worker_progress) && get(library, "ucp_ep_create", &u->ep_create) &&
+      get(library, "ucp_worker_progress", &u->worker_progress) &&
+      get(library, "ucp_worker_flush_nbx", &u->worker_flush_nbx) && get(library, "ucp_ep_create", &u->ep_create) &&
       get(library, "ucp_ep_close_nbx", &u->ep_close_nbx) && get(library, "ucp_tag_send_nbx", &u->tag_send_nbx) &&
       get(library, "ucp_tag_recv_nbx", &u->tag_recv_nbx) && get(library, "ucp_tag_probe_nb", &u->tag_probe_nb) &&
       get(library, "ucp_tag_msg_recv_nbx", &u->tag_msg_recv_nbx) &&

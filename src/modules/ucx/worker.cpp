@@ -82,7 +82,29 @@ unsigned UcxWorker::progress_senders() noexcept {
   return done;
 }
 
+bool UcxWorker::has_left() noexcept {
+  bool all = true;
+  for (unsigned i = 0; i < connections_; ++i) {
+    if (!leaving_[i] && held_[i]) {
+      held_[i] = false;
+      ucp_request_param_t how{};
+      const ucs_status_ptr_t request = ucp_.worker_flush_nbx(workers_[i] ? workers_[i] : handle(), &how);
+      if (UCS_PTR_IS_PTR(request)) leaving_[i] = request;
+    }
+    if (leaving_[i] && ucp_.request_check_status(leaving_[i]) == UCS_INPROGRESS && workers_[i])
+      ucp_.worker_progress(workers_[i]);
+    if (leaving_[i] && ucp_.request_check_status(leaving_[i]) != UCS_INPROGRESS) {
+      ucp_.request_free(leaving_[i]);
+      leaving_[i] = nullptr;
+    }
+    all = all && !leaving_[i] && !held_[i];
+  }
+  return all;
+}
+
 UcxWorker::~UcxWorker() {
+  for (void* request : leaving_)
+    if (request) ucp_.request_free(request);
   // Flushed and closed together, not one after the other.
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();

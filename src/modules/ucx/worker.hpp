@@ -69,6 +69,11 @@ class UcxWorker {
   // nothing else does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
+  // A send takes this connection.
+  void begin_send(unsigned connection) noexcept { held_[connection] = true; }
+  // Whether all that was sent has left, or cannot any more. UCX says that a send has ended while it holds bytes of it, as
+  // where a socket is full, and only progress lets those leave. Begins to ask, where that is not under way.
+  bool has_left() noexcept;
   // Of the next message that is cut.
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -104,6 +109,8 @@ class UcxWorker {
   ucp_context_h context_ = nullptr;
   std::array<ucp_worker_h, most_connections> workers_{};  // by connection; further ones when they are first needed
   std::array<bool, most_connections> lacking_{};
+  std::array<bool, most_connections> held_{};      // perhaps, of sends since the last answer
+  std::array<void*, most_connections> leaving_{};  // requests that end once all has left
   std::size_t spread_ = 0;
   unsigned turn_ = 0;
   static constexpr unsigned seldom = 16;
