@@ -126,6 +126,19 @@ class Answers(unittest.TestCase):
         times = [p["best"]["seconds"] for p in r["sweep"]]
         self.assertGreater(times[-1], times[0])
 
+    def test_explain_shows_the_mpis_time_and_a_row_for_each_schedule_and_payload(self):
+        question = ("explain", "allreduce", "-n", 16, "--per-node", 4, "--bytes", "64M", "--bound", "rel:1e-4", "--rate", 1)
+        r = result(*question)
+        native = [c for c in r["candidates"] if c["label"] == "native"]
+        self.assertEqual([c["seconds"] for c in native], [r["mpi_seconds"]])
+        rows = [(c["label"] if c["native"] else (c["schedule"], c["payload"])) for c in r["candidates"] if c["first_of_row"]]
+        self.assertEqual(len(rows), len(set(rows)))
+        text = run(*question)[1]
+        self.assertRegex(text, r"\n +[0-9.]+ m?s +1\.00  native\n")
+        self.assertIn("x the MPI's", text)
+        self.assertIsNone(result(*question, "--no-native")["mpi_seconds"])
+        self.assertIn("x the best", run(*question, "--no-native")[1])
+
     def test_without_a_bound_nothing_is_compressed(self):
         r = result("explain", "allreduce", "-n", 16, "--bytes", "64M")
         self.assertEqual({c.get("payload", "raw") for c in r["candidates"]}, {"raw"})
