@@ -216,6 +216,47 @@ def draw(directory: str = typer.Argument("stacking-out", help="What the stacking
         out.print(str(path), markup=False, soft_wrap=True)
 
 
+@app.command(epilog="""Examples:
+
+stretto ratio --synthetic
+
+stretto ratio velocity_301x941.f64 --rel 1e-3,1e-5 --plot velocity.png
+
+stretto ratio gradients.npy --abs 1e-6 --ranks 8 --rate 10""")
+def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .npy, or a file of nothing but float32 or float64 (.f64)."),
+          synthetic: bool = flag("--synthetic", help="A made-up field instead of a file."),
+          rel: Optional[str] = typer.Option(None, "--rel", metavar="X,Y", help="Bounds as parts of the data's range. With neither: 1e-2,1e-3,1e-4."),
+          abs_: Optional[str] = typer.Option(None, "--abs", metavar="X,Y", help="Bounds in the data's unit."),
+          type_: Optional[str] = typer.Option(None, "--type", metavar="TYPE", help="f32 or f64, of a file that is no .npy."),
+          shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
+          ranks: int = typer.Option(4, "--ranks", "-n", min=2, help="Ranks of the sum whose time is predicted."),
+          rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
+          plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+    """Which bound? What several do to data: ratio, errors, the codec's speed, and the predicted time of a sum.
+
+    The codec runs here, on one core. Times of sums are predicted: on ranks of this host, by its profile, and between as many hosts on a
+    network of the given rate.
+    """
+    from stretto import ratio as ratio_  # noqa: PLC0415  NumPy takes a while to load
+
+    if plot:
+        from stretto import plots  # noqa: PLC0415  it takes a second to load
+
+        plots.check(plot)
+    if bool(file) == synthetic:
+        raise Failure("ratio takes a FILE or --synthetic, and not both")
+    values = ratio_.synthetic() if synthetic else ratio_.read(file, type_, shape)
+    name = "synthetic" if synthetic else os.path.basename(file)
+    rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks)
+    predicted = ratio_.times(rows, values, ranks, rate)
+    if plot:
+        plots.ratio(name, values, rows, plot)
+    if json_:
+        print(json.dumps(ratio_.as_json(name, values, rows, predicted, ranks, rate), indent=1, allow_nan=False))
+    else:
+        ratio_.show(out, name, values, rows, predicted, ranks, rate)
+
+
 # The options of these are stretto-model's, so all but ours are handed on, --help among them.
 FORWARDED = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "add_help_option": False}
 HELP = flag("--help", "-h", help="Show the options, with examples.")

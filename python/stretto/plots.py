@@ -207,4 +207,47 @@ def simulate(result, paths):
         save(figure, paths)
 
 
+def slice_of(values):
+    """What is drawn of an array: the middle of the middle one of its images, or of a row, with as many values as can be told apart."""
+    def middle(length, most):
+        begin = max((length - most) // 2, 0)
+        return slice(begin, begin + most)
+
+    if values.ndim == 1:
+        return middle(values.size, 400)
+    return (*(length // 2 for length in values.shape[:-2]), *(middle(length, 100) for length in values.shape[-2:]))
+
+
+def ratio(name, values, rows, paths):
+    """The data as it was and within each bound; below, the errors in parts of the bound."""
+    part = slice_of(values)
+    seen = values[part].astype(float)
+    low, high = np.nanpercentile(np.where(np.isfinite(seen), seen, np.nan), (1, 99))
+    with style():
+        figure, grid = plt.subplots(2, 1 + len(rows), figsize=(2.6 * (1 + len(rows)), 5), squeeze=False, layout="constrained")
+        shown = [("original", seen, None), *((f"{row.bound}, ratio {units.digits(row.ratio)}", row.decoded[part].astype(float), (row.decoded[part] - seen) / row.eps)
+                                             for row in rows)]
+        for (title, data, error), (above, below) in zip(shown, grid.T):
+            above.set_title(title, loc="left", fontsize=9)
+            if error is None:
+                below.set_visible(False)
+            if seen.ndim == 1:
+                above.plot(data, lw=0.8, color=COLOURS[0])
+                if error is not None:
+                    below.plot(error, lw=0.8, color=COLOURS[1])
+                    below.set_ylim(-1.05, 1.05)
+                continue
+            for axes in (above, below):
+                axes.set_axis_off()
+            above.imshow(data, cmap="cividis", vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+            if error is not None:
+                drawn = below.imshow(error, cmap="cividis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+        if seen.ndim > 1:
+            figure.colorbar(drawn, ax=grid[1, 0], location="left", label="error, in parts of the bound")
+        else:
+            grid[1, 1].set_ylabel("error, in parts of the bound")
+        figure.suptitle(f"{name}: the data, and its error within each bound", fontsize=10, x=0.01, ha="left")
+        save(figure, paths)
+
+
 DRAW = {"explain": explain, "simulate": simulate}
