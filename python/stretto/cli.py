@@ -7,10 +7,17 @@ from typing import List, Optional
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from stretto import __version__, doctor as doctor_, model, over_ucx, pingpong as pingpong_, run as run_, tune as tune_, units
 from stretto.errors import Failure
+
+
+class Command(TyperCommand):
+    """Some Typers escape brackets for Rich where Rich writes no help."""
+
+    def get_help(self, ctx):
+        return super().get_help(ctx).replace("\\[", "[")
 
 
 class Commands(TyperGroup):
@@ -24,11 +31,29 @@ class Commands(TyperGroup):
                 error.message = error.message.partition(" Did you mean")[0]
             raise
 
+    def format_commands(self, ctx, formatter):
+        """The whole first sentence of each, which Click would cut."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (command.help or "").strip().split("\n\n")[0].replace("\n", " ")) for name, command in commands])
 
-app = typer.Typer(name="stretto", cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
-                  pretty_exceptions_enable=False,
+
+class App(typer.Typer):
+    """A Typer whose help is plain text, in a pipe as on a terminal."""
+
+    def __init__(self, **options):
+        super().__init__(cls=Commands, no_args_is_help=True, rich_markup_mode=None, **options)
+
+    def command(self, name=None, **options):
+        return super().command(name, cls=Command, **options)
+
+
+STATUS = """Exit status: 0; 2 where what was asked is refused; 1 where something failed on the way, such as a measurement; 130 when
+interrupted. `run` ends with its launcher's. The words are in docs/glossary.md."""
+
+app = App(name="stretto", add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, epilog=STATUS,
                   help="Speed up an MPI program as it is; measure a machine, predict collectives on it, choose among them, and see why.")
-bench = typer.Typer(cls=Commands, no_args_is_help=True, help="Measurements of their own, with plots.")
+bench = App(help="Measurements of their own, with plots.")
 app.add_typer(bench, name="bench")
 
 # A file or a pipe has no width to wrap at.

@@ -42,7 +42,7 @@ def help_of(name):
     text = run([name, "--help"]).partition("\nexamples:")[0].rstrip()
     text = re.sub(r"^(Usage: ).*?(\[OPTIONS\])", rf"\1stretto {name} \2", text, flags=re.MULTILINE)
     if name in ("explain", "simulate"):
-        text += "\n  --plot FILE                 draw a figure: .png, .svg or .pdf; may be given several times"
+        text += "\n  --plot FILE           draw a figure: .png, .svg or .pdf; may be given\n                        several times"
     return text + "\n\nExamples:\n" + "".join(f"  {example}\n" for example in EXAMPLES[name])
 
 

@@ -225,6 +225,14 @@ class Answers(unittest.TestCase):
                 self.assertIn(f"tuned ({path})", run(*command, XDG_CONFIG_HOME=directory)[1])
             self.assertEqual(result(*question, "--machine", "built-in", XDG_CONFIG_HOME=directory)["profile"], "built-in")
 
+    def test_help_fits_80_columns_and_names_types_and_defaults_in_words(self):
+        for command in ("predict", "choose", "explain", "simulate", "profiles"):
+            out = run(command, "--help")[1].partition("\nexamples:")[0]
+            self.assertEqual([line for line in out.splitlines() if len(line) > 79 and not line.startswith("Usage")], [])
+            for sign in ("TEXT=", "INT=", "REQUIRED", "{false}", "[]"):
+                self.assertNotIn(sign, out)
+        self.assertIn("-n, --ranks INT       ranks [default: 2]", run("explain", "--help")[1])
+
     def test_text_is_for_people(self):
         status, out, _ = run("explain", "allreduce", "-n", 64, "--bytes", "1M")
         self.assertEqual(status, 0)
