@@ -342,6 +342,14 @@ class Sources(unittest.TestCase):
                 self.assertIsNone(plain.search(file.read_text(encoding="utf-8")), f"{file}: secure_getenv is meant")
 
 
+class Install(unittest.TestCase):
+    def test_a_directory_that_is_none_is_refused_before_anything_is_built(self):
+        for given, said in (("", "PREFIX=DIR says where to install"), ("here", "PREFIX=here is no absolute directory")):
+            done = subprocess.run([str(ROOT / "scripts/install")], env={**os.environ, "PREFIX": given}, capture_output=True, text=True, timeout=30, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(said, done.stderr)
+
+
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
         "start", "python", "mpi", "bounds", "glossary", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "stacking", "programs")))
