@@ -98,7 +98,9 @@ stretto run -n 4 ./app
 
 stretto run -n 4 --report ./app input.nml
 
-stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app""")
+stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app
+
+stretto run --emulate 4@1gbit --bound rel:1e-4 --report ./app""")
 def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments."),
         mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND",
                                              help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH."),
@@ -120,6 +122,9 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
                                     help="mpi; or ucx, for a program that makes its communicator by stretto_comm_create_environment: the launcher only "
                                          "starts it, an MPI's, srun or, with --hosts, ssh. Its ranks meet in STRETTO_STORE, or in a directory in "
                                          "~/.cache, which the hosts must share."),
+        emulate: Optional[str] = typer.Option(None, "--emulate", metavar="HOSTS@RATE",
+                                              help="Run between hosts that this machine makes for the run, joined by a network of this rate, as in "
+                                                   "4@1gbit: what several hosts would gain. Needs a checkout, and a machine that permits namespaces."),
         print_: bool = flag("--print", help="Print the command line instead of running it.")):
     """Run an MPI program with stretto's collectives, without recompiling it.
 
@@ -131,8 +136,10 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     if carrier == "ucx":
         run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena)
         raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
-    run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
-             arena=arena, show=show)
+    wanted = dict(bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile, arena=arena)
+    if emulate:
+        raise typer.Exit(run_.emulated(emulate, mpirun, ranks, hosts, command, **wanted))
+    run_.run(mpirun, ranks, hosts, command, show=show, **wanted)
 
 
 @app.command(epilog="""Examples:

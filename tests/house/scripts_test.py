@@ -189,7 +189,7 @@ class Demo(unittest.TestCase):
 
     WRITES = 'while [ "$1" != --out ]; do shift; done; mkdir -p "$2"; echo {} >"$2/stack.json"; echo stacked'
 
-    def demo(self, *arguments, program=WRITES, status=0, matplotlib=True, draws=0):
+    def demo(self, *arguments, program=WRITES, status=0, matplotlib=True, draws=0, hosts=None):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
             for folder in ("scripts", "build/setup", "build/release-openmpi/apps/stacking"):
@@ -199,9 +199,13 @@ class Demo(unittest.TestCase):
             (root / "build/setup/auto.build").write_text(f"MPI_FLAVOUR=openmpi MPIRUN=none PYTHON={root}/python3\n")
             for name, words in (("scripts/setup", ""), ("scripts/build", ""), ("scripts/launch", 'shift 2; exec "$@"'),
                                 ("build/release-openmpi/apps/stacking/stacking", f"{program}\nexit {status}"),
-                                ("python3", f'[ "$1" = -c ] && exit {0 if matplotlib else 1}\necho "python $*"; exit {draws}')):
+                                ("python3", f'[ "$1" = -c ] && exit {0 if matplotlib else 1}\n[ "$1" = tests/hosts/hosts.py ] && shift && echo "hosts $*" | '
+                                 f'sed "s:{root}/::g" && exit {hosts}\necho "python $*"; exit {draws}')):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
+            if hosts is not None:
+                (root / "tests/hosts").mkdir(parents=True)
+                (root / "tests/hosts/hosts.py").touch()
             done = subprocess.run([str(root / "scripts" / "demo"), *arguments], env={**os.environ, "MPI": "auto"}, capture_output=True,
                                   text=True, timeout=30, check=False)
             return done.returncode, (done.stdout + done.stderr).splitlines()
@@ -209,6 +213,13 @@ class Demo(unittest.TestCase):
     def test_what_was_stacked_is_drawn_where_it_was_written(self):
         self.assertEqual(self.demo(), (0, ["stacked", "python -m stretto draw build/demo"]))
         self.assertEqual(self.demo("--out", "a b", "--repeat", "1"), (0, ["stacked", "python -m stretto draw a b"]))
+
+    def test_the_same_is_shown_between_hosts_where_the_machine_permits_them(self):
+        for hosts, ends in ((0, 0), (77, 0), (3, 3)):
+            status, lines = self.demo("--repeat", "1", hosts=hosts)
+            self.assertEqual(status, ends)
+            self.assertEqual(lines[:2] + lines[3:], ["stacked", "python -m stretto draw build/demo", "hosts run --hosts 4 --rate 1gbit --mpirun none -- "
+                                                     "build/release-openmpi/apps/stacking/stacking --out build/demo/hosts --repeat 1"])
 
     def test_without_matplotlib_one_line_says_so_and_the_demo_has_succeeded(self):
         status, lines = self.demo(matplotlib=False)
