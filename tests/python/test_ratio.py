@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 
 import numpy as np
 import pytest
@@ -71,3 +72,11 @@ def test_what_cannot_be_measured_is_named(answering, arguments, said):
     np.ones(8, np.float32).tofile(answering.home / "flat.f32")
     (answering.home / "odd.f32").write_bytes(b"12345")
     assert said in answering.refused("ratio", *arguments)
+
+
+def test_the_picture_of_the_page_is_what_is_drawn_now(answering):
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "bounds.png"
+    answering.succeeds("ratio", "--synthetic", "--plot", "p.png")
+    drawn, kept = (plots.plt.imread(path) for path in (answering.home / "p.png", page))
+    assert drawn.shape == kept.shape, "scripts/figures bounds draws it again"
+    assert np.abs(drawn - kept).mean() < 0.01, "scripts/figures bounds draws it again"
