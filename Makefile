@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers bench setup build asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers bench setup build install asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -63,6 +63,9 @@ setup: ## install what is missing: system packages, Python tools, an MPI (but fo
 
 build: ## the release build, in build/release-MPI
 	@scripts/build release
+
+install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` into one directory
+	@PREFIX="$(PREFIX)" scripts/install
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, with fuzzing
 	@TEST_PARTS="asan fuzz" scripts/test

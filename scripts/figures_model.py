@@ -65,7 +65,7 @@ def cost_against_ranks(program, paths):
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
         axis.set(title=f"{rate} Gb/s a node", xlabel="ranks, 4 a node")
     plots.time_axis(axes[0], "predicted time")
-    figure.suptitle("Allreduce of 256 MiB on each rank, ratio 8 assumed", x=0.01, ha="left")
+    plots.headline(axes[0], "Allreduce of 256 MiB on each rank", "a100-100g, streams at ratio 8 (assumed)")
     plots.label_lines(axes[-1])
     plots.save(figure, paths)
 
@@ -98,7 +98,7 @@ def best_way(program, paths):
     names = {False: "raw", True: "compressed"}
     figure.legend(handles=[Patch(color=WAYS[w], label=f"{w[0]}, {names[w[1]]}") for k, w in enumerate(ways) if k in seen],
                   loc="outside lower left", ncol=3)
-    figure.suptitle("The fastest schedule and payload of an allreduce", x=0.01, ha="left")
+    plots.headline(axes[0][0], "The fastest schedule and payload of an allreduce", "a100-100g, streams at the ratio over each panel (assumed)")
     plots.save(figure, paths)
 
 

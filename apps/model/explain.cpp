@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -15,6 +16,7 @@ namespace {
 using model::Candidate;
 using model::Question;
 
+constexpr std::size_t most_rows = 12;                         // of the table as text
 constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the sweep
 
 // The profile that a question is answered from.
@@ -58,6 +60,11 @@ std::string family(const Candidate& c) {
   plain.segment = 0;
   plain.blocks = 0;
   return label(plain);
+}
+
+// What a table has one row of: a schedule and its payload, whatever else.
+std::string row_of(const Candidate& c) {
+  return c.native ? label(c) : fmt::format("{} {}", c.schedule, payload::name(c.payload));
 }
 
 // What a schedule that was named may carry: the payload that was named too, else what `explain` has candidates of, of which the
@@ -155,7 +162,13 @@ Json explain(const Arguments& a) {
   check(chooser.table(q, &all));
   Json j = head(a, q, asked);
   j["candidates"] = Json::array();
-  for (const Candidate& c : all) j["candidates"].push_back(to_json(c));
+  std::set<std::string> rows;
+  for (const Candidate& c : all) {
+    j["candidates"].push_back(to_json(c));
+    j["candidates"].back()["first_of_row"] = rows.insert(row_of(c)).second;
+  }
+  const double mpi = model::Chooser::mpi_seconds(all);
+  j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
   j["sweep"] = Json::array();
   j["crossovers"] = Json::array();
   if (q.collective == schedule::Collective::barrier) return j;
@@ -213,12 +226,22 @@ std::string explain_text(const Json& r) {
   std::string text = fmt::format("{} of {}{} on {} ranks, {} a node, {}\n\n",
                                  r["question"]["collective"].get<std::string>(), size_text(r["question"]["bytes"]),
                                  streams_text(r), r["ranks"].get<int>(), r["per_node"].get<int>(), machine_text(r));
-  const double best = r["candidates"].front()["seconds"];
+  const bool known = !r["mpi_seconds"].is_null();
+  const double unit = known ? r["mpi_seconds"].get<double>() : r["candidates"].front()["seconds"].get<double>();
+  text +=
+      fmt::format("{:>12}  {:>11}  one a schedule and payload\n", "predicted", known ? "x the MPI's" : "x the best");
+  std::size_t shown = 0, rows = 0;
   for (const Json& c : r["candidates"]) {
+    if (!c["first_of_row"].get<bool>()) continue;
+    ++rows;
+    const bool own = c["native"].get<bool>() && c["label"] == "native";
+    if (shown >= most_rows && !own) continue;
+    ++shown;
     const double seconds = c["seconds"];
-    text += fmt::format("{:>12}  {:>7.2f}x  {}\n", time_text(seconds), best > 0 ? seconds / best : 1.0,
+    text += fmt::format("{:>12}  {:>11.2f}  {}\n", time_text(seconds), unit > 0 ? seconds / unit : 1.0,
                         c["label"].get<std::string>());
   }
+  if (shown < rows) text += fmt::format("and {} slower ones (--json)\n", rows - shown);
   if (!r["sweep"].empty()) text += "\nby size\n";
   for (const Json& c : r["crossovers"]) {
     text += fmt::format("{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]), size_text(c["above"]),

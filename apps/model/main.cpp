@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "explain.hpp"
+#include "help.hpp"
 #include "overlap.hpp"
 #include "simulate.hpp"
 
@@ -14,10 +15,12 @@ namespace {
 
 void add_machine(CLI::App* c, Arguments* a) {
   c->add_option("--machine", a->machine,
-                "profile: a file, or one that is shipped (stretto-model profiles); by default what the library uses "
+                "profile: a file, or one that is shipped (stretto profiles); by default what the library uses "
                 "here: STRETTO_PROFILE, else what stretto tune wrote last on this host, else built-in");
   c->add_option("--carrier", a->carrier, "what messages go over: mpi, or ucx, which has no native collectives");
-  c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's");
+  c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's")
+      ->default_str("")
+      ->type_name("GBITS");
   c->add_flag("--json", a->json, "print JSON");
 }
 
@@ -29,9 +32,9 @@ void add_question(CLI::App* c, Arguments* a) {
   c->add_option("collective", a->collective, "allreduce, broadcast (or bcast), ...")->required();
   c->add_option("--ranks,-n", a->ranks, "ranks");
   c->add_option("--per-node", a->per_node, "ranks on each node, in a row");
-  c->add_option("--bytes", a->bytes, "of the whole vector: 4096, 64K, 1G");
+  c->add_option("--bytes", a->bytes, "of the whole vector: 4096, 64K, 1G")->type_name("SIZE");
   c->add_option("--type", a->type, "f32 or f64");
-  c->add_option("--bound", a->bound, "exact (no streams), rel:X of the range of values, or abs:X");
+  c->add_option("--bound", a->bound, "exact (no streams), rel:X of the range of values, or abs:X")->type_name("BOUND");
   add_ratio(c, a, "that compression of one contribution is expected to reach, where there is a bound");
   c->add_option("--root", a->root, "of rooted collectives");
   add_machine(c, a);
@@ -44,7 +47,7 @@ void add_forced(CLI::App* c, Arguments* a) {
       "only this one: raw; with a bound fused (streams, to which a rank adds its values in one pass), homomorphic "
       "(streams added as streams), recompress or doc (decompressed, added, compressed again), cprp2p (compressed "
       "anew for every message); auto: the cheapest of the first three");
-  c->add_option("--segment", a->segment, "only this length: 256K");
+  c->add_option("--segment", a->segment, "only this length: 256K")->type_name("SIZE");
 }
 
 void add_growth(CLI::App* c, Arguments* a) {
@@ -64,7 +67,9 @@ void add_network(CLI::App* c, Arguments* a) {
   c->add_option(
       "--network", a->network,
       "how hosts are joined: flat, or torus:4x4x4, with a host on each place; by default as the profile says");
-  c->add_option("--hop", a->hop, "seconds that each further link of a torus takes; negative: as the profile says");
+  c->add_option("--hop", a->hop, "seconds that each further link of a torus takes; negative: as the profile says")
+      ->default_str("")
+      ->type_name("SECONDS");
 }
 
 int run(int argc, char** argv) {
@@ -73,6 +78,7 @@ int run(int argc, char** argv) {
   Overlap split;
   std::string one;
   CLI::App app{"What a collective takes on a machine, which way to run it is the cheapest, and why."};
+  app.formatter(std::make_shared<Help>());
   app.option_defaults()->always_capture_default();
   app.require_subcommand(1);
   app.footer(

@@ -7,11 +7,18 @@ from typing import List, Optional
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from stretto import __version__, doctor as doctor_, model, over_ucx, pingpong as pingpong_, run as run_, tune as tune_, units
 from stretto.bench import commands as bench_
 from stretto.errors import Failure
+
+
+class Command(TyperCommand):
+    """Some Typers escape brackets for Rich where Rich writes no help."""
+
+    def get_help(self, ctx):
+        return super().get_help(ctx).replace("\\[", "[")
 
 
 class Commands(TyperGroup):
@@ -25,11 +32,29 @@ class Commands(TyperGroup):
                 error.message = error.message.partition(" Did you mean")[0]
             raise
 
+    def format_commands(self, ctx, formatter):
+        """The whole first sentence of each, which Click would cut."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (command.help or "").strip().split("\n\n")[0].replace("\n", " ")) for name, command in commands])
 
-app = typer.Typer(name="stretto", cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
-                  pretty_exceptions_enable=False,
+
+class App(typer.Typer):
+    """A Typer whose help is plain text, in a pipe as on a terminal."""
+
+    def __init__(self, **options):
+        super().__init__(cls=Commands, no_args_is_help=True, rich_markup_mode=None, **options)
+
+    def command(self, name=None, **options):
+        return super().command(name, cls=Command, **options)
+
+
+STATUS = """Exit status: 0; 2 where what was asked is refused; 1 where something failed on the way, such as a measurement; 130 when
+interrupted. `run` ends with its launcher's. The words are in docs/glossary.md."""
+
+app = App(name="stretto", add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, epilog=STATUS,
                   help="Speed up an MPI program as it is; measure a machine, predict collectives on it, choose among them, and see why.")
-bench = typer.Typer(cls=Commands, no_args_is_help=True, help="Measurements of their own, with plots.")
+bench = App(help="Measurements of their own, with plots.")
 app.add_typer(bench, name="bench")
 
 # A file or a pipe has no width to wrap at.
@@ -75,7 +100,9 @@ stretto run -n 4 ./app
 
 stretto run -n 4 --report ./app input.nml
 
-stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app""")
+stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app
+
+stretto run --emulate 4@1gbit --bound rel:1e-4 --report ./app""")
 def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments."),
         mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND",
                                              help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH."),
@@ -100,6 +127,9 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
                                     help="mpi; or ucx, for a program that makes its communicator by stretto_comm_create_environment: the launcher only "
                                          "starts it, an MPI's, srun or, with --hosts, ssh. Its ranks meet in STRETTO_STORE, or in a directory in "
                                          "~/.cache, which the hosts must share."),
+        emulate: Optional[str] = typer.Option(None, "--emulate", metavar="HOSTS@RATE",
+                                              help="Run between hosts that this machine makes for the run, joined by a network of this rate, as in "
+                                                   "4@1gbit: what several hosts would gain. Needs a checkout, and a machine that permits namespaces."),
         print_: bool = flag("--print", help="Print the command line instead of running it.")):
     """Run an MPI program with stretto's collectives, without recompiling it.
 
@@ -112,8 +142,11 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
                              comm_cores=comm_cores)
         raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
-    run_.run(mpirun, ranks, hosts, command, bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile,
-             arena=arena, comm_cores=comm_cores, show=show)
+    wanted = dict(bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile, arena=arena,
+                  comm_cores=comm_cores)
+    if emulate:
+        raise typer.Exit(run_.emulated(emulate, mpirun, ranks, hosts, command, **wanted))
+    run_.run(mpirun, ranks, hosts, command, show=show, **wanted)
 
 
 @app.command(epilog="""Examples:
@@ -220,6 +253,47 @@ def draw(directory: str = typer.Argument("stacking-out", help="What the stacking
     plots.check(plot or [])
     for path in stacking.draw(directory, plot):
         out.print(str(path), markup=False, soft_wrap=True)
+
+
+@app.command(epilog="""Examples:
+
+stretto ratio --synthetic
+
+stretto ratio velocity_301x941.f64 --rel 1e-3,1e-5 --plot velocity.png
+
+stretto ratio gradients.npy --abs 1e-6 --ranks 8 --rate 10""")
+def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .npy, or a file of nothing but float32 or float64 (.f64)."),
+          synthetic: bool = flag("--synthetic", help="A made-up field instead of a file."),
+          rel: Optional[str] = typer.Option(None, "--rel", metavar="X,Y", help="Bounds as parts of the data's range. With neither: 1e-2,1e-3,1e-4."),
+          abs_: Optional[str] = typer.Option(None, "--abs", metavar="X,Y", help="Bounds in the data's unit."),
+          type_: Optional[str] = typer.Option(None, "--type", metavar="TYPE", help="f32 or f64, of a file that is no .npy."),
+          shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
+          ranks: int = typer.Option(4, "--ranks", "-n", min=2, help="Ranks of the sum whose time is predicted."),
+          rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
+          plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+    """Which bound? What several do to data: ratio, errors, the codec's speed, and the predicted time of a sum.
+
+    The codec runs here, on one core. Times of sums are predicted: on ranks of this host, by its profile, and between as many hosts on a
+    network of the given rate.
+    """
+    from stretto import ratio as ratio_  # noqa: PLC0415  NumPy takes a while to load
+
+    if plot:
+        from stretto import plots  # noqa: PLC0415  it takes a second to load
+
+        plots.check(plot)
+    if bool(file) == synthetic:
+        raise Failure("ratio takes a FILE or --synthetic, and not both")
+    values = ratio_.synthetic() if synthetic else ratio_.read(file, type_, shape)
+    name = "synthetic" if synthetic else os.path.basename(file)
+    rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks)
+    predicted = ratio_.times(rows, values, ranks, rate)
+    if plot:
+        plots.ratio(name, values, rows, plot)
+    if json_:
+        print(json.dumps(ratio_.as_json(name, values, rows, predicted, ranks, rate), indent=1, allow_nan=False))
+    else:
+        ratio_.show(out, name, values, rows, predicted, ranks, rate)
 
 
 # The options of these are stretto-model's, so all but ours are handed on, --help among them.

@@ -7,7 +7,7 @@ import re
 import subprocess
 import threading
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from stretto import over_ucx, programs
 from stretto.errors import Failure
@@ -160,7 +160,8 @@ def complaint(argv, status, said, what="measurement"):
 @contextlib.contextmanager
 def shown(console):
     if console.is_terminal:
-        columns = (TextColumn("{task.description:<9}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
+        columns = (TextColumn("{task.description:<9}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
+                   TextColumn("left"), TimeRemainingColumn(compact=True))
         with Progress(*columns, console=console, transient=True) as progress:
             tasks = {}
 

@@ -11,7 +11,7 @@ from stretto import programs, units
 from stretto.errors import Failure
 from stretto.tune import new_table
 
-SHOWN = 12  # candidates of a table; all are in the JSON
+SHOWN = 8  # rows of a table of candidates, one a schedule and payload, beside the MPI's own; all candidates are in the JSON
 WIDE = 8  # numbers of ranks of a table; the same
 
 EXAMPLES = {
@@ -42,7 +42,7 @@ def help_of(name):
     text = run([name, "--help"]).partition("\nexamples:")[0].rstrip()
     text = re.sub(r"^(Usage: ).*?(\[OPTIONS\])", rf"\1stretto {name} \2", text, flags=re.MULTILINE)
     if name in ("explain", "simulate"):
-        text += "\n  --plot FILE                 draw a figure: .png, .svg or .pdf; may be given several times"
+        text += "\n  --plot FILE           draw a figure: .png, .svg or .pdf; may be given\n                        several times"
     return text + "\n\nExamples:\n" + "".join(f"  {example}\n" for example in EXAMPLES[name])
 
 
@@ -80,9 +80,14 @@ def subject(result, sized=True):
 def show_explain(console, result):
     console.print(f"[bold]{subject(result)}[/]")
     candidates = result["candidates"]
-    table = new_table(f"The cheapest {min(SHOWN, len(candidates))} of {len(candidates)} ways", "way", "predicted", "× the best")
-    for one in candidates[:SHOWN]:
-        table.add_row(one["label"], units.seconds(one["seconds"]), f"{one['seconds'] / candidates[0]['seconds']:.2f}")
+    rows = [one for one in candidates if one["first_of_row"]]
+    shown = [one for i, one in enumerate(rows) if i < SHOWN or one["label"] == "native"]
+    unit = result["mpi_seconds"]
+    table = new_table(f"The best of each schedule and payload: {len(shown)} of {len(rows)}, from {len(candidates)} ways", "way", "predicted",
+                      "× the MPI's" if unit else "× the best")
+    for one in shown:
+        label = one["label"] + (", the MPI's own" if one["label"] == "native" else "")
+        table.add_row(label, units.seconds(one["seconds"]), f"{one['seconds'] / (unit or candidates[0]['seconds']):.2f}")
     console.print(table)
     if result["crossovers"]:
         table = new_table("How the choice changes with the size", "between", "from", "to")

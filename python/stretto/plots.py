@@ -20,6 +20,11 @@ FORMATS = (".png", ".svg", ".pdf")
 STYLE = pathlib.Path(__file__).with_name("stretto.mplstyle")
 COLOURS = tuple(matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()["color"])
 
+GREY, BLACK = COLOURS[-2:]
+FOREMOST = {"mpi": BLACK, "ours": COLOURS[1]}  # systems that stand out
+FEW = 6  # systems that have colours of their own beside them; more are grey
+DASHES = ("-", "--", ":", "-.")
+
 
 def style():
     """A context in which figures are made and saved."""
@@ -58,6 +63,12 @@ def time_axis(axes, label):
     axes.yaxis.set_major_formatter(lambda value, _: units.seconds(value))
     axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
     axes.set_ylabel(label)
+
+
+def headline(axes, title, *assumptions):
+    """What a figure shows, and below it what it assumes, over the title of its first axes and at their left edge."""
+    lines = [title, *filter(None, assumptions), *filter(None, [axes.get_title(loc="left")])]
+    axes.set_title("\n".join(lines), loc="left")
 
 
 def spread(places, gap):
@@ -107,11 +118,14 @@ def pingpong(measurement, series, paths):
                 n, t = one.bytes[seen], one.seconds[seen]
                 fine = np.geomspace(n[0], n[-1], 400)
                 computed = fit.predict(one.ranges, fine)
-                times.plot(n, t, "o", ms=3, color=colour, label=f"observed, {BUFFERS[one.buffers]}")
-                times.plot(fine, computed, "-", lw=1, color=colour, label="computed by range")
-                times.plot(fine, fit.predict([one.line], fine), ":", lw=1, color=colour, label="computed, one line")
+                times.plot(n, t, "o", ms=3, color=colour)
+                times.plot(fine, computed, "-", lw=1, color=colour)
+                times.plot(fine, fit.predict([one.line], fine), ":", lw=1, color=colour)
                 rates.plot(n, n / t / 1e9, "o", ms=3, color=colour)
                 rates.plot(fine, fine / computed / 1e9, "-", lw=1, color=colour)
+                peak = np.argmax(fine / computed)
+                rates.annotate(BUFFERS[one.buffers], (fine[peak], fine[peak] / computed[peak] / 1e9), xytext=(0, 4), textcoords="offset points",
+                               color=colour, fontsize=8, ha="right", va="bottom")
                 rates.plot(fine, fine / fit.predict([one.line], fine) / 1e9, ":", lw=1, color=colour)
                 left.plot(n, 100 * fit.residuals(one.ranges, n, t), "o-", ms=2, lw=0.7, color=colour)
                 for piece in one.ranges[1:]:
@@ -128,9 +142,8 @@ def pingpong(measurement, series, paths):
             left.set_ylabel("residual, %")
             size_axis(left)
             times.set_title(f"placement: {placement}", loc="left")
-            times.legend(fontsize=7)
-        figure.suptitle(f"Ping-pong on {measurement.machine['host']}, {measurement.machine['library']}, cores {measurement.regime()}: "
-                        "T = T_l + N/B", fontsize=11, x=0.01, ha="left")
+        headline(grid[0, 0], f"Ping-pong on {measurement.machine['host']}, {measurement.machine['library']}, cores {measurement.regime()}: T = T_l + N/B",
+                 "dots: observed; lines: computed by range; dotted: one line over all sizes")
         save(figure, paths)
 
 
@@ -183,6 +196,8 @@ def overlap(result, paths):
 
 def simulate(result, paths):
     """Predicted time against ranks, a line a system, a panel a size."""
+    from stretto.model import ratio_of  # noqa: PLC0415
+
     if result["study"] == "overlap":
         overlap(result, paths)
         return
@@ -195,15 +210,59 @@ def simulate(result, paths):
         for axes, size in zip(grid[0], sizes):
             for i, name in enumerate(systems):
                 points = [(row["ranks"], row["seconds"]) for row in rows if row["system"] == name and row["bytes"] == size]
-                axes.plot(*zip(*points), "o-" if i < len(COLOURS) else "s--", ms=3, lw=1, color=COLOURS[i % len(COLOURS)], label=name)
+                colour = FOREMOST.get(name) or (GREY if len(systems) > FEW else COLOURS[2 + i % (len(COLOURS) - 4)])
+                axes.plot(*zip(*points), DASHES[i % len(DASHES)] if name not in FOREMOST else "-", lw=2 if name in FOREMOST else 1, color=colour, label=name)
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
             axes.set_xlabel("ranks")
             axes.set_title(units.size(size) + (" on each rank" if result["study"] == "weak" else " over all ranks"), loc="left")
         time_axis(grid[0][0], "predicted time")
-        figure.suptitle(f"{result['collective']}, {result['study']} scaling on {result['machine']}, {result['per_node']} ranks a node",
-                        fontsize=10, x=0.01, ha="left")
+        headline(grid[0][0], f"{result['collective']}, {result['study']} scaling on {result['machine']}, {result['per_node']} ranks a node",
+                 ratio_of(result))
         label_lines(grid[0][-1])
+        save(figure, paths)
+
+
+def slice_of(values):
+    """What is drawn of an array: the middle of the middle one of its images, or of a row, with as many values as can be told apart."""
+    def middle(length, most):
+        begin = max((length - most) // 2, 0)
+        return slice(begin, begin + most)
+
+    if values.ndim == 1:
+        return middle(values.size, 400)
+    return (*(length // 2 for length in values.shape[:-2]), *(middle(length, 100) for length in values.shape[-2:]))
+
+
+def ratio(name, values, rows, paths):
+    """The data as it was and within each bound; below, the errors in parts of the bound."""
+    part = slice_of(values)
+    seen = values[part].astype(float)
+    low, high = np.nanpercentile(np.where(np.isfinite(seen), seen, np.nan), (1, 99))
+    with style():
+        figure, grid = plt.subplots(2, 1 + len(rows), figsize=(2.6 * (1 + len(rows)), 5), squeeze=False, layout="constrained")
+        shown = [("original", seen, None), *((f"{row.bound}, ratio {units.digits(row.ratio)}", row.decoded[part].astype(float), (row.decoded[part] - seen) / row.eps)
+                                             for row in rows)]
+        for (title, data, error), (above, below) in zip(shown, grid.T):
+            above.set_title(title, loc="left", fontsize=9)
+            if error is None:
+                below.set_visible(False)
+            if seen.ndim == 1:
+                above.plot(data, lw=0.8, color=COLOURS[0])
+                if error is not None:
+                    below.plot(error, lw=0.8, color=COLOURS[1])
+                    below.set_ylim(-1.05, 1.05)
+                continue
+            for axes in (above, below):
+                axes.set_axis_off()
+            above.imshow(data, cmap="cividis", vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+            if error is not None:
+                drawn = below.imshow(error, cmap="cividis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+        if seen.ndim > 1:
+            figure.colorbar(drawn, ax=grid[1, 0], location="left", label="error, in parts of the bound")
+        else:
+            grid[1, 1].set_ylabel("error, in parts of the bound")
+        headline(grid[0, 0], f"{name}: the data, and its error within each bound")
         save(figure, paths)
 
 

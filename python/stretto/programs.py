@@ -23,7 +23,7 @@ MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs 
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
                "stretto-model": "apps/model",
                **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg"), "apps/programs"),
-               "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
+               "libstretto.so": "src/api", "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
 SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not

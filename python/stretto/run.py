@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 
-from stretto import files, model, programs
+from stretto import emulate, files, model, programs
 from stretto.errors import Failure
 
 CORES = re.compile(r"auto|\d+(-\d+)?(,\d+(-\d+)?)*")
@@ -64,6 +64,15 @@ def check_over_ucx(**options):
     for name, value in options.items():
         if value:
             raise Failure(f"--{name.replace('_', '-')} is for unchanged MPI programs; with --carrier ucx the program's own options hold")
+
+
+def emulated(network, mpirun, ranks, hosts, arguments, **wanted):
+    """Runs the program between hosts that are made for it; its status."""
+    if hosts:
+        raise Failure(f"--emulate makes the hosts, and --hosts names {hosts}; give one of them")
+    path = shutil.which(arguments[0])
+    words = programs.launcher(mpirun, path)
+    return emulate.run(network, words, ranks, arguments, settings(path and programs.mpi_of(path) or programs.flavour(words), **wanted))
 
 
 def run(mpirun, ranks, hosts, arguments, show=None, **wanted):

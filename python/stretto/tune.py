@@ -1,7 +1,9 @@
 """`stretto tune`: measures this machine and keeps its profile."""
 
 import pathlib
+import sys
 
+from rich import box
 from rich.cells import cell_len
 from rich.table import Table
 
@@ -81,11 +83,17 @@ def switches_table(made):
     return table
 
 
+WIDTH = 79  # columns of a terminal that a title may fill; in a pipe it has one line
+
+
 def new_table(title, first, *others):
-    table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, min_width=cell_len(title))
+    """A table of words, then of figures: lines under the heads on a terminal, blanks alone in a pipe."""
+    piped = not sys.stdout.isatty()
+    table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, box=None if piped else box.SIMPLE_HEAD,
+                  min_width=cell_len(title) if piped else min(cell_len(title), WIDTH))
     table.add_column(first, overflow="fold")
     for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 

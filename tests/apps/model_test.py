@@ -126,6 +126,19 @@ class Answers(unittest.TestCase):
         times = [p["best"]["seconds"] for p in r["sweep"]]
         self.assertGreater(times[-1], times[0])
 
+    def test_explain_shows_the_mpis_time_and_a_row_for_each_schedule_and_payload(self):
+        question = ("explain", "allreduce", "-n", 16, "--per-node", 4, "--bytes", "64M", "--bound", "rel:1e-4", "--rate", 1)
+        r = result(*question)
+        native = [c for c in r["candidates"] if c["label"] == "native"]
+        self.assertEqual([c["seconds"] for c in native], [r["mpi_seconds"]])
+        rows = [(c["label"] if c["native"] else (c["schedule"], c["payload"])) for c in r["candidates"] if c["first_of_row"]]
+        self.assertEqual(len(rows), len(set(rows)))
+        text = run(*question)[1]
+        self.assertRegex(text, r"\n +[0-9.]+ m?s +1\.00  native\n")
+        self.assertIn("x the MPI's", text)
+        self.assertIsNone(result(*question, "--no-native")["mpi_seconds"])
+        self.assertIn("x the best", run(*question, "--no-native")[1])
+
     def test_without_a_bound_nothing_is_compressed(self):
         r = result("explain", "allreduce", "-n", 16, "--bytes", "64M")
         self.assertEqual({c.get("payload", "raw") for c in r["candidates"]}, {"raw"})
@@ -211,6 +224,14 @@ class Answers(unittest.TestCase):
                 self.assertEqual((found["machine"], found["profile"]), ("tuned", str(path)))
                 self.assertIn(f"tuned ({path})", run(*command, XDG_CONFIG_HOME=directory)[1])
             self.assertEqual(result(*question, "--machine", "built-in", XDG_CONFIG_HOME=directory)["profile"], "built-in")
+
+    def test_help_fits_80_columns_and_names_types_and_defaults_in_words(self):
+        for command in ("predict", "choose", "explain", "simulate", "profiles"):
+            out = run(command, "--help")[1].partition("\nexamples:")[0]
+            self.assertEqual([line for line in out.splitlines() if len(line) > 79 and not line.startswith("Usage")], [])
+            for sign in ("TEXT=", "INT=", "REQUIRED", "{false}", "[]"):
+                self.assertNotIn(sign, out)
+        self.assertIn("-n, --ranks INT       ranks [default: 2]", run("explain", "--help")[1])
 
     def test_text_is_for_people(self):
         status, out, _ = run("explain", "allreduce", "-n", 64, "--bytes", "1M")

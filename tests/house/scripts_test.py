@@ -189,7 +189,7 @@ class Demo(unittest.TestCase):
 
     WRITES = 'while [ "$1" != --out ]; do shift; done; mkdir -p "$2"; echo {} >"$2/stack.json"; echo stacked'
 
-    def demo(self, *arguments, program=WRITES, status=0, matplotlib=True, draws=0):
+    def demo(self, *arguments, program=WRITES, status=0, matplotlib=True, draws=0, hosts=None):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
             for folder in ("scripts", "build/setup", "build/release-openmpi/apps/stacking"):
@@ -199,9 +199,13 @@ class Demo(unittest.TestCase):
             (root / "build/setup/auto.build").write_text(f"MPI_FLAVOUR=openmpi MPIRUN=none PYTHON={root}/python3\n")
             for name, words in (("scripts/setup", ""), ("scripts/build", ""), ("scripts/launch", 'shift 2; exec "$@"'),
                                 ("build/release-openmpi/apps/stacking/stacking", f"{program}\nexit {status}"),
-                                ("python3", f'[ "$1" = -c ] && exit {0 if matplotlib else 1}\necho "python $*"; exit {draws}')):
+                                ("python3", f'[ "$1" = -c ] && exit {0 if matplotlib else 1}\n[ "$1" = tests/hosts/hosts.py ] && shift && echo "hosts $*" | '
+                                 f'sed "s:{root}/::g" && exit {hosts}\necho "python $*"; exit {draws}')):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
+            if hosts is not None:
+                (root / "tests/hosts").mkdir(parents=True)
+                (root / "tests/hosts/hosts.py").touch()
             done = subprocess.run([str(root / "scripts" / "demo"), *arguments], env={**os.environ, "MPI": "auto"}, capture_output=True,
                                   text=True, timeout=30, check=False)
             return done.returncode, (done.stdout + done.stderr).splitlines()
@@ -209,6 +213,13 @@ class Demo(unittest.TestCase):
     def test_what_was_stacked_is_drawn_where_it_was_written(self):
         self.assertEqual(self.demo(), (0, ["stacked", "python -m stretto draw build/demo"]))
         self.assertEqual(self.demo("--out", "a b", "--repeat", "1"), (0, ["stacked", "python -m stretto draw a b"]))
+
+    def test_the_same_is_shown_between_hosts_where_the_machine_permits_them(self):
+        for hosts, ends in ((0, 0), (77, 0), (3, 3)):
+            status, lines = self.demo("--repeat", "1", hosts=hosts)
+            self.assertEqual(status, ends)
+            self.assertEqual(lines[:2] + lines[3:], ["stacked", "python -m stretto draw build/demo", "hosts run --hosts 4 --rate 1gbit --mpirun none -- "
+                                                     "build/release-openmpi/apps/stacking/stacking --out build/demo/hosts --repeat 1"])
 
     def test_without_matplotlib_one_line_says_so_and_the_demo_has_succeeded(self):
         status, lines = self.demo(matplotlib=False)
@@ -229,7 +240,7 @@ class Figures(unittest.TestCase):
     def test_a_figure_that_nobody_knows_is_refused_before_any_is_drawn(self):
         done = subprocess.run([str(ROOT / "scripts" / "figures"), "stacking", "no-such"], capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("no figure no-such; there are: stacking model pingpong", done.stderr)
+        self.assertIn("no figure no-such; there are: stacking bounds model pingpong", done.stderr)
 
 
 class Bench(unittest.TestCase):
@@ -342,9 +353,17 @@ class Sources(unittest.TestCase):
                 self.assertIsNone(plain.search(file.read_text(encoding="utf-8")), f"{file}: secure_getenv is meant")
 
 
+class Install(unittest.TestCase):
+    def test_a_directory_that_is_none_is_refused_before_anything_is_built(self):
+        for given, said in (("", "PREFIX=DIR says where to install"), ("here", "PREFIX=here is no absolute directory")):
+            done = subprocess.run([str(ROOT / "scripts/install")], env={**os.environ, "PREFIX": given}, capture_output=True, text=True, timeout=30, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(said, done.stderr)
+
+
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "stacking", "programs")))
+        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "stacking", "programs")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")

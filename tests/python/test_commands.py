@@ -73,6 +73,12 @@ def test_what_no_undisturbed_machine_shows_is_doubted(change, said):
     assert line.startswith(said)
 
 
+def test_tables_in_a_pipe_are_of_letters_alone(stretto):
+    (stretto.home / "events").write_text(synthetic.lines(), encoding="utf-8")
+    shown = stretto.succeeds("tune", "--mpirun", measured_by(stretto, f'cat "{stretto.home}/events"\n'), "-o", "p.json")
+    assert not any("\u2500" <= letter <= "\u257f" for letter in shown), shown
+
+
 def test_tune_adds_to_a_former_profile_unless_fresh_is_asked_for(stretto):
     (stretto.home / "events").write_text(synthetic.lines(), encoding="utf-8")
     launcher = measured_by(stretto, f'cat "{stretto.home}/events"\n')
@@ -191,6 +197,11 @@ def test_every_command_has_a_help_with_examples(stretto):
     for command, names in (("run", ("--report ", "--arena", "--print")), ("tune", ("--fresh", "--quick", "--json"))):
         lines = stretto.succeeds(command, "--help").splitlines()
         for name in names:
-            (line,) = [line for line in lines if line.startswith(f"│ {name}")]
+            (line,) = [line for line in lines if line.startswith(f"  {name}")]
             assert "<" not in line and "BOOL" not in line, line  # a flag takes no value
+    for command in ((), ("bench",), ("tune",), ("bench", "pingpong"), ("ratio",), ("run",), ("doctor",), ("draw",)):
+        shown = stretto.succeeds(*command, "-h")
+        assert shown == stretto.succeeds(*command, "--help")
+        assert not set("│─╭\\") & set(shown) and "..." not in shown.replace("]...", ""), shown
+    assert "130 when interrupted" in " ".join(stretto.succeeds("-h").split())
     assert stretto.succeeds("--version") == "stretto 0.1.0\n"

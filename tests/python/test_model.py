@@ -19,7 +19,9 @@ def way(label, seconds):
 
 
 ANSWERS = {
-    "explain": {**HEAD, "candidates": [way("ring fused", 0.02), way("native", 0.05)],
+    "explain": {**HEAD, "candidates": [{**way(label, seconds), "first_of_row": label != "ring fused, 1M"} for label, seconds in (
+                    ("ring fused", 0.02), ("ring fused, 1M", 0.021), *((f"spiral{i} raw", 0.03) for i in range(9)), ("native", 0.05))],
+                "mpi_seconds": 0.05,
                 "sweep": [{"bytes": 8, "best": way("native", 1e-5), "native": 1e-5, "raw": 2e-5, "compressed": 3e-5},
                           {"bytes": 1 << 30, "best": way("ring fused", 0.02), "native": 0.05, "raw": 0.06, "compressed": 0.02}],
                 "crossovers": [{"below": 1 << 20, "above": 1 << 21, "from": "native", "to": "ring fused"}]},
@@ -55,8 +57,8 @@ def test_options_are_handed_on_as_they_are(answering):
 
 
 @pytest.mark.parametrize(("name", "words"), [
-    ("explain", ["allreduce of 1 GiB, streams at ratio 8 (assumed), on 1024 ranks, 4 a node: a100-hdr", "ring fused", "20 ms", "2.50",
-                 "1 MiB and 2 MiB"]),
+    ("explain", ["allreduce of 1 GiB, streams at ratio 8 (assumed), on 1024 ranks, 4 a node: a100-hdr", "9 of 11, from 12 ways", "× the MPI's", "ring fused",
+                 "20 ms", "0.40", "native, the MPI's own", "1.00", "1 MiB and 2 MiB"]),
     ("choose", ["4 a node: a100-hdr, DOUBTED: step of 5 ms", "ring fused, 20 ms predicted"]),
     ("predict", ["ring, raw", "60 ms", "1.863 GiB", "allreduce of 1 GiB, on 1024 ranks"]),
     ("simulate", ["weak scaling on a100-hdr (STRETTO_PROFILE=a100-hdr), over ucx, messages of built-in: nobody measured them over ucx, "
@@ -68,6 +70,11 @@ def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, wor
     for word in words:
         assert word in shown, shown
     assert json.loads(answering.succeeds(name, "--json")) == ANSWERS[name]
+
+
+def test_a_table_of_ways_has_a_row_a_schedule_and_payload_and_the_mpis_own(answering):
+    shown = answering.succeeds("explain")
+    assert "ring fused, 1M" not in shown and "spiral6" in shown and "spiral7" not in shown, shown
 
 
 def test_in_a_pipe_nothing_is_wrapped(answering):

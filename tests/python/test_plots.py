@@ -67,3 +67,17 @@ def test_labels_stand_at_the_ends_of_their_lines_and_do_not_overlap():
         assert heights[-1] == pytest.approx(end[1], abs=3)
         assert all(figure.bbox.x1 >= box.x1 and box.x0 > end[0] for box in boxes.values())
         plots.plt.close(figure)
+
+
+def test_of_many_systems_two_stand_out_and_the_assumed_ratio_is_said(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(plots, "save", lambda figure, paths: kept.append(figure))
+    systems = ["mpi", "ours", *(f"system{i}" for i in range(11))]
+    result = {"study": "weak", "collective": "allreduce", "machine": "a100-hdr", "per_node": 4, "ratio": 8.0, "ratio_assumed": True,
+              "rows": [{"system": name, "ranks": ranks, "bytes": 1 << 20, "seconds": (i + 1) * ranks * 1e-6} for i, name in enumerate(systems) for ranks in (8, 64)]}
+    plots.simulate(result, [tmp_path / "p.svg"])
+    (axes,) = kept[0].axes
+    colours = {line.get_label(): line.get_color() for line in axes.get_lines()}
+    assert {name for name, colour in colours.items() if colour != plots.GREY} == {"mpi", "ours"}
+    assert axes.get_title(loc="left") == ("allreduce, weak scaling on a100-hdr, 4 ranks a node\nstreams at ratio 8 (assumed)\n1 MiB on each rank")
+    plots.plt.close(kept[0])

@@ -133,3 +133,11 @@ def test_run_preloads_the_library_and_the_report_tells_what_it_served(stretto):
     assert done.stdout.startswith("3 ranks, sum ")
     assert "stretto: collectives of 3 ranks" in done.stderr
     assert "MPI: nonblocking" in done.stderr
+
+
+def test_run_emulates_hosts_of_a_network_where_the_machine_permits_them(stretto):
+    done = stretto.run("run", "--emulate", "2@1gbit", "--mpirun", os.environ["MPIRUN"], "--report-to", stretto.home / "report.json", os.environ["CALLS"])
+    if "does not permit several hosts" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((stretto.home / "report.json").read_text(encoding="utf-8"))["ranks"] == 2

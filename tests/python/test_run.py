@@ -337,3 +337,11 @@ def test_without_any_launcher_it_is_said_where_it_was_looked_for(stretto, librar
     assert "none of no-mpirun is on the PATH, or beside the libmpi of the program" in said
     assert "--carrier ucx" not in said
     assert "A program that calls no MPI is started by --carrier ucx." in stretto.refused("run", "--print", of_mpi(stretto, ""))
+
+
+def test_a_network_that_is_none_is_refused(stretto, libraries):
+    launcher = stretto.executable("mpirun", OPENMPI)
+    for text in ("4", "4@fast", "1@1gbit", "4@0gbit", "@1gbit"):
+        assert f"--emulate '{text}' is no network" in stretto.refused("run", "--emulate", text, "--mpirun", launcher, "./app")
+    assert "--hosts names a,b" in stretto.refused("run", "--emulate", "4@1gbit", "--hosts", "a,b", "./app")
+    assert "with options of its own" in stretto.refused("run", "--emulate", "4@1gbit", "--mpirun", f"{launcher} -n 4", "./app")

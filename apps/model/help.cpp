@@ -1,0 +1,59 @@
+#include "help.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+#include <fmt/core.h>
+
+namespace stretto::app {
+namespace {
+
+constexpr std::size_t left = 24, width = 79;  // columns of names, and of all
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+// Words from column `left` on; the first line begins where `line` ends.
+std::string wrapped(std::string line, const std::string& text) {
+  std::string all;
+  std::istringstream words(text);
+  const auto end_line = [&] {
+    all += line + "\n";
+    line = std::string(left, ' ');
+  };
+  if (line.size() + 1 > left) end_line();
+  line.resize(std::max(line.size(), left), ' ');
+  bool begun = false;
+  for (std::string word; words >> word; begun = true) {
+    if (begun && line.size() + 1 + word.size() > width) {
+      end_line();
+      begun = false;
+    }
+    line += (begun ? " " : "") + word;
+  }
+  end_line();
+  return all;
+}
+
+}  // namespace
+
+std::string Help::make_option(const CLI::Option* option, bool is_positional) const {
+  std::string name;
+  if (is_positional) {
+    name = upper(option->get_name());
+  } else {
+    for (const std::string& s : option->get_snames()) name += "-" + s;
+    for (const std::string& l : option->get_lnames()) name += (name.empty() ? "--" : ", --") + l;
+    if (option->get_items_expected_max() > 0) name += " " + option->get_type_name();
+  }
+  std::string text = option->get_description();
+  const std::string usual = option->get_default_str();
+  if (option->get_items_expected_max() > 0 && !option->get_required() && !usual.empty() && usual != "[]")
+    text += fmt::format(" [default: {}]", usual);
+  return wrapped("  " + name, text);
+}
+
+}  // namespace stretto::app

@@ -1,0 +1,15 @@
+// The help of stretto-model, in the style of the command `stretto`, which shows it as its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace stretto::app {
+
+class Help : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+};
+
+}  // namespace stretto::app

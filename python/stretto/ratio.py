@@ -1,0 +1,206 @@
+"""`stretto ratio`: what a bound does to data and to time: compression ratio, errors, speed of the codec, and the predicted time of a sum."""
+
+import ctypes
+import dataclasses
+import math
+import pathlib
+import re
+import time
+
+import numpy as np
+
+from stretto import model, programs, units
+from stretto.errors import Failure
+from stretto.tune import new_table
+
+TYPES = {"f32": (np.float32, 1), "f64": (np.float64, 2)}  # numpy's, and stretto_type
+FILL = 1e15  # values of this magnitude are often marks of missing data, and count in no range (options.ignore_above)
+LEAST = 0.05  # seconds that the codec is timed for
+
+
+@dataclasses.dataclass
+class Row:
+    """One bound: its eps, what it left of the data, and the codec's bytes a second on one core."""
+
+    bound: str
+    eps: float
+    ratio: float
+    ratio_in_sum: float  # of each rank's part of a sum within the bound, which has an equal share of the bound
+    largest: float
+    rms: float
+    psnr: float
+    compress: float
+    decompress: float
+    decoded: np.ndarray
+
+
+def synthetic():
+    """A field as many are: two waves, a front and 1 % of noise, the same each time."""
+    y, x = np.mgrid[0:1024, 0:1024] / 1024
+    noise = np.random.default_rng(7).standard_normal(x.shape)
+    field = np.sin(9 * x + 4 * y * y) + 0.4 * np.cos(31 * y - 12 * x * y) + np.tanh(40 * (x + 0.3 * np.sin(5 * y) - 0.6)) + 0.01 * noise
+    return field.astype(np.float32)
+
+
+def shape_of(path, count, given):
+    """As `given` ("301x941"), as the file's name ends (velocity_301x941.f64), or one row."""
+    text = given or (re.search(r"_(\d+(?:x\d+)+)\.\w+$", path.name) or [None, None])[1]
+    if text is None:
+        return (count,)
+    if not re.fullmatch(r"\d+(x\d+)*", text):
+        raise Failure(f"--shape {text!r} is no shape; it takes numbers as in 301x941")
+    shape = tuple(map(int, text.split("x")))
+    if math.prod(shape) != count:
+        raise Failure(f"shape {text} has {math.prod(shape)} values, and {path} has {count}")
+    return shape
+
+
+def read(path, type_=None, shape=None):
+    """An array of float32 or float64: of .npy, or of a file of nothing but values in this machine's order of bytes."""
+    path = pathlib.Path(path)
+    kind = type_ or {".f64": "f64"}.get(path.suffix, "f32")
+    if kind not in TYPES:
+        raise Failure(f"--type {kind!r} is none of {', '.join(TYPES)}")
+    try:
+        if path.suffix == ".npy":
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
+            if not path.is_file():
+                raise Failure(f"{path} is no file")
+            size = np.dtype(TYPES[kind][0]).itemsize
+            if path.stat().st_size % size:
+                raise Failure(f"{path} has {path.stat().st_size} bytes, no multiple of the {size} of {kind}; name the type by --type")
+            values = np.fromfile(path, TYPES[kind][0])
+            values = values.reshape(shape_of(path, values.size, shape))
+    except (OSError, ValueError) as error:
+        raise Failure(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if values.dtype not in (np.float32, np.float64):
+        raise Failure(f"{path} holds {values.dtype}; the codec's bounds are for float32 and float64")
+    if values.size == 0:
+        raise Failure(f"{path} holds no value")
+    return np.ascontiguousarray(values)
+
+
+class Codec:
+    """stretto_compress and stretto_decompress of the library."""
+
+    def __init__(self):
+        path = programs.library("libstretto.so")
+        try:
+            self.library = ctypes.CDLL(path)
+        except OSError as error:
+            raise Failure(f"{path} cannot be loaded: {error}", status=1) from None
+        self.library.stretto_compress_bound.restype = ctypes.c_size_t
+        self.library.stretto_message.restype = ctypes.c_char_p
+
+    def must(self, status):
+        if status != 0:
+            raise Failure(self.library.stretto_message().decode("utf-8", "replace"))
+
+    def compress(self, values, eps):
+        """The stream, and seconds of a call."""
+        kind = next(number for dtype, number in TYPES.values() if values.dtype == dtype)
+        room = self.library.stretto_compress_bound(kind, ctypes.c_size_t(values.size))
+        stream, written = np.empty(room, np.uint8), ctypes.c_size_t()
+        seconds = timed(lambda: self.must(self.library.stretto_compress(
+            kind, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size), ctypes.c_double(eps), stream.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_size_t(room), ctypes.byref(written), ctypes.c_uint(0))))
+        return stream[: written.value], seconds
+
+    def decompress(self, stream, like):
+        """The values, and seconds of a call."""
+        values = np.empty_like(like)
+        seconds = timed(lambda: self.must(self.library.stretto_decompress(
+            stream.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(stream.size), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size),
+            ctypes.c_uint32(1))))
+        return values, seconds
+
+
+def timed(work):
+    """The least seconds of several calls, the first of which is not counted."""
+    work()
+    found, end = [], time.perf_counter() + LEAST
+    while len(found) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def extent(values):
+    """The range that a relative bound is a part of."""
+    counted = values[np.abs(values) < FILL]  # NaN and infinities are not
+    if counted.size == 0:
+        raise Failure("no value is finite, so there is no range")
+    return float(counted.max()) - float(counted.min())
+
+
+def bounds(text, kind):
+    for word in text.split(","):
+        try:
+            number = float(word)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise Failure(f"--{kind} {word!r} is no positive number; it takes 1e-3, or several with commas")
+        yield f"{kind}:{word}", number
+
+
+def measure(values, rel, abs_, ranks):
+    span, codec = extent(values), Codec()
+    asked = [(name, number * span) for name, number in bounds(rel, "rel")] if rel else []
+    asked += bounds(abs_, "abs") if abs_ else []
+    finite = np.isfinite(values)
+    rows = []
+    for name, eps in asked:
+        if eps == 0:
+            raise Failure(f"{name} of a range of 0 is 0: all values are alike")
+        stream, compressing = codec.compress(values, eps)
+        decoded, decompressing = codec.decompress(stream, values)
+        error = decoded[finite].astype(np.float64) - values[finite].astype(np.float64)
+        rms = float(np.sqrt(np.mean(error * error)))
+        psnr = 20 * math.log10(span / rms) if rms > 0 else math.inf
+        of_part = values.nbytes / codec.compress(values, eps / ranks)[0].size
+        rows.append(Row(name, eps, values.nbytes / stream.size, of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
+                        values.nbytes / decompressing, decoded))
+    return rows
+
+
+def times(rows, values, ranks, rate):
+    """Predicted seconds of a sum of such arrays: within each bound and by the MPI, here and between as many hosts."""
+    found = {}
+    for place, options in (("here", ["--per-node", str(ranks)]), ("hosts", ["--rate", f"{rate:g}"])):
+        for row in rows:
+            answer = model.ask("explain", ["allreduce", "-n", str(ranks), "--bytes", str(values.nbytes), "--type", "f64" if values.itemsize == 8 else "f32",
+                                           "--bound", row.bound, "--ratio", f"{max(row.ratio_in_sum, 1):.4g}", *options])
+            found[place, row.bound] = {"seconds": answer["candidates"][0]["seconds"], "mpi": answer["mpi_seconds"],
+                                       "way": answer["candidates"][0]["label"], "profile": answer["machine"]}
+    return found
+
+
+def as_json(name, values, rows, predicted, ranks, rate):
+    return {"data": name, "shape": list(values.shape), "type": str(values.dtype), "range": extent(values), "ranks": ranks, "gigabits": rate,
+            "bounds": [{**{key: value for key, value in vars(row).items() if key != "decoded"}, "psnr": row.psnr if math.isfinite(row.psnr) else None,
+                        "here": predicted["here", row.bound], "between_hosts": predicted["hosts", row.bound]} for row in rows]}
+
+
+def show(console, name, values, rows, predicted, ranks, rate):
+    console.print(f"[bold]{name}[/]: {'x'.join(map(str, values.shape))} {values.dtype}, {units.size(values.nbytes)}, range {extent(values):.4g}",
+                  highlight=False)
+    table = new_table("What a bound leaves of the data", "bound", "ratio", "largest error", "RMS error", "PSNR")
+    for row in rows:
+        table.add_row(row.bound, units.digits(row.ratio), f"{row.largest:.3g}", f"{row.rms:.3g}", "exact" if row.psnr == math.inf else f"{row.psnr:.1f} dB")
+    console.print(table)
+    table = new_table("The codec on one core, of raw bytes", "bound", "compress", "decompress")
+    for row in rows:
+        table.add_row(row.bound, units.rate(row.compress), units.rate(row.decompress))
+    console.print(table)
+    table = new_table(f"Predicted: the sum of {ranks} such arrays, and times the MPI's", "bound", "ratio", "on this host", "×", f"{ranks} hosts, {rate:g} Gb/s", "×")
+    for row in rows:
+        cells = [units.digits(row.ratio_in_sum)]
+        for place in ("here", "hosts"):
+            one = predicted[place, row.bound]
+            cells += [units.seconds(one["seconds"]), f"{one['seconds'] / one['mpi']:.2f}"]
+        table.add_row(row.bound, *cells)
+    console.print(table)
+    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that (docs/bounds.md).", highlight=False)
