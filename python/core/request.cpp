@@ -1,0 +1,194 @@
+#include "request.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <thread>
+
+#include "errors.hpp"
+#include "parts.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double default_limit = 300;  // seconds, as in stretto_options
+constexpr double between_signals = 0.05;
+constexpr int awake = 1000;  // looks before the first nap
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
+
+Request::Request(std::shared_ptr<Communicator> comm, Call call, std::shared_ptr<Options> options)
+    : comm_(std::move(comm)),
+      options_(std::move(options)),
+      call_(std::move(call)),
+      report_(new stretto_report STRETTO_REPORT_INIT) {
+  const stretto_comm c = comm_->get();
+  const stretto_options o = options_->with(report_.get());
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    status = call_.run(c, &o, &request_);
+  }
+  check(status);
+}
+
+Request::~Request() {
+  if (!request_) return;
+  int done = 0;
+  if (!comm_->cancelled()) static_cast<void>(stretto_test(request_, &done));
+  if (done) {
+    static_cast<void>(stretto_request_free(&request_));
+    return;
+  }
+  // The library still reads and writes these, and has no word to end a call that other ranks may be in.
+  call_.send.abandon();
+  call_.recv.abandon();
+  for (View& one : call_.contributions) one.abandon();
+  static_cast<void>(report_.release());
+  static_cast<void>(new std::shared_ptr<Communicator>(comm_));
+}
+
+void Request::finish(stretto_status status) {
+  complete_ = true;
+  status_ = status;
+  if (status != STRETTO_OK) message_ = stretto_message();
+  static_cast<void>(stretto_request_free(&request_));
+  call_ = Call();
+}
+
+// Looks for as long, but at least once; without the GIL. True: complete.
+bool Request::look(double seconds) {
+  if (complete_) return true;
+  if (comm_->cancelled()) raise(STRETTO_TIMEOUT, "given up: another rank ended by an exception");
+  int done = 0;
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    const Clock::time_point begin = Clock::now();
+    for (int looks = 1;; ++looks) {
+      status = stretto_test(request_, &done);
+      if (done || status != STRETTO_OK || since(begin) >= seconds) break;
+      if (looks < awake)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+  if (status != STRETTO_OK && !done) check(status);
+  if (done) finish(status);
+  return complete_;
+}
+
+bool Request::test() {
+  if (!look(0)) return false;
+  if (status_ != STRETTO_OK) raise(status_, message_);
+  return true;
+}
+
+void Request::wait() {
+  const Clock::time_point begin = Clock::now();
+  const double limit = options_->timeout() == 0 ? default_limit : options_->timeout();
+  while (!look(between_signals)) {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (limit < 0 || since(begin) < limit) continue;
+    stretto_status status;  // the library's own wait says who is missing
+    {
+      const nb::gil_scoped_release others;
+      status = stretto_wait(request_);
+    }
+    finish(status);
+  }
+  if (status_ != STRETTO_OK) raise(status_, message_);
+}
+
+nb::tuple Request::report() const { return fields(*report_); }
+
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, nb::object send, nb::object recv,
+                              bool send_in_place, bool recv_in_place, std::size_t count, stretto_type type,
+                              stretto_op op, int root, Sizes sent, Sizes sent_at, Sizes received, Sizes received_at) {
+  auto made = std::make_unique<Call>();
+  Call& c = *made;
+  c.collective = collective;
+  c.type = type;
+  c.op = op;
+  c.root = root;
+  c.count = count;
+  c.send_in_place = send_in_place;
+  c.recv_in_place = recv_in_place;
+  if (collective == Collective::allreduce_multi) {
+    for (nb::handle one : send) c.contributions.push_back(View::read(one));
+    for (const View& one : c.contributions) c.addresses.push_back(one.data());
+  } else if (!send.is_none()) {
+    c.send = View::read(send);
+  }
+  // The root's values of a broadcast may be read-only.
+  if (!recv.is_none())
+    c.recv = collective == Collective::bcast && comm.rank() == root ? View::read(recv) : View::write(recv);
+  c.sent = {std::move(sent), std::move(sent_at)};
+  c.received = {std::move(received), std::move(received_at)};
+  c.check_sizes(comm.rank(), comm.size());
+  return made;
+}
+
+std::unique_ptr<Request> start(std::shared_ptr<Communicator> comm, std::shared_ptr<Options> options, Call& call) {
+  return std::make_unique<Request>(std::move(comm), std::move(call), std::move(options));
+}
+
+// A blocking call of the C interface: it ends, or reaches its limit, before signals are heard.
+nb::tuple run(const Communicator& comm, const Call& call, const Options& options) {
+  stretto_report report = STRETTO_REPORT_INIT;
+  const stretto_comm c = comm.get();
+  const stretto_options o = options.with(&report);
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    status = call.run(c, &o, nullptr);
+  }
+  check(status);
+  return fields(report);
+}
+
+}  // namespace
+
+void add_requests(nb::module_& m) {
+  nb::enum_<Collective>(m, "Collective")
+      .value("allreduce", Collective::allreduce)
+      .value("allreduce_multi", Collective::allreduce_multi)
+      .value("reduce", Collective::reduce)
+      .value("reduce_scatter_block", Collective::reduce_scatter_block)
+      .value("reduce_scatter", Collective::reduce_scatter)
+      .value("allgather", Collective::allgather)
+      .value("allgatherv", Collective::allgatherv)
+      .value("bcast", Collective::bcast)
+      .value("scatter", Collective::scatter)
+      .value("scatterv", Collective::scatterv)
+      .value("gather", Collective::gather)
+      .value("gatherv", Collective::gatherv)
+      .value("alltoall", Collective::alltoall)
+      .value("alltoallv", Collective::alltoallv)
+      .value("barrier", Collective::barrier);
+  nb::class_<Request>(m, "Request")
+      .def("test", &Request::test)
+      .def("wait", &Request::wait)
+      .def("report", &Request::report);
+  nb::class_<Call>(m, "Call");
+  m.def("call", &call_of, nb::arg("comm"), nb::arg("collective"), nb::arg("send").none(), nb::arg("recv").none(),
+        nb::arg("send_in_place"), nb::arg("recv_in_place"), nb::arg("count"), nb::arg("type"), nb::arg("op"),
+        nb::arg("root"), nb::arg("sent"), nb::arg("sent_at"), nb::arg("received"), nb::arg("received_at"));
+  m.def("start", &start);
+  m.def("run", &run);
+}
+
+}  // namespace stretto::python
