@@ -35,7 +35,10 @@ std::size_t Blocks::extent() const noexcept {
   return end;
 }
 
-void Call::check_sizes(int rank, int size) const {
+void Call::check_buffers(int rank, int size) const {
+  const auto overlaps = [&](const View& one) { return one.overlaps(recv); };
+  if (overlaps(send) || std::any_of(contributions.begin(), contributions.end(), overlaps))
+    raise(STRETTO_INVALID_ARGUMENT, "x and out overlap; IN_PLACE, or out=x in a reduction, is in place");
   const std::size_t all = count * static_cast<std::size_t>(size);
   const bool at_root = rank == root, sends = !send_in_place, receives = !recv_in_place;
   switch (collective) {

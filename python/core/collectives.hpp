@@ -49,8 +49,9 @@ struct Call {
   std::vector<const void*> addresses;  // of these
   Blocks sent, received;
 
-  // Throws where a buffer is shorter than what the C function would read or write, or where blocks are not one for each rank.
-  void check_sizes(int rank, int size) const;
+  // Throws where a buffer is shorter than what the C function would read or write, where what is read and what is written overlap, or where blocks
+  // are not one for each rank.
+  void check_buffers(int rank, int size) const;
 
   // The C function, blocking where `request` is NULL.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;

@@ -4,9 +4,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
-#include <thread>
-
 #include "errors.hpp"
 #include "parts.hpp"
 
@@ -15,13 +12,26 @@ namespace nb = nanobind;
 namespace stretto::python {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Asked by waits of the library: whether Python has a signal whose handler raises, or another rank failed.
+int asked(void* context) {
+  if (static_cast<const Communicator*>(context)->cancelled()) return 1;
+  const nb::gil_scoped_acquire mine;
+  return PyErr_CheckSignals() != 0;
+}
 
-constexpr double default_limit = 300;  // seconds, as in stretto_options
-constexpr double between_signals = 0.05;
-constexpr int awake = 1000;  // looks before the first nap
-
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+// Runs work() without the GIL; what a handler of a signal raised is thrown.
+template <class Work>
+stretto_status interruptible(const Communicator& comm, const Work& work) {
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    static_cast<void>(stretto_interrupt_by(&asked, const_cast<Communicator*>(&comm)));
+    status = work();
+    static_cast<void>(stretto_interrupt_by(nullptr, nullptr));
+  }
+  if (PyErr_Occurred()) throw nb::python_error();
+  return status;
+}
 
 }  // namespace
 
@@ -64,45 +74,29 @@ void Request::finish(stretto_status status) {
   call_ = Call();
 }
 
-// Looks for as long, but at least once; without the GIL. True: complete.
-bool Request::look(double seconds) {
-  if (complete_) return true;
-  if (comm_->cancelled()) raise(STRETTO_TIMEOUT, "given up: another rank ended by an exception");
-  int done = 0;
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    const Clock::time_point begin = Clock::now();
-    for (int looks = 1;; ++looks) {
+bool Request::test() {
+  if (!complete_) {
+    int done = 0;
+    stretto_status status;
+    {
+      const nb::gil_scoped_release others;
       status = stretto_test(request_, &done);
-      if (done || status != STRETTO_OK || since(begin) >= seconds) break;
-      if (looks < awake)
-        std::this_thread::yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
+    if (!done) check(status);
+    if (done) finish(status);
   }
-  if (status != STRETTO_OK && !done) check(status);
-  if (done) finish(status);
+  if (status_ != STRETTO_OK) raise(status_, message_);
   return complete_;
 }
 
-bool Request::test() {
-  if (!look(0)) return false;
-  if (status_ != STRETTO_OK) raise(status_, message_);
-  return true;
-}
-
 void Request::wait() {
-  const Clock::time_point begin = Clock::now();
-  const double limit = options_->timeout() == 0 ? default_limit : options_->timeout();
-  while (!look(between_signals)) {
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (limit < 0 || since(begin) < limit) continue;
-    stretto_status status;  // the library's own wait says who is missing
-    {
-      const nb::gil_scoped_release others;
-      status = stretto_wait(request_);
+  if (!complete_) {
+    stretto_status status = STRETTO_OK;
+    try {
+      status = interruptible(*comm_, [&] { return stretto_wait(request_); });
+    } catch (nb::python_error&) {
+      finish(STRETTO_TIMEOUT);
+      throw;
     }
     finish(status);
   }
@@ -138,7 +132,7 @@ std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, n
     c.recv = collective == Collective::bcast && comm.rank() == root ? View::read(recv) : View::write(recv);
   c.sent = {std::move(sent), std::move(sent_at)};
   c.received = {std::move(received), std::move(received_at)};
-  c.check_sizes(comm.rank(), comm.size());
+  c.check_buffers(comm.rank(), comm.size());
   return made;
 }
 
@@ -146,17 +140,12 @@ std::unique_ptr<Request> start(std::shared_ptr<Communicator> comm, std::shared_p
   return std::make_unique<Request>(std::move(comm), std::move(call), std::move(options));
 }
 
-// A blocking call of the C interface: it ends, or reaches its limit, before signals are heard.
-nb::tuple run(const Communicator& comm, const Call& call, const Options& options) {
+// A blocking call of the C interface.
+nb::tuple run(const Communicator& comm, const Options& options, const Call& call) {
   stretto_report report = STRETTO_REPORT_INIT;
   const stretto_comm c = comm.get();
   const stretto_options o = options.with(&report);
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    status = call.run(c, &o, nullptr);
-  }
-  check(status);
+  check(interruptible(comm, [&] { return call.run(c, &o, nullptr); }));
   return fields(report);
 }
 

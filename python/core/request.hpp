@@ -22,14 +22,13 @@ class Request {
   // Whether it is complete; throws the collective's failure.
   bool test();
 
-  // To its end. Signals of Python are heard meanwhile: what their handlers raise is thrown, and the call goes on.
+  // To its end, or to the exception that a handler of a signal raises; the communicator is unusable then.
   void wait();
 
   // Of a complete call.
   nanobind::tuple report() const;
 
  private:
-  bool look(double seconds);
   void finish(stretto_status status);
 
   std::shared_ptr<Communicator> comm_;

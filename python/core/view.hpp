@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 namespace stretto::python {
@@ -18,6 +19,11 @@ class View {
 
   void* data() const noexcept { return buffer_ ? buffer_->buf : nullptr; }
   std::size_t bytes() const noexcept { return buffer_ ? static_cast<std::size_t>(buffer_->len) : 0; }
+
+  bool overlaps(const View& other) const noexcept {
+    const auto *const a = static_cast<const char*>(data()), *const b = static_cast<const char*>(other.data());
+    return bytes() > 0 && other.bytes() > 0 && std::less<>()(a, b + other.bytes()) && std::less<>()(b, a + bytes());
+  }
 
   // Never gives the memory back: somebody else may still read or write it.
   void abandon() noexcept { static_cast<void>(buffer_.release()); }

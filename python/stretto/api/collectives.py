@@ -44,18 +44,15 @@ class Comm:
       IncompatibleError that names the field and both values.
     - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="contribution" or "result",
       schedule=, payload=, segment=, timeout= (seconds), check=, trials=, reproducible=, ignore_above=.
-    - Ctrl-C is heard while a call waits. A blocking call that it ends leaves the communicator without further use.
-
-    interruptible=False: blocking calls are those of the C interface, which prepare repeated calls and hold trials, and during which Ctrl-C waits. All
-    ranks say the same.
+    - Ctrl-C ends a call that waits, on the other ranks with a WaitTimeoutError; the communicator has no further use. Only a call inside the MPI's own
+      blocking collective (report.algorithm "native") does not hear it.
     """
 
-    def __init__(self, comm, *, interruptible=True):
+    def __init__(self, comm):
         if isinstance(comm, _core.Communicator):
             self._comm = comm
         else:
             self._comm = _core.of_mpi(_address(comm))
-        self._interruptible = bool(interruptible)
         self._parent = comm
         self.rank, self.size = self._comm.rank, self._comm.size
 
@@ -326,10 +323,6 @@ class Comm:
                           count, kind_of, op, int(root), *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
 
     def _run(self, call, result, how):
-        if self._interruptible:
-            started = _core.start(self._comm, options(how), call)
-            started.wait()
-            return result, Report(*started.report())
         return result, Report(*_core.run(self._comm, options(how), call))
 
     def _start(self, call, result, how):

@@ -20,7 +20,7 @@ from stretto.errors import ArgumentError
 LOOK = 0.1  # seconds between looks at signals
 
 
-def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transports=None, interruptible=True):
+def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transports=None):
     """A Comm of processes that torchrun, Slurm, `stretto run --carrier ucx` or ssh started, over UCX and without an MPI.
 
     Without arguments the store is the directory of STRETTO_STORE=file:///DIRECTORY, and rank and number of ranks are those of STRETTO_RANK and
@@ -41,7 +41,7 @@ def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transpor
         if not isinstance(rank, numbers.Integral) or not isinstance(size, numbers.Integral):
             raise ArgumentError(f"with a store come rank and size, not {rank!r} and {size!r}")
         make = functools.partial(_core.of_store, store, int(rank), int(size), name, float(timeout), transports)
-    comm = Comm(_aside(make), interruptible=interruptible)
+    comm = Comm(_aside(make))
     _open.add(comm)
     return comm
 
@@ -94,7 +94,7 @@ def _aside(make):
     return made
 
 
-def threads(n, *, interruptible=True):
+def threads(n):
     """Makes a function one that n ranks run, threads of this process, for notebooks and tests.
 
     threads(4)(function)(*arguments) calls function(comm, *arguments) on each rank, and returns the list of their results. Where a rank raises, the others
@@ -107,7 +107,7 @@ def threads(n, *, interruptible=True):
     def of_ranks(function):
         @functools.wraps(function)
         def run(*arguments, **keywords):
-            return _Ranks(n, interruptible).run(function, arguments, keywords)
+            return _Ranks(n).run(function, arguments, keywords)
 
         return run
 
@@ -115,13 +115,13 @@ def threads(n, *, interruptible=True):
 
 
 class _Ranks:
-    def __init__(self, n, interruptible):
-        self.group, self.interruptible = _core.ThreadGroup(n), interruptible
+    def __init__(self, n):
+        self.group = _core.ThreadGroup(n)
         self.results, self.raised, self.lock = [None] * n, [], threading.Lock()
 
     def rank(self, rank, function, arguments, keywords):
         try:
-            comm = Comm(_core.of_threads(self.group, rank), interruptible=self.interruptible)
+            comm = Comm(_core.of_threads(self.group, rank))
             self.results[rank] = function(comm, *arguments, **keywords)
         except BaseException as error:  # noqa: BLE001  raised again by run()
             with self.lock:

@@ -25,7 +25,7 @@ class Request:
         return self._started.test()
 
     def wait(self):
-        """Waits for its end; Ctrl-C is heard, and it may be waited for again. Returns (result, report), or raises the failure of the collective."""
+        """Waits for its end, or for Ctrl-C, which ends the collective. Returns (result, report), or raises the failure of the collective."""
         self._started.wait()
         return self._result, self.report
 
