@@ -1,7 +1,10 @@
 // The codec: streams are objects of type bytes, written in place and shortened.
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "errors.hpp"
 #include "parts.hpp"
@@ -31,32 +34,37 @@ class Threads {
   stretto_status status_ = STRETTO_OK;
 };
 
-// Runs work() without the GIL, and throws what it returned.
+// work() without the GIL.
 template <class Work>
-void work_aside(int threads, const Work& work) {
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    const Threads shared(threads);
-    status = shared.status();
-    if (status == STRETTO_OK) status = work();
-  }
-  check(status);
+stretto_status work_aside(int threads, const Work& work) {
+  const nb::gil_scoped_release others;
+  const Threads shared(threads);
+  return shared.status() == STRETTO_OK ? work() : shared.status();
 }
 
-// A stream that work(out, capacity, &written) writes. Memory that it does not touch is given back.
+// A stream that work(out, capacity, &written) writes. `bound` bytes suffice; `likely` are tried first. Memory of about the stream's size is what the
+// allocator has at hand from streams that are gone, while fresh memory of the whole bound costs more than the codec's work.
 template <class Work>
-nb::object stream(std::size_t capacity, int threads, const Work& work) {
-  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(capacity));
-  if (!bytes) throw nb::python_error();
-  nb::object owner = nb::steal(bytes);
-  char* const out = PyBytes_AsString(bytes);
-  std::size_t written = 0;
-  work_aside(threads, [&] { return work(out, capacity, &written); });
-  owner.release();
-  if (_PyBytes_Resize(&bytes, static_cast<Py_ssize_t>(written)) != 0) throw nb::python_error();
-  return nb::steal(bytes);
+nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work& work) {
+  for (std::size_t capacity = std::min(likely, bound);; capacity = bound) {
+    PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(capacity));
+    if (!bytes) throw nb::python_error();
+    nb::object owner = nb::steal(bytes);
+    char* const out = PyBytes_AsString(bytes);
+    std::size_t written = 0;
+    const stretto_status status = work_aside(threads, [&] { return work(out, capacity, &written); });
+    if (status == STRETTO_BUFFER_TOO_SMALL && capacity < bound) continue;
+    check(status);
+    owner.release();
+    if (_PyBytes_Resize(&bytes, static_cast<Py_ssize_t>(written)) != 0) throw nb::python_error();
+    return nb::steal(bytes);
+  }
 }
+
+constexpr std::size_t slack = 8192;  // bytes that the codec wants beyond what it writes, and some groups
+
+// Bits of a value in the streams that this thread compressed lately: the most, forgotten by and by.
+thread_local double lately = 64;
 
 std::size_t elements(const View& values, stretto_type type) { return values.bytes() / stretto_type_size(type); }
 
@@ -70,16 +78,24 @@ stretto_stream_info inspected(const View& s) {
 
 nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads) {
   const View v = View::read(values);
-  const std::size_t n = elements(v, type), capacity = stretto_compress_bound(type, n);
-  return stream(capacity, threads, [&](void* out, std::size_t room, std::size_t* written) {
-    return stretto_compress(type, v.data(), n, eps, out, room, written, flags(checksum));
-  });
+  const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
+  // Several threads share the room by what each may need at most.
+  const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
+  nb::object made =
+      stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+        return stretto_compress(type, v.data(), n, eps, out, room, written, flags(checksum));
+      });
+  if (n > slack) {
+    const double bits = 8 * static_cast<double>(nb::len(made)) / static_cast<double>(n);
+    lately = std::max(bits, lately - lately / 8);
+  }
+  return made;
 }
 
 void decompress(nb::handle bytes, nb::handle out, unsigned divisor, int threads) {
   const View s = View::read(bytes), v = View::write(out);
   const std::size_t n = elements(v, inspected(s).type);
-  work_aside(threads, [&] { return stretto_decompress(s.data(), s.bytes(), v.data(), n, divisor); });
+  check(work_aside(threads, [&] { return stretto_decompress(s.data(), s.bytes(), v.data(), n, divisor); }));
 }
 
 nb::tuple inspect(nb::handle bytes) {
@@ -90,19 +106,18 @@ nb::tuple inspect(nb::handle bytes) {
 
 void validate(nb::handle bytes) {
   const View s = View::read(bytes);
-  work_aside(1, [&] { return stretto_validate(s.data(), s.bytes()); });
+  check(work_aside(1, [&] { return stretto_validate(s.data(), s.bytes()); }));
 }
 
 using Combine = decltype(&stretto_stream_add);
 
-// `sum`: the result may have the size of an exact sum. `count`: its values.
 template <Combine function>
 nb::object combine(nb::handle first, nb::handle second, bool checksum, int threads) {
   const View a = View::read(first), b = View::read(second);
   const stretto_stream_info of_a = inspected(a), of_b = inspected(b);
   const bool joins = function == &stretto_stream_concatenate;
-  const std::size_t capacity = stretto_combine_bound(of_a.type, joins ? of_a.count + of_b.count : of_a.count);
-  return stream(capacity, threads, [&](void* out, std::size_t room, std::size_t* written) {
+  const std::size_t bound = stretto_combine_bound(of_a.type, joins ? of_a.count + of_b.count : of_a.count);
+  return stream(a.bytes() + b.bytes() + slack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
     return function(a.data(), a.bytes(), b.data(), b.bytes(), out, room, written, flags(checksum));
   });
 }
@@ -111,7 +126,8 @@ nb::object add_values(nb::handle bytes, nb::handle values, bool checksum, int th
   const View s = View::read(bytes), v = View::read(values);
   const stretto_stream_info info = inspected(s);
   const std::size_t n = elements(v, info.type);
-  return stream(stretto_combine_bound(info.type, n), threads, [&](void* out, std::size_t room, std::size_t* written) {
+  const std::size_t bound = stretto_combine_bound(info.type, n);
+  return stream(2 * s.bytes() + slack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
     return stretto_stream_add_values(s.data(), s.bytes(), v.data(), n, out, room, written, flags(checksum));
   });
 }
@@ -119,18 +135,23 @@ nb::object add_values(nb::handle bytes, nb::handle values, bool checksum, int th
 nb::object scale(nb::handle bytes, int factor, bool checksum, int threads) {
   const View s = View::read(bytes);
   const stretto_stream_info info = inspected(s);
-  const std::size_t capacity = stretto_combine_bound(info.type, info.count);
-  return stream(capacity, threads, [&](void* out, std::size_t room, std::size_t* written) {
-    return stretto_stream_scale(s.data(), s.bytes(), factor, out, room, written, flags(checksum));
-  });
+  const std::size_t bound = stretto_combine_bound(info.type, info.count);
+  const auto more_bits = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(factor < 0 ? -factor : factor)));
+  return stream(s.bytes() + info.count / 8 * more_bits + slack, bound, threads,
+                [&](void* out, std::size_t room, std::size_t* written) {
+                  return stretto_stream_scale(s.data(), s.bytes(), factor, out, room, written, flags(checksum));
+                });
 }
 
 nb::object slice(nb::handle bytes, std::size_t first, std::size_t n, bool checksum, int threads) {
   const View s = View::read(bytes);
-  const std::size_t capacity = stretto_combine_bound(inspected(s).type, n);
-  return stream(capacity, threads, [&](void* out, std::size_t room, std::size_t* written) {
-    return stretto_stream_slice(s.data(), s.bytes(), first, n, out, room, written, flags(checksum));
-  });
+  const stretto_stream_info info = inspected(s);
+  const double part = static_cast<double>(n) / static_cast<double>(std::max<std::uint64_t>(info.count, 1));
+  const double likely = 1.1 * part * static_cast<double>(s.bytes()) + slack;
+  return stream(static_cast<std::size_t>(likely), stretto_combine_bound(info.type, n), threads,
+                [&](void* out, std::size_t room, std::size_t* written) {
+                  return stretto_stream_slice(s.data(), s.bytes(), first, n, out, room, written, flags(checksum));
+                });
 }
 
 nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above, int threads) {
@@ -138,7 +159,8 @@ nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above,
   const std::size_t n = elements(v, type);
   double lo = 0, hi = 0;
   std::uint64_t ignored = 0;
-  work_aside(threads, [&] { return stretto_value_range_below(type, v.data(), n, ignore_above, &lo, &hi, &ignored); });
+  check(work_aside(threads,
+                   [&] { return stretto_value_range_below(type, v.data(), n, ignore_above, &lo, &hi, &ignored); }));
   return nb::make_tuple(lo, hi, ignored);
 }
 
