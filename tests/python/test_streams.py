@@ -1,6 +1,8 @@
 """Streams of stretto: what the guarantee, the arithmetic and the bytes promise, for arrays of every kind; and what is refused."""
 
+import pathlib
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -103,6 +105,12 @@ def test_bytes_that_are_no_stream_are_refused(noise, place, value):
 
 def wave(shape=(40, 50), dtype=np.float32):
     return np.sin(np.arange(np.prod(shape)) / 30).reshape(shape).astype(dtype)
+
+
+def test_the_first_lines_of_the_page_run(capsys):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    exec(re.search(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1], {})  # noqa: S102
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_streams_are_values():
