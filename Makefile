@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers bench setup build install asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers bench setup build install wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -40,7 +40,7 @@ test-peers: ## MPICH's and mpi4py's own suites, plain and under the profiling li
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
-bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -node, -streams, -call, -overlap, -preload, -training, -programs, -choose, -choose_cost, -smpi
+bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -node, -streams, -call, -overlap, -preload, -training, -programs, -choose, -choose_cost, -python, -smpi
 	@scripts/bench $* -- $(ARGS)
 
 gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)
@@ -66,6 +66,9 @@ build: ## the release build, in build/release-MPI
 
 install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` into one directory
 	@PREFIX="$(PREFIX)" scripts/install
+
+wheel: ## the Python package as one wheel in build/wheel, with every library that it needs but an MPI's and UCX's
+	@scripts/wheel
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, with fuzzing
 	@TEST_PARTS="asan fuzz" scripts/test

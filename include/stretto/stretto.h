@@ -350,6 +350,13 @@ typedef enum stretto_mpi {
  *  - STRETTO_UNSUPPORTED where no MPI is loaded, no module fits it, or `compiled_for` is another's. */
 STRETTO_API stretto_status stretto_comm_create_from(const void* mpi_comm, stretto_mpi compiled_for, stretto_comm* comm);
 
+/* What may end waits before their limit, such as a user's Ctrl-C: from now on this thread's waits in collectives call
+ * interrupted(context) about 20 times a second. Nonzero ends the wait as a limit does: STRETTO_TIMEOUT, here and on
+ * ranks that wait for this one. The function calls nothing of stretto. NULL: waits end at their limits, which is the
+ * default. A blocking collective inside the MPI ("native") does not ask, nor does the making of a communicator. */
+typedef int (*stretto_interrupt)(void* context);
+STRETTO_API stretto_status stretto_interrupt_by(stretto_interrupt interrupted, void* context);
+
 /* Free a communicator; NULL is legal. Collective over MPI (it frees a duplicate), not over threads. While the
  * communicator has a request that was not freed, nothing happens and the status is STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_comm_free(stretto_comm comm);

@@ -1,6 +1,59 @@
-"""stretto: measure a machine, predict collectives on it, choose among them, and explain the choice.
+"""stretto: collectives and streams of numbers, narrow within a bound that you give.
 
-The command is `stretto` (or `python -m stretto`); the measuring and the model are C++ programs that it starts.
+    s = stretto.compress(x, abs=1e-3)        # a Stream: every value within 1e-3
+    y = (s + t).decompress()                 # sums of streams are exact in their codes
+    out, report = stretto.Comm(MPI.COMM_WORLD).allreduce(x, rel=1e-4)
+
+docs/python.md has more. The command is `stretto` (or `python -m stretto`); it starts the C++ programs that measure and predict.
 """
 
-__version__ = "0.1.0"
+import importlib
+import pathlib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stretto.api.collectives import IN_PLACE, Comm
+    from stretto.api.ranks import communication_cores, init, threads
+    from stretto.api.report import Report
+    from stretto.api.requests import Request
+    from stretto.api.streams import Stream, compress, concatenate, sum
+    from stretto.errors import (ArgumentError, BoundError, BufferTooSmallError, CarrierError, IncompatibleError, InternalError, NoMemoryError, StreamError,
+                                StreamOverflowError, StrettoError, UnsupportedError, WaitTimeoutError)
+
+# Loaded when they are asked for: the command needs neither NumPy nor the extension.
+_WHERE = {
+    **dict.fromkeys(("Comm", "IN_PLACE"), "stretto.api.collectives"),
+    **dict.fromkeys(("communication_cores", "init", "threads"), "stretto.api.ranks"),
+    "Report": "stretto.api.report",
+    "Request": "stretto.api.requests",
+    **dict.fromkeys(("Stream", "compress", "concatenate", "sum"), "stretto.api.streams"),
+    **dict.fromkeys(("ArgumentError", "BoundError", "BufferTooSmallError", "CarrierError", "IncompatibleError", "InternalError", "NoMemoryError", "StreamError",
+                     "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError"), "stretto.errors"),
+}
+__all__ = sorted(_WHERE)
+
+
+def _version():
+    """That of stretto.h: in a checkout the header's, else what the header said when the package was made."""
+    header = pathlib.Path(__file__).resolve().parents[2] / "include" / "stretto" / "stretto.h"
+    if header.is_file():
+        return ".".join(re.findall(r"^#define STRETTO_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text(encoding="utf-8"), re.MULTILINE))
+    from importlib.metadata import version  # noqa: PLC0415  it takes as long as all else here
+
+    return version("stretto")
+
+
+def __getattr__(name):
+    if name == "__version__":
+        value = _version()
+    elif name in _WHERE:
+        value = getattr(importlib.import_module(_WHERE[name]), name)
+    else:
+        raise AttributeError(f"module 'stretto' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,7 +1,7 @@
 """Where the C++ programs and the MPI launcher are.
 
 Programs (stretto-measure, ...) and libraries to preload are looked for in, in this order: the directories of STRETTO_LIBEXEC;
-libexec/stretto and bin (lib, lib64) of the prefix that this package is installed in; the builds of the checkout that this package belongs to;
+libexec/stretto and bin (lib, lib64) of a wheel's package and of the prefix that it is installed in; the builds of the checkout that this package belongs to;
 the PATH (LD_LIBRARY_PATH). A checkout may have been built with several MPIs: what belongs to another MPI than the launcher is never
 taken, and the launcher is that of the program's MPI where that can be told (a script's cannot): the one beside the libmpi that it is linked to
 before those on the PATH.
@@ -27,6 +27,11 @@ DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
 SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
+
+
+def prefixes():
+    """Where programs may be installed: a wheel has everything in the package."""
+    return pathlib.Path(__file__).resolve().parent, pathlib.Path(sys.prefix)
 
 
 def builds(flavour=None):
@@ -89,8 +94,8 @@ def missing(what, name, places, flavour):
 
 def program(name, flavour=None):
     """The path of one of our programs."""
-    prefix = pathlib.Path(sys.prefix)
-    places = [*given(), prefix / "libexec" / "stretto", prefix / "bin", *(build / DIRECTORIES[name] for build in builds(flavour))]
+    places = [*given(), *(prefix / part for prefix in prefixes() for part in ("libexec/stretto", "bin")),
+              *(build / DIRECTORIES[name] for build in builds(flavour))]
     for place in places:
         if os.access(place / name, os.X_OK) and (place / name).is_file() and fitting(place / name, flavour):
             return str(place / name)
@@ -105,7 +110,7 @@ def library(name, flavour=None):
     names = [name]
     if name == "libstretto_mpi.so" and flavour in MPIS:
         names.append(f"libstretto_mpi_{flavour}.so")
-    places = [*given(), *(pathlib.Path(sys.prefix) / lib for lib in ("lib", "lib64")),
+    places = [*given(), *(prefix / part for prefix in prefixes() for part in ("lib", "lib64")),
               *(build / DIRECTORIES[name] for build in builds(flavour)),
               *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
     for place in places:

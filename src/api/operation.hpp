@@ -84,7 +84,7 @@ class Operation {
   void test_meeting() noexcept;
   bool wait_alone() noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
-  void late(const Operation* first, double limit) noexcept;
+  void late(const Operation* first, double waited, const char* why) noexcept;
 
   Status exchange_signatures() noexcept;
   Status exchange_counts() noexcept;

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "api/operation.hpp"
+#include "base/interrupt.hpp"
 
 namespace stretto::api {
 
@@ -24,22 +25,25 @@ bool Operation::wait_alone() noexcept {
   return true;
 }
 
-void Operation::late(const Operation* first, double limit) noexcept {
+void Operation::late(const Operation* first, double waited, const char* why) noexcept {
   if (!waits_in_line()) {
     pending_.reset();
-    leave_running(
-        fail(Status::timeout, "the MPI's own {} is not complete after {:.3g} s", name(call_.collective), limit));
+    leave_running(fail(Status::timeout, "{}the MPI's own {} is not complete after {:.3g} s", why,
+                       name(call_.collective), waited));
     return;
   }
   lose(fail(Status::timeout,
-            "{} waits for {} of {} elements, the first of {} that were started before it, which is not complete after "
-            "{:.3g} s",
-            name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1, limit));
+            "{}{} waits for {} of {} elements, the first of {} that were started before it, which is not complete "
+            "after {:.3g} s",
+            why, name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1,
+            waited));
 }
 
 Status Operation::wait(Guard& guard) noexcept {
   constexpr int patience = 1000;
+  constexpr std::chrono::milliseconds between_questions(50);
   Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
+  Clock::time_point asked = since;
   const Operation* first = nullptr;
   for (int idle = 0; !done(); ++idle) {
     if (wait_alone()) continue;
@@ -51,9 +55,18 @@ Status Operation::wait(Guard& guard) noexcept {
     }
     const double limit = timeout_of(call_.settings.options);
     const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
-    if (waits && limit > 0 && std::chrono::duration<double>(Clock::now() - since).count() > limit) {
-      late(first, limit);
+    const Clock::time_point now = Clock::now();
+    const double waited = std::chrono::duration<double>(now - since).count();
+    if (waits && limit > 0 && waited > limit) {
+      late(first, limit, "");
       break;
+    }
+    if (waits && now - asked >= between_questions) {
+      asked = now;
+      if (interrupted()) {
+        late(first, waited, "interrupted: ");
+        break;
+      }
     }
     const bool shared = guard.owns_lock();  // a communication core may go on meanwhile
     if (shared) guard.unlock();

@@ -1,5 +1,6 @@
-// Statuses, messages and the version under their C names.
+// Statuses, messages, what interrupts a wait, and the version under their C names.
 #include "base/status.hpp"
+#include "base/interrupt.hpp"
 
 #include "stretto/stretto.h"
 
@@ -12,6 +13,11 @@ const char* stretto_message(void) { return message(); }
 const char* stretto_status_name(stretto_status status) {
   return int(status) >= STRETTO_OK && int(status) <= STRETTO_INTERNAL ? name(static_cast<Status>(int(status)))
                                                                       : "unknown";
+}
+
+stretto_status stretto_interrupt_by(stretto_interrupt interrupted, void* context) {
+  stretto::interrupt_by({interrupted, context});
+  return STRETTO_OK;
 }
 
 const char* stretto_version(void) { return STRETTO_VERSION; }

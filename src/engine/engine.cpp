@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/interrupt.hpp"
 #include "engine/run.hpp"
 
 namespace stretto::engine {
@@ -82,6 +83,7 @@ struct Engine::Impl {
   std::size_t fetch(double seconds) noexcept;
   void look_at_limits() noexcept;
   void overdue(Run& run) noexcept;
+  void interrupt(const Run& run) noexcept;
   Status wait(Run& run, Report* report) noexcept;
   Status finish(Run& run, Report* report) noexcept;
 };
@@ -238,6 +240,15 @@ void Engine::Impl::overdue(Run& run) noexcept {
   }
 }
 
+// The others, who would wait in vain, learn it.
+void Engine::Impl::interrupt(const Run& run) noexcept {
+  try {
+    tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str());
+  } catch (const std::bad_alloc&) {
+    tell(run.sequence(), Status::timeout, "interrupted");
+  }
+}
+
 void Engine::Impl::look_at_limits() noexcept {
   const auto now = Clock::now();
   const auto open = [](const Run& run) { return run.active() && !run.ended(); };
@@ -263,7 +274,9 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
     const double limit = run.timeout() > 0 ? std::min(look_every, run.timeout()) : look_every;
     const std::size_t n = fetch(limit);
     run.waited(seconds_since(begin));
-    if (n == 0) look_at_limits();
+    if (n > 0) continue;
+    look_at_limits();
+    if (!run.ended() && interrupted()) interrupt(run);
   }
   return finish(run, report);
 }

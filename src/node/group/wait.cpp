@@ -3,11 +3,17 @@
 #include <sched.h>
 #include <time.h>
 
+#include <array>
+#include <cstring>
+
+#include "base/interrupt.hpp"
+
 namespace stretto::node {
 namespace {
 
-constexpr double between_looks = 0.005;  // seconds between two looks at the watch
-constexpr double between_drives = 1;     // seconds that a collective is left alone at most by who drives it
+constexpr double between_looks = 0.005;     // seconds between two looks at the watch
+constexpr double between_questions = 0.05;  // seconds between two times that the caller is asked whether to go on
+constexpr double between_drives = 1;        // seconds that a collective is left alone at most by who drives it
 
 // Seconds between two calls of the progress function. Most waits are shorter, and an MPI may take its time in such a call: MPICH, told to
 // spare cores that ranks share, sleeps in it.
@@ -35,10 +41,18 @@ double Respite::suspend(double t, bool anew) noexcept {
   return back;
 }
 
+// With the diagnosis of a wait that reached its limit.
+Status Respite::interrupt(double waited) noexcept {
+  static_cast<void>(watch_.give_up(waited));
+  std::array<char, 512> diagnosis{};
+  std::strncpy(diagnosis.data(), message(), diagnosis.size() - 1);
+  return fail(Status::timeout, "interrupted: {}", diagnosis.data());
+}
+
 Status Respite::take() noexcept {
   double t = now();
   const bool anew = began_ < 0;
-  if (anew) began_ = looked_ = progressed_ = yielded_ = t;
+  if (anew) began_ = looked_ = progressed_ = yielded_ = asked_ = t;
   if (patience_.suspend != nullptr) {
     t = suspend(t, anew);
   } else if (t - yielded_ >= patience_.between_yields) {
@@ -55,7 +69,9 @@ Status Respite::take() noexcept {
   looked_ = t;
   if (const Status s = watch_.look(); s != Status::ok) return s;
   if (t - began_ > patience_.limit) return watch_.give_up(t - began_);
-  return Status::ok;
+  if (t - asked_ < between_questions) return Status::ok;
+  asked_ = t;
+  return interrupted() ? interrupt(t - began_) : Status::ok;
 }
 
 }  // namespace stretto::node

@@ -66,9 +66,10 @@ class Respite {
   const Patience& patience_;
   Watch& watch_;
   double began_ = -1;
-  double looked_ = 0, progressed_ = 0, yielded_ = 0;
+  double looked_ = 0, progressed_ = 0, yielded_ = 0, asked_ = 0;
 
   double suspend(double now, bool anew) noexcept;
+  Status interrupt(double waited) noexcept;
 };
 
 // Waits until ready() is true. `ready` is called often and must only load; what it saw with acquire order is visible after.

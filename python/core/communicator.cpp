@@ -1,0 +1,92 @@
+#include "communicator.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+
+#include "errors.hpp"
+#include "parts.hpp"
+#include "stretto/stretto_nonblocking.h"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+
+ThreadGroup::ThreadGroup(int ranks) { check(stretto_thread_group_create(ranks, &group_)); }
+
+ThreadGroup::~ThreadGroup() {
+  // Ranks that were cancelled left communicators behind, on which others may still look at this memory.
+  if (!cancelled_) static_cast<void>(stretto_thread_group_free(group_));
+}
+
+Communicator::Communicator(stretto_comm comm, std::shared_ptr<ThreadGroup> group) noexcept
+    : comm_(comm), group_(std::move(group)) {}
+
+Communicator::~Communicator() {
+  if (comm_ && group_ && !group_->cancelled()) static_cast<void>(stretto_comm_free(comm_));
+}
+
+stretto_comm Communicator::get() const {
+  if (!comm_) raise(STRETTO_INVALID_ARGUMENT, "the communicator was freed");
+  return comm_;
+}
+
+void Communicator::free() {
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    status = stretto_comm_free(comm_);
+  }
+  check(status);
+  comm_ = nullptr;
+}
+
+namespace {
+
+std::shared_ptr<Communicator> of_threads(std::shared_ptr<ThreadGroup> group, int rank) {
+  stretto_comm comm = nullptr;
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    status = stretto_comm_create_threads(group->get(), rank, &comm);
+  }
+  check(status);
+  return std::make_shared<Communicator>(comm, std::move(group));
+}
+
+std::shared_ptr<Communicator> of_mpi(std::uintptr_t address) {
+  stretto_comm comm = nullptr;
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    // mpi4py's MPI_Comm is that of the MPI which it loaded.
+    status = stretto_comm_create_from(reinterpret_cast<const void*>(address), STRETTO_MPI_LOADED, &comm);
+  }
+  check(status);
+  return std::make_shared<Communicator>(comm, nullptr);
+}
+
+void set_communication_cores(const std::vector<int>& cores) {
+  check(stretto_comm_cores(cores.data(), static_cast<int>(cores.size())));
+}
+
+}  // namespace
+
+void add_communicators(nb::module_& m) {
+  nb::class_<ThreadGroup>(m, "ThreadGroup").def(nb::init<int>()).def("cancel", &ThreadGroup::cancel);
+  nb::class_<Communicator>(m, "Communicator")
+      .def("free", &Communicator::free)
+      .def_prop_ro("rank", &Communicator::rank)
+      .def_prop_ro("size", &Communicator::size);
+  m.def("of_threads", &of_threads);
+  m.def("of_mpi", &of_mpi);
+  m.def("of_store", &of_store, nb::arg("store"), nb::arg("rank"), nb::arg("ranks"), nb::arg("name").none(),
+        nb::arg("timeout"), nb::arg("transports").none());
+  m.def("of_environment", &of_environment, nb::arg("name").none(), nb::arg("timeout"), nb::arg("transports").none());
+  m.def("set_communication_cores", &set_communication_cores);
+}
+
+}  // namespace stretto::python

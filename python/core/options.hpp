@@ -1,0 +1,32 @@
+// How a collective runs and what ran, kept where C borrows them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string>
+
+#include "stretto/stretto.h"
+
+namespace stretto::python {
+
+class Options {
+ public:
+  Options(stretto_bound bound_kind, double bound, stretto_scope scope, std::optional<std::string> schedule,
+          stretto_payload payload, std::size_t segment, double timeout, bool check, bool trials, bool reproducible,
+          double ignore_above);
+
+  // For a call whose report goes to `report`; valid as long as this is.
+  stretto_options with(stretto_report* report) const noexcept;
+
+  double timeout() const noexcept { return options_.timeout; }
+
+ private:
+  stretto_options options_ = STRETTO_OPTIONS_INIT;
+  std::optional<std::string> schedule_;
+};
+
+// The fields of a report in the order of stretto_report.
+nanobind::tuple fields(const stretto_report& report);
+
+}  // namespace stretto::python

@@ -1,0 +1,13 @@
+// What the module is made of: each part puts its names into the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace stretto::python {
+
+void add_streams(nanobind::module_& m);
+void add_communicators(nanobind::module_& m);
+void add_options(nanobind::module_& m);
+void add_requests(nanobind::module_& m);
+
+}  // namespace stretto::python

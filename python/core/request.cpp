@@ -1,0 +1,183 @@
+#include "request.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "errors.hpp"
+#include "parts.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+// Asked by waits of the library: whether Python has a signal whose handler raises, or another rank failed.
+int asked(void* context) {
+  if (static_cast<const Communicator*>(context)->cancelled()) return 1;
+  const nb::gil_scoped_acquire mine;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Runs work() without the GIL; what a handler of a signal raised is thrown.
+template <class Work>
+stretto_status interruptible(const Communicator& comm, const Work& work) {
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    static_cast<void>(stretto_interrupt_by(&asked, const_cast<Communicator*>(&comm)));
+    status = work();
+    static_cast<void>(stretto_interrupt_by(nullptr, nullptr));
+  }
+  if (PyErr_Occurred()) throw nb::python_error();
+  return status;
+}
+
+}  // namespace
+
+Request::Request(std::shared_ptr<Communicator> comm, Call call, std::shared_ptr<Options> options)
+    : comm_(std::move(comm)),
+      options_(std::move(options)),
+      call_(std::move(call)),
+      report_(new stretto_report STRETTO_REPORT_INIT) {
+  const stretto_comm c = comm_->get();
+  const stretto_options o = options_->with(report_.get());
+  stretto_status status;
+  {
+    const nb::gil_scoped_release others;
+    status = call_.run(c, &o, &request_);
+  }
+  check(status);
+}
+
+Request::~Request() {
+  if (!request_) return;
+  int done = 0;
+  if (!comm_->cancelled()) static_cast<void>(stretto_test(request_, &done));
+  if (done) {
+    static_cast<void>(stretto_request_free(&request_));
+    return;
+  }
+  // The library still reads and writes these, and has no word to end a call that other ranks may be in.
+  call_.send.abandon();
+  call_.recv.abandon();
+  for (View& one : call_.contributions) one.abandon();
+  static_cast<void>(report_.release());
+  static_cast<void>(new std::shared_ptr<Communicator>(comm_));
+}
+
+void Request::finish(stretto_status status) {
+  complete_ = true;
+  status_ = status;
+  if (status != STRETTO_OK) message_ = stretto_message();
+  static_cast<void>(stretto_request_free(&request_));
+  call_ = Call();
+}
+
+bool Request::test() {
+  if (!complete_) {
+    int done = 0;
+    stretto_status status;
+    {
+      const nb::gil_scoped_release others;
+      status = stretto_test(request_, &done);
+    }
+    if (!done) check(status);
+    if (done) finish(status);
+  }
+  if (status_ != STRETTO_OK) raise(status_, message_);
+  return complete_;
+}
+
+void Request::wait() {
+  if (!complete_) {
+    stretto_status status = STRETTO_OK;
+    try {
+      status = interruptible(*comm_, [&] { return stretto_wait(request_); });
+    } catch (nb::python_error&) {
+      finish(STRETTO_TIMEOUT);
+      throw;
+    }
+    finish(status);
+  }
+  if (status_ != STRETTO_OK) raise(status_, message_);
+}
+
+nb::tuple Request::report() const { return fields(*report_); }
+
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, nb::object send, nb::object recv,
+                              bool send_in_place, bool recv_in_place, std::size_t count, stretto_type type,
+                              stretto_op op, int root, Sizes sent, Sizes sent_at, Sizes received, Sizes received_at) {
+  auto made = std::make_unique<Call>();
+  Call& c = *made;
+  c.collective = collective;
+  c.type = type;
+  c.op = op;
+  c.root = root;
+  c.count = count;
+  c.send_in_place = send_in_place;
+  c.recv_in_place = recv_in_place;
+  if (collective == Collective::allreduce_multi) {
+    for (nb::handle one : send) c.contributions.push_back(View::read(one));
+    for (const View& one : c.contributions) c.addresses.push_back(one.data());
+  } else if (!send.is_none()) {
+    c.send = View::read(send);
+  }
+  // The root's values of a broadcast may be read-only.
+  if (!recv.is_none())
+    c.recv = collective == Collective::bcast && comm.rank() == root ? View::read(recv) : View::write(recv);
+  c.sent = {std::move(sent), std::move(sent_at)};
+  c.received = {std::move(received), std::move(received_at)};
+  c.check_buffers(comm.rank(), comm.size());
+  return made;
+}
+
+std::unique_ptr<Request> start(std::shared_ptr<Communicator> comm, std::shared_ptr<Options> options, Call& call) {
+  return std::make_unique<Request>(std::move(comm), std::move(call), std::move(options));
+}
+
+// A blocking call of the C interface.
+nb::tuple run(const Communicator& comm, const Options& options, const Call& call) {
+  stretto_report report = STRETTO_REPORT_INIT;
+  const stretto_comm c = comm.get();
+  const stretto_options o = options.with(&report);
+  check(interruptible(comm, [&] { return call.run(c, &o, nullptr); }));
+  return fields(report);
+}
+
+}  // namespace
+
+void add_requests(nb::module_& m) {
+  nb::enum_<Collective>(m, "Collective")
+      .value("allreduce", Collective::allreduce)
+      .value("allreduce_multi", Collective::allreduce_multi)
+      .value("reduce", Collective::reduce)
+      .value("reduce_scatter_block", Collective::reduce_scatter_block)
+      .value("reduce_scatter", Collective::reduce_scatter)
+      .value("allgather", Collective::allgather)
+      .value("allgatherv", Collective::allgatherv)
+      .value("bcast", Collective::bcast)
+      .value("scatter", Collective::scatter)
+      .value("scatterv", Collective::scatterv)
+      .value("gather", Collective::gather)
+      .value("gatherv", Collective::gatherv)
+      .value("alltoall", Collective::alltoall)
+      .value("alltoallv", Collective::alltoallv)
+      .value("barrier", Collective::barrier);
+  nb::class_<Request>(m, "Request")
+      .def("test", &Request::test)
+      .def("wait", &Request::wait)
+      .def("report", &Request::report);
+  nb::class_<Call>(m, "Call");
+  m.def("call", &call_of, nb::arg("comm"), nb::arg("collective"), nb::arg("send").none(), nb::arg("recv").none(),
+        nb::arg("send_in_place"), nb::arg("recv_in_place"), nb::arg("count"), nb::arg("type"), nb::arg("op"),
+        nb::arg("root"), nb::arg("sent"), nb::arg("sent_at"), nb::arg("received"), nb::arg("received_at"));
+  m.def("start", &start);
+  m.def("run", &run);
+}
+
+}  // namespace stretto::python

@@ -1,0 +1,185 @@
+// The codec: streams are objects of type bytes, written in place and shortened.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "errors.hpp"
+#include "parts.hpp"
+#include "stretto/stretto_stream.h"
+#include "view.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+// The codec's threads during one call of this thread.
+class Threads {
+ public:
+  explicit Threads(int threads) noexcept : threads_(threads) {
+    if (threads_ != 1) status_ = stretto_use_threads(threads_);
+  }
+  ~Threads() {
+    if (threads_ != 1 && status_ == STRETTO_OK) static_cast<void>(stretto_use_threads(1));
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  stretto_status status() const noexcept { return status_; }
+
+ private:
+  const int threads_;
+  stretto_status status_ = STRETTO_OK;
+};
+
+// work() without the GIL.
+template <class Work>
+stretto_status work_aside(int threads, const Work& work) {
+  const nb::gil_scoped_release others;
+  const Threads shared(threads);
+  return shared.status() == STRETTO_OK ? work() : shared.status();
+}
+
+// A stream that work(out, capacity, &written) writes. `bound` bytes suffice; `likely` are tried first. Memory of about the stream's size is what the
+// allocator has at hand from streams that are gone, while fresh memory of the whole bound costs more than the codec's work.
+template <class Work>
+nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work& work) {
+  for (std::size_t capacity = std::min(likely, bound);; capacity = bound) {
+    PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(capacity));
+    if (!bytes) throw nb::python_error();
+    nb::object owner = nb::steal(bytes);
+    char* const out = PyBytes_AsString(bytes);
+    std::size_t written = 0;
+    const stretto_status status = work_aside(threads, [&] { return work(out, capacity, &written); });
+    if (status == STRETTO_BUFFER_TOO_SMALL && capacity < bound) continue;
+    check(status);
+    owner.release();
+    if (_PyBytes_Resize(&bytes, static_cast<Py_ssize_t>(written)) != 0) throw nb::python_error();
+    return nb::steal(bytes);
+  }
+}
+
+constexpr std::size_t slack = 8192;  // bytes that the codec wants beyond what it writes, and some groups
+
+// Bits of a value in the streams that this thread compressed lately: the most, forgotten by and by.
+thread_local double lately = 64;
+
+std::size_t elements(const View& values, stretto_type type) { return values.bytes() / stretto_type_size(type); }
+
+unsigned flags(bool checksum) { return checksum ? STRETTO_CHECKSUM : 0; }
+
+stretto_stream_info inspected(const View& s) {
+  stretto_stream_info info;
+  check(stretto_inspect(s.data(), s.bytes(), &info));
+  return info;
+}
+
+nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads) {
+  const View v = View::read(values);
+  const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
+  // Several threads share the room by what each may need at most.
+  const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
+  nb::object made =
+      stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+        return stretto_compress(type, v.data(), n, eps, out, room, written, flags(checksum));
+      });
+  if (n > slack) {
+    const double bits = 8 * static_cast<double>(nb::len(made)) / static_cast<double>(n);
+    lately = std::max(bits, lately - lately / 8);
+  }
+  return made;
+}
+
+void decompress(nb::handle bytes, nb::handle out, unsigned divisor, int threads) {
+  const View s = View::read(bytes), v = View::write(out);
+  const std::size_t n = elements(v, inspected(s).type);
+  check(work_aside(threads, [&] { return stretto_decompress(s.data(), s.bytes(), v.data(), n, divisor); }));
+}
+
+nb::tuple inspect(nb::handle bytes) {
+  const stretto_stream_info i = inspected(View::read(bytes));
+  return nb::make_tuple(i.type, i.contributions, i.count, i.bytes, i.code_bound, i.eps, i.width, i.promised_error,
+                        i.checksum != 0);
+}
+
+void validate(nb::handle bytes) {
+  const View s = View::read(bytes);
+  check(work_aside(1, [&] { return stretto_validate(s.data(), s.bytes()); }));
+}
+
+using Combine = decltype(&stretto_stream_add);
+
+template <Combine function>
+nb::object combine(nb::handle first, nb::handle second, bool checksum, int threads) {
+  const View a = View::read(first), b = View::read(second);
+  const stretto_stream_info of_a = inspected(a), of_b = inspected(b);
+  const bool joins = function == &stretto_stream_concatenate;
+  const std::size_t bound = stretto_combine_bound(of_a.type, joins ? of_a.count + of_b.count : of_a.count);
+  return stream(a.bytes() + b.bytes() + slack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+    return function(a.data(), a.bytes(), b.data(), b.bytes(), out, room, written, flags(checksum));
+  });
+}
+
+nb::object add_values(nb::handle bytes, nb::handle values, bool checksum, int threads) {
+  const View s = View::read(bytes), v = View::read(values);
+  const stretto_stream_info info = inspected(s);
+  const std::size_t n = elements(v, info.type);
+  const std::size_t bound = stretto_combine_bound(info.type, n);
+  return stream(2 * s.bytes() + slack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+    return stretto_stream_add_values(s.data(), s.bytes(), v.data(), n, out, room, written, flags(checksum));
+  });
+}
+
+nb::object scale(nb::handle bytes, int factor, bool checksum, int threads) {
+  const View s = View::read(bytes);
+  const stretto_stream_info info = inspected(s);
+  const std::size_t bound = stretto_combine_bound(info.type, info.count);
+  const auto more_bits = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(factor < 0 ? -factor : factor)));
+  return stream(s.bytes() + info.count / 8 * more_bits + slack, bound, threads,
+                [&](void* out, std::size_t room, std::size_t* written) {
+                  return stretto_stream_scale(s.data(), s.bytes(), factor, out, room, written, flags(checksum));
+                });
+}
+
+nb::object slice(nb::handle bytes, std::size_t first, std::size_t n, bool checksum, int threads) {
+  const View s = View::read(bytes);
+  const stretto_stream_info info = inspected(s);
+  const double part = static_cast<double>(n) / static_cast<double>(std::max<std::uint64_t>(info.count, 1));
+  const double likely = 1.1 * part * static_cast<double>(s.bytes()) + slack;
+  return stream(static_cast<std::size_t>(likely), stretto_combine_bound(info.type, n), threads,
+                [&](void* out, std::size_t room, std::size_t* written) {
+                  return stretto_stream_slice(s.data(), s.bytes(), first, n, out, room, written, flags(checksum));
+                });
+}
+
+nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above, int threads) {
+  const View v = View::read(values);
+  const std::size_t n = elements(v, type);
+  double lo = 0, hi = 0;
+  std::uint64_t ignored = 0;
+  check(work_aside(threads,
+                   [&] { return stretto_value_range_below(type, v.data(), n, ignore_above, &lo, &hi, &ignored); }));
+  return nb::make_tuple(lo, hi, ignored);
+}
+
+}  // namespace
+
+void add_streams(nb::module_& m) {
+  m.def("compress", &compress);
+  m.def("decompress", &decompress);
+  m.def("inspect", &inspect);
+  m.def("validate", &validate);
+  m.def("add", &combine<&stretto_stream_add>);
+  m.def("subtract", &combine<&stretto_stream_subtract>);
+  m.def("min", &combine<&stretto_stream_min>);
+  m.def("max", &combine<&stretto_stream_max>);
+  m.def("concatenate", &combine<&stretto_stream_concatenate>);
+  m.def("add_values", &add_values);
+  m.def("scale", &scale);
+  m.def("slice", &slice);
+  m.def("value_range", &value_range);
+}
+
+}  // namespace stretto::python

@@ -1,0 +1,48 @@
+// The memory of a Python object that has the buffer protocol, borrowed until the view ends.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace stretto::python {
+
+class View {
+ public:
+  View() noexcept = default;
+
+  // Throws Python's BufferError for memory that is not contiguous or, to be written, is read-only.
+  static View read(nanobind::handle object) { return View(object, PyBUF_SIMPLE); }
+  static View write(nanobind::handle object) { return View(object, PyBUF_SIMPLE | PyBUF_WRITABLE); }
+
+  void* data() const noexcept { return buffer_ ? buffer_->buf : nullptr; }
+  std::size_t bytes() const noexcept { return buffer_ ? static_cast<std::size_t>(buffer_->len) : 0; }
+
+  bool overlaps(const View& other) const noexcept {
+    const auto *const a = static_cast<const char*>(data()), *const b = static_cast<const char*>(other.data());
+    return bytes() > 0 && other.bytes() > 0 && std::less<>()(a, b + other.bytes()) && std::less<>()(b, a + bytes());
+  }
+
+  // Never gives the memory back: somebody else may still read or write it.
+  void abandon() noexcept { static_cast<void>(buffer_.release()); }
+
+ private:
+  struct Release {
+    void operator()(Py_buffer* buffer) const noexcept {
+      PyBuffer_Release(buffer);
+      delete buffer;
+    }
+  };
+
+  View(nanobind::handle object, int flags) {
+    auto buffer = std::make_unique<Py_buffer>();
+    if (PyObject_GetBuffer(object.ptr(), buffer.get(), flags) != 0) throw nanobind::python_error();
+    buffer_.reset(buffer.release());
+  }
+
+  std::unique_ptr<Py_buffer, Release> buffer_;  // where it lies is what its exporter knows
+};
+
+}  // namespace stretto::python

@@ -1,0 +1,1 @@
+"""What `import stretto` offers: streams, communicators, collectives."""

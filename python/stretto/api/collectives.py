@@ -1,0 +1,398 @@
+"""Communicators, and the collectives of arrays over them."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+
+import numpy as np
+
+from stretto.api import arrays
+from stretto.api.core import _core
+from stretto.api.options import member, options
+from stretto.api.report import Report
+from stretto.api.requests import Request
+from stretto.errors import ArgumentError, UnsupportedError
+
+
+class _InPlace:
+    def __repr__(self):
+        return "stretto.IN_PLACE"
+
+
+#: As `x`: this rank's contribution is in `out`. As `out` of scatter and scatterv at the root: the root's block stays in `x`.
+IN_PLACE = _InPlace()
+
+KINDS = _core.Collective
+SUM = _core.Op.sum
+NO_TYPE = _core.Type.u8  # of calls without data
+COMPLEX_OPS = ("sum", "difference", "mean")  # what works on real and imaginary parts alone
+
+
+class Comm:
+    """Ranks that call collectives together.
+
+    Comm(MPI.COMM_WORLD) is made of a communicator of mpi4py, collectively, and has the same ranks. stretto.init() makes one without an MPI,
+    stretto.threads(n) one of n threads.
+
+    Rules of all collectives:
+    - Each returns (result, report), and its form with an i before it a Request.
+    - Arrays are those that stretto.compress takes, and also of integers of 8 to 64 bits. Contiguous ones are used in place; of others a copy is sent.
+      `out` is a contiguous, writable array; without one the result is a new array.
+    - All ranks call the same collectives in the same order, with equal dtypes, shapes and options. Where they differ, each rank raises an
+      IncompatibleError that names the field and both values.
+    - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="contribution" or "result",
+      schedule=, payload=, segment=, timeout= (seconds), check=, trials=, reproducible=, ignore_above=.
+    - Ctrl-C ends a call that waits, on the other ranks with a WaitTimeoutError; the communicator has no further use. Only a call inside the MPI's own
+      blocking collective (report.algorithm "native") does not hear it.
+    """
+
+    def __init__(self, comm):
+        if isinstance(comm, _core.Communicator):
+            self._comm = comm
+        else:
+            self._comm = _core.of_mpi(_address(comm))
+        self._parent = comm
+        self.rank, self.size = self._comm.rank, self._comm.size
+
+    def free(self):
+        """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
+        self._comm.free()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.free()
+
+    def __repr__(self):
+        return f"<stretto.Comm, rank {self.rank} of {self.size}>"
+
+    # ---- reductions
+
+    def allreduce(self, x, out=None, op="sum", **how):
+        """out[i] = op over all ranks of x[i], on every rank. out=x: in place.
+
+        op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean, or difference (rank 0's less those of all others). A bound goes with sum, mean,
+        min, max and difference. Error of a sum over p ranks: p * bound, or the bound with scope="result".
+        """
+        return self._run(*self._allreduce(x, out, op), how)
+
+    def iallreduce(self, x, out=None, op="sum", **how):
+        """Starts allreduce."""
+        return self._start(*self._allreduce(x, out, op), how)
+
+    def _allreduce(self, x, out, op):
+        send, recv, values = self._reduced(x, out)
+        return self._call(KINDS.allreduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype)), recv
+
+    def allreduce_multi(self, arrays_, out=None, op="sum", **how):
+        """allreduce over all ranks and over the arrays of each, which may be different numbers of them; op is sum, mean, min or max."""
+        return self._run(*self._allreduce_multi(arrays_, out, op), how)
+
+    def iallreduce_multi(self, arrays_, out=None, op="sum", **how):
+        """Starts allreduce_multi."""
+        return self._start(*self._allreduce_multi(arrays_, out, op), how)
+
+    def _allreduce_multi(self, arrays_, out, op):
+        values = [arrays.readable(one, "a contribution") for one in arrays_]
+        if not values and out is None:
+            raise ArgumentError("a rank without contributions gives out=, whose dtype and shape are those of the sum")
+        like = values[0] if values else arrays.writable(out)
+        for one in values:
+            if one.dtype != like.dtype or one.shape != like.shape:
+                raise ArgumentError(f"contributions differ: {like.dtype} {like.shape} and {one.dtype} {one.shape}")
+        recv = _out(out, like.shape, like.dtype)
+        return self._call(KINDS.allreduce_multi, values, recv, _count(like), like.dtype, op=_op(op, like.dtype)), recv
+
+    def reduce(self, x, out=None, op="sum", root=0, **how):
+        """allreduce with the result at `root` alone; elsewhere it is None."""
+        return self._run(*self._reduce(x, out, op, root), how)
+
+    def ireduce(self, x, out=None, op="sum", root=0, **how):
+        """Starts reduce."""
+        return self._start(*self._reduce(x, out, op, root), how)
+
+    def _reduce(self, x, out, op, root):
+        if self.rank == root:
+            send, recv, values = self._reduced(x, out)
+        else:
+            recv, send = None, arrays.readable(_no_in_place(x, "root"))
+            values = send
+        return self._call(KINDS.reduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype), root=root), recv
+
+    def _reduced(self, x, out):
+        if x is IN_PLACE or (x is out and out is not None):
+            recv = arrays.writable(out)
+            arrays.type_of(recv.dtype)
+            return IN_PLACE, recv, recv
+        values = arrays.readable(x)
+        return values, _out(out, values.shape, values.dtype), values
+
+    def reduce_scatter(self, x, out=None, op="sum", counts=None, **how):
+        """x is reduced, and rank r gets part r of it.
+
+        Without counts the first axis is cut into as many equal parts as there are ranks. With counts rank r gets counts[r] elements of the flat array.
+        In place: x=IN_PLACE, out= the whole array, whose beginning is the result.
+        """
+        return self._run(*self._reduce_scatter(x, out, op, counts), how)
+
+    def ireduce_scatter(self, x, out=None, op="sum", counts=None, **how):
+        """Starts reduce_scatter."""
+        return self._start(*self._reduce_scatter(x, out, op, counts), how)
+
+    def _reduce_scatter(self, x, out, op, counts):
+        in_place = x is IN_PLACE
+        values = arrays.writable(out) if in_place else arrays.readable(x)
+        if counts is None:
+            shape = self._part(values, "x")
+        else:
+            counts = _sizes(counts, self.size, "counts")
+            if sum(counts) != values.size:
+                raise ArgumentError(f"counts are {sum(counts)} elements together; x has {values.size}")
+            shape = (counts[self.rank],)
+        recv = values if in_place else _out(out, shape, values.dtype)
+        send, op = (IN_PLACE if in_place else values), _op(op, values.dtype)
+        count = math.prod(shape) * arrays.type_of(values.dtype)[1]
+        if counts is None:
+            call = self._call(KINDS.reduce_scatter_block, send, recv, count, values.dtype, op=op)
+        else:
+            call = self._call(KINDS.reduce_scatter, send, recv, count, values.dtype, op=op, received=counts)
+        return call, recv.reshape(-1)[:math.prod(shape)].reshape(shape) if in_place else recv
+
+    # ---- collectives that move
+
+    def allgather(self, x, out=None, **how):
+        """out[r] = x of rank r, on every rank: shape (size, *x.shape). In place: x=IN_PLACE, this rank's block is in out."""
+        return self._run(*self._gathered(KINDS.allgather, x, out, None), how)
+
+    def iallgather(self, x, out=None, **how):
+        """Starts allgather."""
+        return self._start(*self._gathered(KINDS.allgather, x, out, None), how)
+
+    def gather(self, x, out=None, root=0, **how):
+        """allgather with the result at `root` alone; elsewhere it is None."""
+        return self._run(*self._gathered(KINDS.gather, x, out, root), how)
+
+    def igather(self, x, out=None, root=0, **how):
+        """Starts gather."""
+        return self._start(*self._gathered(KINDS.gather, x, out, root), how)
+
+    def _gathered(self, kind, x, out, root):
+        receives = root is None or self.rank == root
+        if x is IN_PLACE and receives:
+            recv = arrays.writable(out)
+            return self._call(kind, IN_PLACE, recv, _count(recv[:1]) if self._part(recv, "out") else 0, recv.dtype, root=root or 0), recv
+        values = arrays.readable(_no_in_place(x, "root"))
+        recv = _out(out, (self.size, *values.shape), values.dtype) if receives else None
+        return self._call(kind, values, recv, _count(values), values.dtype, root=root or 0), recv
+
+    def allgatherv(self, x, counts, out=None, displacements=None, **how):
+        """The flat arrays of all ranks, counts[r] elements of rank r, at displacements[r] or end to end. `counts` are the same on all ranks."""
+        return self._run(*self._gatheredv(KINDS.allgatherv, x, counts, out, displacements, None), how)
+
+    def iallgatherv(self, x, counts, out=None, displacements=None, **how):
+        """Starts allgatherv."""
+        return self._start(*self._gatheredv(KINDS.allgatherv, x, counts, out, displacements, None), how)
+
+    def gatherv(self, x, counts=None, out=None, displacements=None, root=0, **how):
+        """allgatherv with the result, and the counts, at `root` alone."""
+        return self._run(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, root), how)
+
+    def igatherv(self, x, counts=None, out=None, displacements=None, root=0, **how):
+        """Starts gatherv."""
+        return self._start(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, root), how)
+
+    def _gatheredv(self, kind, x, counts, out, displacements, root):
+        receives = root is None or self.rank == root
+        in_place = x is IN_PLACE and receives
+        values = arrays.writable(out) if in_place else arrays.readable(_no_in_place(x, "root"))
+        blocks = _blocks(counts, displacements, self.size) if receives else ([], [])
+        recv = values if in_place else _out(out, (_extent(*blocks),), values.dtype, exactly=False) if receives else None
+        count = blocks[0][self.rank] if in_place else values.size
+        call = self._call(kind, IN_PLACE if in_place else values, recv, count * arrays.type_of(values.dtype)[1], values.dtype, root=root or 0,
+                          received=blocks[0], received_at=blocks[1])
+        return call, recv
+
+    def bcast(self, x, root=0, **how):
+        """x of `root` on every rank, written into x of the others. Returns x."""
+        return self._run(*self._bcast(x, root), how)
+
+    def ibcast(self, x, root=0, **how):
+        """Starts bcast."""
+        return self._start(*self._bcast(x, root), how)
+
+    def _bcast(self, x, root):
+        values = arrays.readable(x) if self.rank == root else arrays.writable(x, "x")
+        return self._call(KINDS.bcast, None, values, _count(values), values.dtype, root=root), x if self.rank == root else values
+
+    def scatter(self, x=None, out=None, root=0, **how):
+        """out = x[r] of `root` on rank r: the first axis of x has a row for each rank. Other ranks than the root give out=, and no x."""
+        return self._run(*self._scatter(x, out, root), how)
+
+    def iscatter(self, x=None, out=None, root=0, **how):
+        """Starts scatter."""
+        return self._start(*self._scatter(x, out, root), how)
+
+    def _scatter(self, x, out, root):
+        if self.rank != root:
+            recv = arrays.writable(_given(out, "out"))
+            return self._call(KINDS.scatter, None, recv, _count(recv), recv.dtype, root=root), recv
+        values = arrays.readable(_given(x, "x"))
+        shape = values.shape[1:] if values.ndim and values.shape[0] == self.size else self._part(values, "x")
+        recv = IN_PLACE if out is IN_PLACE else _out(out, shape, values.dtype, exactly=False)
+        count = math.prod(shape) * arrays.type_of(values.dtype)[1]
+        return self._call(KINDS.scatter, values, recv, count, values.dtype, root=root), values if out is IN_PLACE else recv
+
+    def scatterv(self, x=None, counts=None, out=None, displacements=None, root=0, **how):
+        """counts[r] elements of the flat x of `root`, at displacements[r] or end to end, to rank r. Other ranks give out= alone."""
+        return self._run(*self._scatterv(x, counts, out, displacements, root), how)
+
+    def iscatterv(self, x=None, counts=None, out=None, displacements=None, root=0, **how):
+        """Starts scatterv."""
+        return self._start(*self._scatterv(x, counts, out, displacements, root), how)
+
+    def _scatterv(self, x, counts, out, displacements, root):
+        if self.rank != root:
+            recv = arrays.writable(_given(out, "out"))
+            return self._call(KINDS.scatterv, None, recv, _count(recv), recv.dtype, root=root), recv
+        values = arrays.readable(_given(x, "x"))
+        own, at = _blocks(counts, displacements, self.size)
+        recv = IN_PLACE if out is IN_PLACE else _out(out, (own[self.rank],), values.dtype, exactly=False)
+        call = self._call(KINDS.scatterv, values, recv, own[self.rank] * arrays.type_of(values.dtype)[1], values.dtype, root=root, sent=own, sent_at=at)
+        return call, values if out is IN_PLACE else recv
+
+    def alltoall(self, x, out=None, **how):
+        """Part d of x goes to rank d, whose out has it as part s, of rank s. The first axis is cut into equal parts. In place: x=IN_PLACE."""
+        return self._run(*self._alltoall(x, out), how)
+
+    def ialltoall(self, x, out=None, **how):
+        """Starts alltoall."""
+        return self._start(*self._alltoall(x, out), how)
+
+    def _alltoall(self, x, out):
+        send, recv, values = self._reduced(x, out)
+        count = math.prod(self._part(values, "x")) * arrays.type_of(values.dtype)[1]
+        return self._call(KINDS.alltoall, send, recv, count, values.dtype), recv
+
+    def alltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how):
+        """sendcounts[d] elements of the flat x go to rank d, recvcounts[s] of rank s come. In place: x=IN_PLACE, without what is sent."""
+        return self._run(*self._alltoallv(x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements), how)
+
+    def ialltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how):
+        """Starts alltoallv."""
+        return self._start(*self._alltoallv(x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements), how)
+
+    def _alltoallv(self, x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements):
+        in_place = x is IN_PLACE
+        values = arrays.writable(out) if in_place else arrays.readable(x)
+        sent = ([], []) if in_place else _blocks(sendcounts, senddisplacements, self.size, "send")
+        received = _blocks(recvcounts, recvdisplacements, self.size, "recv")
+        recv = values if in_place else _out(out, (_extent(*received),), values.dtype, exactly=False)
+        call = self._call(KINDS.alltoallv, IN_PLACE if in_place else values, recv, 0, values.dtype, sent=sent[0], sent_at=sent[1], received=received[0],
+                          received_at=received[1])
+        return call, recv
+
+    def barrier(self, **how):
+        """Returns when every rank has called it; the result is None."""
+        return self._run(self._call(KINDS.barrier, None, None, 0, None), None, how)
+
+    def ibarrier(self, **how):
+        """Starts barrier."""
+        return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
+
+    # ---- what they share
+
+    def _part(self, values, what):
+        """The shape of each of `size` equal parts of the first axis."""
+        if not values.ndim or values.shape[0] % self.size:
+            raise ArgumentError(f"{what} has shape {values.shape}; its first axis is cut into {self.size} equal parts")
+        return (values.shape[0] // self.size, *values.shape[1:])
+
+    def _call(self, kind, send, recv, count, dtype, *, op=SUM, root=0, sent=(), sent_at=(), received=(), received_at=()):
+        if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:
+            raise ArgumentError(f"root is {root!r}; it takes a rank, 0 to {self.size - 1}")
+        kind_of, parts = (NO_TYPE, 1) if dtype is None else arrays.type_of(dtype)
+        if isinstance(send, list):
+            borrowed = [arrays.buffer(one) for one in send]
+        else:
+            borrowed = None if send is None or send is IN_PLACE else arrays.buffer(send)
+        return _core.call(self._comm, kind, borrowed, None if recv is None or recv is IN_PLACE else arrays.buffer(recv), send is IN_PLACE, recv is IN_PLACE,
+                          count, kind_of, op, int(root), *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
+
+    def _run(self, call, result, how):
+        return result, Report(*_core.run(self._comm, options(how), call))
+
+    def _start(self, call, result, how):
+        return Request(_core.start(self._comm, options(how), call), result)
+
+
+Comm.__module__ = "stretto"
+
+
+def _address(comm):
+    """Where the MPI_Comm of a communicator of mpi4py lies."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not isinstance(comm, mpi.Comm):
+        raise TypeError(f"{comm!r} is no communicator of mpi4py; without an MPI stretto.init() makes one")
+    return mpi._addressof(comm)
+
+
+def _count(values):
+    """Elements as the C interface counts them."""
+    return values.size * arrays.type_of(values.dtype)[1]
+
+
+def _op(word, dtype):
+    if dtype.kind == "c" and word not in COMPLEX_OPS:
+        raise UnsupportedError(f"op {word!r} of {dtype}; complex numbers have {', '.join(COMPLEX_OPS)}")
+    return member(_core.Op, word, "op")
+
+
+def _given(x, what):
+    if x is None:
+        raise TypeError(f"this rank gives {what}=")
+    return x
+
+
+def _no_in_place(x, where):
+    if x is IN_PLACE:
+        raise ArgumentError(f"IN_PLACE is for the {where} alone here")
+    return x
+
+
+def _out(out, shape, dtype, exactly=True):
+    """`out`, or a new array. `exactly`: of this shape; else of at least as many elements."""
+    if out is None:
+        return np.empty(shape, dtype)
+    arrays.writable(out)
+    if out.dtype != dtype:
+        raise ArgumentError(f"out has dtype {out.dtype}; the values {dtype}")
+    if exactly and out.shape != shape:
+        raise ArgumentError(f"out has shape {out.shape}; the result {shape}")
+    if out.size < math.prod(shape):
+        raise ArgumentError(f"out has {out.size} elements; the result {math.prod(shape)}")
+    return out
+
+
+def _sizes(values, size, what):
+    values = list(_given(values, what))
+    for one in values:
+        if not isinstance(one, numbers.Integral) or not 0 <= one < 2**48:
+            raise ArgumentError(f"{what} has {one!r}; it takes numbers of elements")
+    if len(values) != size:
+        raise ArgumentError(f"{what} has {len(values)} numbers; the communicator has {size} ranks")
+    return [int(one) for one in values]
+
+
+def _blocks(counts, displacements, size, prefix=""):
+    sizes = _sizes(counts, size, prefix + "counts")
+    return sizes, [] if displacements is None else _sizes(displacements, size, prefix + "displacements")
+
+
+def _extent(counts, displacements):
+    if not displacements:
+        return sum(counts)
+    return max((at + n for n, at in zip(counts, displacements) if n), default=0)

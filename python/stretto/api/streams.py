@@ -1,0 +1,332 @@
+"""Streams: arrays compressed within a bound, which add without being decompressed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+
+import numpy as np
+
+from stretto.api import arrays
+from stretto.api.core import _core
+from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamError, UnsupportedError
+
+# So small that values go into a stream as they are: what a bound relative to a range of 0 asks for.
+EXACT = 5e-324
+
+
+def compress(x, *, abs=None, rel=None, ignore_above=None, threads=1, checksum=True):
+    """A Stream of the array `x`.
+
+    x: an array of NumPy, or anything with DLPack or the buffer protocol, of float16, bfloat16 (ml_dtypes), float32, float64, complex64, complex128,
+      int32 or int64. A contiguous array is read in place, another is copied first.
+    abs: the bound, in units of the data: |x - decompressed| <= abs for every finite value (complex: for each part). float16 and bfloat16 are then
+      rounded to their type.
+    rel: the bound as a fraction of the range, max - min over the finite values below `ignore_above` (1e15) in magnitude.
+      With a range of 0 the stream is exact.
+    Integers are lossless and take no bound. NaN and infinities keep their bits.
+    threads: threads that share the work, up to 256; the bytes do not depend on them.
+    checksum: 4 bytes that find every change of a few bytes.
+
+    Raises BoundError for a bound that is missing, given twice, or not finite and positive; TypeError for other dtypes.
+    """
+    values = arrays.readable(x)
+    kind, _ = arrays.type_of(values.dtype)
+    eps = _eps(values, kind, abs, rel, ignore_above, threads)
+    return Stream._of(_core.compress(kind, arrays.buffer(values), eps, checksum, threads), values.shape, values.dtype)
+
+
+def _eps(values, kind, absolute, relative, ignore_above, threads):
+    if values.dtype.kind in "iu":
+        if absolute is not None or relative is not None:
+            raise BoundError(f"integers ({values.dtype}) are lossless; a bound of {absolute if relative is None else relative} has no meaning")
+        return 1.0
+    if absolute is None and relative is None:
+        raise BoundError(f"values of {values.dtype} need a bound: abs= in units of the data, or rel= as a fraction of their range")
+    if absolute is not None and relative is not None:
+        raise BoundError(f"the bound is given twice: abs={absolute} and rel={relative}")
+    name, bound = ("abs", absolute) if relative is None else ("rel", relative)
+    if not isinstance(bound, numbers.Real):
+        raise TypeError(f"{name} is {bound!r}; it takes a number")
+    bound = float(bound)
+    if not (math.isfinite(bound) and bound > 0):
+        raise BoundError(f"{name} is {bound}; a bound is finite and positive")
+    if relative is None:
+        return bound
+    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), 0.0 if ignore_above is None else float(ignore_above), threads)
+    return max(bound * (hi / 2 - lo / 2) * 2, EXACT) if hi > lo else EXACT
+
+
+class Stream:
+    """A compressed array. It does not change; its bytes are those of docs/format.md, and shape and dtype stand beside them.
+
+    s + t, s - t, s.min(t), s.max(t): element by element in code space, without further error. Both have the same shape, dtype and grid, as streams
+    of one absolute bound have. s + x for an array x compresses x onto the grid of s. s * 3 and -s scale the codes.
+    s[a:b]: part of the first axis, as a stream. len, ==, hash, pickle and bytes do what they say.
+    """
+
+    __slots__ = ("_bytes", "_shape", "_dtype", "_info")
+    __array_ufunc__ = None  # array + stream is ours, and no array of objects
+
+    def __init__(self):
+        raise TypeError("a Stream is made by stretto.compress(x, ...) or Stream.from_bytes(b)")
+
+    @classmethod
+    def _of(cls, content, shape, dtype):
+        self = object.__new__(cls)
+        self._bytes, self._shape, self._dtype, self._info = content, shape, dtype, None
+        return self
+
+    @classmethod
+    def from_bytes(cls, content, shape=None, dtype=None):
+        """The stream in `content`, all of which is checked, code by code. StreamError names what is wrong.
+
+        shape: of the array; without it all values lie in one row. dtype: complex64 or complex128 for pairs; else the stream says it.
+        """
+        content = bytes(content)
+        _core.validate(content)
+        kind, _, count, length, *_ = _core.inspect(content)
+        if length != len(content):
+            raise StreamError(f"{len(content)} bytes hold a stream of {length} bytes and {len(content) - length} bytes after it")
+        dtype = arrays.dtype_of(kind) if dtype is None else np.dtype(dtype)
+        found, parts = arrays.type_of(dtype)
+        if found != kind or count % parts:
+            raise ArgumentError(f"a stream of {count} values of {kind.name} holds no array of {dtype}")
+        shape = (count // parts,) if shape is None else _shape(shape)
+        if math.prod(shape) * parts != count:
+            raise ArgumentError(f"a stream of {count // parts} elements has no shape {shape}")
+        return cls._of(content, shape, dtype)
+
+    def _inspected(self):
+        if self._info is None:
+            self._info = _core.inspect(self._bytes)
+        return self._info
+
+    @property
+    def shape(self):
+        """Of the array."""
+        return self._shape
+
+    @property
+    def dtype(self):
+        """Of the array."""
+        return self._dtype
+
+    @property
+    def ndim(self):
+        """Axes of the array."""
+        return len(self._shape)
+
+    @property
+    def size(self):
+        """Elements of the array."""
+        return math.prod(self._shape)
+
+    @property
+    def nbytes(self):
+        """Bytes of the stream."""
+        return len(self._bytes)
+
+    @property
+    def ratio(self):
+        """Bytes of the array for a byte of the stream."""
+        return self.size * self._dtype.itemsize / len(self._bytes)
+
+    @property
+    def eps(self):
+        """The bound of each array that was compressed into it, in units of the data; 0 for integers."""
+        return self._inspected()[5]
+
+    @property
+    def contributions(self):
+        """How many arrays were compressed and added into it."""
+        return self._inspected()[1]
+
+    @property
+    def promised_error(self):
+        """eps * contributions: the bound of the decompressed values."""
+        return self._inspected()[7]
+
+    @property
+    def checksum(self):
+        """Whether its bytes carry a checksum."""
+        return self._inspected()[8]
+
+    def decompress(self, out=None, *, threads=1):
+        """The array, within `promised_error` of what the same operations give on the arrays themselves.
+
+        out: an array of this shape and dtype that takes the values, and is returned. One that is not contiguous is written by way of a copy.
+        """
+        return self._decoded(out, 1, threads)
+
+    def mean(self, count=None, out=None, *, threads=1):
+        """The array divided by `count`, by default the number of contributions: the mean of a sum. Floating types only."""
+        count = self.contributions if count is None else operator.index(count)
+        if self._dtype.kind in "iu":
+            raise UnsupportedError(f"a mean of {self._dtype} is no {self._dtype}; decompress() / {count} gives floating values")
+        if not 1 <= count < 2**32:
+            raise ArgumentError(f"count is {count}; 1 to {2**32 - 1}")
+        return self._decoded(out, count, threads)
+
+    def _decoded(self, out, divisor, threads):
+        if out is None:
+            out = target = np.empty(self._shape, self._dtype)
+        else:
+            if not isinstance(out, np.ndarray):
+                raise TypeError(f"out is a {type(out).__name__}; it takes a NumPy array")
+            if out.dtype != self._dtype or out.shape != self._shape:
+                raise ArgumentError(f"out has dtype {out.dtype} and shape {out.shape}; the stream {self._dtype} and {self._shape}")
+            if not out.flags.writeable:
+                raise ArgumentError("out is read-only")
+            target = out if out.flags.c_contiguous else np.empty(self._shape, self._dtype)
+        _core.decompress(self._bytes, arrays.buffer(target), divisor, threads)
+        if target is not out:
+            np.copyto(out, target)
+        return out
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array of a stream is always a copy")
+        values = self.decompress()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def _combined(self, function, other, name):
+        if not isinstance(other, Stream):
+            return NotImplemented
+        if self._shape != other._shape or self._dtype != other._dtype:
+            raise IncompatibleError(f"{name} of a stream of {self._dtype} {self._shape} and one of {other._dtype} {other._shape}")
+        return Stream._of(function(self._bytes, other._bytes, self.checksum, 1), self._shape, self._dtype)
+
+    def _plus_values(self, x):
+        values = arrays.readable(x)
+        if self._shape != values.shape or self._dtype != values.dtype:
+            raise IncompatibleError(f"sum of a stream of {self._dtype} {self._shape} and an array of {values.dtype} {values.shape}")
+        return Stream._of(_core.add_values(self._bytes, arrays.buffer(values), self.checksum, 1), self._shape, self._dtype)
+
+    def __add__(self, other):
+        return self._plus_values(other) if isinstance(other, np.ndarray) else self._combined(_core.add, other, "sum")
+
+    def __radd__(self, other):
+        return self._plus_values(other) if isinstance(other, np.ndarray) else NotImplemented
+
+    def __sub__(self, other):
+        return self._combined(_core.subtract, other, "difference")
+
+    def __mul__(self, factor):
+        if not isinstance(factor, numbers.Integral):
+            return NotImplemented
+        if factor == 0 or not -(2**31) < factor < 2**31:
+            raise ArgumentError(f"factor is {factor}; a stream takes integers from {-(2**31) + 1} to {2**31 - 1} but 0")
+        return Stream._of(_core.scale(self._bytes, int(factor), self.checksum, 1), self._shape, self._dtype)
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return self * -1
+
+    def min(self, other):
+        """The smaller of both, element by element."""
+        return self._chosen(_core.min, other, "minimum")
+
+    def max(self, other):
+        """The larger of both, element by element."""
+        return self._chosen(_core.max, other, "maximum")
+
+    def _chosen(self, function, other, name):
+        if not isinstance(other, Stream):
+            raise TypeError(f"{name} of a Stream and a {type(other).__name__}; it takes two streams")
+        if self._dtype.kind == "c":
+            raise UnsupportedError(f"{self._dtype} has no {name}")
+        return self._combined(function, other, name)
+
+    def reshape(self, *shape):
+        """The same stream for an array of another shape with as many elements."""
+        shape = _shape(shape[0] if len(shape) == 1 else shape)
+        if math.prod(shape) != self.size:
+            raise ArgumentError(f"a stream of {self.size} elements has no shape {shape}")
+        return Stream._of(self._bytes, shape, self._dtype)
+
+    def __len__(self):
+        if not self._shape:
+            raise TypeError("a stream of one number has no length")
+        return self._shape[0]
+
+    def __getitem__(self, key):
+        if not self._shape:
+            raise IndexError("a stream of one number has no parts")
+        rest = self._shape[1:]
+        if isinstance(key, slice):
+            first, last, step = key.indices(self._shape[0])
+            if step != 1:
+                raise IndexError(f"a step of {step}; parts of a stream have a step of 1")
+            rows = max(last - first, 0)
+            shape = (rows, *rest)
+        elif isinstance(key, numbers.Integral):
+            first = int(key) + (self._shape[0] if key < 0 else 0)
+            if not 0 <= first < self._shape[0]:
+                raise IndexError(f"index {key} is out of {self._shape[0]}")
+            rows, shape = 1, rest
+        else:
+            raise TypeError(f"{key!r} is no index of a stream; it takes an integer or a slice of the first axis")
+        row = math.prod(rest) * arrays.type_of(self._dtype)[1]
+        return Stream._of(_core.slice(self._bytes, first * row, rows * row, self.checksum, 1), shape, self._dtype)
+
+    __iter__ = None  # by index it would be a stream for each number
+
+    def __bytes__(self):
+        return self._bytes
+
+    def __eq__(self, other):
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return self._bytes == other._bytes and self._shape == other._shape and self._dtype == other._dtype
+
+    def __hash__(self):
+        return hash((self._bytes, self._shape, self._dtype))
+
+    def __reduce__(self):
+        return Stream.from_bytes, (self._bytes, self._shape, self._dtype)
+
+    def __repr__(self):
+        bound = f"within {self.promised_error:g}" if self.eps else "lossless"
+        return f"<stretto.Stream of {self._dtype} {self._shape}, {bound}, {self.nbytes} bytes, ratio {self.ratio:.1f}>"
+
+
+Stream.__module__ = "stretto"
+
+
+def _shape(shape):
+    shape = tuple(map(operator.index, (shape,) if isinstance(shape, numbers.Integral) else shape))
+    if any(n < 0 for n in shape):
+        raise ArgumentError(f"shape {shape} has a negative length")
+    return shape
+
+
+def _streams(streams, what):
+    streams = list(streams)
+    for one in streams:
+        if not isinstance(one, Stream):
+            raise TypeError(f"{what} of a {type(one).__name__}; it takes streams")
+    if not streams:
+        raise ArgumentError(f"{what} of no streams")
+    return streams
+
+
+def sum(streams):
+    """The sum of streams of one shape, dtype and grid. Its bytes are the same in any order and grouping."""
+    first, *others = _streams(streams, "sum")
+    for one in others:
+        first = first + one
+    return first
+
+
+def concatenate(streams):
+    """Streams one after the other along the first axis. They have the same dtype, grid and contributions, and shapes that differ in the first axis."""
+    first, *others = _streams(streams, "concatenation")
+    for one in others:
+        if not first.ndim or not one.ndim or first.shape[1:] != one.shape[1:] or first.dtype != one.dtype:
+            raise IncompatibleError(f"concatenation of a stream of {first.dtype} {first.shape} and one of {one.dtype} {one.shape}")
+        shape = (first.shape[0] + one.shape[0], *first.shape[1:])
+        first = Stream._of(_core.concatenate(bytes(first), bytes(one), first.checksum, 1), shape, first.dtype)
+    return first

@@ -1,0 +1,51 @@
+"""A rank of test_processes.py: over mpi4py's MPI or, as `ucx`, without one. It sums, hears Ctrl-C, and says `fine`."""
+
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+import stretto
+
+if sys.argv[1] == "mpi":
+    from mpi4py import MPI
+
+    comm = stretto.Comm(MPI.COMM_WORLD)
+else:
+    comm = stretto.init(timeout=60, transports="tcp")
+p, rank = comm.size, comm.rank
+assert p == int(sys.argv[2])
+
+for n in (1, 1000, 200_000):
+    x = np.random.default_rng(rank).standard_normal(n, dtype=np.float32)
+    every = [np.random.default_rng(r).standard_normal(n, dtype=np.float32) for r in range(p)]
+    gathered, _ = comm.allgather(x)
+    assert np.array_equal(gathered, np.stack(every))
+    total, report = comm.allreduce(x, rel=1e-3, scope="result")
+    assert np.abs(total - np.sum(every, axis=0, dtype=float)).max() <= 1e-3 * np.ptp(every) * (1 + 1e-6), report
+    started = comm.iallreduce(x, op="max")
+    assert np.array_equal(started.wait()[0], np.max(every, axis=0))
+
+# Ctrl-C on rank 0, which waits for the others, ends their calls, too.
+call = {"blocking": comm.barrier, "started": lambda: comm.iallreduce(np.ones(1000)).wait()}[sys.argv[3]]
+heard = pathlib.Path(sys.argv[4])
+if rank == 0:
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        heard.touch()
+while not heard.exists():
+    time.sleep(0.01)
+try:
+    call()
+except stretto.WaitTimeoutError as error:
+    assert "interrupted" in str(error), error
+else:
+    sys.exit("the call of an interrupted communicator succeeded")
+print("fine", flush=True)
+os._exit(0)  # an MPI would wait for what was given up

@@ -1,0 +1,194 @@
+"""Collectives of arrays: every one against NumPy on ranks that are threads; requests, disagreement, failures, and what is refused."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+hypothesis = pytest.importorskip("hypothesis")
+from hypothesis import given, settings, strategies as some  # noqa: E402
+from hypothesis.extra import numpy as some_numpy  # noqa: E402
+
+import stretto  # noqa: E402
+
+try:
+    stretto.threads(1)(lambda comm: None)()
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+quick = settings(max_examples=12, deadline=None, derandomize=True, database=None)
+RANKS = 3
+DTYPES = (np.float16, np.float32, np.float64, np.complex64, np.complex128, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+
+
+def on_ranks(function, n=RANKS):
+    return stretto.threads(n)(function)()
+
+
+def numbers(dtype, shape=(6, 5)):
+    """One small exact array a rank."""
+    return [(np.arange(np.prod(shape)).reshape(shape) % 7 + r).astype(dtype) for r in range(RANKS)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_collective_of_every_dtype_in_and_out_of_place(dtype):
+    x = numbers(dtype)
+    total, flat = sum(x), [one.reshape(-1) for one in x]
+
+    def body(comm):
+        r, mine = comm.rank, x[comm.rank]
+
+        def same(got, expected):
+            assert got[0].dtype == dtype and np.array_equal(got[0], expected), (got, expected)
+            assert isinstance(got[1], stretto.Report)
+
+        same(comm.allreduce(mine), total)
+        buffer = mine.copy()
+        same(comm.allreduce(buffer, out=buffer), total)
+        same(comm.allreduce_multi([mine] * r, out=np.empty_like(mine)), sum(k * one for k, one in enumerate(x)).astype(dtype))
+        reduced = comm.reduce(mine, root=1)
+        assert np.array_equal(reduced[0], total) if r == 1 else reduced[0] is None
+        same(comm.reduce_scatter(mine), total[2 * r:2 * r + 2])
+        counts = [0, 10, 20]
+        same(comm.reduce_scatter(mine, counts=counts), total.reshape(-1)[sum(counts[:r]):sum(counts[:r + 1])])
+        same(comm.allgather(mine), np.stack(x))
+        every = np.zeros((RANKS, 6, 5), dtype)
+        every[r] = mine
+        same(comm.allgather(stretto.IN_PLACE, out=every), np.stack(x))
+        gathered = comm.gather(mine, root=2)
+        assert np.array_equal(gathered[0], np.stack(x)) if r == 2 else gathered[0] is None
+        counts = [4, 0, 9]
+        expected = np.concatenate([one[:n] for one, n in zip(flat, counts)])
+        same(comm.allgatherv(flat[r][:counts[r]], counts), expected)
+        gathered = comm.gatherv(flat[r][:counts[r]], counts if r == 0 else None)
+        assert np.array_equal(gathered[0], expected) if r == 0 else gathered[0] is None
+        buffer = mine.copy()
+        same(comm.bcast(buffer, root=2), x[2])
+        same(comm.scatter(np.stack(x) if r == 1 else None, None if r == 1 else np.empty((6, 5), dtype), root=1), mine)
+        same(comm.scatterv(flat[0] if r == 0 else None, [7, 3, 2] if r == 0 else None, None if r == 0 else np.empty([7, 3, 2][r], dtype)),
+             flat[0][:12][[0, 7, 10][r]:[7, 10, 12][r]])
+        same(comm.alltoall(mine), np.concatenate([one[2 * r:2 * r + 2] for one in x]))
+        same(comm.alltoallv(flat[r], [r + 1] * RANKS, [1, 2, 3]), np.concatenate([one[r * (s + 1):(r + 1) * (s + 1)] for s, one in enumerate(flat)]))
+        assert comm.barrier()[0] is None
+
+    on_ranks(body)
+
+
+@quick
+@given(some_numpy.arrays(np.float32, some.tuples(some.just(RANKS), some.integers(0, 300)), elements=some.floats(-1000, 1000, width=32)),
+       some.floats(1e-3, 10), some.sampled_from(("contribution", "result")))
+def test_sums_are_within_the_bound_and_the_same_on_all_ranks(x, bound, scope):
+    results = on_ranks(lambda comm: comm.allreduce(x[comm.rank], abs=bound, scope=scope))
+    promised = bound if scope == "result" else RANKS * bound
+    expected = x.astype(float).sum(axis=0)
+    for out, report in results:
+        assert report.promised_error <= promised * (1 + 1e-12)
+        assert (np.abs(out - expected) <= promised + np.spacing(np.abs(out)) * 2).all()
+        assert np.array_equal(out, results[0][0])
+
+
+def test_requests_are_waited_for_in_any_order_tested_and_awaited():
+    x = numbers(np.float64)
+
+    def body(comm):
+        out = np.empty_like(x[0])
+        first, second, third = comm.iallreduce(x[comm.rank], out=out), comm.iallgather(x[comm.rank]), comm.ibarrier()
+        gathered, report = second.wait()
+        while not first.test():
+            pass
+        assert first.wait()[0] is out and np.array_equal(out, sum(x)) and np.array_equal(gathered, np.stack(x))
+        assert report.algorithm and third.wait()[0] is None
+
+        async def both():
+            return await asyncio.gather(*map(asyncio.ensure_future, (as_coroutine(comm.iallreduce(x[comm.rank])), as_coroutine(comm.ibcast(out)))))
+
+        async def as_coroutine(request):
+            return await request
+
+        assert np.array_equal(asyncio.run(both())[0][0], sum(x))
+
+    on_ranks(body)
+
+
+def test_ranks_that_differ_each_raise_what_differs():
+    def body(comm, call):
+        with pytest.raises(stretto.IncompatibleError) as told:
+            call(comm)
+        return str(told.value)
+
+    for call, words in ((lambda comm: comm.allreduce(np.ones(5 + comm.rank)), "count differs: 5 on rank 0, 7 on rank 2"),
+                        (lambda comm: comm.allreduce(np.ones(5, (np.float32, np.float64)[comm.rank % 2])), "type differs: f32 on rank 0, f64 on rank 1"),
+                        (lambda comm: comm.allreduce(np.ones(5), abs=1 + comm.rank), "bound differs: 1 on rank 0, 3 on rank 2")):
+        assert all(words in told for told in stretto.threads(RANKS)(body)(call)), words
+
+
+def test_a_rank_that_does_not_come_is_named_and_one_that_raises_ends_the_others():
+    def late(comm):
+        if comm.rank:
+            return
+        with pytest.raises(stretto.WaitTimeoutError, match="rank 1"):
+            comm.allreduce(np.ones(3), timeout=0.2)
+
+    on_ranks(late, 2)
+
+    def raises(comm):
+        if comm.rank == 1:
+            raise KeyError("mine")
+        comm.barrier() if comm.rank else comm.ibarrier().wait()
+
+    with pytest.raises(KeyError, match="mine"):
+        on_ranks(raises)
+
+
+REFUSED = [
+    (stretto.BoundError, "abs is -1", dict(abs=-1)),
+    (stretto.BoundError, "given twice", dict(abs=1, rel=1)),
+    (stretto.BoundError, "rel is nan", dict(rel=float("nan"))),
+    (TypeError, "rel is 'a'", dict(rel="a")),
+    (TypeError, "no option 'bound'", dict(bound=1)),
+    (stretto.ArgumentError, "scope is 'all'; it takes contribution, result", dict(scope="all")),
+    (stretto.ArgumentError, "op is 'avg'", dict(op="avg")),
+    (stretto.ArgumentError, "payload is 3", dict(payload=3)),
+    (stretto.ArgumentError, "segment is -1", dict(segment=-1)),
+    (stretto.UnsupportedError, "no schedule 'nope'", dict(schedule="nope")),
+    (stretto.ArgumentError, "timeout is NaN", dict(timeout=float("nan"))),
+    (stretto.ArgumentError, r"out has shape \(3,\); the result \(4,\)", dict(out=np.empty(3))),
+    (stretto.ArgumentError, "out has dtype float32", dict(out=np.empty(4, np.float32))),
+    (stretto.ArgumentError, "not contiguous", dict(out=np.empty(4)[::-1])),
+    (stretto.ArgumentError, "read-only", dict(out=np.broadcast_to(0.0, 4))),
+    (TypeError, "out is a list", dict(out=[])),
+]
+
+
+@pytest.mark.parametrize(("kind", "words", "how"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_is_an_exception_that_names_it(kind, words, how):
+    def body(comm):
+        with pytest.raises(kind, match=words):
+            comm.allreduce(np.ones(4), **how)
+
+    on_ranks(body, 1)
+
+
+def test_other_arguments_that_are_wrong():
+    def body(comm):
+        x = np.arange(6.0)
+        for kind, words, call in (
+                (stretto.ArgumentError, "overlap", lambda: comm.allreduce(x[:4], out=x[2:])),
+                (stretto.ArgumentError, "root 5", lambda: comm.bcast(x, root=5)),
+                (stretto.ArgumentError, "root is 'a'", lambda: comm.bcast(x, root="a")),
+                (stretto.ArgumentError, "counts has 2 numbers", lambda: comm.allgatherv(x, [3, 3])),
+                (stretto.ArgumentError, "counts has -1", lambda: comm.allgatherv(x, [-1])),
+                (TypeError, "gives counts=", lambda: comm.allgatherv(x, None)),
+                (stretto.ArgumentError, "x holds 6 elements; 7 are needed", lambda: comm.allgatherv(x, [7])),
+                (stretto.UnsupportedError, "op 'prod' of complex128", lambda: comm.allreduce(x + 1j, op="prod")),
+                (TypeError, "dtype object", lambda: comm.allreduce(np.array([None]))),
+                (TypeError, "no communicator of mpi4py", lambda: stretto.Comm(comm))):
+            with pytest.raises(kind, match=words):
+                call()
+        comm.free()
+        with pytest.raises(stretto.ArgumentError, match="was freed"):
+            comm.allreduce(x)
+
+    on_ranks(body, 1)
+    with pytest.raises(stretto.ArgumentError, match="0 ranks"):
+        stretto.threads(0)

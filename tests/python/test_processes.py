@@ -1,0 +1,48 @@
+"""Collectives of the Python package between processes: over the MPI of the build, and without an MPI over UCX."""
+
+import ctypes
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import stretto
+
+PROGRAM = str(pathlib.Path(__file__).with_name("processes_program.py"))
+
+try:
+    stretto.threads  # noqa: B018
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+
+@pytest.mark.parametrize("form", ("blocking", "started"))
+def test_ranks_of_mpi4py_sum_and_hear_ctrl_c(form, tmp_path):
+    if "MPIRUN" not in os.environ:
+        pytest.skip("a build without an MPI")
+    library = pathlib.Path(os.environ["MPIRUN"]).resolve().parent.parent / "lib"
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    if subprocess.run([sys.executable, "-c", "import mpi4py.MPI"], env=environment, capture_output=True, check=False).returncode:
+        pytest.skip("mpi4py does not load this MPI")
+    done = subprocess.run([os.environ["LAUNCH"], os.environ["MPIRUN"], "2", sys.executable, PROGRAM, "mpi", "2", form, f"{tmp_path}/heard"], env=environment, capture_output=True,
+                          text=True, timeout=120, check=False)
+    assert done.stdout.split().count("fine") == 2, done.stdout + done.stderr
+
+
+def test_ranks_without_an_mpi_sum_and_hear_ctrl_c(tmp_path):
+    try:
+        ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
+    except OSError as error:
+        pytest.skip(f"no UCX: {error}")
+    ranks = [subprocess.Popen([sys.executable, PROGRAM, "ucx", "3", "blocking", f"{tmp_path}/heard"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, "STRETTO_STORE": f"file://{tmp_path}/store", "STRETTO_RANK": str(r), "STRETTO_SIZE": "3"}) for r in range(3)]
+    said = [rank.communicate(timeout=120)[0] for rank in ranks]
+    assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
+
+
+def test_a_rank_alone_is_told_what_its_environment_lacks(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
+    done = subprocess.run([sys.executable, "-c", "import stretto; stretto.init()"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and "stretto.errors.ArgumentError: " in done.stderr and "set STRETTO_RANK and STRETTO_SIZE" in done.stderr, done.stderr

@@ -1,0 +1,224 @@
+"""Streams of stretto: what the guarantee, the arithmetic and the bytes promise, for arrays of every kind; and what is refused."""
+
+import pathlib
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+hypothesis = pytest.importorskip("hypothesis")
+from hypothesis import given, settings, strategies as some  # noqa: E402
+from hypothesis.extra import numpy as some_numpy  # noqa: E402
+
+import stretto  # noqa: E402
+
+try:
+    stretto.compress(np.zeros(1), abs=1)
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+quick = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+FLOATS = (np.float16, np.float32, np.float64)
+
+
+def floats(dtype):
+    width = np.dtype(dtype).itemsize * 8
+    limit = 1000.0 if width == 16 else 1e9
+    return some_numpy.arrays(dtype, some_numpy.array_shapes(max_dims=3, max_side=9, min_side=0),
+                             elements=some.floats(-limit, limit, width=width))
+
+
+fields = some.sampled_from(FLOATS).flatmap(floats)
+
+
+def half_unit(x):
+    """What rounding to the type of the result may add."""
+    return np.spacing(np.abs(x).astype(x.dtype)).astype(np.longdouble) / 2 if x.size else np.zeros(x.shape)
+
+
+def error(x, y):
+    return np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
+
+
+@quick
+@given(fields, some.floats(1e-3, 1e3))
+def test_every_value_keeps_an_absolute_bound(x, bound):
+    s = stretto.compress(x, abs=bound)
+    y = s.decompress()
+    assert (y.shape, y.dtype, s.shape, s.dtype, s.eps) == (x.shape, x.dtype, x.shape, x.dtype, bound)
+    assert (error(x, y) <= bound + half_unit(y) * (x.dtype == np.float16)).all()
+
+
+@quick
+@given(fields, some.sampled_from((1e-1, 1e-3)))
+def test_every_value_keeps_a_relative_bound(x, bound):
+    y = stretto.compress(x, rel=bound).decompress()
+    span = np.ptp(x.astype(np.longdouble)) if x.size else 0
+    assert (error(x, y) <= bound * span * (1 + 1e-12) + half_unit(y) * (x.dtype == np.float16)).all()
+
+
+@quick
+@given(some.sampled_from((np.int32, np.int64)).flatmap(lambda t: some_numpy.arrays(t, some_numpy.array_shapes(min_side=0))))
+def test_integers_are_lossless(x):
+    assert np.array_equal(stretto.compress(x).decompress(), x)
+
+
+@quick
+@given(some_numpy.arrays(np.float64, (3, 40), elements=some.floats(-1e6, 1e6)), some.permutations(range(3)))
+def test_sums_keep_their_bound_and_have_the_same_bytes_in_any_order(x, order):
+    streams = [stretto.compress(row, abs=0.5) for row in x]
+    total = stretto.sum(streams)
+    assert total == stretto.sum([streams[i] for i in order])
+    assert (total.contributions, total.promised_error) == (3, 1.5)
+    assert (np.abs(total.decompress() - x.sum(axis=0)) <= 1.5 + 1e-9).all()
+    assert (np.abs(total.mean() - x.mean(axis=0)) <= 0.5 + 1e-9).all()
+    assert (total - streams[0]).decompress() == pytest.approx((streams[1] + streams[2]).decompress())
+
+
+@quick
+@given(some_numpy.arrays(np.float32, some.tuples(some.integers(0, 30), some.integers(1, 5)), elements=some.floats(-100, 100, width=32)), some.slices(30))
+def test_parts_are_parts_of_what_the_stream_decodes_to(x, part):
+    s = stretto.compress(x, abs=0.25)
+    if part.step not in (None, 1):
+        with pytest.raises(IndexError, match="step"):
+            s[part]
+        return
+    assert np.array_equal(s[part].decompress(), s.decompress()[part])
+    cut = len(s) // 2
+    assert np.array_equal(stretto.concatenate([s[:cut], s[cut:]]).decompress(), s.decompress())
+
+
+@quick
+@given(some.binary(max_size=200), some.integers(0, 400), some.integers(0, 255))
+def test_bytes_that_are_no_stream_are_refused(noise, place, value):
+    with pytest.raises(stretto.StreamError):
+        stretto.Stream.from_bytes(noise)
+    good = bytes(stretto.compress(np.arange(100.0), abs=1))
+    place %= len(good)
+    if good[place] != value:
+        with pytest.raises(stretto.StrettoError):
+            stretto.Stream.from_bytes(good[:place] + bytes([value]) + good[place + 1:])
+    with pytest.raises(stretto.StreamError):
+        stretto.Stream.from_bytes(good[:place])
+
+
+def wave(shape=(40, 50), dtype=np.float32):
+    return np.sin(np.arange(np.prod(shape)) / 30).reshape(shape).astype(dtype)
+
+
+def test_the_first_lines_of_the_page_run(capsys):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    exec(re.search(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1], {})  # noqa: S102
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_streams_are_values():
+    x = wave()
+    s = stretto.compress(x, abs=1e-3)
+    again = stretto.Stream.from_bytes(bytes(s), x.shape)
+    assert s == again and hash(s) == hash(again) and pickle.loads(pickle.dumps(s)) == s
+    assert s != stretto.compress(x, abs=1e-2) and s != s.reshape(-1 + 2001) and s != 3
+    assert s.nbytes == len(bytes(s)) and s.ratio == x.nbytes / s.nbytes and len(s) == 40 and s.ndim == 2 and s.size == 2000
+    assert "within 0.001" in repr(s) and np.array_equal(np.asarray(s), s.decompress())
+
+
+def test_memory_of_every_layout_and_origin_gives_the_same_stream():
+    x = wave()
+    s = stretto.compress(x, abs=1e-3)
+
+    class Exported:
+        """Has DLPack alone."""
+
+        def __dlpack__(self, **how):
+            return x.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return x.__dlpack_device__()
+
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    for same in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[::-1][::-1], read_only, memoryview(x), Exported(), np.ma.masked_array(x)):
+        assert stretto.compress(same, abs=1e-3) == s
+    assert stretto.compress(x, abs=1e-3, threads=3) == s
+    out = np.empty((50, 40), np.float32).T
+    assert s.decompress(out=out) is out and np.array_equal(out, s.decompress(threads=2))
+
+
+def test_arithmetic_with_arrays_and_numbers():
+    x = wave()
+    s = stretto.compress(x, abs=1e-3)
+    assert s + x == s + s == x + s == s * 2
+    assert np.array_equal((-s).decompress(), -s.decompress())
+    assert np.array_equal(s.min(-s).decompress(), -np.abs(s.decompress())) and np.array_equal(s.max(-s).decompress(), np.abs(s.decompress()))
+
+
+def test_complex_numbers_are_pairs_and_bfloat16_is_served():
+    z = (wave() + 1j * wave()[::-1]).astype(np.complex64)
+    s = stretto.compress(z, abs=1e-3)
+    y = (s + s).decompress()
+    assert y.dtype == z.dtype and max(np.abs(y - 2 * z).real.max(), np.abs(y - 2 * z).imag.max()) <= 4e-3
+    assert np.array_equal(s[3:5].decompress(), s.decompress()[3:5])
+    assert stretto.Stream.from_bytes(bytes(s), z.shape, z.dtype) == s
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    b = wave().astype(bfloat16)
+    s = stretto.compress(b, abs=1e-2)
+    assert s.decompress().dtype == bfloat16 and np.abs(s.decompress().astype(float) - b.astype(float)).max() <= 1e-2 + 2**-9
+
+
+def test_special_values_keep_their_bits_and_a_range_of_zero_is_exact():
+    x = np.array([np.nan, np.inf, -np.inf, 1e300, 0.1])
+    assert np.array_equal(stretto.compress(x, abs=1e-3).decompress()[:4], x[:4], equal_nan=True)
+    for constant in (np.full(999, 0.1, np.float32), np.zeros(0), np.float64(0.3)):
+        assert np.array_equal(stretto.compress(constant, rel=1e-3).decompress(), constant)
+
+
+REFUSED = [
+    (stretto.BoundError, "need a bound", lambda x, s: stretto.compress(x)),
+    (stretto.BoundError, "given twice: abs=1 and rel=2", lambda x, s: stretto.compress(x, abs=1, rel=2)),
+    (stretto.BoundError, "abs is nan", lambda x, s: stretto.compress(x, abs=float("nan"))),
+    (stretto.BoundError, "rel is -1", lambda x, s: stretto.compress(x, rel=-1)),
+    (stretto.BoundError, "lossless", lambda x, s: stretto.compress(np.arange(3), abs=1)),
+    (TypeError, "abs is '1'", lambda x, s: stretto.compress(x, abs="1")),
+    (TypeError, "dtype object", lambda x, s: stretto.compress(np.array([None, 1]), abs=1)),
+    (TypeError, "dtype bool", lambda x, s: stretto.compress(x > 0, abs=1)),
+    (TypeError, "'>f4' is of the other byte order", lambda x, s: stretto.compress(x.astype(">f4"), abs=1)),
+    (TypeError, "masked", lambda x, s: stretto.compress(np.ma.masked_less(x, 0), abs=1)),
+    (stretto.UnsupportedError, "i16 has no streams", lambda x, s: stretto.compress(x.astype(np.int16))),
+    (stretto.ArgumentError, "threads is 999", lambda x, s: stretto.compress(x, abs=1, threads=999)),
+    (stretto.ArgumentError, "ignore_above is -1", lambda x, s: stretto.compress(x, rel=1, ignore_above=-1)),
+    (stretto.ArgumentError, r"out has dtype float64 and shape \(40, 50\)", lambda x, s: s.decompress(out=x.astype(float))),
+    (stretto.ArgumentError, "read-only", lambda x, s: s.decompress(out=np.broadcast_to(np.float32(0), x.shape))),
+    (TypeError, "out is a list", lambda x, s: s.decompress(out=[])),
+    (stretto.IncompatibleError, "grid width", lambda x, s: s + stretto.compress(x, abs=1e-2)),
+    (stretto.IncompatibleError, r"\(40, 50\) and one of float32 \(39, 50\)", lambda x, s: s + s[1:]),
+    (stretto.ArgumentError, "count is 0", lambda x, s: s.mean(0)),
+    (stretto.UnsupportedError, "a mean of int64", lambda x, s: stretto.compress(np.arange(3)).mean()),
+    (stretto.ArgumentError, "factor is 0", lambda x, s: s * 0),
+    (TypeError, "unsupported operand", lambda x, s: s * 1.5),
+    (TypeError, "it takes two streams", lambda x, s: s.min(3)),
+    (IndexError, "out of 40", lambda x, s: s[40]),
+    (TypeError, "no index", lambda x, s: s[1, 2]),
+    (stretto.ArgumentError, r"no shape \(7,\)", lambda x, s: stretto.Stream.from_bytes(bytes(s), 7)),
+    (stretto.StreamError, "1 bytes after it", lambda x, s: stretto.Stream.from_bytes(bytes(s) + b"x")),
+    (stretto.ArgumentError, "no streams", lambda x, s: stretto.sum([])),
+    (TypeError, "sum of a ndarray", lambda x, s: stretto.sum([x])),
+    (stretto.StreamOverflowError, "exceed|fit|bits", lambda x, s: stretto.sum([stretto.compress(np.array([2**63 - 1]))] * 2).decompress()),
+    (TypeError, "made by stretto.compress", lambda x, s: stretto.Stream()),
+]
+
+
+@pytest.mark.parametrize(("kind", "words", "call"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_is_an_exception_that_names_it(kind, words, call):
+    x = wave()
+    with pytest.raises(kind, match=words):
+        call(x, stretto.compress(x, abs=1e-3))
+
+
+def test_memory_of_a_device_is_refused():
+    class OnADevice:
+        def __dlpack_device__(self):
+            return 2, 0
+
+    with pytest.raises(stretto.UnsupportedError, match=r"device \(2, 0\)"):
+        stretto.compress(OnADevice(), abs=1)
