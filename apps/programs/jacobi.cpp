@@ -131,7 +131,7 @@ class Solver {
   }
 
   void describe(Json* row) {
-    const double seconds_a_point =
+    const double millions_of_points =
         1e-6 * static_cast<double>(grid_.points()[0]) * grid_.points()[1] * grid_.points()[2];
     const Timing whole = timing(slowest(times_.whole));
     row->update({{"sweeps", swept_},
