@@ -98,5 +98,24 @@ class Jacobi(Programs):
         self.refused("--bound 0 is not positive", "jacobi", 2, "--side", 8, "--halo", "bounded")
 
 
+class ConjugateGradients(Programs):
+    FORMS = ("blocking", "pipelined", "reproducible")
+
+    def test_every_form_finds_the_solution_on_planes_that_do_not_divide(self):
+        for form, stencil, ranks in zip(self.FORMS, (5, 27, 27), (2, 3, 2)):
+            (row,) = rows("cg", ranks, "--side", 11, "--stencil", stencil, "--form", form, "--tolerance", 1e-10, "--steps", 200)
+            self.assertTrue(row["converged"], form)
+            self.assertLess(row["error"], 1e-8, form)
+
+    def test_reproducible_residuals_have_the_same_bits_on_any_number_of_ranks(self):
+        found = [rows("cg", ranks, "--side", 19, "--form", "reproducible", "--steps", 30)[0]["residuals"] for ranks in (1, 2, 5, 8)]
+        self.assertEqual(len(found[0]), 31)
+        for residuals in found:
+            self.assertEqual(residuals, found[0])
+
+    def test_more_ranks_than_planes_are_refused(self):
+        self.refused("3 ranks are more than 2 planes", "cg", 3, "--side", 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ from typing import List, Optional
 import typer
 
 from stretto import units
-from stretto.bench import jacobi as jacobi_, ring as ring_, running
+from stretto.bench import cg as cg_, jacobi as jacobi_, ring as ring_, running
 from stretto.errors import Failure
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: mpirun on the PATH.")
@@ -109,3 +109,29 @@ stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9""")
                                  weak=is_weak(weak, strong), dimensions=dimensions, type=type_, reduction=reduction, sweeps=sweeps, check=check_,
                                  tolerance=tolerance)
         finish(jacobi_, result, plot, json_, out)
+
+    @bench.command("cg", epilog="""Examples:
+
+stretto bench cg --ranks 1,2,4 --plot cg.png
+
+stretto bench cg --ranks 1,2,3,5,8 --form reproducible --tolerance 1e-8 --steps 1000
+
+stretto bench cg --ranks 2 --side 64 --compare 9""")
+    def cg(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+           side: int = typer.Option(256, "--side", min=2, max=40000, help="Points along each side, of a square or a cube."),
+           stencil: int = typer.Option(5, "--stencil", help="Points in a row of the matrix: 5 (a square) or 27 (a cube)."),
+           form: str = typer.Option("blocking,pipelined,reproducible", "--form", metavar="FORM,...",
+                                    help="blocking; pipelined: one MPI_Iallreduce beside the product; reproducible: planes' sums in a fixed order."),
+           steps: int = typer.Option(100, "--steps", min=1, help="At most."),
+           tolerance: float = typer.Option(0, "--tolerance", min=0, help="End where the residual is this part of the first; 0: after all steps."),
+           compare: int = COMPARE, profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+        """Conjugate gradients on a sparse matrix: two dot products a step, each of which waits for every rank.
+
+        Reproducible sums give the same residuals bit for bit on any number of ranks; the table says whether they are.
+        """
+        check(plot)
+        if stencil not in (5, 27):
+            raise Failure(f"--stencil {stencil} is none; it takes 5 or 27")
+        result = cg_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, cg_.forms_of(form), side=side, stencil=stencil, steps=steps,
+                             tolerance=tolerance)
+        finish(cg_, result, plot, json_, out)

@@ -44,4 +44,8 @@ def jacobi(result, paths):
     by_ranks(result, paths, "Jacobi in 3-D", label, lambda row, seconds: math.prod(row["points"]) / seconds / 1e6, "MLUP/s")
 
 
-DRAW = {"ring": ring, "jacobi": jacobi}
+def cg(result, paths):
+    by_ranks(result, paths, "Conjugate gradients", lambda row: row["form"], lambda row, seconds: 1 / seconds, "steps a second")
+
+
+DRAW = {"ring": ring, "jacobi": jacobi, "cg": cg}
