@@ -117,5 +117,18 @@ class ConjugateGradients(Programs):
         self.refused("3 ranks are more than 2 planes", "cg", 3, "--side", 2)
 
 
+class Matrix(Programs):
+    def test_sums_are_right_on_every_grid_and_exchanges_have_the_volume_of_their_faces(self):
+        """The program checks every value of the sum."""
+        for ranks, points in ((5, (7, 6, 5)), (4, (9, 5))):
+            found = rows("matrix", ranks, "--points", ",".join(map(str, points)), "--repeats", 1)
+            self.assertEqual([row["dimensions"] for row in found], list(range(1, len(points) + 1)))
+        cube = rows("matrix", 8, "--points", "8,8,8", "--repeats", 1)
+        self.assertEqual([row["exchange_bytes"] for row in cube], [2 * 8 * 64, 2 * 8 * (2 * 8 + 4 * 8), 6 * 8 * 16])  # 8 x 1 x 1, 4 x 2 x 1, 2 x 2 x 2
+
+    def test_grids_that_cannot_be_are_refused(self):
+        self.refused("4 processes are more than 3 planes", "matrix", 4, "--points", "3,50")
+
+
 if __name__ == "__main__":
     unittest.main()

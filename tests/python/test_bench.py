@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from stretto.bench import cg, figures, formulas, jacobi, ring, running
+from stretto.bench import cg, figures, formulas, jacobi, matrix, ring, running
 from stretto.errors import Failure
 
 LINK = [{"from": 0, "alpha": 1e-6, "beta": 1e-9}, {"from": 4096, "alpha": 2e-6, "beta": 1e-10}]
@@ -92,6 +92,8 @@ RESULTS = {
     "jacobi": (jacobi, [{"points": [64, 64, 64], "dims": [p, 1, 1], "ranks": p, "halo": halo, "bound": bound, "reduction": "blocking", "type": "f64",
                          "compute": 9e-4 / p, "halo_time": 1e-5, "reduction_time": 1e-6, "of_triad": 0.9, "sent_bytes": 32768, "sweeps": 9,
                          "converged": True, "error": 1e-4} for p in (1, 2) for halo, bound in (("overlapped", 0), ("bounded", 1e-6))]),
+    "matrix": (matrix, [{"points": [8, 8, 8], "dims": [p, 1, 1], "dimensions": 1, "ranks": p, "scatter": 5e-4, "add": 1e-4, "gather": 4e-4,
+                         "exchange": 1e-5, "exchange_bytes": 1024} for p in (1, 2)]),
     "cg": (cg, [{"side": 64, "stencil": 5, "form": form, "plane_bytes": 512, "halo_time": 1e-5, "reduction_time": 1e-6, "ranks": p, "steps": 2,
                  "residuals": [2.0, 1.0, 0.5 + (p - 1) * (form == "blocking")], "error": 1e-4, "converged": True}
                 for p in (1, 2, 3) for form in ("blocking", "reproducible")]),
@@ -117,3 +119,8 @@ def test_histories_are_the_same_where_all_bits_are():
     assert formulas.reduction_seconds(8, 1e-6) == pytest.approx(3e-6)
     assert formulas.reduction_seconds(5, 1e-6) == pytest.approx(4e-6)  # one step folds, one unfolds
     assert formulas.reduction_seconds(1, 1e-6) == 0
+
+
+def test_the_root_sends_two_blocks_to_each_other_rank_and_receives_one():
+    assert formulas.matrix_seconds(4000, 4, 1e-6, 1e9) == pytest.approx(3 * (3e-6 + 3e-6))
+    assert formulas.matrix_seconds(4000, 1, 1e-6, 1e9) == 0

@@ -6,7 +6,7 @@ from typing import List, Optional
 import typer
 
 from stretto import units
-from stretto.bench import cg as cg_, jacobi as jacobi_, ring as ring_, running
+from stretto.bench import cg as cg_, jacobi as jacobi_, matrix as matrix_, ring as ring_, running
 from stretto.errors import Failure
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: mpirun on the PATH.")
@@ -135,3 +135,22 @@ stretto bench cg --ranks 2 --side 64 --compare 9""")
         result = cg_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, cg_.forms_of(form), side=side, stencil=stencil, steps=steps,
                              tolerance=tolerance)
         finish(cg_, result, plot, json_, out)
+
+    @bench.command("matrix", epilog="""Examples:
+
+stretto bench matrix --ranks 1,2,4 --plot matrix.png
+
+stretto bench matrix --ranks 8 --points 400,300,200 --json > matrix.json
+
+stretto bench matrix --ranks 6 --points 5000,4000""")
+    def matrix(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+               points: str = typer.Option("256,256,256", "--points", metavar="N,...", help="Rows and columns, or the three sides of a volume."),
+               repeats: int = typer.Option(5, "--repeats", min=1, max=10000, help="Runs that are timed."), compare: int = COMPARE,
+               profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+        """Two matrices or volumes, scattered over grids of 1, 2 and 3 dimensions, added, and gathered.
+
+        Without an exchange the grid does not matter. The table also has what an exchange with the neighbours costs on each grid, and its volume.
+        """
+        check(plot)
+        result = matrix_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, points, repeats)
+        finish(matrix_, result, plot, json_, out)

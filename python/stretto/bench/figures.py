@@ -48,4 +48,9 @@ def cg(result, paths):
     by_ranks(result, paths, "Conjugate gradients", lambda row: row["form"], lambda row, seconds: 1 / seconds, "steps a second")
 
 
-DRAW = {"ring": ring, "jacobi": jacobi, "cg": cg}
+def matrix(result, paths):
+    by_ranks(result, paths, "Sum of two matrices", lambda row: f"{row['dimensions']}-D grid", lambda row, seconds: 1e3 * seconds,
+             "scatter, addition and gather, ms")
+
+
+DRAW = {"ring": ring, "jacobi": jacobi, "cg": cg, "matrix": matrix}
