@@ -15,6 +15,7 @@ from stretto.tune import new_table
 MAPS = {"openmpi": {"core": ["--map-by", "core"], "socket": ["--map-by", "package"], "host": ["--map-by", "node"]},
         "mpich": {"core": ["-bind-to", "core", "-map-by", "core"], "socket": ["-bind-to", "socket", "-map-by", "socket"], "host": ["-ppn", "1"]}}
 ALONE, LIBRARY = "alone", "stretto"
+PIECES = ("compute", "halo_time", "reduction_time", "sweep", "triad", "of_triad", "scatter", "add", "gather", "exchange")  # times beside the whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +101,7 @@ def merged(rows, key):
         if len(same) > 1:
             first["seconds"], first["low"], first["high"] = interval([row["seconds"] for row in same])
             first["samples"] = sum(row["samples"] for row in same)
+            first.update({name: statistics.median(row[name] for row in same) for name in PIECES if name in first})
         result.append(first)
     return result
 
