@@ -124,3 +124,21 @@ def test_histories_are_the_same_where_all_bits_are():
 def test_the_root_sends_two_blocks_to_each_other_rank_and_receives_one():
     assert formulas.matrix_seconds(4000, 4, 1e-6, 1e9) == pytest.approx(3 * (3e-6 + 3e-6))
     assert formulas.matrix_seconds(4000, 1, 1e-6, 1e9) == 0
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("ring", "--ranks", "0"), "--ranks '0' is no list"),
+    (("ring", "--ranks", "2", "--bytes", "many"), "size 'many' is no number of bytes"),
+    (("jacobi", "--weak", "--strong"), "--weak and --strong exclude each other"),
+    (("jacobi", "--halo", "bounded"), "--halo bounded takes --bound"),
+    (("cg", "--stencil", "7"), "--stencil 7 is none"),
+    (("cg", "--form", "lazy"), "--form 'lazy' is none"),
+    (("matrix", "--plot", "p.gif"), "p.gif"),
+])
+def test_what_cannot_be_is_refused_before_anything_starts(stretto, words, said):
+    assert said in stretto.refused("bench", *words)
+
+
+@pytest.mark.parametrize("program", ["ring", "matrix", "jacobi", "cg"])
+def test_every_command_has_help_with_examples(stretto, program):
+    assert f"stretto bench {program} --ranks" in stretto.succeeds("bench", program, "--help")

@@ -56,9 +56,11 @@ def command(name, settings, ranks, arguments, preload):
         environment["STRETTO_COMM_CORES"] = settings.cores
     words, own = programs.command(settings.mpirun, ranks, settings.hosts, [path, *arguments], environment)
     if settings.by:
+        if settings.mpirun:
+            raise Failure(f"--map {settings.by} is for the launcher that is found; with --mpirun give the launcher its own options")
         if settings.by not in MAPS.get(flavour, {}):
             raise Failure(f"--map {settings.by!r} is none that is known for this launcher; it takes "
-                          f"{', '.join(MAPS.get(flavour, {})) or 'nothing: give the launcher its own options by --mpirun'}")
+                          f"{', '.join(MAPS.get(flavour, {})) or 'nothing: give the launcher by --mpirun, with its own options'}")
         if shared(settings, ranks):
             raise Failure(f"--map {settings.by} gives each rank a place of its own, and {ranks} ranks share {programs.cores()} cores")
         words[1:1] = MAPS[flavour][settings.by]
