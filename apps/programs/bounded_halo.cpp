@@ -1,7 +1,12 @@
 #include "bounded_halo.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <stdexcept>
+
+#include <fmt/core.h>
+
+#include "program.hpp"
 
 namespace stretto::programs {
 namespace {
@@ -20,6 +25,12 @@ BoundedHalo::BoundedHalo(const Grid& grid, const Halo& halo, stretto_type type, 
     out_.emplace_back(stretto_compress_bound(type, face.points));
     in_.emplace_back(out_.back().size());
   }
+  int too_long = 0;
+  for (const auto& stream : out_) too_long |= stream.size() > INT_MAX ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &too_long, 1, MPI_INT, MPI_MAX, comm_);
+  if (too_long != 0)
+    throw Refused(fmt::format("a face of a box of {} points, cut {}, is longer than a message may be",
+                              words(grid.points()), words(grid.dims())));
   packed_.resize(largest * width_);
   requests_.resize(2 * faces_.size());
 }

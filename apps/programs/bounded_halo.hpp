@@ -11,7 +11,7 @@ namespace stretto::programs {
 
 class BoundedHalo {
  public:
-  // Each received value is within `bound` of the one that was sent.
+  // Collective. Each received value is within `bound` of the one that was sent. Throws Refused where a face exceeds a message.
   BoundedHalo(const Grid& grid, const Halo& halo, stretto_type type, double bound);
 
   // As Halo's. Both throw std::runtime_error where a stream cannot be made or read.

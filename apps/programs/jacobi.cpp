@@ -7,8 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <numbers>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -95,11 +95,12 @@ class Solver {
         inside_(interior(block_, grid.dims())),
         shell_(shell(block_, inside_)),
         halo_(grid, kElement),
-        bounded_(grid, halo_, kType, options.bound),
         reduction_(options.reduction),
         in_(block_.storage()),
         out_(block_.storage()),
-        source_(block_.storage()) {}
+        source_(block_.storage()) {
+    if (options.halo == HaloKind::bounded) bounded_.emplace(grid, halo_, kType, options.bound);
+  }
 
   // Seconds of a sweep and of a triad over as many points, in turns, on all ranks at once.
   std::array<Timing, 2> against_triad() {
@@ -144,10 +145,10 @@ class Solver {
     (*row)["halo_time"] = timing(averaged(times_.halo)).median;
     (*row)["reduction_time"] = timing(averaged(times_.reduction)).median;
     (*row)["mlups"] = millions_of_points / whole.median;
-    std::vector<double> bytes{static_cast<double>(halo_.points() * sizeof(T)), bounded_.bytes()};
+    std::vector<double> bytes{static_cast<double>(halo_.points() * sizeof(T)), bounded_ ? bounded_->bytes() : 0};
     bytes = slowest(bytes);
     (*row)["halo_bytes"] = bytes[0];
-    (*row)["sent_bytes"] = options_.halo == HaloKind::bounded ? bytes[1] : bytes[0];
+    (*row)["sent_bytes"] = bounded_ ? bytes[1] : bytes[0];
   }
 
  private:
@@ -209,7 +210,7 @@ class Solver {
     } else if (options_.halo == HaloKind::overlapped) {
       halo_.start(in_.data());
     } else {
-      bounded_.start(in_.data());
+      bounded_->start(in_.data());
     }
     const double started = MPI_Wtime();
     double waited = started, ready = started;
@@ -218,7 +219,7 @@ class Solver {
     } else {
       largest = swept(inside_, measures);
       waited = MPI_Wtime();
-      options_.halo == HaloKind::overlapped ? halo_.finish() : bounded_.finish(in_.data());
+      options_.halo == HaloKind::overlapped ? halo_.finish() : bounded_->finish(in_.data());
       ready = MPI_Wtime();
       for (const Box& box : shell_) largest = std::max(largest, swept(box, measures));
     }
@@ -268,7 +269,7 @@ class Solver {
   Box inside_;
   std::vector<Box> shell_;
   Halo halo_;
-  BoundedHalo bounded_;
+  std::optional<BoundedHalo> bounded_;
   Reduction reduction_;
   std::vector<T> in_, out_, source_;
   Times times_;
