@@ -2,6 +2,7 @@
 """Tests of the programs of apps/programs on several numbers of ranks. PROGRAMS names their directory; MPIRUN, LAUNCH."""
 
 import json
+import math
 import os
 import subprocess
 import unittest
@@ -45,6 +46,88 @@ class Ring(Programs):
     def test_what_is_no_ring_is_refused(self):
         self.refused("1 rank is no ring", "ring", 1)
         self.refused("a message of 12 bytes is no multiple of 8", "ring", 2, "--bytes", 12)
+
+
+class Jacobi(Programs):
+    POINTS = (13, 7, 10)  # which nothing divides
+    SWEEPS = 40
+
+    def solved(self, ranks, *args, sweeps=SWEEPS):
+        (row,) = rows("jacobi", ranks, "--points", ",".join(map(str, self.POINTS)), "--sweeps", sweeps, *args)
+        return row
+
+    def error_after(self, sweeps):
+        """Of the wave that the source is: each sweep takes the error of its own equations to the same part."""
+        angles = [math.pi / (n + 1) for n in self.POINTS]
+        eigenvalue = 6 - 2 * sum(map(math.cos, angles))
+        height = sum(angle**2 for angle in angles) / eigenvalue * (1 - (1 - eigenvalue / 6) ** sweeps)
+        top = math.prod(max(math.sin(angle * i) for i in range(1, n + 1)) for angle, n in zip(angles, self.POINTS))
+        return abs(height - 1) * top
+
+    def test_every_grid_gives_the_bits_of_one_rank_and_the_error_of_the_analytic_solution(self):
+        alone = self.solved(1, "--halo", "blocking")
+        self.assertAlmostEqual(alone["error"], self.error_after(self.SWEEPS), delta=1e-12)
+        for ranks, dimensions, halo, dims in ((2, 3, "overlapped", [2, 1, 1]), (3, 1, "blocking", [3, 1, 1]), (4, 2, "overlapped", [2, 2, 1]),
+                                              (5, 1, "overlapped", [5, 1, 1]), (8, 3, "blocking", [2, 2, 2]), (9, 2, "overlapped", [3, 3, 1])):
+            row = self.solved(ranks, "--dimensions", dimensions, "--halo", halo)
+            self.assertEqual(row["dims"], dims)
+            self.assertEqual((row["checksum"], row["change"]), (alone["checksum"], alone["change"]), (ranks, halo))
+
+    def test_it_converges_at_the_same_sweep_whoever_reduces(self):
+        until = ("--tolerance", 1e-6, "--check", 5)
+        alone = self.solved(1, *until, sweeps=2000)
+        self.assertTrue(alone["converged"])
+        self.assertEqual(self.solved(3, *until, sweeps=2000)["sweeps"], alone["sweeps"])
+        for kind in ("started", "stretto"):  # known a sweep later
+            row = self.solved(2, *until, "--reduction", kind, sweeps=2000)
+            self.assertEqual((row["converged"], row["sweeps"]), (True, alone["sweeps"] + 1), kind)
+
+    def test_halos_within_a_bound_are_shorter_and_stay_near_the_exact_solution(self):
+        exact, bounded = (rows("jacobi", 2, "--side", 24, "--sweeps", 3000, "--tolerance", 1e-7, "--type", type_, "--halo", *halo)[0]
+                          for type_, halo in (("f64", ["overlapped"]), ("f64", ["bounded", "--bound", "1e-5"])))
+        self.assertTrue(exact["converged"] and bounded["converged"])
+        self.assertLess(bounded["sent_bytes"], exact["sent_bytes"] / 2)
+        # The layer on each side is wrong by at most the bound, and a wrong layer pulls the whole no further than itself times its sweeps' mean.
+        self.assertLess(abs(bounded["error"] - exact["error"]), 24 * 1e-5)
+
+    def test_impossible_grids_and_bounds_are_refused(self):
+        self.refused("3 x 1 x 1 processes cannot cut 2 x 9 x 9 points: 3 processes are more than 2 planes", "jacobi", 3, "--points", "2,9,9",
+                     "--dimensions", 1)
+        self.refused("--side: Value 0 not in range", "jacobi", 2, "--side", 0)
+        self.refused("takes 382.6 GB on a host that has", "jacobi", 2, "--side", 2514)  # three fields of 8 bytes a point, with their layers
+        self.refused("--bound 0 is not positive", "jacobi", 2, "--side", 8, "--halo", "bounded")
+
+
+class ConjugateGradients(Programs):
+    FORMS = ("blocking", "pipelined", "reproducible")
+
+    def test_every_form_finds_the_solution_on_planes_that_do_not_divide(self):
+        for form, stencil, ranks in zip(self.FORMS, (5, 27, 27), (2, 3, 2)):
+            (row,) = rows("cg", ranks, "--side", 11, "--stencil", stencil, "--form", form, "--tolerance", 1e-10, "--steps", 200)
+            self.assertTrue(row["converged"], form)
+            self.assertLess(row["error"], 1e-8, form)
+
+    def test_reproducible_residuals_have_the_same_bits_on_any_number_of_ranks(self):
+        found = [rows("cg", ranks, "--side", 19, "--form", "reproducible", "--steps", 30)[0]["residuals"] for ranks in (1, 2, 5, 8)]
+        self.assertEqual(len(found[0]), 31)
+        for residuals in found:
+            self.assertEqual(residuals, found[0])
+
+    def test_more_ranks_than_planes_are_refused(self):
+        self.refused("3 ranks are more than 2 planes", "cg", 3, "--side", 2)
+
+
+class Matrix(Programs):
+    def test_sums_are_right_on_every_grid_and_exchanges_have_the_volume_of_their_faces(self):
+        """The program checks every value of the sum."""
+        for ranks, points in ((5, (7, 6, 5)), (4, (9, 5))):
+            found = rows("matrix", ranks, "--points", ",".join(map(str, points)), "--repeats", 1)
+            self.assertEqual([row["dimensions"] for row in found], list(range(1, len(points) + 1)))
+        cube = rows("matrix", 8, "--points", "8,8,8", "--repeats", 1)
+        self.assertEqual([row["exchange_bytes"] for row in cube], [2 * 8 * 64, 2 * 8 * (2 * 8 + 4 * 8), 6 * 8 * 16])  # 8 x 1 x 1, 4 x 2 x 1, 2 x 2 x 2
+
+    def test_grids_that_cannot_be_are_refused(self):
+        self.refused("4 processes are more than 3 planes", "matrix", 4, "--points", "3,50")
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ class Figures(unittest.TestCase):
     def test_a_figure_that_nobody_knows_is_refused_before_any_is_drawn(self):
         done = subprocess.run([str(ROOT / "scripts" / "figures"), "stacking", "no-such"], capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("no figure no-such; there are: stacking bounds model pingpong", done.stderr)
+        self.assertIn("no figure no-such; there are: stacking bounds model pingpong measuring", done.stderr)
 
 
 class Bench(unittest.TestCase):
@@ -363,7 +363,7 @@ class Install(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "stacking", "programs")))
+        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "measuring", "stacking", "programs")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")

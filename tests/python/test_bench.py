@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from stretto.bench import figures, formulas, ring, running
+from stretto.bench import cg, figures, formulas, jacobi, matrix, ring, running
 from stretto.errors import Failure
 
 LINK = [{"from": 0, "alpha": 1e-6, "beta": 1e-9}, {"from": 4096, "alpha": 2e-6, "beta": 1e-10}]
@@ -26,6 +26,40 @@ def test_a_message_takes_the_latency_and_bandwidth_of_its_range():
     assert running.link_at(LINK, 8) == pytest.approx((1e-6, 1e9))
     assert running.link_at(LINK, 4096) == pytest.approx((2e-6, 1e10))
     assert formulas.ring_seconds(4, 8000, *running.link_at(LINK, 8000)) == pytest.approx(8 * (2e-6 + 8e-7))
+
+
+def test_jacobis_published_rows_come_out():
+    assert f"{formulas.mlups(500**3, 1.12343):.4f}" == "111.2664"
+    bandwidth = 16e6 / 0.00224776  # of the row of 4 directions, about 7118 MB/s; no latency was told apart from it
+    assert f"{bandwidth / 1e6:.0f}" == "7118"
+    for neighbours, size, seconds in ((4, 16e6, "0.00224776"), (6, 24e6, "0.00337164")):
+        assert formulas.halo_bytes(500, neighbours) == size
+        assert f"{formulas.halo_seconds(size, neighbours, 0, bandwidth):.8f}" == seconds
+    assert formulas.halo_seconds(16e6, 4, 1e-6, bandwidth) == pytest.approx(0.00224776 + 4e-6)
+    assert formulas.penalty(8, 111.2664, 8 * 111.2664 / 2) == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("processes", "side", "neighbours", "megabytes"), [
+    (4, 756, 4, "36.5783"), (8, 600, 6, "34.56"), (12, 524.14, 6, "26.37338"), (24, 416, 6, "16.61338"), (48, 330, 6, "10.45440"),
+])
+def test_strong_scalings_published_volumes_come_out(processes, side, neighbours, megabytes):
+    """The sides are the published ones, rounded in several ways; each is L = 1200/N^(1/3) within a part in a thousand."""
+    assert side == pytest.approx(1200 / processes ** (1 / 3), rel=1e-3)
+    digits = len(megabytes.partition(".")[2])
+    assert f"{formulas.halo_bytes(side, neighbours) / 1e6:.{digits}f}" == megabytes
+
+
+@pytest.mark.parametrize(("dimensions", "dims"), [(1, (8, 1, 1)), (2, (4, 4, 1)), (3, (4, 4, 4))])
+def test_volumes_of_an_exchange_are_the_faces_of_a_block(dimensions, dims):
+    processes = dims[0] * dims[1] * dims[2]
+    assert formulas.VOLUMES[dimensions](96, processes) == pytest.approx(8 * formulas.faces((96, 96, 96), dims))
+    assert formulas.directions(dims) == 2 * dimensions
+
+
+@pytest.mark.parametrize(("text", "bound"), [("none", None), ("bounded", None), ("overlapped", 1e-6), ("", None)])
+def test_halos_that_are_none_are_refused(text, bound):
+    with pytest.raises(Failure, match="--halo|--bound"):
+        jacobi.halos_of(text, bound)
 
 
 @pytest.mark.parametrize("text", ["", "0", "1,,2", "two", "4,-1", "1,0"])
@@ -55,6 +89,14 @@ def result(program, module, rows):
 
 RESULTS = {
     "ring": (ring, [{"ranks": p, "variant": "blocking", "bytes": 8_000_000, "megabytes": 16 * p * p} for p in (4, 5)]),
+    "jacobi": (jacobi, [{"points": [64, 64, 64], "dims": [p, 1, 1], "ranks": p, "halo": halo, "bound": bound, "reduction": "blocking", "type": "f64",
+                         "compute": 9e-4 / p, "halo_time": 1e-5, "reduction_time": 1e-6, "of_triad": 0.9, "sent_bytes": 32768, "sweeps": 9,
+                         "converged": True, "error": 1e-4} for p in (1, 2) for halo, bound in (("overlapped", 0), ("bounded", 1e-6))]),
+    "matrix": (matrix, [{"points": [8, 8, 8], "dims": [p, 1, 1], "dimensions": 1, "ranks": p, "scatter": 5e-4, "add": 1e-4, "gather": 4e-4,
+                         "exchange": 1e-5, "exchange_bytes": 1024} for p in (1, 2)]),
+    "cg": (cg, [{"side": 64, "stencil": 5, "form": form, "plane_bytes": 512, "halo_time": 1e-5, "reduction_time": 1e-6, "ranks": p, "steps": 2,
+                 "residuals": [2.0, 1.0, 0.5 + (p - 1) * (form == "blocking")], "error": 1e-4, "converged": True}
+                for p in (1, 2, 3) for form in ("blocking", "reproducible")]),
 }
 
 
@@ -70,3 +112,33 @@ def test_model_and_measurement_are_in_one_table_and_one_picture(program, tmp_pat
     figures.DRAW[program](made, paths)
     assert paths[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert "</svg>" in paths[1].read_text(encoding="utf-8")
+
+
+def test_histories_are_the_same_where_all_bits_are():
+    assert cg.histories(RESULTS["cg"][1]) == {"blocking": False, "reproducible": True}
+    assert formulas.reduction_seconds(8, 1e-6) == pytest.approx(3e-6)
+    assert formulas.reduction_seconds(5, 1e-6) == pytest.approx(4e-6)  # one step folds, one unfolds
+    assert formulas.reduction_seconds(1, 1e-6) == 0
+
+
+def test_the_root_sends_two_blocks_to_each_other_rank_and_receives_one():
+    assert formulas.matrix_seconds(4000, 4, 1e-6, 1e9) == pytest.approx(3 * (3e-6 + 3e-6))
+    assert formulas.matrix_seconds(4000, 1, 1e-6, 1e9) == 0
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("ring", "--ranks", "0"), "--ranks '0' is no list"),
+    (("ring", "--ranks", "2", "--bytes", "many"), "size 'many' is no number of bytes"),
+    (("jacobi", "--weak", "--strong"), "--weak and --strong exclude each other"),
+    (("jacobi", "--halo", "bounded"), "--halo bounded takes --bound"),
+    (("cg", "--stencil", "7"), "--stencil 7 is none"),
+    (("cg", "--form", "lazy"), "--form 'lazy' is none"),
+    (("matrix", "--plot", "p.gif"), "p.gif"),
+])
+def test_what_cannot_be_is_refused_before_anything_starts(stretto, words, said):
+    assert said in stretto.refused("bench", *words)
+
+
+@pytest.mark.parametrize("program", ["ring", "matrix", "jacobi", "cg"])
+def test_every_command_has_help_with_examples(stretto, program):
+    assert f"stretto bench {program} --ranks" in stretto.succeeds("bench", program, "--help")

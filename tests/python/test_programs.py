@@ -141,3 +141,13 @@ def test_run_emulates_hosts_of_a_network_where_the_machine_permits_them(stretto)
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
     assert json.loads((stretto.home / "report.json").read_text(encoding="utf-8"))["ranks"] == 2
+
+
+def test_the_same_program_runs_with_and_without_the_profiling_library_in_turns(stretto):
+    result = json.loads(stretto.succeeds("bench", "cg", "--mpirun", launched(2), "--side", 16, "--steps", 5, "--form", "reproducible", "--compare", 2,
+                                         "--profile", "built-in", "--json"))
+    assert [(row["library"], row["ranks"], row["steps"]) for row in result["rows"]] == [("alone", 2, 5), ("stretto", 2, 5)]
+    (row,) = result["comparison"]
+    assert (row["ranks"], row["turns"]) == (2, 2) and row["alone"] > 0 and row["stretto"] > 0
+    assert result["histories"] == {"reproducible": True}
+    assert result["link"] == {"profile": "built-in", "distance": "cache"}

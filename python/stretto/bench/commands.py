@@ -6,7 +6,8 @@ from typing import List, Optional
 import typer
 
 from stretto import units
-from stretto.bench import ring as ring_, running
+from stretto.bench import cg as cg_, jacobi as jacobi_, matrix as matrix_, ring as ring_, running
+from stretto.errors import Failure
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: mpirun on the PATH.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
@@ -15,12 +16,21 @@ MAP = typer.Option(None, "--map", metavar="PLACE", help="Put each next rank on t
 COMPARE = typer.Option(0, "--compare", metavar="TURNS", min=0, max=1000,
                        help="Run the same program with and without the profiling library, in so many turns.")
 PROFILE = typer.Option(None, "--profile", metavar="FILE", help="The model's links: a profile of stretto tune, or a shipped name. Else this machine's.")
+CORES = typer.Option(None, "--comm-cores", metavar="LIST", help="Cores that move what stretto started: STRETTO_COMM_CORES of the ranks.")
+WEAK = typer.Option(False, "--weak", help="--side is of each rank's block: the whole grows with the ranks.", metavar="")
+STRONG = typer.Option(False, "--strong", help="--side is of the whole, however many ranks there are (the default).", metavar="")
 JSON = typer.Option(False, "--json", help="JSON on standard output instead of tables.", metavar="")
 PLOT = typer.Option(None, "--plot", metavar="FILE", help="Draw model and measurement: .png, .svg or .pdf; may be given several times.")
 
 
 def settings(mpirun, hosts, ranks, by, turns, profile, cores=None):
     return running.Settings(mpirun, hosts, running.ranks_of(ranks, mpirun), by, turns, cores, profile)
+
+
+def is_weak(weak, strong):
+    if weak and strong:
+        raise Failure("--weak and --strong exclude each other")
+    return weak
 
 
 def finish(module, result, plot, json_, out):
@@ -63,3 +73,84 @@ stretto bench ring --ranks 2,4 --map core""")
         check(plot)
         result = ring_.measure(settings(mpirun, hosts, ranks or (None if mpirun else "2"), by, compare, profile), err, units.parse_size(size), repeats)
         finish(ring_, result, plot, json_, out)
+
+    @bench.command("jacobi", epilog="""Examples:
+
+stretto bench jacobi --ranks 1,2,4 --side 200 --plot jacobi.png
+
+stretto bench jacobi --ranks 1,2,4,8 --side 200 --weak --halo blocking,overlapped
+
+stretto bench jacobi --ranks 2 --side 64 --halo overlapped,bounded --bound 1e-6 --tolerance 1e-9 --sweeps 100000
+
+stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9""")
+    def jacobi(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+               side: int = typer.Option(128, "--side", min=1, max=20000, help="Points along each side of a cube."),
+               points: Optional[str] = typer.Option(None, "--points", metavar="Z,Y,X", help="Points of the whole box instead."),
+               weak: bool = WEAK, strong: bool = STRONG,
+               dimensions: int = typer.Option(3, "--dimensions", min=1, max=3, help="In which the box is cut among the ranks."),
+               type_: str = typer.Option("f64", "--type", metavar="TYPE", help="f32 or f64."),
+               halo: str = typer.Option("overlapped", "--halo", metavar="KIND,...",
+                                        help="blocking; overlapped with the inner points; bounded: compressed within --bound."),
+               bound: Optional[float] = typer.Option(None, "--bound", help="Largest error of a value that is exchanged; the solution reaches 1."),
+               reduction: str = typer.Option("blocking", "--reduction", metavar="KIND",
+                                             help="blocking; started: MPI_Iallreduce beside the next sweep; stretto: stretto_iallreduce beside it."),
+               sweeps: int = typer.Option(100, "--sweeps", min=1, help="At most."),
+               check_: int = typer.Option(10, "--check", min=1, help="Sweeps from one reduction to the next."),
+               tolerance: float = typer.Option(0, "--tolerance", min=0, help="End where no point changed by more; 0: after all sweeps."),
+               cores: Optional[str] = CORES, compare: int = COMPARE, profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+        """Jacobi's method for Poisson's equation in 3-D: time of a sweep by compute, halo and reduction, and MLUP/s.
+
+        The model: T = T_s + c/B + kλ. The residual's reduction goes through the node's memory with --compare; halos go within a bound with
+        --halo bounded. The table has the sweeps until convergence, and the error against the known solution.
+        """
+        check(plot)
+        halos = jacobi_.halos_of(halo, bound)
+        result = jacobi_.measure(settings(mpirun, hosts, ranks, by, compare, profile, cores), err, halos, bound, side=side, points=points,
+                                 weak=is_weak(weak, strong), dimensions=dimensions, type=type_, reduction=reduction, sweeps=sweeps, check=check_,
+                                 tolerance=tolerance)
+        finish(jacobi_, result, plot, json_, out)
+
+    @bench.command("cg", epilog="""Examples:
+
+stretto bench cg --ranks 1,2,4 --plot cg.png
+
+stretto bench cg --ranks 1,2,3,5,8 --form reproducible --tolerance 1e-8 --steps 1000
+
+stretto bench cg --ranks 2 --side 64 --compare 9""")
+    def cg(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+           side: int = typer.Option(256, "--side", min=2, max=40000, help="Points along each side, of a square or a cube."),
+           stencil: int = typer.Option(5, "--stencil", help="Points in a row of the matrix: 5 (a square) or 27 (a cube)."),
+           form: str = typer.Option("blocking,pipelined,reproducible", "--form", metavar="FORM,...",
+                                    help="blocking; pipelined: one MPI_Iallreduce beside the product; reproducible: planes' sums in a fixed order."),
+           steps: int = typer.Option(100, "--steps", min=1, help="At most."),
+           tolerance: float = typer.Option(0, "--tolerance", min=0, help="End where the residual is this part of the first; 0: after all steps."),
+           compare: int = COMPARE, profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+        """Conjugate gradients on a sparse matrix: two dot products a step, each of which waits for every rank.
+
+        Reproducible sums give the same residuals bit for bit on any number of ranks; the table says whether they are.
+        """
+        check(plot)
+        if stencil not in (5, 27):
+            raise Failure(f"--stencil {stencil} is none; it takes 5 or 27")
+        result = cg_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, cg_.forms_of(form), side=side, stencil=stencil, steps=steps,
+                             tolerance=tolerance)
+        finish(cg_, result, plot, json_, out)
+
+    @bench.command("matrix", epilog="""Examples:
+
+stretto bench matrix --ranks 1,2,4 --plot matrix.png
+
+stretto bench matrix --ranks 8 --points 400,300,200 --json > matrix.json
+
+stretto bench matrix --ranks 6 --points 5000,4000""")
+    def matrix(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+               points: str = typer.Option("256,256,256", "--points", metavar="N,...", help="Rows and columns, or the three sides of a volume."),
+               repeats: int = typer.Option(5, "--repeats", min=1, max=10000, help="Runs that are timed."), compare: int = COMPARE,
+               profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+        """Two matrices or volumes, scattered over grids of 1, 2 and 3 dimensions, added, and gathered.
+
+        Without an exchange the grid does not matter. The table also has what an exchange with the neighbours costs on each grid, and its volume.
+        """
+        check(plot)
+        result = matrix_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, points, repeats)
+        finish(matrix_, result, plot, json_, out)

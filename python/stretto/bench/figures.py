@@ -1,5 +1,7 @@
 """A program's measurement and its model in one picture."""
 
+import math
+
 from stretto import plots
 from stretto.bench.running import ALONE
 
@@ -36,4 +38,19 @@ def ring(result, paths):
     by_ranks(result, paths, "Ring", lambda row: row["variant"], lambda row, seconds: row["megabytes"] / seconds / 1e3, "all messages, GB/s")
 
 
-DRAW = {"ring": ring}
+def jacobi(result, paths):
+    from stretto.bench.jacobi import label  # noqa: PLC0415  the other modules do without pictures
+
+    by_ranks(result, paths, "Jacobi in 3-D", label, lambda row, seconds: math.prod(row["points"]) / seconds / 1e6, "MLUP/s")
+
+
+def cg(result, paths):
+    by_ranks(result, paths, "Conjugate gradients", lambda row: row["form"], lambda row, seconds: 1 / seconds, "steps a second")
+
+
+def matrix(result, paths):
+    by_ranks(result, paths, "Sum of two matrices", lambda row: f"{row['dimensions']}-D grid", lambda row, seconds: 1e3 * seconds,
+             "scatter, addition and gather, ms")
+
+
+DRAW = {"ring": ring, "jacobi": jacobi, "cg": cg, "matrix": matrix}

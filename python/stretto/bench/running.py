@@ -15,6 +15,7 @@ from stretto.tune import new_table
 MAPS = {"openmpi": {"core": ["--map-by", "core"], "socket": ["--map-by", "package"], "host": ["--map-by", "node"]},
         "mpich": {"core": ["-bind-to", "core", "-map-by", "core"], "socket": ["-bind-to", "socket", "-map-by", "socket"], "host": ["-ppn", "1"]}}
 ALONE, LIBRARY = "alone", "stretto"
+PIECES = ("compute", "halo_time", "reduction_time", "sweep", "triad", "of_triad", "scatter", "add", "gather", "exchange")  # times beside the whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +56,11 @@ def command(name, settings, ranks, arguments, preload):
         environment["STRETTO_COMM_CORES"] = settings.cores
     words, own = programs.command(settings.mpirun, ranks, settings.hosts, [path, *arguments], environment)
     if settings.by:
+        if settings.mpirun:
+            raise Failure(f"--map {settings.by} is for the launcher that is found; with --mpirun give the launcher its own options")
         if settings.by not in MAPS.get(flavour, {}):
             raise Failure(f"--map {settings.by!r} is none that is known for this launcher; it takes "
-                          f"{', '.join(MAPS.get(flavour, {})) or 'nothing: give the launcher its own options by --mpirun'}")
+                          f"{', '.join(MAPS.get(flavour, {})) or 'nothing: give the launcher by --mpirun, with its own options'}")
         if shared(settings, ranks):
             raise Failure(f"--map {settings.by} gives each rank a place of its own, and {ranks} ranks share {programs.cores()} cores")
         words[1:1] = MAPS[flavour][settings.by]
@@ -100,6 +103,7 @@ def merged(rows, key):
         if len(same) > 1:
             first["seconds"], first["low"], first["high"] = interval([row["seconds"] for row in same])
             first["samples"] = sum(row["samples"] for row in same)
+            first.update({name: statistics.median(row[name] for row in same) for name in PIECES if name in first})
         result.append(first)
     return result
 

@@ -1,0 +1,34 @@
+// A sparse matrix by rows: -laplace by differences, of 5 points in a plane or of 27 in space. Ranks have whole planes of it: rows of a
+// square, or planes of a cube.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stretto::programs {
+
+// What a rank has: planes [first, first + count) of `side`, of `plane` points each.
+struct Slab {
+  int side = 0, first = 0, count = 0;
+  std::size_t plane = 0;
+
+  std::size_t points() const { return static_cast<std::size_t>(count) * plane; }
+  std::size_t storage() const { return points() + 2 * plane; }  // of a vector, with the neighbours' planes around it
+};
+
+struct Sparse {
+  std::vector<std::size_t> begins;     // of each row, and the end
+  std::vector<std::uint32_t> columns;  // places in a vector with its neighbours' planes
+  std::vector<double> values;
+};
+
+// Bytes of the matrix, for a check before it is made.
+double bytes_of(const Slab& slab, int stencil);
+
+Sparse make_matrix(const Slab& slab, int stencil);
+
+// out = A in. The sum of a row is taken in the order of its columns, so its bits are the same on any number of ranks.
+void multiply(const Sparse& matrix, const double* in, double* out);
+
+}  // namespace stretto::programs
