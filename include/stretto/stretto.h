@@ -353,7 +353,8 @@ STRETTO_API stretto_status stretto_comm_create_from(const void* mpi_comm, strett
 /* What may end waits before their limit, such as a user's Ctrl-C: from now on this thread's waits in collectives call
  * interrupted(context) about 20 times a second. Nonzero ends the wait as a limit does: STRETTO_TIMEOUT, here and on
  * ranks that wait for this one. The function calls nothing of stretto. NULL: waits end at their limits, which is the
- * default. A blocking collective inside the MPI ("native") does not ask, nor does the making of a communicator. */
+ * default. The making of a communicator asks where ranks meet in a store. A blocking collective inside the MPI
+ * ("native") does not ask. */
 typedef int (*stretto_interrupt)(void* context);
 STRETTO_API stretto_status stretto_interrupt_by(stretto_interrupt interrupted, void* context);
 

@@ -5,36 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "errors.hpp"
+#include "interrupt.hpp"
 #include "parts.hpp"
 
 namespace nb = nanobind;
 
 namespace stretto::python {
-namespace {
-
-// Asked by waits of the library: whether Python has a signal whose handler raises, or another rank failed.
-int asked(void* context) {
-  if (static_cast<const Communicator*>(context)->cancelled()) return 1;
-  const nb::gil_scoped_acquire mine;
-  return PyErr_CheckSignals() != 0;
-}
-
-// Runs work() without the GIL; what a handler of a signal raised is thrown.
-template <class Work>
-stretto_status interruptible(const Communicator& comm, const Work& work) {
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    static_cast<void>(stretto_interrupt_by(&asked, const_cast<Communicator*>(&comm)));
-    status = work();
-    static_cast<void>(stretto_interrupt_by(nullptr, nullptr));
-  }
-  if (PyErr_Occurred()) throw nb::python_error();
-  return status;
-}
-
-}  // namespace
-
 Request::Request(std::shared_ptr<Communicator> comm, Call call, std::shared_ptr<Options> options)
     : comm_(std::move(comm)),
       options_(std::move(options)),
@@ -93,7 +69,7 @@ void Request::wait() {
   if (!complete_) {
     stretto_status status = STRETTO_OK;
     try {
-      status = interruptible(*comm_, [&] { return stretto_wait(request_); });
+      status = interruptible(comm_.get(), [&] { return stretto_wait(request_); });
     } catch (nb::python_error&) {
       finish(STRETTO_TIMEOUT);
       throw;
@@ -145,7 +121,7 @@ nb::tuple run(const Communicator& comm, const Options& options, const Call& call
   stretto_report report = STRETTO_REPORT_INIT;
   const stretto_comm c = comm.get();
   const stretto_options o = options.with(&report);
-  check(interruptible(comm, [&] { return call.run(c, &o, nullptr); }));
+  check(interruptible(&comm, [&] { return call.run(c, &o, nullptr); }));
   return fields(report);
 }
 

@@ -5,6 +5,7 @@
 
 #include "communicator.hpp"
 #include "errors.hpp"
+#include "interrupt.hpp"
 #include "stretto/stretto_store.h"
 
 namespace nb = nanobind;
@@ -74,11 +75,8 @@ std::shared_ptr<Communicator> of_store(nb::object store, int rank, int ranks, st
   const stretto_store functions = {sizeof(stretto_store), &context, &set, &get, &remove};
   const stretto_store_options o = options(name, timeout, transports);
   stretto_comm comm = nullptr;
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    status = stretto_comm_create_store(&functions, rank, ranks, &o, &comm);
-  }
+  const stretto_status status =
+      interruptible(nullptr, [&] { return stretto_comm_create_store(&functions, rank, ranks, &o, &comm); });
   if (status != STRETTO_OK && context.raised) std::rethrow_exception(context.raised);
   check(status);
   return std::make_shared<Communicator>(comm, nullptr);
@@ -88,11 +86,7 @@ std::shared_ptr<Communicator> of_environment(std::optional<std::string> name, do
                                              std::optional<std::string> transports) {
   const stretto_store_options o = options(name, timeout, transports);
   stretto_comm comm = nullptr;
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    status = stretto_comm_create_environment(&o, &comm);
-  }
+  const stretto_status status = interruptible(nullptr, [&] { return stretto_comm_create_environment(&o, &comm); });
   check(status);
   return std::make_shared<Communicator>(comm, nullptr);
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/interrupt.hpp"
 #include "carrier/rendezvous_text.hpp"
 
 namespace stretto::carrier {
@@ -73,11 +74,13 @@ class Meeting {
     return Clock::now() >= end_ + std::chrono::milliseconds(static_cast<long>(more * 1e3));
   }
 
-  // Whether the key has a value; timeout is none, other failures are.
+  // Whether the key has a value; timeout is none, other failures are, and so is a wait that this rank's caller ends.
   Status find(const std::string& key, std::optional<std::string>* value, double seconds = 0) {
     std::string text;
     const Status s = store_.get(key, seconds, &text);
     value->reset();
+    if (s == Status::timeout && seconds > 0 && interrupted())
+      return fail(Status::timeout, "interrupted: rank {} waited for {}", me_.rank, key);
     if (s == Status::timeout) return Status::ok;
     if (s == Status::ok) *value = std::move(text);
     return s;

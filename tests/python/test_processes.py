@@ -31,11 +31,40 @@ def test_ranks_of_mpi4py_sum_and_hear_ctrl_c(form, tmp_path):
     assert done.stdout.split().count("fine") == 2, done.stdout + done.stderr
 
 
-def test_ranks_without_an_mpi_sum_and_hear_ctrl_c(tmp_path):
+@pytest.fixture
+def ucx():
     try:
         ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
     except OSError as error:
         pytest.skip(f"no UCX: {error}")
+
+
+def test_ranks_meet_in_a_store_of_the_program(ucx):
+    class Store(dict):
+        def set(self, key, value):
+            self[key] = value
+
+        def get(self, key, seconds):
+            return dict.get(self, key)
+
+        def remove(self, key):
+            self.pop(key, None)
+
+    store = Store()
+    with stretto.init(store, 0, 1, transports="tcp") as comm:
+        assert (comm.rank, comm.size, dict(store)) == (0, 1, {})
+    with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
+        stretto.init(store, 0, 2, timeout=0.1)
+
+    class Broken(Store):
+        def set(self, key, value):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        stretto.init(Broken(), 0, 1)
+
+
+def test_ranks_without_an_mpi_sum_and_hear_ctrl_c(tmp_path, ucx):
     ranks = [subprocess.Popen([sys.executable, PROGRAM, "ucx", "3", "blocking", f"{tmp_path}/heard"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env={**os.environ, "STRETTO_STORE": f"file://{tmp_path}/store", "STRETTO_RANK": str(r), "STRETTO_SIZE": "3"}) for r in range(3)]
     said = [rank.communicate(timeout=120)[0] for rank in ranks]

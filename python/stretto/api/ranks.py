@@ -11,13 +11,13 @@ import os
 import pathlib
 import sys
 import threading
-import weakref
 
 from stretto.api.collectives import Comm
 from stretto.api.core import _core
 from stretto.errors import ArgumentError
 
 LOOK = 0.1  # seconds between looks at signals
+GRACE = 1  # seconds in which a rank that was interrupted leaves its collective
 
 
 def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transports=None):
@@ -25,8 +25,8 @@ def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transpor
 
     Without arguments the store is the directory of STRETTO_STORE=file:///DIRECTORY, and rank and number of ranks are those of STRETTO_RANK and
     STRETTO_SIZE, torchrun, PMI or Slurm.
-    store: an object with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in time, and remove(key). It is
-      called from another thread; with it come rank= and size=.
+    store: an object with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in time, and remove(key). With
+      it come rank= and size=.
     name: of the communicator in the store, the same on every rank; communicators of one time have different names.
     timeout: seconds within which all ranks come. transports: as UCX_TLS has them, such as "tcp".
 
@@ -41,7 +41,7 @@ def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transpor
         if not isinstance(rank, numbers.Integral) or not isinstance(size, numbers.Integral):
             raise ArgumentError(f"with a store come rank and size, not {rank!r} and {size!r}")
         make = functools.partial(_core.of_store, store, int(rank), int(size), name, float(timeout), transports)
-    comm = Comm(_aside(make))
+    comm = Comm(make())
     _open.add(comm)
     return comm
 
@@ -58,7 +58,7 @@ def _find_ucx():
 
 
 # Communicators over UCX that the program may leave to its end: messages on their way are only sent when it is freed.
-_open = weakref.WeakSet()
+_open = set()
 
 
 @atexit.register
@@ -70,28 +70,6 @@ def _free_open():
             comm.free()
         except Exception as error:  # noqa: BLE001  nobody is left to be told
             print(f"stretto: a communicator was not freed: {error}", file=sys.stderr)
-
-
-def _aside(make):
-    """make() in a thread of its own, so that Ctrl-C is heard here."""
-    if threading.current_thread() is not threading.main_thread():
-        return make()
-    result = []
-
-    def work():
-        try:
-            result.append((make(), None))
-        except BaseException as error:  # noqa: BLE001  raised again below
-            result.append((None, error))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(LOOK)
-    made, error = result[0]
-    if error is not None:
-        raise error
-    return made
 
 
 def threads(n):
@@ -139,6 +117,8 @@ class _Ranks:
                     one.join(LOOK)
         except BaseException:
             self.group.cancel()
+            for one in work:  # the interpreter may end next, and would meet them inside the library
+                one.join(GRACE)
             raise
         if self.raised:
             raise self.raised[0]
