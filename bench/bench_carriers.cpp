@@ -103,6 +103,7 @@ class Bench {
     stretto_options o = STRETTO_OPTIONS_INIT;
     if (bound > 0) {
       o.bound_kind = STRETTO_BOUND_RELATIVE;
+      o.scope = STRETTO_SCOPE_CONTRIBUTION;
       o.bound = bound;
     }
     float *x = x_.data(), *y = y_.data();

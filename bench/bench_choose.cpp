@@ -139,6 +139,7 @@ class Bench {
     o.trials = c.predicted() ? 0 : 1;
     if (c.bounded) {
       o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+      o.scope = STRETTO_SCOPE_CONTRIBUTION;
       o.bound = o_.bound;
     }
     return calls_.ours(kind, bytes, comm_, o);

@@ -137,6 +137,7 @@ class Bench {
     if (!w->payload.empty()) {
       options.payload = payload_of(w->payload);
       options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+      options.scope = STRETTO_SCOPE_CONTRIBUTION;
       options.bound = std::strtod(w->bound.c_str(), nullptr) * c.range;
       options.segment = w->segment;
     }

@@ -82,6 +82,7 @@ class Bench {
     o.schedule = schedule;
     o.report = report;
     o.bound_kind = STRETTO_BOUND_RELATIVE;
+    o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = o_.bound;
     o.payload = STRETTO_PAYLOAD_FUSED;
     return o;

@@ -12,8 +12,8 @@
  *     fprintf(stderr, "%s\n", stretto_message());
  *   stretto_comm_free(comm);
  *
- * Each rank's n floats are within 1e-4 of the range, and the sum of p ranks within p times that. options.scope bounds
- * the sum itself. NULL options: exact.
+ * The sum is within 1e-4 of the range of all ranks' floats. options.scope can bound each rank's part instead, and the
+ * sum by p times that. NULL options: exact.
  *
  * Beside this header: stretto_nonblocking.h (collectives that return a request), stretto_stream.h (the codec by
  * itself), stretto_mpi.h (communicators over MPI), stretto_cuda.h (the codec on a CUDA stream), stretto.hpp (C++).
@@ -272,10 +272,10 @@ typedef struct stretto_options {
   double ignore_above;
 } stretto_options;
 
-#define STRETTO_OPTIONS_INIT                                                                                          \
-  {                                                                                                                   \
-    sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_CONTRIBUTION, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, \
-        1, NULL, NULL, 0, NULL, 1, 0, 0.0                                                                             \
+#define STRETTO_OPTIONS_INIT                                                                                       \
+  {                                                                                                                \
+    sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_RESULT, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, 1, \
+        NULL, NULL, 0, NULL, 1, 0, 0.0                                                                             \
   }
 
 /* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)

@@ -60,9 +60,9 @@ inline stretto_options options() noexcept {
   return o;
 }
 
-// Options with a bound, e.g. with_bound(STRETTO_BOUND_RELATIVE, 1e-4, STRETTO_SCOPE_RESULT).
+// Options with a bound, e.g. with_bound(STRETTO_BOUND_RELATIVE, 1e-4): of the result, unless the scope says otherwise.
 inline stretto_options with_bound(stretto_bound kind, double bound,
-                                  stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION) noexcept {
+                                  stretto_scope scope = STRETTO_SCOPE_RESULT) noexcept {
   stretto_options o = options();
   o.bound_kind = kind;
   o.bound = bound;

@@ -100,9 +100,8 @@ struct Profile : Messages {
   std::vector<Switches> switches;
   Device device;
   std::optional<UcxMessages> ucx;
-  std::vector<std::string>
-      doubts;  // what `stretto tune` found implausible of its figures; the library then does not find the file
-  std::string network_of;  // the profile whose times between hosts it took (`over`); empty: its own
+  std::vector<std::string> doubts;  // what is implausible of its figures: it is then used only where somebody names it
+  std::string network_of;           // the profile whose times between hosts it took (`over`); empty: its own
 
   // Those of as many ranks; null: none were measured.
   const Switches* switches_of(int of_ranks) const noexcept {

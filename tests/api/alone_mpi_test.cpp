@@ -91,6 +91,7 @@ TEST(Alone, AnAllreduceInANodesMemory) {
     auto [x, y] = vectors(rank, 100000);
     stretto_options o = patient(nullptr);
     o.bound_kind = STRETTO_BOUND_RELATIVE;
+    o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = 1e-4;
     o.trials = 0;
     return stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);

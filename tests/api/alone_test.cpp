@@ -75,6 +75,7 @@ TEST(Alone, AnAllreduceWithoutMemoryOnOneRank) {
     return [=, x = wave(rank, 5000), y = std::vector<float>(5000)]() mutable {
       stretto_options o = patient();
       o.bound_kind = STRETTO_BOUND_RELATIVE;
+      o.scope = STRETTO_SCOPE_CONTRIBUTION;
       o.bound = 1e-4;
       o.payload = STRETTO_PAYLOAD_FUSED;
       o.schedule = "ring";
@@ -201,6 +202,7 @@ TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
       return [=, x = wave(rank, 1000), y = std::vector<float>(1000)]() mutable {
         stretto_options o = patient();
         o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+        o.scope = STRETTO_SCOPE_CONTRIBUTION;
         o.bound = 1e-3;
         return call(rank, x.data(), y.data(), comm, &o);
       };

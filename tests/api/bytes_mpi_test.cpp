@@ -15,6 +15,7 @@ class BytesOverMpi : public LaunchedRanks {
   stretto_options fused(const char* schedule) {
     stretto_options o = by(schedule);
     o.bound_kind = STRETTO_BOUND_RELATIVE;
+    o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = 1e-4;
     o.payload = STRETTO_PAYLOAD_FUSED;
     return o;

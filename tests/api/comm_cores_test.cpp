@@ -37,6 +37,7 @@ TEST_F(CommCores, MoveWhatWasStartedWithoutTheCaller) {
       std::vector<double> x(100000, 1), y(100000, 0);
       stretto_options o = STRETTO_OPTIONS_INIT;
       o.bound_kind = bound > 0 ? STRETTO_BOUND_ABSOLUTE : STRETTO_BOUND_NONE;
+      o.scope = STRETTO_SCOPE_CONTRIBUTION;
       o.bound = bound;
       stretto_request r = nullptr;
       ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), x.size(), STRETTO_F64, STRETTO_SUM, comm, &o, &r));

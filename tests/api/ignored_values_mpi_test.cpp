@@ -19,6 +19,7 @@ class IgnoredValuesOverMpi : public LaunchedRanks {
     const auto& x = all[static_cast<std::size_t>(rank)];
     stretto_options o = by(schedule);
     o.bound_kind = STRETTO_BOUND_RELATIVE;
+    o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = 1e-4;
     o.payload = payload;
     std::vector<float> y(n);

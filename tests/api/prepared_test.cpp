@@ -112,6 +112,7 @@ TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst)
   }
   wrong = o;
   wrong.bound_kind = STRETTO_BOUND_ABSOLUTE;
+  wrong.scope = STRETTO_SCOPE_CONTRIBUTION;
   wrong.bound = -1;
   EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_INVALID_BOUND);
   wrong = o;

@@ -39,6 +39,7 @@ TEST_F(MpiBackend, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
     std::vector<std::string> ran;
     stretto_options o = STRETTO_OPTIONS_INIT;
     o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = 1e-3;
     o.check = check;
     o.report = &report;
@@ -265,6 +266,7 @@ TEST_F(MpiBackend, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
           ASSERT_LE(std::fabs(y[i] - exact[i]), report.promised_error + half_ulp(y[i]));
       }
       native.bound_kind = o.bound_kind;
+      native.scope = STRETTO_SCOPE_CONTRIBUTION;
       native.bound = o.bound;
       native.scope = o.scope;
       native.check = check;

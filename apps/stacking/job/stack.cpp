@@ -151,6 +151,7 @@ Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Ima
   options.schedule = schedule.c_str();
   options.payload = payload.kind;
   options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+  options.scope = STRETTO_SCOPE_CONTRIBUTION;
   options.bound = eps;
   options.report = &report;
   std::vector<const void*> own;
@@ -184,6 +185,7 @@ void probe(MPI_Comm comm, const Options& o) {
       options.schedule = schedule.c_str();
       options.payload = payload.kind;
       options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+      options.scope = STRETTO_SCOPE_CONTRIBUTION;
       options.bound = 1;
       const float one = 1;
       float sum = 0;

@@ -165,8 +165,7 @@ std::string savings(const std::vector<Row>& rows) {
                        calls);
   return fmt::format(
       "saved: {:.3f} to {:.3f} s in {} of {} calls, an estimate: their quartiles against those of the MPI's calls of "
-      "the same operation "
-      "and length\n",
+      "the same operation and length\n",
       least, most, compared, calls);
 }
 
