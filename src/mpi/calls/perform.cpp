@@ -112,11 +112,12 @@ bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
 }
 
 // What is started is exact, whatever bound it might have.
-const char* unless_started(const WrappedCall& call, const Decision& d, const Settings& settings) {
+const char* unless_started(const WrappedCall& call, const Decision& d, const Runtime& runtime) {
+  const Settings& settings = runtime.settings;
   if (d.kind == Action::Kind::native || d.schedule) return "nonblocking, and a rule for it";
   if (settings.rules.looks_at_names()) return "nonblocking, where rules ask for names";
   if (is_fixed(d.shape, settings)) return "nonblocking, where sums are to be reproducible";
-  return unless_driven(call, *d.communicator, d.shape);
+  return unless_driven(call, *d.communicator, d.shape, runtime.any_thread);
 }
 
 Decision decide(const WrappedCall& call, Communicator* communicator, const Runtime& runtime) {
@@ -139,7 +140,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     return d;
   }
   if (!blocks) {
-    d.why = unless_started(call, d, settings);
+    d.why = unless_started(call, d, runtime);
     return d;
   }
   d.fixed = is_fixed(d.shape, settings);

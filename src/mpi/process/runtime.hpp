@@ -15,7 +15,8 @@ inline constexpr const char* apart_reason = "ranks that are set differently";
 struct Runtime {
   Settings settings;
   Statistics statistics;
-  bool cores = false;  // every rank has communication cores
+  bool cores = false;       // every rank has communication cores,
+  bool any_thread = false;  // and an MPI that takes calls from any thread
   bool apart = false;  // ranks are set differently: all is left to the MPI, and counted where a rank wants a report
 };
 

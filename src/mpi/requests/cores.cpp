@@ -60,8 +60,12 @@ void open_cores(Runtime* r) noexcept {
   int rank = 0, failed = INT_MAX;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int mine = s == Status::ok ? INT_MAX : rank;
+  int level = MPI_THREAD_SINGLE, least = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  PMPI_Allreduce(&level, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (PMPI_Allreduce(&mine, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && failed == INT_MAX) {
     r->cores = true;
+    r->any_thread = least == MPI_THREAD_MULTIPLE;
     set_before_free(before_free);
     ready_for_started(MPI_COMM_WORLD, find_communicator(MPI_COMM_WORLD), *r);
     return;

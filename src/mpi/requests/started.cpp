@@ -139,14 +139,20 @@ backend::Call asked(const WrappedCall& call, const Communicator& c, const Shape&
   return asked;
 }
 
+bool moves_in_memory(const WrappedCall& call, const Communicator& c, const Shape& shape) {
+  const auto& node = c.comm->backends.node;
+  return node && node->serves(asked(call, c, shape));
+}
+
 }  // namespace
 
-const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape) {
+const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape, bool any_thread) {
   if (!c.comm) return "nonblocking, on a communicator that stretto has not made its own for";
   if (c.devices) return "nonblocking, where GPUs are in use";
   if (shape.bytes < least_driven) return "nonblocking and short";
-  const auto& node = c.comm->backends.node;
-  return node && node->serves(asked(call, c, shape)) ? nullptr : "nonblocking, and not in a host's memory";
+  if (call.operation == Function::allgatherv) return "nonblocking, and with counts by rank";
+  if (any_thread || moves_in_memory(call, c, shape)) return nullptr;
+  return "nonblocking between hosts, without MPI_THREAD_MULTIPLE";
 }
 
 int start_driven(const WrappedCall& call, Communicator& c, const Shape& shape, const Settings& settings,
@@ -158,7 +164,7 @@ int start_driven(const WrappedCall& call, Communicator& c, const Shape& shape, c
     stretto_options o = STRETTO_OPTIONS_INIT;
     o.check = 0;
     o.timeout = settings.timeout;
-    o.schedule = "node";
+    if (moves_in_memory(call, c, shape)) o.schedule = "node";
     o.report = &s->report;
     if (const int code = PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle); code != MPI_SUCCESS)
       return code;

@@ -14,7 +14,8 @@
 namespace stretto::mpi {
 
 // The reason why the MPI's own form serves this call, or null. The same on every rank. Precondition: shape_of() gave none.
-const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape);
+// `any_thread`: messages, too, move without the program's thread.
+const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape, bool any_thread);
 
 // Starts a call that unless_driven() left. *request: null where it fails.
 int start_driven(const WrappedCall& call, Communicator& c, const Shape& shape, const Settings& settings,
