@@ -40,6 +40,7 @@ class Comm:
     - Each returns (result, report), and its form with an i before it a Request.
     - Arrays are those that stretto.compress takes, and also of integers of 8 to 64 bits. Contiguous ones are used in place; of others a copy is sent.
       `out` is a contiguous, writable array; without one the result is a new array.
+    - One communicator is used by one thread at a time.
     - All ranks call the same collectives in the same order, with equal dtypes, shapes and options. Where they differ, each rank raises an
       IncompatibleError that names the field and both values.
     - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="contribution" or "result",
