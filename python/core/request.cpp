@@ -11,6 +11,7 @@
 namespace nb = nanobind;
 
 namespace stretto::python {
+
 Request::Request(std::shared_ptr<Communicator> comm, Call call, std::shared_ptr<Options> options)
     : comm_(std::move(comm)),
       options_(std::move(options)),
@@ -52,6 +53,7 @@ void Request::finish(stretto_status status) {
 
 bool Request::test() {
   if (!complete_) {
+    if (comm_->cancelled()) raise(STRETTO_TIMEOUT, "given up: another rank ended by an exception");
     int done = 0;
     stretto_status status;
     {

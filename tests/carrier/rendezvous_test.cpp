@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/interrupt.hpp"
 #include "carrier/directory_store.hpp"
 
 using namespace stretto;
@@ -185,6 +186,18 @@ TEST(Rendezvous, OneWithoutRankZeroEnds) {
   EXPECT_EQ(all[0].status, Status::timeout);
   EXPECT_TRUE(contains(all[0].text, "rank 0 did not begin")) << all[0].text;
   EXPECT_EQ(store.keys(), "");
+}
+
+TEST(Rendezvous, ARankThatIsInterruptedEndsAndLeavesNothing) {
+  interrupt_by({[](void*) { return 1; }, nullptr});
+  for (int r : {0, 1}) {
+    Memory store;
+    Session session;
+    EXPECT_EQ(meet_in(store, rank(r, 2), 20, &session), Status::timeout);
+    EXPECT_TRUE(contains(message(), "interrupted: rank " + std::to_string(r) + " waited for ")) << message();
+    EXPECT_EQ(store.keys(), "");
+  }
+  interrupt_by({});
 }
 
 TEST(Rendezvous, RanksThatDifferAreRefusedOnAllWithBothValues) {

@@ -134,10 +134,16 @@ def test_a_rank_that_does_not_come_is_named_and_one_that_raises_ends_the_others(
     def raises(comm):
         if comm.rank == 1:
             raise KeyError("mine")
-        comm.barrier() if comm.rank else comm.ibarrier().wait()
+        if comm.rank == 0:
+            comm.ibarrier().wait()
+        elif comm.rank == 2:
+            comm.barrier()
+        request = comm.ibarrier()
+        while not request.test():
+            pass
 
     with pytest.raises(KeyError, match="mine"):
-        on_ranks(raises)
+        on_ranks(raises, 4)
 
 
 REFUSED = [

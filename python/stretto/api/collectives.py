@@ -40,6 +40,7 @@ class Comm:
     - Each returns (result, report), and its form with an i before it a Request.
     - Arrays are those that stretto.compress takes, and also of integers of 8 to 64 bits. Contiguous ones are used in place; of others a copy is sent.
       `out` is a contiguous, writable array; without one the result is a new array.
+    - One communicator is used by one thread at a time.
     - All ranks call the same collectives in the same order, with equal dtypes, shapes and options. Where they differ, each rank raises an
       IncompatibleError that names the field and both values.
     - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="contribution" or "result",
@@ -53,7 +54,6 @@ class Comm:
             self._comm = comm
         else:
             self._comm = _core.of_mpi(_address(comm))
-        self._parent = comm
         self.rank, self.size = self._comm.rank, self._comm.size
 
     def free(self):
@@ -72,7 +72,7 @@ class Comm:
 
     # ---- reductions
 
-    def allreduce(self, x, out=None, op="sum", **how):
+    def allreduce(self, x, out=None, op: str = "sum", **how) -> tuple[np.ndarray, Report]:
         """out[i] = op over all ranks of x[i], on every rank. out=x: in place.
 
         op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean, or difference (rank 0's less those of all others). A bound goes with sum, mean,
@@ -80,7 +80,7 @@ class Comm:
         """
         return self._run(*self._allreduce(x, out, op), how)
 
-    def iallreduce(self, x, out=None, op="sum", **how):
+    def iallreduce(self, x, out=None, op: str = "sum", **how) -> Request:
         """Starts allreduce."""
         return self._start(*self._allreduce(x, out, op), how)
 
@@ -88,11 +88,11 @@ class Comm:
         send, recv, values = self._reduced(x, out)
         return self._call(KINDS.allreduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype)), recv
 
-    def allreduce_multi(self, arrays_, out=None, op="sum", **how):
+    def allreduce_multi(self, arrays_, out=None, op: str = "sum", **how) -> tuple[np.ndarray, Report]:
         """allreduce over all ranks and over the arrays of each, which may be different numbers of them; op is sum, mean, min or max."""
         return self._run(*self._allreduce_multi(arrays_, out, op), how)
 
-    def iallreduce_multi(self, arrays_, out=None, op="sum", **how):
+    def iallreduce_multi(self, arrays_, out=None, op: str = "sum", **how) -> Request:
         """Starts allreduce_multi."""
         return self._start(*self._allreduce_multi(arrays_, out, op), how)
 
@@ -107,11 +107,11 @@ class Comm:
         recv = _out(out, like.shape, like.dtype)
         return self._call(KINDS.allreduce_multi, values, recv, _count(like), like.dtype, op=_op(op, like.dtype)), recv
 
-    def reduce(self, x, out=None, op="sum", root=0, **how):
+    def reduce(self, x, out=None, op: str = "sum", root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
         """allreduce with the result at `root` alone; elsewhere it is None."""
         return self._run(*self._reduce(x, out, op, root), how)
 
-    def ireduce(self, x, out=None, op="sum", root=0, **how):
+    def ireduce(self, x, out=None, op: str = "sum", root: int = 0, **how) -> Request:
         """Starts reduce."""
         return self._start(*self._reduce(x, out, op, root), how)
 
@@ -131,7 +131,7 @@ class Comm:
         values = arrays.readable(x)
         return values, _out(out, values.shape, values.dtype), values
 
-    def reduce_scatter(self, x, out=None, op="sum", counts=None, **how):
+    def reduce_scatter(self, x, out=None, op: str = "sum", counts=None, **how) -> tuple[np.ndarray, Report]:
         """x is reduced, and rank r gets part r of it.
 
         Without counts the first axis is cut into as many equal parts as there are ranks. With counts rank r gets counts[r] elements of the flat array.
@@ -139,7 +139,7 @@ class Comm:
         """
         return self._run(*self._reduce_scatter(x, out, op, counts), how)
 
-    def ireduce_scatter(self, x, out=None, op="sum", counts=None, **how):
+    def ireduce_scatter(self, x, out=None, op: str = "sum", counts=None, **how) -> Request:
         """Starts reduce_scatter."""
         return self._start(*self._reduce_scatter(x, out, op, counts), how)
 
@@ -164,19 +164,19 @@ class Comm:
 
     # ---- collectives that move
 
-    def allgather(self, x, out=None, **how):
+    def allgather(self, x, out=None, **how) -> tuple[np.ndarray, Report]:
         """out[r] = x of rank r, on every rank: shape (size, *x.shape). In place: x=IN_PLACE, this rank's block is in out."""
         return self._run(*self._gathered(KINDS.allgather, x, out, None), how)
 
-    def iallgather(self, x, out=None, **how):
+    def iallgather(self, x, out=None, **how) -> Request:
         """Starts allgather."""
         return self._start(*self._gathered(KINDS.allgather, x, out, None), how)
 
-    def gather(self, x, out=None, root=0, **how):
+    def gather(self, x, out=None, root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
         """allgather with the result at `root` alone; elsewhere it is None."""
         return self._run(*self._gathered(KINDS.gather, x, out, root), how)
 
-    def igather(self, x, out=None, root=0, **how):
+    def igather(self, x, out=None, root: int = 0, **how) -> Request:
         """Starts gather."""
         return self._start(*self._gathered(KINDS.gather, x, out, root), how)
 
@@ -189,19 +189,19 @@ class Comm:
         recv = _out(out, (self.size, *values.shape), values.dtype) if receives else None
         return self._call(kind, values, recv, _count(values), values.dtype, root=root or 0), recv
 
-    def allgatherv(self, x, counts, out=None, displacements=None, **how):
+    def allgatherv(self, x, counts, out=None, displacements=None, **how) -> tuple[np.ndarray, Report]:
         """The flat arrays of all ranks, counts[r] elements of rank r, at displacements[r] or end to end. `counts` are the same on all ranks."""
         return self._run(*self._gatheredv(KINDS.allgatherv, x, counts, out, displacements, None), how)
 
-    def iallgatherv(self, x, counts, out=None, displacements=None, **how):
+    def iallgatherv(self, x, counts, out=None, displacements=None, **how) -> Request:
         """Starts allgatherv."""
         return self._start(*self._gatheredv(KINDS.allgatherv, x, counts, out, displacements, None), how)
 
-    def gatherv(self, x, counts=None, out=None, displacements=None, root=0, **how):
+    def gatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
         """allgatherv with the result, and the counts, at `root` alone."""
         return self._run(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, root), how)
 
-    def igatherv(self, x, counts=None, out=None, displacements=None, root=0, **how):
+    def igatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how) -> Request:
         """Starts gatherv."""
         return self._start(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, root), how)
 
@@ -216,11 +216,11 @@ class Comm:
                           received=blocks[0], received_at=blocks[1])
         return call, recv
 
-    def bcast(self, x, root=0, **how):
+    def bcast(self, x, root: int = 0, **how) -> tuple[np.ndarray, Report]:
         """x of `root` on every rank, written into x of the others. Returns x."""
         return self._run(*self._bcast(x, root), how)
 
-    def ibcast(self, x, root=0, **how):
+    def ibcast(self, x, root: int = 0, **how) -> Request:
         """Starts bcast."""
         return self._start(*self._bcast(x, root), how)
 
@@ -228,11 +228,11 @@ class Comm:
         values = arrays.readable(x) if self.rank == root else arrays.writable(x, "x")
         return self._call(KINDS.bcast, None, values, _count(values), values.dtype, root=root), x if self.rank == root else values
 
-    def scatter(self, x=None, out=None, root=0, **how):
+    def scatter(self, x=None, out=None, root: int = 0, **how) -> tuple[np.ndarray, Report]:
         """out = x[r] of `root` on rank r: the first axis of x has a row for each rank. Other ranks than the root give out=, and no x."""
         return self._run(*self._scatter(x, out, root), how)
 
-    def iscatter(self, x=None, out=None, root=0, **how):
+    def iscatter(self, x=None, out=None, root: int = 0, **how) -> Request:
         """Starts scatter."""
         return self._start(*self._scatter(x, out, root), how)
 
@@ -246,11 +246,11 @@ class Comm:
         count = math.prod(shape) * arrays.type_of(values.dtype)[1]
         return self._call(KINDS.scatter, values, recv, count, values.dtype, root=root), values if out is IN_PLACE else recv
 
-    def scatterv(self, x=None, counts=None, out=None, displacements=None, root=0, **how):
+    def scatterv(self, x=None, counts=None, out=None, displacements=None, root: int = 0, **how) -> tuple[np.ndarray, Report]:
         """counts[r] elements of the flat x of `root`, at displacements[r] or end to end, to rank r. Other ranks give out= alone."""
         return self._run(*self._scatterv(x, counts, out, displacements, root), how)
 
-    def iscatterv(self, x=None, counts=None, out=None, displacements=None, root=0, **how):
+    def iscatterv(self, x=None, counts=None, out=None, displacements=None, root: int = 0, **how) -> Request:
         """Starts scatterv."""
         return self._start(*self._scatterv(x, counts, out, displacements, root), how)
 
@@ -264,11 +264,11 @@ class Comm:
         call = self._call(KINDS.scatterv, values, recv, own[self.rank] * arrays.type_of(values.dtype)[1], values.dtype, root=root, sent=own, sent_at=at)
         return call, values if out is IN_PLACE else recv
 
-    def alltoall(self, x, out=None, **how):
+    def alltoall(self, x, out=None, **how) -> tuple[np.ndarray, Report]:
         """Part d of x goes to rank d, whose out has it as part s, of rank s. The first axis is cut into equal parts. In place: x=IN_PLACE."""
         return self._run(*self._alltoall(x, out), how)
 
-    def ialltoall(self, x, out=None, **how):
+    def ialltoall(self, x, out=None, **how) -> Request:
         """Starts alltoall."""
         return self._start(*self._alltoall(x, out), how)
 
@@ -277,11 +277,11 @@ class Comm:
         count = math.prod(self._part(values, "x")) * arrays.type_of(values.dtype)[1]
         return self._call(KINDS.alltoall, send, recv, count, values.dtype), recv
 
-    def alltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how):
+    def alltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how) -> tuple[np.ndarray, Report]:
         """sendcounts[d] elements of the flat x go to rank d, recvcounts[s] of rank s come. In place: x=IN_PLACE, without what is sent."""
         return self._run(*self._alltoallv(x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements), how)
 
-    def ialltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how):
+    def ialltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how) -> Request:
         """Starts alltoallv."""
         return self._start(*self._alltoallv(x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements), how)
 
@@ -295,11 +295,11 @@ class Comm:
                           received_at=received[1])
         return call, recv
 
-    def barrier(self, **how):
+    def barrier(self, **how) -> tuple[None, Report]:
         """Returns when every rank has called it; the result is None."""
         return self._run(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
-    def ibarrier(self, **how):
+    def ibarrier(self, **how) -> Request:
         """Starts barrier."""
         return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
 

@@ -11,6 +11,7 @@ import os
 import pathlib
 import sys
 import threading
+from collections.abc import Callable
 
 from stretto.api.collectives import Comm
 from stretto.api.core import _core
@@ -20,7 +21,8 @@ LOOK = 0.1  # seconds between looks at signals
 GRACE = 1  # seconds in which a rank that was interrupted leaves its collective
 
 
-def init(store=None, rank=None, size=None, *, name=None, timeout=300.0, transports=None):
+def init(store=None, rank: int | None = None, size: int | None = None, *, name: str | None = None, timeout: float = 300.0,
+         transports: str | None = None) -> Comm:
     """A Comm of processes that torchrun, Slurm, `stretto run --carrier ucx` or ssh started, over UCX and without an MPI.
 
     Without arguments the store is the directory of STRETTO_STORE=file:///DIRECTORY, and rank and number of ranks are those of STRETTO_RANK and
@@ -58,7 +60,7 @@ def _find_ucx():
 
 
 # Communicators over UCX that the program may leave to its end: messages on their way are only sent when it is freed.
-_open = set()
+_open: set[Comm] = set()
 
 
 @atexit.register
@@ -72,7 +74,7 @@ def _free_open():
             print(f"stretto: a communicator was not freed: {error}", file=sys.stderr)
 
 
-def threads(n):
+def threads(n: int) -> Callable[[Callable], Callable[..., list]]:
     """Makes a function one that n ranks run, threads of this process, for notebooks and tests.
 
     threads(4)(function)(*arguments) calls function(comm, *arguments) on each rank, and returns the list of their results. Where a rank raises, the others

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
+
 from stretto.api.report import Report
 
 PROMPT = 100  # looks of a coroutine before it naps between them
@@ -20,17 +22,17 @@ class Request:
     def __init__(self, started, result):
         self._started, self._result = started, result
 
-    def test(self):
+    def test(self) -> bool:
         """Whether it is complete. Raises the failure of the collective."""
         return self._started.test()
 
-    def wait(self):
+    def wait(self) -> tuple[np.ndarray | None, Report]:
         """Waits for its end, or for Ctrl-C, which ends the collective. Returns (result, report), or raises the failure of the collective."""
         self._started.wait()
         return self._result, self.report
 
     @property
-    def report(self):
+    def report(self) -> Report:
         """What ran; of a complete collective."""
         if not self._started.test():
             raise RuntimeError("the collective is not complete: wait for it first")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamE
 EXACT = 5e-324
 
 
-def compress(x, *, abs=None, rel=None, ignore_above=None, threads=1, checksum=True):
+def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_above: float | None = None, threads: int = 1,
+             checksum: bool = True) -> Stream:
     """A Stream of the array `x`.
 
     x: an array of NumPy, or anything with DLPack or the buffer protocol, of float16, bfloat16 (ml_dtypes), float32, float64, complex64, complex128,
@@ -79,7 +81,7 @@ class Stream:
         return self
 
     @classmethod
-    def from_bytes(cls, content, shape=None, dtype=None):
+    def from_bytes(cls, content, shape=None, dtype=None) -> Stream:
         """The stream in `content`, all of which is checked, code by code. StreamError names what is wrong.
 
         shape: of the array; without it all values lie in one row. dtype: complex64 or complex128 for pairs; else the stream says it.
@@ -104,63 +106,63 @@ class Stream:
         return self._info
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Of the array."""
         return self._shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """Of the array."""
         return self._dtype
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Axes of the array."""
         return len(self._shape)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Elements of the array."""
         return math.prod(self._shape)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of the stream."""
         return len(self._bytes)
 
     @property
-    def ratio(self):
+    def ratio(self) -> float:
         """Bytes of the array for a byte of the stream."""
         return self.size * self._dtype.itemsize / len(self._bytes)
 
     @property
-    def eps(self):
+    def eps(self) -> float:
         """The bound of each array that was compressed into it, in units of the data; 0 for integers."""
         return self._inspected()[5]
 
     @property
-    def contributions(self):
+    def contributions(self) -> int:
         """How many arrays were compressed and added into it."""
         return self._inspected()[1]
 
     @property
-    def promised_error(self):
+    def promised_error(self) -> float:
         """eps * contributions: the bound of the decompressed values."""
         return self._inspected()[7]
 
     @property
-    def checksum(self):
+    def checksum(self) -> bool:
         """Whether its bytes carry a checksum."""
         return self._inspected()[8]
 
-    def decompress(self, out=None, *, threads=1):
+    def decompress(self, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """The array, within `promised_error` of what the same operations give on the arrays themselves.
 
         out: an array of this shape and dtype that takes the values, and is returned. One that is not contiguous is written by way of a copy.
         """
         return self._decoded(out, 1, threads)
 
-    def mean(self, count=None, out=None, *, threads=1):
+    def mean(self, count: int | None = None, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:
         """The array divided by `count`, by default the number of contributions: the mean of a sum. Floating types only."""
         count = self.contributions if count is None else operator.index(count)
         if self._dtype.kind in "iu":
@@ -204,16 +206,16 @@ class Stream:
             raise IncompatibleError(f"sum of a stream of {self._dtype} {self._shape} and an array of {values.dtype} {values.shape}")
         return Stream._of(_core.add_values(self._bytes, arrays.buffer(values), self.checksum, 1), self._shape, self._dtype)
 
-    def __add__(self, other):
+    def __add__(self, other: Stream | np.ndarray) -> Stream:
         return self._plus_values(other) if isinstance(other, np.ndarray) else self._combined(_core.add, other, "sum")
 
     def __radd__(self, other):
         return self._plus_values(other) if isinstance(other, np.ndarray) else NotImplemented
 
-    def __sub__(self, other):
+    def __sub__(self, other: Stream) -> Stream:
         return self._combined(_core.subtract, other, "difference")
 
-    def __mul__(self, factor):
+    def __mul__(self, factor: int) -> Stream:
         if not isinstance(factor, numbers.Integral):
             return NotImplemented
         if factor == 0 or not -(2**31) < factor < 2**31:
@@ -222,14 +224,14 @@ class Stream:
 
     __rmul__ = __mul__
 
-    def __neg__(self):
+    def __neg__(self) -> Stream:
         return self * -1
 
-    def min(self, other):
+    def min(self, other: Stream) -> Stream:
         """The smaller of both, element by element."""
         return self._chosen(_core.min, other, "minimum")
 
-    def max(self, other):
+    def max(self, other: Stream) -> Stream:
         """The larger of both, element by element."""
         return self._chosen(_core.max, other, "maximum")
 
@@ -240,19 +242,19 @@ class Stream:
             raise UnsupportedError(f"{self._dtype} has no {name}")
         return self._combined(function, other, name)
 
-    def reshape(self, *shape):
+    def reshape(self, *shape) -> Stream:
         """The same stream for an array of another shape with as many elements."""
         shape = _shape(shape[0] if len(shape) == 1 else shape)
         if math.prod(shape) != self.size:
             raise ArgumentError(f"a stream of {self.size} elements has no shape {shape}")
         return Stream._of(self._bytes, shape, self._dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self._shape:
             raise TypeError("a stream of one number has no length")
         return self._shape[0]
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: int | slice) -> Stream:
         if not self._shape:
             raise IndexError("a stream of one number has no parts")
         rest = self._shape[1:]
@@ -274,7 +276,7 @@ class Stream:
 
     __iter__ = None  # by index it would be a stream for each number
 
-    def __bytes__(self):
+    def __bytes__(self) -> bytes:
         return self._bytes
 
     def __eq__(self, other):
@@ -282,13 +284,13 @@ class Stream:
             return NotImplemented
         return self._bytes == other._bytes and self._shape == other._shape and self._dtype == other._dtype
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self._bytes, self._shape, self._dtype))
 
     def __reduce__(self):
         return Stream.from_bytes, (self._bytes, self._shape, self._dtype)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         bound = f"within {self.promised_error:g}" if self.eps else "lossless"
         return f"<stretto.Stream of {self._dtype} {self._shape}, {bound}, {self.nbytes} bytes, ratio {self.ratio:.1f}>"
 
@@ -313,7 +315,7 @@ def _streams(streams, what):
     return streams
 
 
-def sum(streams):
+def sum(streams: Iterable[Stream]) -> Stream:
     """The sum of streams of one shape, dtype and grid. Its bytes are the same in any order and grouping."""
     first, *others = _streams(streams, "sum")
     for one in others:
@@ -321,7 +323,7 @@ def sum(streams):
     return first
 
 
-def concatenate(streams):
+def concatenate(streams: Iterable[Stream]) -> Stream:
     """Streams one after the other along the first axis. They have the same dtype, grid and contributions, and shapes that differ in the first axis."""
     first, *others = _streams(streams, "concatenation")
     for one in others:
