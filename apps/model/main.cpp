@@ -81,6 +81,7 @@ void add_plan(CLI::App* c, Arguments* a, Plan* p) {
   c->add_option("--from", p->from,
                 "in its place the report of a run of this host, as stretto run --report-to wrote it");
   c->add_option("--seconds", p->seconds, "that the whole run of --from took");
+  c->add_flag("--started", p->started, "as if blocking collectives were started before the work, too");
   c->add_option("--ranks,-n", p->ranks, "numbers of ranks, with commas; if none, from half the cores to all")
       ->delimiter(',');
   c->add_option("--levels", p->most, "at most so many levels of a tree run on the ranks' cores");

@@ -1,7 +1,6 @@
 #include "plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <fmt/core.h>
@@ -14,25 +13,29 @@ namespace {
 
 using schedule::Collective;
 
-// Seconds of an edge at each level of a tree of so many ranks, as the clock counts a message inside a host, and a sum.
+// Seconds of an edge at each level of a tree of so many ranks, as the clock counts a message inside a host, and a sum. Of blocks
+// each level carries twice what the one below it does, and the edge to the root what is left.
 std::vector<double> edges_of(const model::Machine& machine, Collective collective, double bytes, int ranks,
                              int levels) {
   const bool blocks = collective == Collective::gather || collective == Collective::scatter;
   std::vector<double> edges;
   for (int i = 0; i < levels; ++i) {
-    const double n = blocks ? std::ldexp(bytes / ranks, i) : bytes;
+    const double n = blocks ? bytes / ranks * std::min(1 << i, ranks - (1 << i)) : bytes;
     const model::Span& span = machine.span(topology::Distance::cache, n);
     edges.push_back(span.alpha + n * span.beta + (collective == Collective::reduce ? machine.combine.of(n) : 0));
   }
   return edges;
 }
 
+// Whether a time is shorter by more than rounding.
+bool shorter(double a, double b) noexcept { return a < b * (1 - 1e-9); }
+
 class Planner {
  public:
   Planner(const model::Machine& machine, const Work& work, int cores, int most)
       : machine_(machine), work_(work), tree_{cores}, most_(std::min(most, tree_.levels(cores))) {}
 
-  // Seconds of the program, by the levels of each tree that run on the ranks' cores.
+  // Seconds of the program, by the levels of each tree that run on the ranks' cores; of equal ones the fewest are the best.
   Json row(int ranks) const {
     const double computing = work_.compute * tree_.cores / ranks;
     model::Parts blocking;  // of blocking calls, and of started ones as if they blocked
@@ -61,14 +64,16 @@ class Planner {
     for (const model::Parts& parts : started)
       overlapped.push_back(whole(parts.before + std::max(computing, parts.beside)));
     const double alone = whole(computing + blocking.beside);
-    const auto best = std::min_element(overlapped.begin(), overlapped.end());
+    std::size_t best = 0;
+    for (std::size_t split = 1; split < overlapped.size(); ++split)
+      if (shorter(overlapped[split], overlapped[best])) best = split;
     return {{"ranks", ranks},
             {"comm_cores", tree_.cores - ranks},
             {"compute", work_.repeat * computing},
             {"blocking", alone},
             {"overlapped", overlapped},
-            {"best", overlapped.empty() ? Json() : Json(best - overlapped.begin())},
-            {"seconds", overlapped.empty() ? Json(alone) : *best}};
+            {"best", overlapped.empty() ? Json() : Json(best)},
+            {"seconds", overlapped.empty() ? Json(alone) : overlapped[best]}};
   }
 
  private:
@@ -119,7 +124,13 @@ Json plan(const Arguments& a, const Plan& asked) {
     throw Problem(fmt::format("{} seconds are those of a run, which --from names", asked.seconds));
   if (!measured_inside(profile))
     throw Problem(fmt::format("profile '{}' has no times of messages inside a host", profile.name));
-  const Work work = asked.from.empty() ? parse_work(asked.work) : read_report(asked.from, asked.seconds, cores);
+  Work work = asked.from.empty() ? parse_work(asked.work) : read_report(asked.from, asked.seconds, cores);
+  for (TreeCall& call : work.calls) call.started |= asked.started;
+  if (std::none_of(work.calls.begin(), work.calls.end(), [](const TreeCall& call) { return call.started; }))
+    throw Problem(
+        fmt::format("{} blocks: communication cores hide what is started before the work, as ireduce is; "
+                    "--started plans as if all were",
+                    name_of(work.calls.front())));
   std::vector<int> ranks = asked.ranks;
   if (ranks.empty())
     for (int n = cores / 2; n <= cores; ++n) ranks.push_back(n);
@@ -132,7 +143,7 @@ Json plan(const Arguments& a, const Plan& asked) {
     if (n < 1 || n > cores) throw Problem(fmt::format("{} ranks on {} cores; from 1 to as many", n, cores));
     const Json& row = rows.emplace_back(planner.row(n));
     if (!row["best"].is_null()) splits.insert(row["best"].get<int>());
-    if (row["seconds"] < best["seconds"]) best = row;
+    if (shorter(row["seconds"], best["seconds"])) best = row;
   }
   return {{"cores", cores},       {"machine", profile.name},  {"profile", from},     {"carrier", a.carrier},
           {"messages", messages}, {"doubts", profile.doubts}, {"between_hosts", ""}, {"work", to_json(work)},

@@ -13,6 +13,7 @@ struct Plan {
   std::string work;        // "compute 20ms, ireduce 2M, repeat 100"; or
   std::string from;        // the report of a run, which took so many
   double seconds = 0;
+  bool started = false;  // blocking collectives as if they were started before the work
 };
 
 Json plan(const Arguments& arguments, const Plan& asked);

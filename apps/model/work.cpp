@@ -52,7 +52,8 @@ double parse_time(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   const auto unit = std::find_if(units.begin(), units.end(), [&](const auto& u) { return u.first == end; });
-  if (end == text.c_str() || unit == units.end() || !std::isfinite(number) || number <= 0)
+  constexpr double most = 1e9;
+  if (end == text.c_str() || unit == units.end() || !(number > 0) || number * unit->second > most)
     throw Problem(fmt::format("'{}' is no time; write a number above 0 with its unit: 1.5s, 20ms, 300us", text));
   return number * unit->second;
 }
@@ -113,7 +114,10 @@ Work parse_work(const std::string& text) {
   bool repeats = false;
   for (const std::string& part : split(text, ",")) {
     const std::vector<std::string> words = words_of(part);
-    if (words.size() != 2) throw Problem(fmt::format("work '{}': '{}' is none of {}", text, part, grammar));
+    if (words.size() != 2) {
+      const std::string trimmed = words.empty() ? "" : part.substr(part.find(words[0]));
+      throw Problem(fmt::format("work '{}': '{}' is none of {}", text, trimmed, grammar));
+    }
     const std::string &what = words[0], &value = words[1];
     if (what == "compute") {
       if (work.compute > 0) throw Problem(fmt::format("work '{}': compute stands twice", text));
@@ -155,7 +159,13 @@ Work read_report(const std::string& path, double seconds, int cores) {
     const bool blocks = call->collective == Collective::gather || call->collective == Collective::scatter;
     call->bytes = bytes / calls * (blocks ? ranks : 1);  // a report counts one rank's block
     call->calls = calls / ranks;
-    work.calls.push_back(*call);
+    const auto alike = std::find_if(work.calls.begin(), work.calls.end(), [&](const TreeCall& other) {
+      return other.collective == call->collective && other.started == call->started && other.bytes == call->bytes;
+    });
+    if (alike != work.calls.end())
+      alike->calls += call->calls;
+    else
+      work.calls.push_back(*call);
   }
   if (work.calls.empty())
     throw Problem(fmt::format("report {} has no reduce, bcast, allreduce, gather or scatter to plan for", path));
