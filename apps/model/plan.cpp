@@ -155,9 +155,10 @@ std::string plan_text(const Json& r) {
   std::string text = fmt::format("{} cores of {}: {}\n", r["cores"].get<int>(), machine_text(r), work_text(r["work"]));
   for (const Json& assumed : r["work"]["assumed"]) text += fmt::format("assumed: {}\n", assumed.get<std::string>());
   const std::string split = best["best"].is_null() ? "" : fmt::format(", S={}", best["best"].get<int>());
-  text += fmt::format("best: {} ranks and {} communication cores{}: {}; {} ranks and blocking collectives: {}\n",
-                      best["ranks"].get<int>(), best["comm_cores"].get<int>(), split, time_text(best["seconds"]),
-                      blocking["ranks"].get<int>(), time_text(blocking["seconds"]));
+  const int comm_cores = best["comm_cores"];
+  text += fmt::format("best: {} ranks and {} communication core{}{}: {}; {} ranks and blocking collectives: {}\n",
+                      best["ranks"].get<int>(), comm_cores, comm_cores == 1 ? "" : "s", split,
+                      time_text(best["seconds"]), blocking["ranks"].get<int>(), time_text(blocking["seconds"]));
   text += fmt::format("{:>8} {:>10} {:>12} {:>12}", "ranks", "comm cores", "work", "no overlap");
   for (const Json& s : r["splits"]) text += fmt::format(" {:>12}", fmt::format("S={}", s.get<int>()));
   text += "   best\n";

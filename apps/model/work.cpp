@@ -173,9 +173,9 @@ Work read_report(const std::string& path, double seconds, int cores) {
     throw Problem(fmt::format("{} s of the whole run are no more than the {:.4g} s inside collectives of {}", seconds,
                               inside, path));
   work.compute = (seconds - inside) * std::min(ranks, cores) / cores;
-  work.assumed = {fmt::format("work is what {} ranks did outside of collectives, {}, shared evenly by any number",
-                              ranks, time_text(seconds - inside)),
-                  "calls of a row are alike, and all ranks make them"};
+  work.assumed = {fmt::format("the run's {} ranks were on one node, and did {} of work outside of collectives", ranks,
+                              time_text(seconds - inside)),
+                  "work is shared evenly by any number of ranks", "calls of a row are alike, and all ranks make them"};
   if (work.other > 0)
     work.assumed.push_back(fmt::format("other collectives take what they took: {}", time_text(work.other)));
   return work;

@@ -168,7 +168,8 @@ def show_plan(console, result):
     console.print(table)
     console.print("S: levels from the leaves that run on the ranks' cores, outside of the work. Bold: the best S.")
     split = f", S={best['best']}" if best["overlapped"] else ""
-    console.print(f"[bold]{best['ranks']} ranks and {best['comm_cores']} communication cores{split}[/]: {units.seconds(best['seconds'])}; "
+    cores = "core" if best["comm_cores"] == 1 else "cores"
+    console.print(f"[bold]{best['ranks']} ranks and {best['comm_cores']} communication {cores}{split}[/]: {units.seconds(best['seconds'])}; "
                   f"{blocking['ranks']} ranks and blocking collectives: {units.seconds(blocking['seconds'])}")
 
 

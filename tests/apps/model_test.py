@@ -152,9 +152,9 @@ class SplitTrees(unittest.TestCase):
         planned = self.plan("compute 6ms, ireduce 1000000, repeat 1000", "--levels", 3)
         self.assertEqual(planned["cores"], 64)
         for one, other in zip(closed, planned["rows"]):
-            self.assertEqual((one["ranks"], one["best"]), (other["ranks"], other["best"]))
+            self.assertEqual((one["ranks"], one["best"], len(one["overlapped"])), (other["ranks"], other["best"], len(other["overlapped"])))
             self.assertAlmostEqual(one["blocking"], other["blocking"], places=9)
-            for time, seconds in zip(one["overlapped"], other["overlapped"], strict=True):
+            for time, seconds in zip(one["overlapped"], other["overlapped"]):
                 self.assertAlmostEqual(time, seconds, places=9)
         self.assertEqual((planned["best"]["ranks"], planned["best"]["best"]), (51, 0))
         self.assertAlmostEqual(planned["blocking"]["seconds"], 12)
@@ -190,7 +190,7 @@ class SplitTrees(unittest.TestCase):
         self.assertEqual(planned["work"]["calls"], [{"operation": "ireduce", "bytes": 1e6, "calls": 10},
                                                     {"operation": "igather", "bytes": 20, "calls": 10}])
         self.assertEqual((planned["work"]["compute"], planned["work"]["other"]), (2 * 2 / 64, 0.25))
-        self.assertEqual(len(planned["work"]["assumed"]), 3)
+        self.assertEqual(len(planned["work"]["assumed"]), 4)
         report.write_text(report.read_text().replace("ireduce", "reduce").replace("_start", ""))
         self.assertEqual(self.plan_of(report, "--started")["rows"], planned["rows"])
 
