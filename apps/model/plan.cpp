@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -13,8 +15,8 @@ namespace {
 
 using schedule::Collective;
 
-// Seconds of an edge at each level of a tree of so many ranks, as the clock counts a message inside a host, and a sum. Of blocks
-// each level carries twice what the one below it does, and the edge to the root what is left.
+// Seconds of an edge at each level of a tree of so many ranks, as the clock counts a message inside a host, and a sum.
+// Of blocks each level carries twice what the one below it does, and the edge to the root what is left.
 std::vector<double> edges_of(const model::Machine& machine, Collective collective, double bytes, int ranks,
                              int levels) {
   const bool blocks = collective == Collective::gather || collective == Collective::scatter;
@@ -35,16 +37,15 @@ class Planner {
   Planner(const model::Machine& machine, const Work& work, int cores, int most)
       : machine_(machine), work_(work), tree_{cores}, most_(std::min(most, tree_.levels(cores))) {}
 
-  // Seconds of the program, by the levels of each tree that run on the ranks' cores; of equal ones the fewest are the best.
+  // Seconds of the program, by how many levels of each tree run on the ranks' cores. The best of equal ones is the fewest.
   Json row(int ranks) const {
     const double computing = work_.compute * tree_.cores / ranks;
-    model::Parts blocking;  // of blocking calls, and of started ones as if they blocked
-    std::vector<model::Parts> started(ranks < tree_.cores ? static_cast<std::size_t>(most_) + 1 : 0);
+    double blocking = 0, unsplit = 0;  // of blocking calls; of started ones, if they blocked
+    std::vector<model::Parts> started(ranks < tree_.cores ? static_cast<std::size_t>(most_) + 1 : 0);  // by split
     const int levels = tree_.levels(ranks);
     const auto add = [&](const TreeCall& call, Collective collective) {
       const std::vector<double> edges = edges_of(machine_, collective, call.bytes, ranks, levels);
-      const double whole = call.calls * tree_.parts(ranks, levels, edges).before;
-      (call.started ? blocking.beside : blocking.before) += whole;
+      (call.started ? unsplit : blocking) += call.calls * tree_.parts(ranks, levels, edges).before;
       for (std::size_t split = 0; call.started && split < started.size(); ++split) {
         const model::Parts parts = tree_.parts(ranks, static_cast<int>(split), edges);
         started[split].before += call.calls * parts.before;
@@ -59,11 +60,11 @@ class Planner {
         add(call, call.collective);
       }
     }
-    const auto whole = [&](double iteration) { return work_.repeat * (iteration + blocking.before) + work_.other; };
+    const auto whole = [&](double iteration) { return work_.repeat * (iteration + blocking) + work_.other; };
     Json overlapped = Json::array();
     for (const model::Parts& parts : started)
       overlapped.push_back(whole(parts.before + std::max(computing, parts.beside)));
-    const double alone = whole(computing + blocking.beside);
+    const double alone = whole(computing + unsplit);
     std::size_t best = 0;
     for (std::size_t split = 1; split < overlapped.size(); ++split)
       if (shorter(overlapped[split], overlapped[best])) best = split;
