@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The figures of docs/model.md, from stretto-model: cost against ranks for each system, and the best way over (ranks, bytes).
+"""The figures of docs/model.md, from stretto-model: cost against ranks for each system, the best way over (ranks, bytes), and what
+communication cores hide of a tree.
 
 usage: figures_model.py STRETTO_MODEL DIRECTORY    writes model_*.png and model_*.svg, in minutes; needs the package in python/
 """
@@ -19,6 +20,8 @@ RATES = (25, 100, 400)  # Gb/s
 RATIOS = (2, 8, 32)
 RANKS = [2**i for i in range(3, 18)]
 MAP_RANKS = RANKS[:11]
+CORES = 64
+TREES = {"alike": "reduce, broadcast: edges alike", "double": "gather, scatter: a level has twice the bytes of the one below it"}
 SIZES = "1K 4K 16K 64K 256K 1M 4M 16M 64M 256M 1G".split()
 PER_NODE = "4"
 
@@ -45,12 +48,15 @@ WAYS = {  # (schedule, compressed): colour
 }
 
 
-def simulate(program, *arguments):
-    command = [program, "simulate", "weak", "--per-node", PER_NODE, "--json", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
+def ask(program, *arguments):
+    done = subprocess.run([program, *map(str, arguments), "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())
-    return json.loads(done.stdout)["rows"]
+    return json.loads(done.stdout)
+
+
+def simulate(program, *arguments):
+    return ask(program, "simulate", "weak", "--per-node", PER_NODE, *arguments)["rows"]
 
 
 def cost_against_ranks(program, paths):
@@ -102,12 +108,24 @@ def best_way(program, paths):
     plots.save(figure, paths)
 
 
+def overlap(program, paths):
+    figure, axes = plots.plt.subplots(1, len(TREES), figsize=(13, 5), layout="constrained")
+    for axis, (edges, title) in zip(axes, TREES.items()):
+        ranks = ",".join(map(str, range(CORES // 2, CORES - 1)))
+        plots.overlap_lines(axis, ask(program, "simulate", "overlap", "--cores", CORES, "--edges", edges, "-n", ranks))
+        axis.set_title(title)
+        plots.label_lines(axis)
+    axes[0].set_ylabel("work and collective, in transfers of an edge")
+    figure.suptitle("A tree of which S levels run before the work", x=0.01, ha="left")
+    plots.save(figure, paths)
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
-    for name, draw in (("model_cost_against_ranks", cost_against_ranks), ("model_best_way", best_way)):
+    for name, draw in (("model_overlap", overlap), ("model_cost_against_ranks", cost_against_ranks), ("model_best_way", best_way)):
         with plots.style():
             draw(sys.argv[1], [directory / f"{name}{ending}" for ending in (".png", ".svg")])
 

@@ -8,20 +8,25 @@
 #include "explain.hpp"
 #include "help.hpp"
 #include "overlap.hpp"
+#include "plan.hpp"
 #include "simulate.hpp"
 
 namespace stretto::app {
 namespace {
 
-void add_machine(CLI::App* c, Arguments* a) {
+void add_profile(CLI::App* c, Arguments* a) {
   c->add_option("--machine", a->machine,
                 "profile: a file, or one that is shipped (stretto profiles); by default what the library uses "
                 "here: STRETTO_PROFILE, else what stretto tune wrote last on this host, else built-in");
+  c->add_flag("--json", a->json, "print JSON");
+}
+
+void add_machine(CLI::App* c, Arguments* a) {
+  add_profile(c, a);
   c->add_option("--carrier", a->carrier, "what messages go over: mpi, or ucx, which has no native collectives");
   c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's")
       ->default_str("")
       ->type_name("GBITS");
-  c->add_flag("--json", a->json, "print JSON");
 }
 
 void add_ratio(CLI::App* c, Arguments* a, const std::string& help) {
@@ -72,10 +77,27 @@ void add_network(CLI::App* c, Arguments* a) {
       ->type_name("SECONDS");
 }
 
+void add_plan(CLI::App* c, Arguments* a, Plan* p) {
+  c->add_option("--cores", p->cores, "of the node; 0: as the profile says");
+  c->add_option("--work", p->work,
+                "an iteration, with commas: compute TIME (when every core has a rank); reduce, bcast, allreduce, "
+                "gather or scatter BYTES (of the whole vector), or ireduce BYTES and so on: started before the work "
+                "and waited for after it; repeat COUNT");
+  c->add_option("--from", p->from,
+                "in its place the report of a run of this host, as stretto run --report-to wrote it");
+  c->add_option("--seconds", p->seconds, "that the whole run of --from took");
+  c->add_flag("--started", p->started, "as if blocking collectives were started before the work, too");
+  c->add_option("--ranks,-n", p->ranks, "numbers of ranks, with commas; if none, from half the cores to all")
+      ->delimiter(',');
+  c->add_option("--levels", p->most, "at most so many levels of a tree run on the ranks' cores");
+  add_profile(c, a);
+}
+
 int run(int argc, char** argv) {
   Arguments a;
   Study study;
   Overlap split;
+  Plan planned;
   std::string one;
   CLI::App app{"What a collective takes on a machine, which way to run it is the cheapest, and why."};
   app.formatter(std::make_shared<Help>());
@@ -91,7 +113,8 @@ int run(int argc, char** argv) {
       "256K\n"
       "  stretto-model predict allreduce --system hzccl -n 64 --bytes 64M --ratio 8\n"
       "  stretto-model simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g\n"
-      "  stretto-model simulate overlap --cores 64 -n 51,52,58,62");
+      "  stretto-model simulate overlap --cores 64 -n 51,52,58,62\n"
+      "  stretto-model plan --cores 64 --work 'compute 20ms, ireduce 2M, repeat 100'");
 
   CLI::App* predicting = app.add_subcommand("predict", "one schedule and payload, or one system of the literature");
   add_question(predicting, &a);
@@ -137,6 +160,10 @@ int run(int argc, char** argv) {
   add_network(simulating, &a);
   add_machine(simulating, &a);
 
+  CLI::App* planning =
+      app.add_subcommand("plan", "how many ranks and communication cores a program should have on a node");
+  add_plan(planning, &a, &planned);
+
   CLI::App* listing = app.add_subcommand("profiles", "machines that are shipped, or the figures of one");
   listing->add_option("profile", one, "a file or a name");
   listing->add_flag("--json", a.json, "print JSON");
@@ -154,6 +181,7 @@ int run(int argc, char** argv) {
   if (explaining->parsed()) text = explain_text(result = explain(a));
   if (simulating->parsed() && study.kind == "overlap") text = overlap_text(result = overlap(split, study));
   if (simulating->parsed() && study.kind != "overlap") text = simulate_text(result = simulate(a, study));
+  if (planning->parsed()) text = plan_text(result = plan(a, planned));
   if (listing->parsed()) text = profiles_text(result = profiles(one));
   fmt::print("{}", a.json ? result.dump(1) + "\n" : text);
   return 0;

@@ -344,6 +344,12 @@ def simulate(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plo
 
 
 @app.command(**FORWARDED)
+def plan(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
+    """How many ranks and communication cores a program should have on a node."""
+    asked("plan", context, help_, json_, plot)
+
+
+@app.command(**FORWARDED)
 def profiles(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
     """The machines that are shipped, or the figures of one."""
     asked("profiles", context, help_, json_)

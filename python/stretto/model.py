@@ -1,4 +1,4 @@
-"""`stretto explain`, `choose`, `predict`, `simulate`, `profiles`: asks stretto-model, and prints its JSON as tables.
+"""`stretto explain`, `choose`, `predict`, `simulate`, `plan`, `profiles`: asks stretto-model, and prints its JSON as tables.
 
 The options are those of stretto-model: they are handed on as they are, and its help is shown, so that they stand in one place.
 """
@@ -13,6 +13,7 @@ from stretto.tune import new_table
 
 SHOWN = 8  # rows of a table of candidates, one a schedule and payload, beside the MPI's own; all candidates are in the JSON
 WIDE = 8  # numbers of ranks of a table; the same
+LONG = 40  # rows of a plan; the same
 
 EXAMPLES = {
     "explain": ("stretto explain allreduce --ranks 1024 --per-node 4 --bytes 1G --bound rel:1e-4 --ratio 8 --machine a100-hdr",
@@ -24,6 +25,8 @@ EXAMPLES = {
     "simulate": ("stretto simulate weak -n 8,1024,131072 --per-node 4 --bytes 256M --machine a100-100g --plot weak.svg",
                  "stretto simulate strong --bytes 1G --systems mpi,ours",
                  "stretto simulate overlap --cores 64 --plot overlap.svg"),
+    "plan": ("stretto plan --cores 64 --work 'compute 20ms, ireduce 2M, repeat 100' --plot plan.svg",
+             "stretto plan --cores 16 --from report.json --seconds 12.5"),
     "profiles": ("stretto profiles", "stretto profiles a100-hdr"),
 }
 
@@ -41,7 +44,7 @@ def help_of(name):
     """The help of one of its commands, as help of ours."""
     text = run([name, "--help"]).partition("\nexamples:")[0].rstrip()
     text = re.sub(r"^(Usage: ).*?(\[OPTIONS\])", rf"\1stretto {name} \2", text, flags=re.MULTILINE)
-    if name in ("explain", "simulate"):
+    if name in ("explain", "simulate", "plan"):
         text += "\n  --plot FILE           draw a figure: .png, .svg or .pdf; may be given\n                        several times"
     return text + "\n\nExamples:\n" + "".join(f"  {example}\n" for example in EXAMPLES[name])
 
@@ -144,6 +147,37 @@ def show_simulate(console, result):
     console.print("Bold: the fastest on so many ranks.")
 
 
+def work_of(result):
+    """"20 ms of work when every core has a rank, ireduce of 2 MiB; 100 iterations"."""
+    work = result["work"]
+    calls = [f"{call['operation']} of {units.size(call['bytes'])}" + (f" ({call['calls']:.6g} times)" if call["calls"] != 1 else "")
+             for call in work["calls"]]
+    often = f"; {work['repeat']} iterations" if work["repeat"] != 1 else ""
+    return f"{units.seconds(work['compute'])} of work when every core has a rank, {', '.join(calls)}{often}"
+
+
+def show_plan(console, result):
+    best, blocking, splits = result["best"], result["blocking"], result["splits"]
+    console.print(f"{result['cores']} cores of {machine(result)}: {work_of(result)}")
+    for assumed in result["work"]["assumed"]:
+        console.print(f"Assumed: {assumed}.")
+    step = -(-len(result["rows"]) // LONG)
+    rows = [row for i, row in enumerate(result["rows"]) if i % step == 0 or row == best]
+    table = new_table("Time of the program", "ranks", "comm cores", "work", "no overlap", *(f"S={split}" for split in splits))
+    for row in rows:
+        times = [units.seconds(row["overlapped"][split]) if row["overlapped"] else "-" for split in splits]
+        if row["overlapped"]:
+            at = splits.index(row["best"])
+            times[at] = f"[bold]{times[at]}[/]"
+        table.add_row(str(row["ranks"]), str(row["comm_cores"]), units.seconds(row["compute"]), units.seconds(row["blocking"]), *times)
+    console.print(table)
+    console.print("S: levels from the leaves that run on the ranks' cores, outside of the work. Bold: the best S.")
+    split = f", S={best['best']}" if best["overlapped"] else ""
+    cores = "core" if best["comm_cores"] == 1 else "cores"
+    console.print(f"[bold]{best['ranks']} ranks and {best['comm_cores']} communication {cores}{split}[/]: {units.seconds(best['seconds'])}; "
+                  f"{blocking['ranks']} ranks and blocking collectives: {units.seconds(blocking['seconds'])}")
+
+
 def show_profiles(console, result):
     if isinstance(result, dict):
         console.print_json(json.dumps(result))
@@ -156,4 +190,4 @@ def show_profiles(console, result):
 
 
 SHOW = {"explain": show_explain, "choose": show_choose, "predict": show_predict, "simulate": show_simulate,
-        "profiles": show_profiles}
+        "plan": show_plan, "profiles": show_profiles}

@@ -1,6 +1,7 @@
 """Figures, in the format that a file's name ends in (.png, .svg, .pdf), all in the style of stretto.mplstyle."""
 
 import pathlib
+import textwrap
 
 import numpy as np
 
@@ -175,21 +176,52 @@ def explain(result, paths):
         save(figure, paths)
 
 
-def overlap(result, paths):
+def overlap_lines(axes, result):
     """A split tree and work: time against ranks, a line for each split, and one without overlap."""
     rows = result["rows"]
     ranks = [row["ranks"] for row in rows]
+    axes.plot(ranks, [row["blocking"] for row in rows], "--", lw=1.2, color="#000000", label="no overlap")
+    for split in range(len(rows[0]["overlapped"])):
+        axes.plot(ranks, [row["overlapped"][split] for row in rows], "o-", ms=3, lw=1.2, color=COLOURS[split % len(COLOURS)],
+                  label=f"S = {split}")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(base=2, subs=(1, 1.5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel(f"ranks; the rest of {result['cores']} cores communicates")
+
+
+def overlap(result, paths):
     with style():
         figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-        axes.plot(ranks, [row["blocking"] for row in rows], "--", lw=1.2, color="#000000", label="no overlap")
-        for split in range(len(rows[0]["overlapped"])):
-            axes.plot(ranks, [row["overlapped"][split] for row in rows], "o-", ms=3, lw=1.2, color=COLOURS[split % len(COLOURS)],
-                      label=f"S = {split}")
-        axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_xlabel(f"ranks; the rest of {result['cores']} cores communicates")
+        overlap_lines(axes, result)
         axes.set_ylabel("work and collective, in transfers of an edge")
         axes.set_title("A tree of which S levels run before the work", loc="left", fontsize=10)
+        label_lines(axes)
+        save(figure, paths)
+
+
+def plan(result, paths):
+    """Time of a program against ranks, a line for each split that is the best somewhere, and those of blocking collectives."""
+    from stretto.model import work_of  # noqa: PLC0415
+
+    rows, best, blocking = result["rows"], result["best"], result["blocking"]
+    overlapped = [row for row in rows if row["overlapped"]]
+    with style():
+        figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+        axes.plot([row["ranks"] for row in rows], [row["blocking"] for row in rows], "--", lw=1.2, color="#000000", label="no overlap")
+        for i, split in enumerate(result["splits"]):
+            axes.plot([row["ranks"] for row in overlapped], [row["overlapped"][split] for row in overlapped], "o-", ms=3, lw=1.2,
+                      color=COLOURS[i % len(COLOURS)], label=f"S = {split}")
+        axes.plot(best["ranks"], best["seconds"], "o", ms=11, mfc="none", color="#000000")
+        time_axis(axes, "time of the program")
+        low, high = axes.get_ylim()
+        few = high < 4 * low  # powers of ten and their halves would be too far apart
+        axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(8) if few else matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+        axes.set_xlabel(f"ranks; the rest of {result['cores']} cores communicates")
+        what = textwrap.fill(work_of(result), 110)
+        axes.set_title(f"{what}\nringed: the best, {units.seconds(best['seconds'])}; "
+                       f"{blocking['ranks']} ranks and blocking collectives: {units.seconds(blocking['seconds'])}", loc="left", fontsize=9)
         label_lines(axes)
         save(figure, paths)
 
@@ -266,4 +298,4 @@ def ratio(name, values, rows, paths):
         save(figure, paths)
 
 
-DRAW = {"explain": explain, "simulate": simulate}
+DRAW = {"explain": explain, "simulate": simulate, "plan": plan}

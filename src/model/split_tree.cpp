@@ -1,6 +1,7 @@
 #include "model/split_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -32,16 +33,24 @@ double SplitTree::blocking(int ranks) const noexcept {
   return time;
 }
 
-double SplitTree::overlapped(int ranks, int split) const noexcept {
+Parts SplitTree::parts(int ranks, int split, std::span<const double> edge) const noexcept {
   const int comm_cores = cores - ranks;
-  double before = 0, beside = 0;
+  Parts parts;
   for (int i = 1; i <= levels(ranks); ++i) {
+    const double one = edge[static_cast<std::size_t>(i) - 1];
     if (i <= split)
-      before += weight(i);
+      parts.before += one;
     else
-      beside += weight(i) * ((transfers(ranks, i) + comm_cores - 1) / comm_cores);
+      parts.beside += one * ((transfers(ranks, i) + comm_cores - 1) / comm_cores);
   }
-  return before + std::max(work(ranks), beside);
+  return parts;
+}
+
+double SplitTree::overlapped(int ranks, int split) const noexcept {
+  std::array<double, 32> weights{};
+  for (int i = 1; i <= levels(ranks); ++i) weights[static_cast<std::size_t>(i) - 1] = weight(i);
+  const Parts p = parts(ranks, split, weights);
+  return p.before + std::max(work(ranks), p.beside);
 }
 
 int SplitTree::best(int ranks, int most) const noexcept {

@@ -3,6 +3,8 @@
 // the unit of time, and there is work for as long as a tree over all cores takes, which ranks share.
 #pragma once
 
+#include <span>
+
 #include "base/status.hpp"
 
 namespace stretto::model {
@@ -11,6 +13,12 @@ namespace stretto::model {
 enum class Edges {
   alike,   // reduce, broadcast: each carries the whole vector
   double_  // gather, scatter: each level carries twice what the one below it does
+};
+
+// What the levels of a tree take: those on the ranks' cores, and those on the communication cores.
+struct Parts {
+  double before = 0;
+  double beside = 0;
 };
 
 struct SplitTree {
@@ -28,6 +36,8 @@ struct SplitTree {
   double overlapped(int ranks, int split) const noexcept;
   // The split of the shortest time among 0 to `most`; of equal ones the smallest.
   int best(int ranks, int most) const noexcept;
+  // In the unit of `edge`, which has what a transfer takes at level 1, 2, ... A split of all levels needs no communication cores.
+  Parts parts(int ranks, int split, std::span<const double> edge) const noexcept;
 
  private:
   double weight(int level) const noexcept;

@@ -70,11 +70,132 @@ class Errors(unittest.TestCase):
         for command in (("broadcast", "--schedule", "scatter_allgather"), ("alltoall", "--schedule", "bruck")):
             self.refused("16384 ranks: 16384 of them to walk, about ", "predict", *command, "-n", 16384)
 
+    def test_split_trees_that_are_none_are_named(self):
+        self.refused("edges 'twice' are neither alike nor double", "simulate", "overlap", "--edges", "twice")
+        self.refused("-1 levels; from 0 to 30", "simulate", "overlap", "--levels=-1")
+        self.refused("1 cores; from 2 to 65536", "simulate", "overlap", "--cores", 1)
+        self.refused("64 ranks on 64 cores leave none to communicate", "simulate", "overlap", "--cores", 64, "-n", 64)
+
+    def test_a_plan_names_the_word_that_it_cannot_read(self):
+        for work, word in (("ireduce 2M", "'ireduce 2M' has no compute"), ("compute 20ms", "'compute 20ms' has no collective"),
+                           ("compute 20, ireduce 2M", "'20' is no time"), ("compute 0s, ireduce 2M", "'0s' is no time"),
+                           ("compute 20ms, ialltoall 2M", "'ialltoall' is none of 'compute TIME'"),
+                           ("compute 20ms, ireduce", "'ireduce' is none of 'compute TIME'"), ("compute 20ms,, ireduce 2M", "'' is none of"),
+                           ("compute 20ms, ireduce 2Q", "'2Q' is no size"), ("compute 20ms, ireduce 2M, repeat 1.5", "repeat '1.5' is no number"),
+                           ("compute 2ms, ireduce 2M, compute 3ms", "compute stands twice"), ("compute 20ms, reduce 2M", "reduce blocks")):
+            self.refused(word, "plan", "--cores", 64, "--work", work)
+        work = ("--work", "compute 20ms, ireduce 2M")
+        self.refused("2 cores; from 3", "plan", "--cores", 2, *work)
+        self.refused("65 ranks on 64 cores", "plan", "--cores", 64, "-n", 65, *work)
+        self.refused("one of --work", "plan", "--cores", 64)
+        self.refused("5 seconds are those of a run", "plan", "--cores", 64, "--seconds", 5, *work)
+
+    def test_a_plan_names_the_report_that_it_cannot_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "report.json")
+            question = ("plan", "--cores", 8, "--from", path)
+            self.refused(f"report {path}: no such file", *question, "--seconds", 1)
+            row = {"operation": "reduce", "calls": 4, "bytes": 4096, "seconds": 2}
+            for text, word in (("x", "it is not what"), ('{"ranks": 2}', "it is not what"), ('{"ranks": 0, "calls": []}', "0 ranks"),
+                               ('{"ranks": 2, "calls": []}', "has no reduce"), ('{"ranks": 2, "calls": [3]}', "a row has no operation"),
+                               (json.dumps({"ranks": 2, "calls": [{**row, "bytes": -1}]}), "'bytes' of a row"),
+                               (json.dumps({"ranks": 2, "calls": [row]}), "1 s of the whole run are no more than the 2 s")):
+                path.write_text(text)
+                self.refused(word, *question, "--seconds", 1)
+            self.refused("--seconds says how long the whole run took", *question)
+
     def test_a_profile_of_another_version_is_named(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "old.json")
             path.write_text('{"version": 0}')
             self.refused("old.json: the profile has version 0", "choose", "allreduce", "--machine", path)
+
+
+class SplitTrees(unittest.TestCase):
+    """Edges of 1 ms where a test needs no more: 1e6 bytes, moved and summed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.directory.cleanup)
+        cls.machine = pathlib.Path(cls.directory.name, "machine.json")
+        cls.machine.write_text(json.dumps({"version": 1, "name": "one", "cores": 64, "gamma": 4e-10,
+                                           "links": {"cache": [{"alpha": 0, "beta": 6e-10}]}}))
+        cls.slow = pathlib.Path(cls.directory.name, "slow.json")
+        cls.slow.write_text(json.dumps({"version": 1, "cores": 64, "gamma": 3e-10, "links": {"cache": [{"alpha": 2e-6, "beta": 1e-9}]}}))
+
+    @staticmethod
+    def begins(rows):
+        """The smallest number of ranks from which each split is the best."""
+        found = {}
+        for row in rows:
+            found.setdefault(row["best"], row["ranks"])
+        return found
+
+    def plan(self, work, *more, machine=None):
+        return result("plan", "--work", work, "--machine", machine or self.machine, *more)
+
+    def test_the_best_split_is_that_of_the_source(self):
+        self.assertEqual(self.begins(result("simulate", "overlap")["rows"]), {0: 32, 1: 52, 2: 58, 3: 62})
+        self.assertEqual(self.begins(result("simulate", "overlap", "--cores", 48)["rows"]), {0: 24, 1: 39, 2: 44, 3: 47})
+
+    def test_an_overlap_is_told_for_the_ranks_that_are_asked_for(self):
+        r = result("simulate", "overlap", "--cores", 16, "--edges", "double", "--levels", 4, "-n", "8,15")
+        self.assertEqual([row["comm_cores"] for row in r["rows"]], [8, 1])
+        self.assertEqual(r["rows"][0]["blocking"], 8 + 1 + 2 + 4)
+        self.assertEqual(r["rows"][0]["overlapped"][:2], [8, 9])
+        self.assertEqual(r["rows"][1]["overlapped"][0], 7 * 1 + 4 * 2 + 2 * 4 + 8)
+        self.assertRegex(run("simulate", "overlap", "--cores", 64, "-n", 52)[1], r"\n +52 +12 +13\.385 .*    S=1\n$")
+
+    def test_a_plan_in_edges_of_one_millisecond_is_the_closed_model(self):
+        closed = result("simulate", "overlap", "--cores", 64)["rows"]
+        planned = self.plan("compute 6ms, ireduce 1000000, repeat 1000", "--levels", 3)
+        self.assertEqual(planned["cores"], 64)
+        for one, other in zip(closed, planned["rows"]):
+            self.assertEqual((one["ranks"], one["best"], len(one["overlapped"])), (other["ranks"], other["best"], len(other["overlapped"])))
+            self.assertAlmostEqual(one["blocking"], other["blocking"], places=9)
+            for time, seconds in zip(one["overlapped"], other["overlapped"]):
+                self.assertAlmostEqual(time, seconds, places=9)
+        self.assertEqual((planned["best"]["ranks"], planned["best"]["best"]), (51, 0))
+        self.assertAlmostEqual(planned["blocking"]["seconds"], 12)
+        self.assertEqual(planned["rows"][-1], planned["blocking"])
+
+    def test_a_collective_of_a_plan_that_blocks_takes_what_predict_says(self):
+        for ranks in (2, 7, 8):
+            for name in ("reduce", "bcast", "gather", "scatter"):
+                predicted = result("predict", name, "--schedule", "binomial", "-n", ranks, "--per-node", ranks, "--bytes", "2M",
+                                   "--machine", self.slow, "--no-overlap")["seconds"]
+                row = self.plan(f"compute 1ns, i{name} 2M", "-n", ranks, machine=self.slow)["rows"][0]
+                self.assertAlmostEqual(row["blocking"] - row["compute"], predicted, places=12)
+
+    def test_an_allreduce_of_a_plan_is_two_trees_and_what_blocks_hides_nothing(self):
+        def seconds(calls):
+            return self.plan(f"compute 6ms, {calls}", "-n", 48)["rows"][0]["seconds"]
+
+        self.assertAlmostEqual(seconds("iallreduce 1000000"), seconds("ireduce 1000000, ibcast 1000000"))
+        self.assertAlmostEqual(seconds("ireduce 1000, bcast 1000000"), seconds("ireduce 1000") + 6 * 6e-4)
+
+    def test_a_program_with_little_to_hide_is_planned_without_communication_cores(self):
+        planned = self.plan("compute 20ms, ireduce 1000")
+        self.assertEqual(planned["best"], planned["blocking"])
+        self.assertIn("best: 64 ranks and 0 communication cores: 20.01 ms", run("plan", "--work", "compute 20ms, ireduce 1000", "--machine", self.machine)[1])
+
+    def test_a_plan_of_a_report_takes_the_rest_of_the_run_as_work(self):
+        report = pathlib.Path(self.directory.name, "report.json")
+        row = {"path": "node", "seconds": 0.25}
+        report.write_text(json.dumps({"ranks": 2, "calls": [
+            {**row, "operation": "ireduce", "calls": 10, "bytes": 10e6}, {**row, "operation": "ireduce", "calls": 10, "bytes": 10e6},
+            {**row, "operation": "gather_start", "calls": 20, "bytes": 200}, {**row, "operation": "alltoall", "calls": 2, "bytes": 8}]}))
+        planned = self.plan_of(report)
+        self.assertEqual(planned["work"]["calls"], [{"operation": "ireduce", "bytes": 1e6, "calls": 10},
+                                                    {"operation": "igather", "bytes": 20, "calls": 10}])
+        self.assertEqual((planned["work"]["compute"], planned["work"]["other"]), (2 * 2 / 64, 0.25))
+        self.assertEqual(len(planned["work"]["assumed"]), 4)
+        report.write_text(report.read_text().replace("ireduce", "reduce").replace("_start", ""))
+        self.assertEqual(self.plan_of(report, "--started")["rows"], planned["rows"])
+
+    def plan_of(self, report, *more):
+        return result("plan", "--from", report, "--seconds", 3, "--machine", self.machine, *more)
 
 
 class Answers(unittest.TestCase):

@@ -46,6 +46,16 @@ TEST(SplitTree, AGatherDoublesALevel) {
   EXPECT_EQ(tree.overlapped(15, 4), 15 + 16.0 / 15 * 4);         // nothing is left to hide
 }
 
+TEST(SplitTree, ATreeOfTheRanksAloneNeedsNoCommunicationCores) {
+  const double edge[] = {1, 10, 100};
+  const Parts all = SplitTree{8}.parts(8, 3, edge);
+  EXPECT_EQ(all.before, 111);
+  EXPECT_EQ(all.beside, 0);
+  const Parts split = SplitTree{8}.parts(6, 1, edge);  // two cores for 3, 2 and 1 transfers
+  EXPECT_EQ(split.before, 1);
+  EXPECT_EQ(split.beside, 110);
+}
+
 TEST(SplitTree, RanksThatLeaveNoCoreAreRefused) {
   EXPECT_EQ((SplitTree{64}.check(63)), Status::ok);
   for (const int ranks : {64, 65, 0, -1}) EXPECT_EQ((SplitTree{64}.check(ranks)), Status::invalid_argument) << ranks;

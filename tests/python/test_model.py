@@ -32,8 +32,16 @@ ANSWERS = {
                  "between_hosts": "network at 1 Gb/s", "doubts": [], "per_node": 4, "ratio": 9.0, "ratio_assumed": False,
                  "rows": [{"system": system, "ranks": ranks, "bytes": 1048576.0, "seconds": ranks * slower * 1e-6}
                           for ranks in (8, 64) for system, slower in (("mpi", 3), ("ours", 1))]},
+    "plan": {**HEAD, "cores": 64, "splits": [0, 1],
+             "work": {"compute": 0.02, "other": 0.0, "repeat": 100, "calls": [{"operation": "ireduce", "bytes": 2.0 * (1 << 20), "calls": 1.0}],
+                      "assumed": ["calls are alike"]},
+             "rows": [{"ranks": 62, "comm_cores": 2, "compute": 2.0, "blocking": 2.4, "overlapped": [2.5, 2.1], "best": 1, "seconds": 2.1},
+                      {"ranks": 64, "comm_cores": 0, "compute": 1.9, "blocking": 2.3, "overlapped": [], "best": None, "seconds": 2.3}]},
     "profiles": [{"name": "a100-hdr", "source": "made up"}],
 }
+ANSWERS["plan"] |= {"best": ANSWERS["plan"]["rows"][0], "blocking": ANSWERS["plan"]["rows"][1]}
+OVERLAP = {"study": "overlap", "cores": 64, "edges": "alike",
+           "rows": [{"ranks": n, "comm_cores": 64 - n, "blocking": 14.0, "overlapped": [10.0, 9.5], "best": 1} for n in (51, 52)]}
 
 
 @pytest.fixture
@@ -63,6 +71,8 @@ def test_options_are_handed_on_as_they_are(answering):
     ("predict", ["ring, raw", "60 ms", "1.863 GiB", "allreduce of 1 GiB, on 1024 ranks"]),
     ("simulate", ["weak scaling on a100-hdr (STRETTO_PROFILE=a100-hdr), over ucx, messages of built-in: nobody measured them over ucx, "
                   "network at 1 Gb/s, 4 a node, streams at ratio 9: 1 MiB", "ours", "8 µs", "192 µs"]),
+    ("plan", ["64 cores of a100-hdr: 20 ms of work when every core has a rank, ireduce of 2 MiB; 100 iterations", "Assumed: calls are alike.",
+              "62 ranks and 2 communication cores, S=1: 2.1 s; 64 ranks and blocking collectives: 2.3 s"]),
     ("profiles", ["a100-hdr", "made up"]),
 ])
 def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, words):
@@ -85,10 +95,26 @@ def test_in_a_pipe_nothing_is_wrapped(answering):
     assert len(title) > 80
 
 
-@pytest.mark.parametrize("name", ["explain", "simulate"])
-def test_answers_are_drawn(name, tmp_path):
+def test_an_overlap_is_shown_in_transfers(answering):
+    (answering.home / "simulate").write_text(json.dumps(OVERLAP), encoding="utf-8")
+    shown = answering.succeeds("simulate", "overlap")
+    for word in ("on 64 cores, in transfers of an edge", "S=1", "14.00", "9.50"):
+        assert word in shown, shown
+
+
+def test_a_long_plan_is_shown_in_part_and_with_its_best(answering):
+    row, last = ANSWERS["plan"]["rows"]
+    plan = {**ANSWERS["plan"], "rows": [{**row, "ranks": n, "seconds": 2.2} for n in range(1000, 1200)] + [row, last]}
+    (answering.home / "plan").write_text(json.dumps(plan), encoding="utf-8")
+    lines = answering.succeeds("plan").splitlines()
+    assert 30 < len(lines) < 60
+    assert any(line.startswith("│62 ") for line in lines)
+
+
+@pytest.mark.parametrize(("name", "answer"), [*((name, ANSWERS[name]) for name in ("explain", "simulate", "plan")), ("simulate", OVERLAP)])
+def test_answers_are_drawn(name, answer, tmp_path):
     paths = [tmp_path / "p.png", tmp_path / "p.svg"]
-    plots.DRAW[name](ANSWERS[name], paths)
+    plots.DRAW[name](answer, paths)
     assert paths[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert "</svg>" in paths[1].read_text(encoding="utf-8")
 
