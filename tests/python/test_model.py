@@ -108,7 +108,7 @@ def test_a_long_plan_is_shown_in_part_and_with_its_best(answering):
     (answering.home / "plan").write_text(json.dumps(plan), encoding="utf-8")
     lines = answering.succeeds("plan").splitlines()
     assert 30 < len(lines) < 60
-    assert any(line.startswith("│62 ") for line in lines)
+    assert any(line.split()[:1] == ["62"] for line in lines), lines
 
 
 @pytest.mark.parametrize(("name", "answer"), [*((name, ANSWERS[name]) for name in ("explain", "simulate", "plan")), ("simulate", OVERLAP)])
