@@ -28,18 +28,18 @@ class Waiting {
 class Seen {
  public:
   Seen(int n, MPI_Request* given) : given_(given), at_(given) {
-    if (n <= 0 || !given || running_persistent() == 0) return;
-    own_.assign(given, given + n);
-    for (MPI_Request& r : own_)
-      if (const MPI_Request run = run_of(r); run != MPI_REQUEST_NULL) r = run;
+    if (n <= 0 || !given || persistent_of_ours() == 0) return;
+    for (int i = 0; i < n; ++i) own_.push_back(seen_of(given[i]));
+    before_ = own_;
     at_ = own_.data();
   }
   // What the MPI made of them goes to the program.
   ~Seen() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
-      if (run_of(given_[i]) == MPI_REQUEST_NULL)
+      if (own_[i] == before_[i]) continue;
+      if (before_[i] == given_[i])
         given_[i] = own_[i];
-      else if (own_[i] == MPI_REQUEST_NULL)
+      else
         run_ended(given_[i]);
     }
   }
@@ -51,7 +51,7 @@ class Seen {
  private:
   MPI_Request* const given_;
   MPI_Request* at_;
-  std::vector<MPI_Request> own_;  // empty: the MPI sees the program's
+  std::vector<MPI_Request> before_, own_;  // empty: the MPI sees the program's
 };
 
 template <class Function>
@@ -79,7 +79,7 @@ int until_done(const Test& test) noexcept {
 
 }  // namespace
 
-bool attends() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || running_persistent() > 0; }
+bool attends() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || persistent_of_ours() > 0; }
 
 double waited_seconds() noexcept {
   return std::chrono::duration<double>(Clock::duration(waited.load(std::memory_order_relaxed))).count();
@@ -141,7 +141,7 @@ int waitsome(int n, MPI_Request* requests, int* completed, int* indices, MPI_Sta
 }
 
 void before_freed(MPI_Request request) noexcept {
-  if (const MPI_Request run = run_of(request); run != MPI_REQUEST_NULL) {
+  if (seen_of(request) != request) {
     static_cast<void>(wait(&request, MPI_STATUS_IGNORE));
     return;
   }

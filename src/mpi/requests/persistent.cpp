@@ -24,19 +24,23 @@ struct Prepared {
   Shape shape;
   Communicator* communicator = nullptr;  // null: the MPI runs it
   MPI_Request run = MPI_REQUEST_NULL;
+  bool was_ours = false;
 };
 
-std::atomic<int> running{0};
+std::atomic<int> ours{0};  // with a communicator when they were made
 
 class All {
  public:
   void put(MPI_Request request, const Prepared& p) {
     const std::lock_guard lock(mutex_);
-    all_.insert_or_assign(request, p);
+    if (all_.insert_or_assign(request, p).second && p.was_ours) ours.fetch_add(1, std::memory_order_release);
   }
   void erase(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
-    all_.erase(request);
+    const auto found = all_.find(request);
+    if (found == all_.end()) return;
+    if (found->second.was_ours) ours.fetch_sub(1, std::memory_order_release);
+    all_.erase(found);
   }
   std::optional<Prepared> find(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
@@ -69,7 +73,6 @@ int start_run(MPI_Request request, const Prepared& p) noexcept {
   const int code = start_driven(p.call, *p.communicator, p.shape, runtime()->settings, &run);
   if (run == MPI_REQUEST_NULL) return code;
   all().set_run(request, run);
-  running.fetch_add(1, std::memory_order_release);
   return code;
 }
 
@@ -93,9 +96,10 @@ bool follows_starts() noexcept {
 void prepared(const WrappedCall& call, MPI_Request request) noexcept {
   if (!follows_starts() || call.comm == MPI_COMM_NULL) return;
   try {
-    Prepared p{call, {}, nullptr, MPI_REQUEST_NULL};
+    Prepared p{call, {}};
     if (Communicator* c = find_communicator(call.comm))
       if (!unless_started(call, *c, *runtime(), &p.shape)) p.communicator = c;
+    p.was_ours = p.communicator != nullptr;
     all().put(request, p);
   } catch (...) {  // its starts are the MPI's, and not counted
   }
@@ -133,18 +137,14 @@ void released(MPI_Request request) noexcept {
 
 void forget_prepared(const Communicator* c) noexcept { all().forget(c); }
 
-int running_persistent() noexcept { return running.load(std::memory_order_acquire); }
+int persistent_of_ours() noexcept { return ours.load(std::memory_order_acquire); }
 
-MPI_Request run_of(MPI_Request request) noexcept {
-  if (running_persistent() == 0) return MPI_REQUEST_NULL;
+MPI_Request seen_of(MPI_Request request) noexcept {
   const std::optional<Prepared> p = all().find(request);
-  return p ? p->run : MPI_REQUEST_NULL;
+  return p && (p->communicator || p->run != MPI_REQUEST_NULL) ? p->run : request;
 }
 
-void run_ended(MPI_Request request) noexcept {
-  all().set_run(request, MPI_REQUEST_NULL);
-  running.fetch_sub(1, std::memory_order_release);
-}
+void run_ended(MPI_Request request) noexcept { all().set_run(request, MPI_REQUEST_NULL); }
 
 }  // namespace stretto::mpi
 

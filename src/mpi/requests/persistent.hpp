@@ -26,11 +26,12 @@ void released(MPI_Request request) noexcept;
 // The communicator goes: what is prepared on it is the MPI's from here on.
 void forget_prepared(const Communicator* c) noexcept;
 
-// How many of stretto's runs the program has not seen complete.
-int running_persistent() noexcept;
+// How many persistent requests are stretto's to run.
+int persistent_of_ours() noexcept;
 
-// The run of a persistent request; MPI_REQUEST_NULL: there is none.
-MPI_Request run_of(MPI_Request request) noexcept;
+// What the MPI is to see of a request: for a persistent one of stretto's its run, or, while none is under way, MPI_REQUEST_NULL. MPICH 5 would
+// wait for ever for its own, which was never started.
+MPI_Request seen_of(MPI_Request request) noexcept;
 
 // The program has seen it complete.
 void run_ended(MPI_Request request) noexcept;
