@@ -51,8 +51,8 @@ std::map<Way, Tally> Statistics::all() const {
   for (const auto& [way, lengths] : ours_)
     for (const auto& [length, latest] : lengths)
       if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end()) {
-        const auto gained = [&](double theirs, double ours) {
-          return latest.calls() * (own->second.quantile(theirs) - latest.quantile(ours));
+        const auto gained = [&here = latest, &there = own->second](double theirs, double ours) {
+          return here.calls() * (there.quantile(theirs) - here.quantile(ours));
         };
         Tally& tally = all[way];
         tally.saved += gained(0.5, 0.5);
