@@ -23,7 +23,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from stretto.fit import segmented  # noqa: E402
+from stretto.machine.fit import segmented  # noqa: E402
 
 from places import SKIPPED, skip  # noqa: E402
 

@@ -14,7 +14,8 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from stretto import plots, units
+from stretto import units
+from stretto.pictures import plots
 
 RATES = (25, 100, 400)  # Gb/s
 RATIOS = (2, 8, 32)

@@ -9,7 +9,9 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
-from stretto import __version__, doctor as doctor_, model, over_ucx, pingpong as pingpong_, run as run_, tune as tune_, units
+from stretto import __version__, model, units
+from stretto.launch import over_ucx, run as run_
+from stretto.machine import doctor as doctor_, pingpong as pingpong_, tune as tune_
 from stretto.bench import commands as bench_
 from stretto.errors import Failure
 
@@ -221,7 +223,7 @@ def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks
     the ranks' hosts have: two threads of a core, one cache, one socket, across sockets, between hosts.
     """
     if plot:
-        from stretto import plots  # noqa: PLC0415  it takes a second to load
+        from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
 
         plots.check(plot)
     measurement = pingpong_.measure(err, mpirun, hosts, ranks_of(mpirun, ranks), units.parse_size(largest), quick)
@@ -248,7 +250,7 @@ def draw(directory: str = typer.Argument("stacking-out", help="What the stacking
     Draws what the stacking program (make demo) left in DIRECTORY: to stack.png and stack.svg there, and into the page stack.html. With
     --plot, to those files alone.
     """
-    from stretto import plots, stacking  # noqa: PLC0415  they take a second to load
+    from stretto.pictures import plots, stacking  # noqa: PLC0415  they take a second to load
 
     plots.check(plot or [])
     for path in stacking.draw(directory, plot):
@@ -279,7 +281,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
     from stretto import ratio as ratio_  # noqa: PLC0415  NumPy takes a while to load
 
     if plot:
-        from stretto import plots  # noqa: PLC0415  it takes a second to load
+        from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
 
         plots.check(plot)
     if bool(file) == synthetic:
@@ -307,7 +309,7 @@ def asked(name, context, help_, json_, plot=None):
         print(model.help_of(name), end="")
         return
     if plot:
-        from stretto import plots  # noqa: PLC0415  it takes a second to load
+        from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
 
         plots.check(plot)
     result = model.ask(name, context.args)

@@ -7,9 +7,10 @@ import json
 import re
 import subprocess
 
-from stretto import programs, units
+from stretto import units
+from stretto.launch import programs
 from stretto.errors import Failure
-from stretto.tune import new_table
+from stretto.machine.tune import new_table
 
 SHOWN = 8  # rows of a table of candidates, one a schedule and payload, beside the MPI's own; all candidates are in the JSON
 WIDE = 8  # numbers of ranks of a table; the same

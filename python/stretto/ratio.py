@@ -9,9 +9,10 @@ import time
 
 import numpy as np
 
-from stretto import model, programs, units
+from stretto import model, units
+from stretto.launch import programs
 from stretto.errors import Failure
-from stretto.tune import new_table
+from stretto.machine.tune import new_table
 
 TYPES = {"f32": (np.float32, 1), "f64": (np.float64, 2)}  # numpy's, and stretto_type
 FILL = 1e15  # values of this magnitude are often marks of missing data, and count in no range (options.ignore_above)

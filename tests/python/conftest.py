@@ -10,7 +10,8 @@ import pytest
 
 os.environ["COLUMNS"] = "200"  # before the consoles are made
 
-from stretto import __main__, programs  # noqa: E402
+from stretto import __main__  # noqa: E402
+from stretto.launch import programs  # noqa: E402
 
 
 class Command:

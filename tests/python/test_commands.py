@@ -7,7 +7,8 @@ import sys
 import pytest
 import synthetic
 
-from stretto import measuring, programs, quality
+from stretto.launch import programs
+from stretto.machine import measuring, quality
 from stretto.errors import Failure
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from stretto import doctor
+from stretto.machine import doctor
 
 
 def way(access, answer, usable, reason="in use"):
@@ -170,8 +170,8 @@ def test_the_launcher_is_that_of_the_helpers_mpi_where_none_is_at_hand(stretto):
     stretto.executable("mpi/bin/mpirun", '[ "$1" = --version ] && echo "Open MPI" && exit\nwhile [ "${1##*/}" != stretto-doctor ]; do shift; done; exec "$@"\n')
     stretto.set("STRETTO_LIBEXEC", helper.parent)
     stretto.set("PATH", "/usr/bin:/bin")
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
-    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: f"\tlibmpi.so.40 => {stretto.home}/mpi/lib/libmpi.so.40 (0x7f)\n")
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home)
+    stretto.monkeypatch.setattr("stretto.launch.programs.linked", lambda path: f"\tlibmpi.so.40 => {stretto.home}/mpi/lib/libmpi.so.40 (0x7f)\n")
     assert "2 ranks on 1 host" in stretto.succeeds("doctor")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stretto import fit
+from stretto.machine import fit
 
 SIZES = [0] + [2**k for k in range(27)]
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from stretto import plots
+from stretto.pictures import plots
 
 QUESTION = {"collective": "allreduce", "bytes": 1 << 30, "element": 4, "root": 0, "compress": True, "ratio": 8.0, "ratio_assumed": True}
 HEAD = {"question": QUESTION, "machine": "a100-hdr", "profile": "a100-hdr", "carrier": "mpi", "messages": "a100-hdr", "between_hosts": "", "doubts": [], "source": "made up",

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from stretto import programs
+from stretto.launch import programs
 
 # Stand-ins that start a program here. ssh sees a host and one text for that host's shell.
 SSH = 'while [ "${1#-}" != "$1" ]; do shift 2; done\necho "ssh $1" >>"$STARTED"\nshift\nexec env -i "PATH=$PATH" sh -c "$*"\n'
@@ -139,8 +139,8 @@ def test_ranks_end_with_who_started_them_however_that_ends(stretto, job, number,
 def test_doctor_examines_ranks_that_meet_in_a_store(stretto):
     if programs.over_mpi(programs.program("stretto-doctor")):
         pytest.skip("the doctor of this build is for MPI programs")
-    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
-    stretto.monkeypatch.setattr("stretto.programs.configured_launchers", lambda mpi=None: [])
+    stretto.monkeypatch.setattr("stretto.launch.programs.LAUNCHERS", ("no-mpirun",))
+    stretto.monkeypatch.setattr("stretto.launch.programs.configured_launchers", lambda mpi=None: [])
     stretto.monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     stretto.set("XDG_CACHE_HOME", stretto.home / "cache")
     report = json.loads(stretto.succeeds("doctor", "-n", "3", "--json"))

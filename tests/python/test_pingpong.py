@@ -6,7 +6,8 @@ import json
 import pytest
 import synthetic
 
-from stretto import measuring, pingpong, plots
+from stretto.machine import measuring, pingpong
+from stretto.pictures import plots
 from stretto.errors import Failure
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from stretto import plots
+from stretto.pictures import plots
 
 # What is left of linear red, green and blue to eyes without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1).
 EYES = {

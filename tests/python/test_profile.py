@@ -6,7 +6,8 @@ import os
 import pytest
 import synthetic
 
-from stretto import files, measuring, profile
+from stretto import files
+from stretto.machine import measuring, profile
 from stretto.errors import Failure
 
 

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from stretto import profile, programs
+from stretto.launch import programs
+from stretto.machine import profile
 
 
 def believed(path):

@@ -7,7 +7,8 @@ import pathlib
 import numpy as np
 import pytest
 
-from stretto import plots, ratio
+from stretto import ratio
+from stretto.pictures import plots
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from stretto import programs
+from stretto.launch import programs
 
 OPENMPI = '[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.11" && exit\n'
 MPICH = '[ "$1" = --version ] && echo "HYDRA build" && exit\n'
@@ -59,7 +59,7 @@ def test_open_mpi_starts_as_root_in_containers_and_is_refused_elsewhere_before_a
 
 def test_another_mpis_library_of_one_prefix_has_its_name(stretto, libraries):
     (libraries / "libstretto_mpi_mpich.so").write_text("", encoding="utf-8")
-    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: OPENMPI_APP if str(path).endswith("libstretto_mpi.so") else "")
+    stretto.monkeypatch.setattr("stretto.launch.programs.linked", lambda path: OPENMPI_APP if str(path).endswith("libstretto_mpi.so") else "")
     assert printed(stretto, MPICH, "./app") == "mpirun -genv LD_PRELOAD ~/libraries/libstretto_mpi_mpich.so ./app"
     assert printed(stretto, OPENMPI, "./app") == "mpirun -x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app"
 
@@ -76,8 +76,8 @@ def test_over_ucx_the_launcher_only_starts_and_names_a_store(stretto, libraries)
 
 def without_launchers(stretto):
     """No MPI's launcher is anywhere, and this is no allocation of Slurm."""
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home / "none")
-    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home / "none")
+    stretto.monkeypatch.setattr("stretto.launch.programs.LAUNCHERS", ("no-mpirun",))
     stretto.monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     stretto.set("STRETTO_STORE", "file:///shared/job")
     return lambda *arguments: stretto.succeeds("run", "--print", "--carrier", "ucx", *arguments).splitlines()
@@ -125,7 +125,7 @@ def started(stretto, version, *arguments):
     """The line of a launcher that was found on the PATH, on a machine of two cores."""
     launcher = stretto.executable("mpirun", version)
     stretto.set("PATH", f"{launcher.parent}:{os.environ['PATH']}")
-    stretto.monkeypatch.setattr("stretto.programs.cores", lambda: 2)
+    stretto.monkeypatch.setattr("stretto.launch.programs.cores", lambda: 2)
     return stretto.succeeds("run", "--print", *arguments).strip()
 
 
@@ -212,7 +212,7 @@ def test_rules_that_are_not_there_are_refused(stretto, libraries):
 
 def test_without_the_library_it_is_said_where_it_was_looked_for(stretto, libraries):
     os.remove(libraries / "libstretto_arena.so")
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home)
     said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--arena", "./app")
     assert "libstretto_arena.so is not there" in said
     assert str(libraries) in said
@@ -227,11 +227,11 @@ OPENMPI_APP, MPICH_APP = "\tlibmpi.so.40 => /opt/lib/libmpi.so.40 (0x7f)\n", "\t
 
 def built(stretto, *flavours):
     """A checkout with builds for these MPIs, the last the newest, and a launcher of each MPI beside it."""
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home)
     for name in ("STRETTO_LIBEXEC", "LD_PRELOAD", "LD_LIBRARY_PATH"):
         stretto.monkeypatch.delenv(name, raising=False)
     stretto.set("PATH", "/usr/bin:/bin")
-    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
+    stretto.monkeypatch.setattr("stretto.launch.programs.LAUNCHERS", ("no-mpirun",))
     for age, name in enumerate(flavours):
         build = stretto.home / "build" / f"release-{name}"
         launcher = stretto.executable(f"{name}/mpirun", {"openmpi": OPENMPI, "mpich": MPICH}[name])
@@ -244,7 +244,7 @@ def built(stretto, *flavours):
 def of_mpi(stretto, text):
     """A program whose loader says this."""
     app = stretto.executable("app", "")
-    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: text if str(path) == str(app) else "")
+    stretto.monkeypatch.setattr("stretto.launch.programs.linked", lambda path: text if str(path) == str(app) else "")
     return app
 
 
@@ -285,13 +285,13 @@ def test_a_launcher_of_another_mpi_than_the_programs_is_refused(stretto):
     said = stretto.refused("run", "--print", "--mpirun", stretto.home / "mpich/mpirun", app)
     assert "the program's MPI is Open MPI" in said and "a launcher of MPICH" in said
     stretto.set("PATH", f"{stretto.home}/mpich:/usr/bin:/bin")
-    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("mpirun",))
+    stretto.monkeypatch.setattr("stretto.launch.programs.LAUNCHERS", ("mpirun",))
     assert "no launcher of Open MPI, which is the program's MPI: mpirun is another's" in stretto.refused("run", "--print", app)
 
 
 def test_a_library_of_another_mpi_is_passed_by_wherever_it_lies(stretto, libraries):
-    stretto.monkeypatch.setattr("stretto.programs.linked", lambda path: MPICH_APP if "libstretto" in str(path) else "")
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home)
+    stretto.monkeypatch.setattr("stretto.launch.programs.linked", lambda path: MPICH_APP if "libstretto" in str(path) else "")
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home)
     said = stretto.refused("run", "--print", "--mpirun", stretto.executable("mpirun", OPENMPI), "./app")
     assert "the library libstretto_mpi.so is not there" in said
 
@@ -315,7 +315,7 @@ def mpi_elsewhere(stretto, name="mpi"):
 
 def test_the_launcher_beside_the_programs_libmpi_needs_no_path(stretto, libraries):
     text = mpi_elsewhere(stretto, "an mpi")
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home / "none")
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home / "none")
     assert stretto.succeeds("run", "--print", "-n", "1", of_mpi(stretto, text)).startswith(f"'{stretto.home}/an mpi/bin/mpirun' -n 1 ")
 
 
@@ -331,8 +331,8 @@ def test_the_launcher_beside_the_programs_libmpi_goes_before_the_paths(stretto, 
 def test_without_any_launcher_it_is_said_where_it_was_looked_for(stretto, libraries):
     text = mpi_elsewhere(stretto)
     os.remove(stretto.home / "mpi/bin/mpirun")
-    stretto.monkeypatch.setattr("stretto.programs.CHECKOUT", stretto.home / "none")
-    stretto.monkeypatch.setattr("stretto.programs.LAUNCHERS", ("no-mpirun",))
+    stretto.monkeypatch.setattr("stretto.launch.programs.CHECKOUT", stretto.home / "none")
+    stretto.monkeypatch.setattr("stretto.launch.programs.LAUNCHERS", ("no-mpirun",))
     said = stretto.refused("run", "--print", of_mpi(stretto, text))
     assert "none of no-mpirun is on the PATH, or beside the libmpi of the program" in said
     assert "--carrier ucx" not in said

@@ -10,7 +10,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from stretto import plots, stacking
+from stretto.pictures import plots, stacking
 from stretto.errors import Failure
 
 ABOUT = {"stack": "stack.f32", "error": "error.f32", "type": "f32", "images": 12, "origin": "made up", "cell_km": 0, "schedule": "ring",

@@ -5,7 +5,7 @@ import importlib.machinery
 import importlib.util
 import sys
 
-from stretto import programs
+from stretto.launch import programs
 
 NAME = "stretto._core"
 

@@ -47,7 +47,7 @@ def finish(module, result, plot, json_, out):
 
 def check(plot):
     if plot:
-        from stretto import plots  # noqa: PLC0415  it takes a second to load
+        from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
 
         plots.check(plot)
 

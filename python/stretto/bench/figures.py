@@ -2,7 +2,7 @@
 
 import math
 
-from stretto import plots
+from stretto.pictures import plots
 from stretto.bench.running import ALONE
 
 

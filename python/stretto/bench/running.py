@@ -7,9 +7,11 @@ import re
 import statistics
 from typing import Optional
 
-from stretto import measuring, model, programs, run as run_, units
+from stretto import model, units
+from stretto.launch import programs, run as run_
+from stretto.machine import measuring
 from stretto.errors import Failure
-from stretto.tune import new_table
+from stretto.machine.tune import new_table
 
 # The launchers' words for "the next rank goes to the next ...".
 MAPS = {"openmpi": {"core": ["--map-by", "core"], "socket": ["--map-by", "package"], "host": ["--map-by", "node"]},

@@ -5,7 +5,8 @@ import textwrap
 
 import numpy as np
 
-from stretto import fit, units
+from stretto import units
+from stretto.machine import fit
 from stretto.errors import Failure
 
 try:
@@ -105,7 +106,7 @@ def label_lines(axes, size=7):
 
 def pingpong(measurement, series, paths):
     """Observed and computed times and bandwidths, a column a placement."""
-    from stretto.pingpong import BUFFERS  # noqa: PLC0415  it imports this module's neighbours
+    from stretto.machine.pingpong import BUFFERS  # noqa: PLC0415  it imports this module's neighbours
 
     placements = list(dict.fromkeys(one.placement for one in series))
     cache = measurement.machine["cache"]

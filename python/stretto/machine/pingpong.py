@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 
-from stretto import fit, measuring, units
+from stretto import units
+from stretto.machine import fit, measuring
 from stretto.errors import Failure
-from stretto.tune import new_table
+from stretto.machine.tune import new_table
 
 BUFFERS = {"reused": "one unmodified buffer", "rotated": "rotating, rewritten buffers"}
 COLUMNS = ("placement", "distance", "buffers", "bytes", "seconds", "mean", "least", "samples", "bandwidth", "line", "line_residual",

@@ -9,7 +9,7 @@ import threading
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from stretto import over_ucx, programs
+from stretto.launch import over_ucx, programs
 from stretto.errors import Failure
 
 SAID = 12  # lines of an unknown failure that are repeated

@@ -7,7 +7,8 @@ import os
 import pathlib
 import tempfile
 
-from stretto import files, fit, quality
+from stretto import files
+from stretto.machine import fit, quality
 from stretto.errors import Failure
 
 VERSION = 1

@@ -3,9 +3,11 @@
 import json
 import subprocess
 
-from stretto import measuring, over_ucx, programs, units
+from stretto import units
+from stretto.launch import over_ucx, programs
+from stretto.machine import measuring
 from stretto.errors import Failure
-from stretto.tune import new_table
+from stretto.machine.tune import new_table
 
 WAYS = {"process": "one process's own memory", "arena": "the shared arena", "xpmem": "XPMEM", "kernel": "copies by the kernel (CMA)",
         "staged": "staging through shared slots"}

@@ -20,7 +20,7 @@ import threading
 import time
 from typing import Dict, List, Optional
 
-from stretto import programs
+from stretto.launch import programs
 from stretto.errors import Failure
 
 GRACE = 10  # seconds in which ranks end by themselves after one failed, and in which those that are told to end do so

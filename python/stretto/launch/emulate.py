@@ -5,7 +5,9 @@ import pathlib
 import re
 import tempfile
 
-from stretto import model, profile, programs
+from stretto import model
+from stretto.launch import programs
+from stretto.machine import profile
 from stretto.errors import Failure
 
 SPECIFICATION = re.compile(r"(\d+)@(\d+(?:\.\d+)?)([kmg])bit", re.IGNORECASE)

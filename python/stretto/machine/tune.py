@@ -7,7 +7,8 @@ from rich import box
 from rich.cells import cell_len
 from rich.table import Table
 
-from stretto import measuring, profile, quality, units
+from stretto import units
+from stretto.machine import measuring, profile, quality
 from stretto.errors import Failure
 
 COLLECTIVES = {"natives": "The MPI's own collectives", "node": "Collectives in a node's memory"}  # by key of the profile

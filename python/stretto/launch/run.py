@@ -4,7 +4,8 @@ import os
 import re
 import shutil
 
-from stretto import emulate, files, model, programs
+from stretto import files, model
+from stretto.launch import emulate, programs
 from stretto.errors import Failure
 
 CORES = re.compile(r"auto|\d+(-\d+)?(,\d+(-\d+)?)*")

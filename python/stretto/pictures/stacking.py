@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from stretto import plots
+from stretto.pictures import plots
 from stretto.errors import Failure
 
 TYPES = {"f32": "<f4", "f64": "<f8"}

@@ -17,7 +17,7 @@ import sys
 
 from stretto.errors import Failure
 
-CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
@@ -31,7 +31,7 @@ OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi
 
 def prefixes():
     """Where programs may be installed: a wheel has everything in the package."""
-    return pathlib.Path(__file__).resolve().parent, pathlib.Path(sys.prefix)
+    return pathlib.Path(__file__).resolve().parents[1], pathlib.Path(sys.prefix)
 
 
 def builds(flavour=None):

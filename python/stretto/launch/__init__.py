@@ -1,0 +1,1 @@
+"""Programs and the launchers that start them."""

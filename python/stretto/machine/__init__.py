@@ -1,0 +1,1 @@
+"""What this machine is and can do: its profile, and the measurements behind it."""

@@ -1,0 +1,1 @@
+"""Pictures and pages, in one style."""
