@@ -12,6 +12,7 @@ namespace {
 constexpr double brief = 5e-3;           // seconds of a call that is worth warming up twice
 constexpr double turn_seconds = 0.4e-3;  // of a turn of several calls
 constexpr double far = 1.25;             // behind the leader: times its median
+constexpr double hopeless = 2;           // the same after one turn, where rounds are long
 constexpr double look_seconds = 1;       // of all rounds of a look after the first, where they are more than the least
 
 // The upper one of the middle two, so that a lucky turn of two says nothing.
@@ -75,7 +76,8 @@ bool Autotuner::took(double seconds) noexcept {
   at_ = 0;
   ++round_;
   shuffle();
-  return warming || round_ == 1 + least_rounds || round_ > rounds_;
+  const bool long_first = round_ == 2 && rounds_ == least_rounds;
+  return warming || long_first || round_ == 1 + least_rounds || round_ > rounds_;
 }
 
 std::vector<double> Autotuner::times() const {
@@ -124,8 +126,8 @@ std::size_t Autotuner::leader() const noexcept {
 }
 
 void Autotuner::drop_out() noexcept {
-  const double least = median(seconds_[leader()]);
-  for (std::size_t c = 1; c < in_.size(); ++c) in_[c] = in_[c] && median(seconds_[c]) <= far * least;
+  const double most = (round_ == 2 ? hopeless : far) * median(seconds_[leader()]);
+  for (std::size_t c = 1; c < in_.size(); ++c) in_[c] = in_[c] && median(seconds_[c]) <= most;
   shuffle();
   if (order_.size() == 1) settle();
 }

@@ -11,8 +11,8 @@ namespace stretto::select {
 // buffers. A turn is one call, or several short calls in a row, as in a program. Ranks begin a turn together.
 //
 // The first round warms up. It shows how many calls make a turn, and how many rounds there is time for. After three
-// more rounds the ranks compare medians of the slowest rank's times, and candidates far behind the leader drop out. After
-// the last round the lowest median wins. Candidate 0 is the baseline: it never drops out, and stays unless another beats
+// more rounds the ranks compare medians of the slowest rank's times, and candidates far behind the leader drop out. Where
+// rounds are so long that three are all, those that take twice the leader's time drop out after one. After the last round the lowest median wins. Candidate 0 is the baseline: it never drops out, and stays unless another beats
 // it by the margin. One second look comes later, because the first may have been disturbed. Its winner stays for good.
 //
 // All ranks make the same calls and compare the same times, so they draw the same conclusions.

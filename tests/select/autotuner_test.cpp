@@ -124,6 +124,17 @@ TEST(Autotuner, CandidatesFarBehindDropOutAfterThreeRounds) {
   EXPECT_EQ(calls, 2 * (1 + Autotuner::most_rounds)) << "the baseline stays in";
 }
 
+TEST(Autotuner, LongCallsOfHopelessCandidatesHaveOneTurn) {
+  std::size_t calls = 0;
+  const auto times = [](int, std::size_t c, int round) { return c == 2 || (round == 0 && c == 1) ? 0.9 : 0.4; };
+  EXPECT_EQ(winner(3, 2, times, &calls, 0.4), 0u);
+  EXPECT_EQ(calls, 3 * 2 + 2 * (Autotuner::least_rounds - 1)) << "one that was slow at first only stays";
+  EXPECT_EQ(winner(
+                2, 2, [](int, std::size_t c, int) { return c == 1 ? 0.9 : 0.4; }, &calls, 0.4),
+            0u);
+  EXPECT_EQ(calls, 2u * 2);
+}
+
 TEST(Autotuner, LongCallsHaveFewerRounds) {
   std::size_t calls = 0;
   const auto of = [&](double seconds) {
