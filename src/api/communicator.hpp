@@ -18,6 +18,7 @@
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
 #include "backend/transport.hpp"
+#include "base/communication_cores.hpp"
 #include "base/driven.hpp"
 #include "base/exclusive.hpp"
 #include "base/forks.hpp"
@@ -108,7 +109,8 @@ struct stretto_comm_s {
   bool broken = false;
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
-  bool is_driven = false;             // by other threads, too
+  stretto::CommunicationCores::Holder sharing;  // calls share the codec's work with such cores
+  bool is_driven = false;                       // by other threads, too
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
 };
