@@ -18,7 +18,6 @@
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
 #include "backend/transport.hpp"
-#include "base/communication_cores.hpp"
 #include "base/driven.hpp"
 #include "base/exclusive.hpp"
 #include "base/forks.hpp"
@@ -109,8 +108,7 @@ struct stretto_comm_s {
   bool broken = false;
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
-  stretto::CommunicationCores::Holder sharing;  // calls share the codec's work with such cores
-  bool is_driven = false;                       // by other threads, too
+  bool is_driven = false;             // by other threads, too
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
 };

@@ -85,10 +85,10 @@ Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept try 
   return fail(Status::out_of_memory, std::string_view("no memory for a list of cores"));
 }
 
-struct CommunicationCores::Threads {
+struct CommunicationCores::Thread {
   Cpus cpus;
   std::atomic<bool> ends{false};
-  std::vector<std::thread> all;
+  std::thread thread;
 };
 
 // Never destroyed: programs end late. Takes no memory: who waits has perhaps none.
@@ -111,55 +111,51 @@ CommunicationCores& CommunicationCores::mine() noexcept {
   return *only;
 }
 
-// A child has neither the threads nor the ranks whose work they drove.
+// A child has neither the thread nor the ranks whose work it drove.
 void CommunicationCores::after_fork() noexcept {
-  static_cast<void>(begun_.release());
+  static_cast<void>(thread_.release());
   threads_.store(0, std::memory_order_relaxed);
-  holders_ = 0;
   cores_.clear();
   all_.clear();
   work_.unlock();
   using_.unlock();
 }
 
-// The threads, where there are cores and somebody who needs them. The program's signals go to the program's threads.
+// The thread, where there are cores and work. The program's signals go to the program's threads.
 Status CommunicationCores::begin() noexcept {
-  if (cores_.empty() || (all_.empty() && holders_ == 0) || begun_) return Status::ok;
+  if (cores_.empty() || all_.empty() || thread_) return Status::ok;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status s = Status::ok;
   try {
-    begun_ = std::make_unique<Threads>();
-    for (const int cpu : cores_) begun_->cpus.add(cpu);
-    begun_->all.reserve(cores_.size());
-    while (begun_->all.size() < cores_.size())
-      begun_->all.emplace_back([this, t = begun_.get(), drives = begun_->all.empty()] { run(*t, drives); });
+    auto made = std::make_unique<Thread>();
+    for (const int cpu : cores_) made->cpus.add(cpu);
+    made->thread = std::thread([this, t = made.get()] { run(*t); });
+    thread_ = std::move(made);
   } catch (...) {
-    s = fail(Status::out_of_memory, "no thread for each of {} communication cores", cores_.size());
+    s = fail(Status::out_of_memory, std::string_view("no thread for the communication cores"));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  for (std::size_t i = 0; s == Status::ok && i < begun_->all.size(); ++i)
-    if (const int refused =
-            pthread_setaffinity_np(begun_->all[i].native_handle(), sizeof begun_->cpus.sets, begun_->cpus.sets))
-      s = fail(Status::unsupported, "the communication threads cannot be bound to their cores: {}",
-               std::strerror(refused));
-  if (s != Status::ok) {
+  if (s != Status::ok) return s;
+  const Cpus& cpus = thread_->cpus;
+  if (const int refused = pthread_setaffinity_np(thread_->thread.native_handle(), sizeof cpus.sets, cpus.sets)) {
     end();
-    return s;
+    return fail(Status::unsupported, "the communication thread cannot be bound to its cores: {}",
+                std::strerror(refused));
   }
-  threads_.store(static_cast<int>(begun_->all.size()), std::memory_order_release);
+  threads_.store(1, std::memory_order_release);
   return Status::ok;
 }
 
 void CommunicationCores::end() noexcept {
-  if (!begun_) return;
+  if (!thread_) return;
   threads_.store(0, std::memory_order_release);
-  begun_->ends.store(true, std::memory_order_release);
+  thread_->ends.store(true, std::memory_order_release);
   wakes_.fetch_add(1, std::memory_order_release);
   wakes_.notify_all();
-  for (std::thread& t : begun_->all) t.join();
-  begun_.reset();
+  thread_->thread.join();
+  thread_.reset();
 }
 
 Status CommunicationCores::use(std::vector<int> cores) noexcept {
@@ -193,19 +189,7 @@ void CommunicationCores::detach(Driven& work) noexcept {
     std::erase(all_, &work);
     last = all_.empty();
   }
-  if (last && holders_ == 0) end();
-}
-
-void CommunicationCores::hold() noexcept {
-  const std::lock_guard lock(using_);
-  ++holders_;
-  static_cast<void>(begin());  // else who has work does it alone
-}
-
-void CommunicationCores::release() noexcept {
-  const std::lock_guard lock(using_);
-  if (holders_ > 0) --holders_;  // of before a fork, in the child
-  if (holders_ == 0 && all_.empty()) end();
+  if (last) end();
 }
 
 bool CommunicationCores::drive_all(bool* busy) noexcept {
@@ -224,27 +208,24 @@ void CommunicationCores::drive_here() noexcept {
   if (lock) drive_all(&busy);
 }
 
-void CommunicationCores::run(const Threads& t, bool drives) noexcept {
+void CommunicationCores::run(Thread& t) noexcept {
   int idle = 0;
-  bool helped = false;  // more parts may be shared in a moment
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;
-    if (drives) {
+    {
       const std::lock_guard lock(work_);
       moved = drive_all(&busy);
     }
-    while (shared_.help()) moved = helped = true;
     if (moved) {
       idle = 0;
-    } else if (++idle < (busy || helped ? looks : 1)) {
-      sched_yield();  // other ranks' threads may want the core
-    } else if (busy) {
-      nanosleep(&moment, nullptr);
-    } else {
+    } else if (!busy) {
       if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
       idle = 0;
-      helped = false;
+    } else if (++idle < looks) {
+      sched_yield();  // other ranks' threads may want the core
+    } else {
+      nanosleep(&moment, nullptr);
     }
   }
 }

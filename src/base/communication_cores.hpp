@@ -1,6 +1,5 @@
-// Communication cores: cores set aside, with a thread of this process for each. One drives what was started (driven.hpp) while the program
-// computes. All take parts of the work that a call shares (shared_work.hpp). They are there while somebody needs them, and sleep while
-// there is nothing to do. Without such cores, whoever tests or waits drives, and who has work does it alone.
+// Communication cores: cores set aside, on which a thread of this process drives what was started (driven.hpp) while the program computes.
+// The thread is there while anything is attached, and sleeps while nothing is in flight. Without such cores, whoever tests or waits drives.
 #pragma once
 
 #include <atomic>
@@ -12,7 +11,6 @@
 
 #include "base/driven.hpp"
 #include "base/exclusive.hpp"
-#include "base/shared_work.hpp"
 #include "base/status.hpp"
 
 namespace stretto {
@@ -33,23 +31,8 @@ class CommunicationCores {
   void attach(Driven& work);
   void detach(Driven& work) noexcept;
 
-  // While it lives, somebody may have work to share, whether or not anything is attached.
-  class Holder {
-   public:
-    Holder() noexcept { mine().hold(); }
-    ~Holder() { mine().release(); }
-    Holder(const Holder&) = delete;
-    Holder& operator=(const Holder&) = delete;
-  };
-
   // Whether a thread drives.
-  bool on() const noexcept { return threads() != 0; }
-  int threads() const noexcept { return threads_.load(std::memory_order_acquire); }
-
-  // task(arg, i) for each i in [0, n), in any order, some of them by the cores; returns when all are done.
-  void share(int n, SharedWork::Task task, void* arg) noexcept {
-    shared_.run(n, task, arg, [this] { wake(); });
-  }
+  bool on() const noexcept { return threads_.load(std::memory_order_acquire) != 0; }
 
   // Work has come.
   void wake() noexcept {
@@ -62,24 +45,19 @@ class CommunicationCores {
   void drive_here() noexcept;
 
  private:
-  struct Threads;
+  struct Thread;
   CommunicationCores() = default;
-  void hold() noexcept;
-  void release() noexcept;
   Status begin() noexcept;
   void end() noexcept;
-  void run(const Threads& threads, bool drives) noexcept;
+  void run(Thread& thread) noexcept;
   bool drive_all(bool* busy) noexcept;
   void after_fork() noexcept;
 
-  mutable std::mutex using_;  // held while threads may come or go
-  std::unique_ptr<Threads> begun_;
-  int holders_ = 0;
+  mutable std::mutex using_;  // held while the thread may come or go
+  std::unique_ptr<Thread> thread_;
   std::vector<int> cores_;
   std::atomic<int> threads_{0};
   std::atomic<unsigned> wakes_{0};
-
-  SharedWork shared_;
 
   Exclusive work_;  // held by who drives
   std::vector<Driven*> all_;

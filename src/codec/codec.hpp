@@ -48,9 +48,6 @@ struct Parallel {
 // gives none, the caller does their part. To start them allocates.
 Parallel threads(int width) noexcept;
 
-// The caller and the communication cores, as many as there are now; null where there are none. A core that has other work takes no part.
-const Parallel* communication_cores() noexcept;
-
 struct Options {
   Isa isa = Isa::best;
   double magnitude = 0;                // compress: largest |x| expected; lets the grid carry more values. 0: unknown.

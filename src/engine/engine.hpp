@@ -23,6 +23,7 @@
 
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
+#include "codec/codec.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
 
@@ -32,6 +33,7 @@ struct Options {
   std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
   int window = 8;                                      // receives of streams posted ahead, a peer
   double timeout = 60;  // seconds of waiting without progress before a run is given up; <= 0: never
+  const codec::Parallel* parallel = nullptr;  // for the codec; borrowed while runs last
 };
 
 // One block of the vector on this rank: elements, and where the caller keeps it (null: the caller has no such block there;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/codec.hpp"
 #include "engine/run.hpp"
 #include "schedule/names.hpp"
 
@@ -202,7 +201,7 @@ Status Run::prepare(const Work& call) {
   from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_ && !mixes));
   const auto ranks = static_cast<std::uint32_t>(schedule_->ranks);
   contributions_ = !reduces_ ? 1 : call.contributions != 0 ? call.contributions : ranks;
-  worker_.begin(spec_, reduces_, pool_, codec::communication_cores());
+  worker_.begin(spec_, reduces_, pool_, options_.parallel);
 
   if (const Status s = separate_inputs(call); s != Status::ok) return s;
   if (const Status s =
