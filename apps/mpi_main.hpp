@@ -10,10 +10,12 @@
 
 namespace stretto {
 
-// run(argc, argv, rank) between MPI_Init and MPI_Finalize; its result is the exit status, 1 where MPI does not start.
+// run(argc, argv, rank) between MPI_Init_thread, at this level of MPI_THREAD_..., and MPI_Finalize; its result is the exit status, 1 where MPI
+// does not start.
 template <class Run>
-int mpi_main(int argc, char** argv, const char* program, const Run& run) {
-  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
+int mpi_main(int argc, char** argv, const char* program, const Run& run, int level = MPI_THREAD_SINGLE) {
+  int provided = 0;
+  if (MPI_Init_thread(&argc, &argv, level, &provided) != MPI_SUCCESS) return 1;
   int rank = 0, code = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {

@@ -1,6 +1,7 @@
 // bench_overlap: how much of a nonblocking collective a program hides behind its own work: the MPI's, and stretto's driven
 // by its caller and by communication cores, in turns in one run. With the profiling library loaded, also that of a program
-// which only calls the MPI. Started under mpirun by run_overlap.py.
+// which only calls the MPI. With --bound, also allreduce within that bound, nonblocking and blocking: communication cores
+// share the codec's work of blocking calls. Started under mpirun by run_overlap.py.
 //
 // Two definitions of overlap are printed. t_pure: start and wait; t_compute: the work alone; t_total: start, work, wait;
 // each from the first rank's beginning to the last one's end (the hosts' clocks are one), medians over the turns. The
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -34,6 +36,8 @@ struct Options {
   std::vector<std::string> work{"registers", "triad", "stencil"};
   std::vector<std::size_t> sizes{64 << 10, 512 << 10, 2 << 20, 16 << 20, 64 << 20};
   std::vector<int> cores;
+  double bound = 0;  // of the range; 0: exact calls only
+  bool multiple = false;
   int turns = 15;
 };
 
@@ -105,7 +109,8 @@ class Bench {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     const std::size_t most = *std::max_element(o.sizes.begin(), o.sizes.end()) / sizeof(float) + std::size_t(ranks_);
-    x_.assign(most, 1);
+    x_.resize(most);
+    for (std::size_t i = 0; i < most; ++i) x_[i] = static_cast<float>(std::sin(1e-3 * static_cast<double>(i) + rank_));
     y_.assign(most, 0);
     checked(stretto_comm_create(MPI_COMM_WORLD, &comm_));
   }
@@ -135,6 +140,15 @@ class Bench {
       all.push_back({"an unchanged program, with communication cores", true,
                      unchanged(what, static_cast<int>(n), static_cast<int>(block)),
                      [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }});
+    if (o_.bound > 0 && what == "iallreduce")
+      for (const bool cores : {false, true}) {
+        if (cores && o_.cores.empty()) continue;
+        const auto name = [&](const char* how) {
+          return fmt::format("stretto within rel:{:g}{}{}", o_.bound, how, cores ? ", with communication cores" : "");
+        };
+        all.push_back({name(""), cores, bounded(n), [this] { end(); }});
+        all.push_back({name(", blocking"), cores, bounded_blocking(n), [] {}});
+      }
     return all;
   }
   void end() {
@@ -175,6 +189,23 @@ class Bench {
       return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, nullptr, r)); };
     if (what == "iallgather") return [=] { checked(stretto_iallgather(x, y, block, STRETTO_F32, c, nullptr, r)); };
     return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, nullptr, r)); };
+  }
+
+  stretto_options within_bound() const {
+    stretto_options options = STRETTO_OPTIONS_INIT;
+    options.bound = o_.bound;
+    options.bound_kind = STRETTO_BOUND_RELATIVE;
+    return options;
+  }
+  std::function<void()> bounded(std::size_t n) {
+    return [this, n, options = within_bound()] {
+      checked(stretto_iallreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, comm_, &options, &of_ours_));
+    };
+  }
+  std::function<void()> bounded_blocking(std::size_t n) {
+    return [this, n, options = within_bound()] {
+      checked(stretto_allreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, comm_, &options));
+    };
   }
 
   template <class Body>
@@ -271,6 +302,9 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--work", o.work, "some of registers, triad, stencil")->delimiter(',');
   app.add_option("--sizes", o.sizes, "bytes of all ranks' data together")->delimiter(',');
   app.add_option("--cores", o.cores, "communication cores")->delimiter(',');
+  app.add_option("--bound", o.bound, "of the values' range: measure allreduce within it, too")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--multiple", o.multiple, "MPI_THREAD_MULTIPLE, which messages on communication cores take");
   app.add_option("--turns", o.turns, "of each contestant")->check(CLI::PositiveNumber);
   try {
     app.parse(argc, argv);
@@ -285,4 +319,7 @@ int run(int argc, char** argv, int rank) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "bench_overlap", run); }
+int main(int argc, char** argv) {
+  const bool multiple = std::find(argv, argv + argc, std::string("--multiple")) != argv + argc;
+  return stretto::mpi_main(argc, argv, "bench_overlap", run, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+}

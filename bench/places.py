@@ -1,5 +1,5 @@
-"""Where the ranks of a benchmark run: on this machine, or on hosts made on it (tests/hosts). Of the environment it needs MPIRUN and
-MPI_FLAVOUR, as scripts/bench sets them.
+"""Where the ranks of a benchmark run: on this machine, or on hosts made on it (tests/hosts). Of the environment it needs BUILD,
+MPIRUN and MPI_FLAVOUR, as scripts/bench sets them.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
 
-__all__ = ["ROOT", "SKIPPED", "NotPermitted", "cores", "launch", "place", "skip"]
+__all__ = ["ROOT", "SKIPPED", "NotPermitted", "cores", "launch", "place", "programs", "skip"]
 
 SKIPPED = 77  # exit status of a benchmark that measured nothing, as this machine cannot run it
 
@@ -38,6 +38,16 @@ def launch(ranks, mpi=None):
         return [mpirun, "-bind-to", "hwthread", "-n", str(ranks)]
     return ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
             mpirun, "--map-by", "hwthread", "--bind-to", "hwthread", "-n", str(ranks)]
+
+
+def programs(name):
+    """[(program, MPI as launch() has it)]: that of the build's MPI, and those of the others that it found."""
+    bench = pathlib.Path(os.environ["BUILD"]) / "bench"
+    found = [(bench / name, None)]
+    for line in (bench / "mpis").read_text(encoding="utf-8").splitlines():
+        flavour, launcher = line.split(maxsplit=1)
+        found.append((bench / f"{name}_{flavour}", (flavour, launcher)))
+    return found
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from places import ROOT, SKIPPED, NotPermitted, place, skip
+from places import ROOT, SKIPPED, NotPermitted, place, programs, skip
 
 PLACES = ("1x2x0", "1x4x0", "2x1x1", "2x1x5", "4x1x1")
 SIZES = "8,64,1024,65536,1048576,16777216,67108864"
@@ -45,16 +45,6 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def programs():
-    """[(program, MPI as launch() has it)]: that of the build's MPI, and those of the others that it found."""
-    bench = pathlib.Path(os.environ["BUILD"]) / "bench"
-    found = [(bench / "bench_carriers", None)]
-    for line in (bench / "mpis").read_text(encoding="utf-8").splitlines():
-        flavour, launcher = line.split(maxsplit=1)
-        found.append((bench / f"bench_carriers_{flavour}", (flavour, launcher)))
-    return found
-
-
 def measure(name, options, python, directory):
     """The rows of a place: [(row, gloo's microseconds or None)]."""
     hosts, slots, gbps, *flow = (float(n) if "." in n else int(n) for n in name.split("x"))
@@ -65,7 +55,7 @@ def measure(name, options, python, directory):
     ours, gloo = {}, {}
     with place(hosts, gbps, slots, *flow) as command:
         for turn in range(options.turns):
-            for program, mpi in programs():
+            for program, mpi in programs("bench_carriers"):
                 file, store = directory / f"{name}.{turn}.{program.name}", directory / f"store-{name}-{turn}-{program.name}"
                 subprocess.run(command(["env", f"STRETTO_STORE=file://{store}", program, "--json", file, *asked], mpi), timeout=LIMIT, check=True)
                 for row in rows_of(file):
