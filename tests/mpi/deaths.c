@@ -1,11 +1,15 @@
-/* Rank 1 leaves at a given point, and the others call on: the C program of deaths_test.py. usage: deaths HOW CALLS, where HOW is killed, ended
- * or stopped, and CALLS how many allreduces all ranks make before. */
+/* Rank 1 leaves at a given point, and the others call on: the C program of deaths_test.py. usage: deaths HOW CALLS, where HOW is killed, ended,
+ * stopped, started (killed within a nonblocking call) or unfinished (nobody leaves, and MPI_Finalize comes while calls are in flight), and CALLS how
+ * many allreduces all ranks make before. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { elements = 4 << 20 };
+static double x[elements], y[elements];
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
@@ -15,12 +19,21 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int i = 0; i < calls; ++i) MPI_Allreduce(&given, &got, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 1) {
+  MPI_Request request;
+  if (strcmp(argv[1], "started") == 0) {
+    MPI_Iallreduce(x, y, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (rank == 1) kill(getpid(), SIGKILL);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  if (strcmp(argv[1], "unfinished") == 0) {
+    for (int i = 0; i < 3; ++i) MPI_Iallreduce(x, y, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  } else if (rank == 1) {
     if (strcmp(argv[1], "killed") == 0) kill(getpid(), SIGKILL);
     if (strcmp(argv[1], "stopped") == 0) kill(getpid(), SIGSTOP);
     _exit(0);
   }
-  for (int i = 0; i < 3; ++i) MPI_Allreduce(&given, &got, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (strcmp(argv[1], "unfinished") != 0)
+    for (int i = 0; i < 3; ++i) MPI_Allreduce(&given, &got, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   printf("rank %d came back\n", rank);
   MPI_Finalize();
   return 0;

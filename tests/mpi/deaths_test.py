@@ -16,7 +16,7 @@ LAUNCH, MPIRUN, LIBRARY, PROGRAM, C_PROGRAM = sys.argv[1:6]
 RANKS, LIMIT = 3, 1
 OUTLIVED = (
     'if [ -n "$1" ]; then LD_PRELOAD="$1" "$2" "$3" "$4"; else "$2" "$3" "$4"; fi; ended=$?; '
-    '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
+    '[ "$3" = unfinished ] || [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
 )
 HANG = 60  # seconds; far more than the limit and what an MPI takes to start
 scratch = tempfile.TemporaryDirectory()
@@ -24,8 +24,8 @@ NATIVE = pathlib.Path(scratch.name, "native")
 NATIVE.write_text("* native\n")
 
 
-def run(how, calls, library=LIBRARY, program=PROGRAM, **variables):
-    """What the ranks print; the program must end by itself, and not well."""
+def run(how, calls, library=LIBRARY, program=PROGRAM, well=False, **variables):
+    """What the ranks print; the program must end by itself, and not well unless `well`."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
     command = [LAUNCH, MPIRUN, str(RANKS), "sh", "-c", OUTLIVED, "sh", library, program, how, str(calls)]
     with subprocess.Popen(command, env=clean | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -36,8 +36,8 @@ def run(how, calls, library=LIBRARY, program=PROGRAM, **variables):
             started.terminate()  # the launcher ends its ranks
             printed, _ = started.communicate()
             raise AssertionError(f"{command} hangs: {printed}") from None
-    assert started.returncode != 0, printed
-    assert "came back" not in printed, printed
+    assert (started.returncode == 0) == well, printed
+    assert ("came back" in printed) == well, printed
     return printed
 
 
@@ -82,6 +82,17 @@ def the_c_interface_makes_communicators_within_the_variable():
     expect(run("ended", 0, library="", program=C_PROGRAM, **limit()), UNKNOWN.format("stretto_comm_create"))
 
 
+CORE = {"STRETTO_COMM_CORES": str(min(os.sched_getaffinity(0)))}
+
+
+def a_rank_killed_while_a_communication_core_has_its_buffers_is_named():
+    expect(run("started", 80, **limit(**CORE)), r"iallreduce on communicator 'MPI_COMM_WORLD': rank 1 \(process \d+\) has ended;")
+
+
+def a_program_may_end_with_calls_in_flight():
+    expect(run("unfinished", 80, well=True, **limit(**CORE)), *(f"rank {rank} came back" for rank in range(RANKS)))
+
+
 if __name__ == "__main__":
     for test in (
         a_rank_killed_beside_the_native_collective_is_named,
@@ -91,6 +102,8 @@ if __name__ == "__main__":
         a_rank_that_ends_before_the_communicator_is_made_holds_nobody,
         the_c_interface_has_its_own_timeout,
         the_c_interface_makes_communicators_within_the_variable,
+        a_rank_killed_while_a_communication_core_has_its_buffers_is_named,
+        a_program_may_end_with_calls_in_flight,
     ):
         test()
         print("ok", test.__name__)

@@ -112,7 +112,7 @@ bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
 }
 
 // What is started is exact, whatever bound it might have.
-const char* unless_started(const WrappedCall& call, const Decision& d, const Runtime& runtime) {
+const char* unless_it_may_start(const WrappedCall& call, const Decision& d, const Runtime& runtime) {
   const Settings& settings = runtime.settings;
   if (d.kind == Action::Kind::native || d.schedule) return "nonblocking, and a rule for it";
   if (settings.rules.looks_at_names()) return "nonblocking, where rules ask for names";
@@ -140,7 +140,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     return d;
   }
   if (!blocks) {
-    d.why = unless_started(call, d, runtime);
+    d.why = unless_it_may_start(call, d, runtime);
     return d;
   }
   d.fixed = is_fixed(d.shape, settings);
