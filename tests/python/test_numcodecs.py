@@ -8,7 +8,7 @@ numcodecs = pytest.importorskip("numcodecs")
 import stretto  # noqa: E402
 
 try:
-    from stretto.api.numcodecs import Stretto
+    from stretto.storage.numcodecs import Stretto
 except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
