@@ -92,7 +92,9 @@ void narrow(const std::int32_t* from, std::size_t n, void* values) {
 double eps_of(const Settings& s, const void* values) {
   if (s.kind != relative) return s.kind == lossless ? 1 : s.bound;
   double low = 0, high = 0;
-  if (stretto_value_range(s.type, values, s.values, &low, &high) != STRETTO_OK || !(high > low)) return exact;
+  std::uint64_t ignored = 0;
+  if (stretto_value_range_below(s.type, values, s.values, 0, &low, &high, &ignored) != STRETTO_OK || !(high > low))
+    return exact;
   const double eps = s.bound * (high / 2 - low / 2) * 2;
   return eps > exact ? eps : exact;
 }

@@ -18,10 +18,10 @@ try:
 except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
-from stretto.storage import layout  # noqa: E402
+from stretto.storage import elements, layout  # noqa: E402
 from stretto.storage.pieces import pieces  # noqa: E402
 
-LOSSLESS = tuple(np.dtype(name) for name in layout.DTYPES if name != "bfloat16")
+LOSSLESS = tuple(np.dtype(name) for name in elements.DTYPES if name != "bfloat16")
 
 
 def field(*shape, dtype=np.float32):

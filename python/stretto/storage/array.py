@@ -14,7 +14,7 @@ from stretto.api import arrays, streams
 from stretto.api.core import _core
 from stretto.api.streams import Stream
 from stretto.errors import ArgumentError, IncompatibleError, StreamError, UnsupportedError
-from stretto.storage import layout
+from stretto.storage import elements
 
 CHUNK = 4 << 20  # bytes of values, where the caller does not say
 
@@ -133,14 +133,14 @@ class Array:
     def _stream(self, which):
         """The bytes of a chunk, with a header that says what the index says."""
         self._file._must_be_open()
-        offset, length, elements, checksum = self._entry.chunks[which]
+        offset, length, size, checksum = self._entry.chunks[which]
         what = f"chunk {which} of {self.name!r}"
         try:
             content = self._file._bytes(offset, length, what)
             kind, contributions, count, written, _, eps, _, _, checked = _core.inspect(content)
-            wanted, parts = layout.stream_type(self.dtype, self._entry.eps is None)
+            wanted, parts = elements.stream_type(self.dtype, self._entry.eps is None)
             found = (kind, count, written, contributions, eps, checked, int.from_bytes(content[36:40], "little"))
-            if found != (wanted, elements * parts, length, self.contributions, self.eps, True, checksum):
+            if found != (wanted, size * parts, length, self.contributions, self.eps, True, checksum):
                 raise StreamError("the stream is not the one of the index")
             return content
         except StreamError as error:
@@ -149,21 +149,14 @@ class Array:
     def _decode(self, which, out, threads):
         content = self._stream(which)
         try:
-            if self._entry.eps is not None:
-                _core.decompress(content, arrays.buffer(out), 1, threads)
-            elif self.dtype.itemsize >= 4:
-                _core.decompress(content, out.view(layout.lossless_type(self.dtype)), 1, threads)
-            else:
-                integers = np.empty(out.size, np.int32)
-                _core.decompress(content, integers, 1, threads)
-                layout.from_integers(integers, out)
+            elements.decode(content, self._entry.eps is None, out, threads)
         except StreamError as error:
             raise StreamError(f"{self._file.path}: chunk {which} of {self.name!r}: {error}") from None
 
     def check(self, threads=1):
         """Reads and decodes every chunk. StreamError names what is wrong."""
-        for which, (_, _, elements, _) in enumerate(self._entry.chunks):
-            self._decode(which, np.empty(elements, self.dtype), threads)
+        for which, (_, _, size, _) in enumerate(self._entry.chunks):
+            self._decode(which, np.empty(size, self.dtype), threads)
 
     def stream(self, first=0, last=None) -> Stream:
         """Rows `first` to `last` - 1 as a Stream, without decompressing. UnsupportedError for arrays of dtypes that have none."""
@@ -205,17 +198,13 @@ class Array:
         flat = np.ascontiguousarray(values).reshape(-1)
         for first in range(0, flat.size, self._most):
             part = flat[first:first + self._most]
-            if self._entry.eps is None:
-                kind, _ = layout.stream_type(self.dtype, True)
-                content = _core.compress(kind, layout.as_integers(part), 1.0, True, threads)
-            else:
-                content = _core.compress(arrays.type_of(self.dtype)[0], arrays.buffer(part), self._entry.eps, True, threads)
+            content = elements.encode(part, self._entry.eps, threads)
             self._keep(content, part.size)
 
-    def _keep(self, content, elements):
+    def _keep(self, content, size):
         at = self._file._append(content)
-        self._entry.chunks.append([at, len(content), elements, int.from_bytes(content[36:40], "little")])
-        self._starts.append(self._starts[-1] + elements)
+        self._entry.chunks.append([at, len(content), size, int.from_bytes(content[36:40], "little")])
+        self._starts.append(self._starts[-1] + size)
 
     def _settle(self):
         if self._starts[-1] != self.size:

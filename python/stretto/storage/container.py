@@ -15,7 +15,7 @@ from stretto.api import arrays, streams
 from stretto.api.core import _core
 from stretto.api.streams import Stream
 from stretto.errors import ArgumentError, BoundError, StreamError, UnsupportedError
-from stretto.storage import layout
+from stretto.storage import elements, layout
 from stretto.storage.array import CHUNK, Array
 from stretto.storage.output import Output
 
@@ -163,7 +163,7 @@ class File(collections.abc.Mapping):
         values = arrays.array(x, name)
         bounded = abs is not None or rel is not None
         eps, asked = None, None
-        if bounded and values.size and layout.is_floating(values.dtype):
+        if bounded and values.size and elements.is_floating(values.dtype):
             values = arrays.readable(values, name)
             eps = streams._eps(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads)
             asked = f"abs:{abs}" if rel is None else f"rel:{rel}"
@@ -190,7 +190,7 @@ class File(collections.abc.Mapping):
 
     @staticmethod
     def _absolute(name, dtype, bound):
-        if not layout.is_floating(dtype):
+        if not elements.is_floating(dtype):
             raise BoundError(f"array {name!r} of {dtype} is lossless; a bound of {bound} has no meaning")
         if not isinstance(bound, numbers.Real):
             raise TypeError(f"the bound of {name!r} is {bound!r}; it takes a number")
@@ -202,7 +202,7 @@ class File(collections.abc.Mapping):
         self._must_write()
         if layout.check_name(name) in self._arrays:
             raise ArgumentError(f"{self.path} has an array {name!r} already")
-        layout.name_of(dtype)
+        elements.name_of(dtype)
         if axes is not None and (len(axes) != len(shape) or not all(isinstance(one, str) for one in axes)):
             raise ArgumentError(f"axes of {name!r} are {axes!r}; its shape is {shape}")
         layout.told_attributes(attributes or {})

@@ -9,76 +9,13 @@ import zlib
 
 import numpy as np
 
-from stretto.api import arrays
-from stretto.api.core import _core
 from stretto.errors import ArgumentError, StreamError
+from stretto.storage.elements import DTYPES, dtype_named, is_floating, name_of, stream_type
 
 MAGIC = b"\x89STF\r\n\x1a\n"
 VERSION = 1
 HEADER = struct.Struct("<8sIIQQII")  # magic, version, CRC-32 of the index, its offset and length, zero, CRC-32 of all before
 VALUES_A_BYTE = 512  # that a stream can hold at most: a group of 1,024 takes 2 bytes of index
-
-_INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-_FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
-DTYPES = (*_INTEGERS, *_FLOATS)
-
-
-def dtype_named(name):
-    """The dtype of an index's `dtype`; StreamError where there is none of this name."""
-    if name not in DTYPES:
-        raise StreamError(f"dtype {name!r} is none of {', '.join(DTYPES)}")
-    return arrays.dtype_of(_core.Type.bf16) if name == "bfloat16" else np.dtype(name)
-
-
-def name_of(dtype):
-    """The name under which a dtype stands in an index. TypeError for what has no streams."""
-    if dtype.name == "bool":
-        return "bool"
-    arrays.type_of(dtype)
-    return dtype.name
-
-
-def is_floating(dtype):
-    return name_of(dtype) in _FLOATS
-
-
-def lossless_type(dtype):
-    """The dtype of the integers that stand for elements which keep their bits."""
-    return np.dtype(np.int32 if dtype.itemsize <= 4 else np.int64)
-
-
-def stream_type(dtype, lossless):
-    """The type of the streams of an array, and how many of its values an element is."""
-    if not lossless:
-        return arrays.type_of(dtype)
-    integers = lossless_type(dtype)
-    return arrays.type_of(integers)[0], max(dtype.itemsize // integers.itemsize, 1)
-
-
-def as_integers(values):
-    """The elements of a flat, contiguous array as the integers that stand for them; not copied where the size allows."""
-    dtype = values.dtype
-    integers = lossless_type(dtype)
-    if dtype.itemsize >= 4:
-        return values.view(integers)
-    return values.view(_narrow(dtype)).astype(integers)
-
-
-def from_integers(integers, out):
-    """Puts what `as_integers` gave into the flat, contiguous array `out`; StreamError for an integer that is no element."""
-    if out.dtype.itemsize >= 4:
-        out.view(integers.dtype)[:] = integers
-        return
-    narrow = np.iinfo(np.uint8 if out.dtype.name == "bool" else _narrow(out.dtype))
-    low, high = (0, 1) if out.dtype.name == "bool" else (narrow.min, narrow.max)
-    if integers.size and not low <= integers.min() <= integers.max() <= high:
-        raise StreamError(f"integers from {integers.min()} to {integers.max()} stand for no {out.dtype}")
-    out.view(_narrow(out.dtype))[:] = integers
-
-
-def _narrow(dtype):
-    return np.dtype(f"{'i' if dtype.kind == 'i' else 'u'}{dtype.itemsize}")
-
 
 class Entry:
     """What an index says of one array. `eps` is None where elements keep their bits. `chunks`: [offset, length, elements, checksum] each."""
