@@ -20,6 +20,11 @@ def dtype_named(name):
     return arrays.dtype_of(_core.Type.bf16) if name == "bfloat16" else np.dtype(name)
 
 
+def native(dtype):
+    """The dtype with this machine's order of bytes."""
+    return dtype if dtype.isnative else np.dtype(dtype.name)
+
+
 def name_of(dtype):
     """The name under which a dtype stands in an index. TypeError for what has no streams."""
     if dtype.name == "bool":

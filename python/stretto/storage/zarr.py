@@ -55,9 +55,9 @@ class Stretto(ArrayBytesCodec):
         return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel)) if value is not None}}
 
     def validate(self, *, shape, dtype, chunk_grid):
-        native = dtype.to_native_dtype()
-        elements.name_of(native.newbyteorder("="))
-        if (self.abs or self.rel) and not elements.is_floating(native.newbyteorder("=")):
+        native = elements.native(dtype.to_native_dtype())
+        elements.name_of(native)
+        if (self.abs or self.rel) and not elements.is_floating(native):
             raise BoundError(f"{native} is lossless; a bound of {self.abs or self.rel} has no meaning")
 
     def _lossless(self):
@@ -65,13 +65,13 @@ class Stretto(ArrayBytesCodec):
 
     def _encode_sync(self, chunk_array, chunk_spec):
         values = np.asarray(chunk_array.as_numpy_array())
-        values = np.ascontiguousarray(values, values.dtype.newbyteorder("=")).reshape(-1)
+        values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
         eps = None if self._lossless() else streams._eps(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
         return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps))
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
         dtype = chunk_spec.dtype.to_native_dtype()
-        out = np.empty(math.prod(chunk_spec.shape), dtype.newbyteorder("="))
+        out = np.empty(math.prod(chunk_spec.shape), elements.native(dtype))
         elements.decode(chunk_bytes.to_bytes(), self._lossless(), out)
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(out.astype(dtype, copy=False).reshape(chunk_spec.shape))
 
