@@ -109,7 +109,7 @@ def draw(found, paths, path_of_page):
     """Draws the first array to `paths`, and all of them into a page."""
     if paths:
         if found[0].seen is None:
-            raise Failure(f"{found[0].name!r} of {found[0].dtype} has no picture; pictures are of real numbers")
+            raise Failure(f"{found[0].name!r} of {found[0].dtype} has no picture; pictures are of real numbers, at least one")
         plots.save(figure(found[0]), paths)
     if path_of_page:
         try:

@@ -1,6 +1,7 @@
 """The commands `stretto compress|decompress|inspect|compare` and their options."""
 
 import json
+import os
 import pathlib
 from typing import List, Optional
 
@@ -51,7 +52,7 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
         """
         from stretto.storage import transfer  # noqa: PLC0415  NumPy takes a while to load
 
-        target = output or str(pathlib.Path(file).with_suffix(".stretto"))
+        target = output or f"{os.path.splitext(file)[0]}.stretto"
         made, left_out = transfer.compress(err, file, target, transfer.Bounds(abs_, rel, exact, bound or ()), array or (), shape, dtype, ignore_above,
                                            force, threads)
         for name, why in left_out.items() if not array else ():

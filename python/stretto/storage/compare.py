@@ -195,7 +195,7 @@ def _windows(images):
 
 def _pictured(one, other):
     """The middle image of both, or of a row its middle; and which it is."""
-    if one.dtype.kind == "c":
+    if one.dtype.kind == "c" or not one.size:
         return None, ""
     shape = one.shape
     if len(shape) < 2:

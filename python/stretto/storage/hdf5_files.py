@@ -18,6 +18,7 @@ except ImportError:
 with contextlib.suppress(UnsupportedError):  # then datasets with stretto's filter are not read
     import stretto.storage.hdf5  # noqa: F401  the filter
 
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable."  # NetCDF-4's own words in the name of such a scale
 # How HDF5 and NetCDF-4 say which axis is which; dimensions are written anew.
 INTERNAL = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}
 
@@ -28,7 +29,7 @@ def fill(source, stack):
     source.attributes = attributes_of(file)
 
     def visit(name, item):
-        if not isinstance(item, h5py.Dataset):
+        if not isinstance(item, h5py.Dataset) or _text(item.attrs.get("NAME", "")).startswith(NO_VARIABLE):
             return
         if item.shape is None or item.dtype.name not in elements.DTYPES:
             source.left_out[name] = "it is empty" if item.shape is None else f"its dtype is {item.dtype}"
@@ -36,19 +37,36 @@ def fill(source, stack):
         source.add(Dataset(name, item))
 
     file.visititems(visit)
+    for one in list(source.variables.values()):  # what CF's attributes name says where elements are, too
+        for told in (one.attributes.get("coordinates"), one.attributes.get("bounds")):
+            for word in told.split() if isinstance(told, str) else ():
+                named = source.variables.get(f"{one.name.rpartition('/')[0]}/{word}".lstrip("/"))
+                if named:
+                    named.is_coordinate = True
 
 
 class Dataset(Variable):
     """A dataset of HDF5."""
 
     def __init__(self, name, dataset):
-        axes = [(scales.keys() or [scales.label])[0].rsplit("/", 1)[-1] for scales in dataset.dims]
-        super().__init__(name, dataset.shape, dataset.dtype, None, attributes_of(dataset), axes if all(axes) else None, bool(dataset.is_scale),
+        axes = [_axis(scales) for scales in dataset.dims]
+        if dataset.is_scale and axes == [""]:
+            axes = [name.rsplit("/", 1)[-1]]
+        super().__init__(name, dataset.shape, dataset.dtype, None, attributes_of(dataset), axes if any(axes) else None, bool(dataset.is_scale),
                          dataset.chunks[0] if dataset.chunks else 1, dataset.id.get_storage_size())
         self._dataset = dataset
 
     def read(self, box=()):
         return np.ascontiguousarray(self._dataset[box], self.dtype).reshape(-1)
+
+
+def _axis(scales):
+    """The name of an axis: of its first dimension scale, or its label; "" where it has none."""
+    return scales[0].name.rsplit("/", 1)[-1] if len(scales) else scales.label
+
+
+def _text(value):
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def attributes_of(item):
@@ -79,10 +97,13 @@ def _plain(value):
 
 
 class Writer:
-    """Writes arrays as datasets; those that axes are named like become dimension scales."""
+    """Writes arrays as datasets. Those that axes are named like become dimension scales.
 
-    def __init__(self, path, attributes):
-        self._file, self._axes = h5py.File(path, "w"), {}
+    netcdf: other axes become dimensions without a variable, as NetCDF-4 wants them.
+    """
+
+    def __init__(self, path, attributes, netcdf):
+        self._file, self._netcdf, self._axes = h5py.File(path, "w"), netcdf, {}
         _set(self._file, attributes)
 
     def start(self, name, variable):
@@ -94,22 +115,30 @@ class Writer:
         self._axes[name] = variable.axes or ()
 
     def put(self, box, values):
-        target = self._dataset[box].shape if not box else tuple(one.stop - one.start for one in box) + self._dataset.shape[len(box):]
-        self._dataset[box] = values.reshape(target)
+        self._dataset[box] = values.reshape([one.stop - one.start for one in box] + list(self._dataset.shape[len(box):]))
 
     def finish(self):
         for name, axes in self._axes.items():
-            group = name.rsplit("/", 1)[0] + "/" if "/" in name else ""
             for which, axis in enumerate(axes):
-                scale = self._file.get(group + axis, self._file.get(axis))
-                self._file[name].dims[which].label = axis
-                if not isinstance(scale, h5py.Dataset) or scale.shape != self._file[name].shape[which:which + 1]:
-                    continue
-                if not scale.is_scale:
-                    scale.make_scale(axis)
-                if scale != self._file[name]:
-                    self._file[name].dims[which].attach_scale(scale)
+                if axis:
+                    self._name_axis(name, which, axis)
         self._file.close()
+
+    def _name_axis(self, name, which, axis):
+        dataset = self._file[name]
+        group = dataset.parent
+        if not self._netcdf:
+            dataset.dims[which].label = axis
+        if axis not in group and self._netcdf:
+            made = group.create_dataset(axis, dataset.shape[which:which + 1], ">f4")
+            made.make_scale(f"{NO_VARIABLE}{dataset.shape[which]:10d}")
+        scale = group.get(axis)
+        if not isinstance(scale, h5py.Dataset) or scale.shape != dataset.shape[which:which + 1]:
+            return
+        if not scale.is_scale:
+            scale.make_scale(axis)
+        if scale != dataset:
+            dataset.dims[which].attach_scale(scale)
 
     def close(self):
         self._file.close()

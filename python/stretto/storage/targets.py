@@ -74,5 +74,5 @@ def writer(output, suffix, attributes):
     if suffix in SEVERAL:
         from stretto.storage import hdf5_files  # noqa: PLC0415  h5py may be missing
 
-        return hdf5_files.Writer(os.fspath(output.parts), attributes)
+        return hdf5_files.Writer(os.fspath(output.parts), attributes, suffix in (".nc", ".nc4"))
     return Npy(output, header=suffix == ".npy")
