@@ -2,6 +2,8 @@
 
 import math
 import os
+import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -394,3 +396,19 @@ def test_pieces_cover_an_array_in_order_and_are_small():
             found = [x[index].reshape(-1) for index in pieces(shape, most)]
             assert np.array_equal(np.concatenate(found) if found else np.empty(0), x.reshape(-1))
             assert all(len(piece) <= most for piece in found)
+
+
+def test_the_lines_of_the_page_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    section, known = page[page.index("\n## Files"):page.index("\n## Collectives")], {}
+    needed = {"h5py": "h5py", "zarr": "zarr"}
+    found = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    assert len(found) == 3
+    for lines in found:
+        for word, module in needed.items():
+            if f"import {word}" in lines:
+                pytest.importorskip(module)
+        exec(lines, known)  # noqa: S102
+    assert np.abs(known["y"] - known["x"]).max() <= 2e-4 and np.array_equal(known["part"], known["y"][120:140, ::2])
+    assert np.abs(known["z"] - known["x"][120:140]).max() <= 1e-3 and np.abs(known["a"][:] - known["x"]).max() <= 1e-3

@@ -1,5 +1,6 @@
 """The commands `stretto compress|decompress|inspect|compare` and their options."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -16,6 +17,14 @@ DTYPE = typer.Option(None, "--dtype", metavar="TYPE", help="Of such a file: floa
 FORCE = typer.Option(False, "--force", "-f", help="Replace a file that is there.", metavar="")
 THREADS = typer.Option(1, "--threads", "-t", min=1, max=256, help="Threads of the codec.")
 JSON = typer.Option(False, "--json", help="JSON on standard output instead of a table.", metavar="")
+
+
+def needed(name):
+    """A module of this package, loaded when a command runs: NumPy takes a while. Failure where the extension is missing."""
+    try:
+        return importlib.import_module(f"stretto.{name}")
+    except ImportError as error:
+        raise Failure(str(error), status=1) from None
 
 
 def add(app, out, err):
@@ -50,8 +59,7 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
 
         Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 (dimension scales) are exact unless --bound names them.
         """
-        from stretto.storage import transfer  # noqa: PLC0415  NumPy takes a while to load
-
+        transfer = needed("storage.transfer")
         target = output or f"{os.path.splitext(file)[0]}.stretto"
         made, left_out = transfer.compress(err, file, target, transfer.Bounds(abs_, rel, exact, bound or ()), array or (), shape, dtype, ignore_above,
                                            force, threads)
@@ -77,8 +85,7 @@ stretto decompress tas.stretto --array tas -o tas.npy --force""")
                                                              "several arrays."),
                    array: Optional[List[str]] = ARRAY, force: bool = FORCE, threads: int = THREADS):
         """Write the arrays of a .stretto file into a file that other programs read."""
-        from stretto.storage import transfer  # noqa: PLC0415  NumPy takes a while to load
-
+        transfer = needed("storage.transfer")
         say(str(transfer.decompress(err, file, output, array or (), force, threads)))
 
     @app.command("inspect", epilog="""Examples:
@@ -89,8 +96,7 @@ stretto inspect velocity.stretto --check --json""")
     def inspect(file: str = typer.Argument(..., help="A .stretto file, or the bytes of a stream."),
                 check: bool = typer.Option(False, "--check", help="Decode every chunk: status 1 where one is damaged.", metavar=""), json_: bool = JSON):
         """What a .stretto file holds: arrays, bounds, ratios; with --json attributes, too."""
-        from stretto.storage import transfer  # noqa: PLC0415  NumPy takes a while to load
-
+        transfer = needed("storage.transfer")
         found = transfer.inspect(err, file, check)
         if json_:
             print(json.dumps(found, indent=1))
@@ -112,20 +118,15 @@ stretto compare tas.nc tas.stretto --html tas.html --json""")
                 html: Optional[str] = typer.Option(None, "--html", metavar="FILE", help="A page with all figures and pictures, which needs no other file."),
                 force: bool = FORCE, json_: bool = JSON):
         """How far two files are apart: the largest error and where it is, RMSE, PSNR, SSIM, ratio, autocorrelation of the error."""
-        from stretto.storage import compare as compare_  # noqa: PLC0415  NumPy takes a while to load
-
+        compare_ = needed("storage.compare")
         if plot or html:
-            from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
-
-            plots.check(plot or [])
+            needed("pictures.plots").check(plot or [])
         for path in [*(plot or ()), *filter(None, [html])]:
             if not force and pathlib.Path(path).exists():
                 raise Failure(f"{path} is there already; --force replaces it")
         found = compare_.compare(err, first, second, array or (), shape, dtype, bool(plot), bool(html))
         if plot or html:
-            from stretto.pictures import comparison  # noqa: PLC0415
-
-            comparison.draw(found, plot or [], html)
+            needed("pictures.comparison").draw(found, plot or [], html)
         if json_:
             print(json.dumps(compare_.as_json(found), indent=1, allow_nan=False))
         else:

@@ -232,11 +232,15 @@ class File(collections.abc.Mapping):
 
     def _commit(self):
         index = layout.write_index([array._entry for array in self._arrays.values()], self.attributes)
-        os.fsync(self._descriptor)
+        self._reach_the_disk()
         at = self._append(index)
-        os.fsync(self._descriptor)
+        self._reach_the_disk()
         os.pwrite(self._descriptor, layout.write_header(at, index), 0)  # in one sector: from here on the new index counts
-        os.fsync(self._descriptor)
+        self._reach_the_disk()
+
+    def _reach_the_disk(self):
+        if self._output is None:  # a new file does so as a whole, before it has its name
+            os.fsync(self._descriptor)
 
     def close(self):
         """Keeps what was written, and ends the use of the file."""
