@@ -1,5 +1,6 @@
 """Containers: what was written is read, whole and in parts, by the package and by a referee; what is wrong is named; nothing is half written."""
 
+import json
 import math
 import os
 import pathlib
@@ -7,13 +8,18 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 import zlib
 
 import container_referee as referee
 import numpy as np
 import pytest
 
-import stretto
+pytest.importorskip("hypothesis")
+from hypothesis import given, settings, strategies as some  # noqa: E402
+from hypothesis.extra import numpy as some_numpy  # noqa: E402
+
+import stretto  # noqa: E402
 
 try:
     stretto.compress(np.zeros(1), abs=1)
@@ -278,9 +284,9 @@ def test_what_is_no_container_is_named(path):
         stretto.open(path.parent)
 
 
-def written(path, index, version=1):
-    """A container with this index behind one stream of 10 float32, and a header that fits it."""
-    stream = bytes(stretto.compress(field(10), abs=0.5))
+def written(path, index, version=1, content=None):
+    """A container with this index behind one stream of 10 float32, or other content, and a header that fits it."""
+    stream = content or bytes(stretto.compress(field(10), abs=0.5))
     index = (index % {"stream": f"[40,{len(stream)},10,{int.from_bytes(stream[36:40], 'little')}]"}).encode()
     front = struct.pack("<8sIIQQI", layout.MAGIC, version, zlib.crc32(index), 40 + len(stream), len(index), 0)
     path.write_bytes(front + struct.pack("<I", zlib.crc32(front)) + stream + index)
@@ -412,3 +418,55 @@ def test_the_lines_of_the_page_run(tmp_path, monkeypatch):
         exec(lines, known)  # noqa: S102
     assert np.abs(known["y"] - known["x"]).max() <= 2e-4 and np.array_equal(known["part"], known["y"][120:140, ::2])
     assert np.abs(known["z"] - known["x"][120:140]).max() <= 1e-3 and np.abs(known["a"][:] - known["x"]).max() <= 1e-3
+
+
+def variants(told):
+    """An index with one of its values replaced, or a key left out, in every place of it."""
+    strange = (None, True, -1, 0, 1, 7, 2**31, 2**63 - 1, 2**64, 10**400, 0.5, -0.0, 1e308, "", "x", "float64", "\0", [], [1], [[]], {}, {"dtype": 1}, [10**18] * 4)
+    if isinstance(told, (dict, list)):
+        for key in list(told) if isinstance(told, dict) else range(len(told)):
+            before = told[key]
+            for value in strange:
+                told[key] = value
+                yield
+            told[key] = before
+            yield from variants(before)
+            if isinstance(told, dict):
+                del told[key]
+                yield
+                told[key] = before
+
+
+def test_strange_indices_are_read_or_stream_errors(path):
+    stream = bytes(stretto.compress(field(10), abs=0.5))
+    whole = bytes(stretto.compress(np.arange(20, dtype=np.int32)))
+    chunks = [[at, len(one), n, int.from_bytes(one[36:40], "little")] for at, one, n in ((40, stream, 10), (40 + len(stream), whole, 20))]
+    told = {"arrays": [{"name": "x", "dtype": "float32", "shape": [2, 5], "eps": 0.5, "bound": "abs:0.5", "axes": ["a", "b"], "contributions": 1,
+                        "attributes": {"a": {"dtype": "int16", "shape": [2], "hex": "01000200"}, "b": [1, {"c": 2}]}, "chunks": chunks[:1]},
+                       {"name": "n", "dtype": "uint8", "shape": [20], "chunks": chunks[1:]}], "attributes": {"t": "u"}}
+    read = refused = 0
+    for _ in variants(told):
+        written(path, json.dumps(told).replace("%", "%%"), content=stream + whole)
+        try:
+            everything(path)
+            read += 1
+        except stretto.StreamError:
+            refused += 1
+    assert read > 50 and refused > 500
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@given(some.data())
+def test_any_array_in_any_chunks_is_read_in_any_part(data):
+    dtype = data.draw(some.sampled_from(LOSSLESS))
+    x = data.draw(some_numpy.arrays(dtype, some_numpy.array_shapes(min_dims=0, max_dims=3, max_side=7, min_side=0)))
+    x = data.draw(some.sampled_from((x, x.T, x[::-1], x[::2]) if x.ndim else (x,)))
+    with tempfile.TemporaryDirectory() as here:
+        path = pathlib.Path(here, "x.stretto")
+        with stretto.open(path, "x") as file:
+            file.add("x", x, chunk=data.draw(some.integers(1, 300)))
+        with stretto.open(path) as file:
+            assert file["x"].read().tobytes() == x.tobytes() == judged(path)[1]["x"][0].tobytes()
+            if x.ndim:
+                part = data.draw(some.slices(len(x)) | (some.integers(-len(x), len(x) - 1) if len(x) else some.nothing()))
+                assert file["x"][part].tobytes() == x[part].tobytes()

@@ -165,7 +165,7 @@ class File(collections.abc.Mapping):
         eps, asked = None, None
         if bounded and values.size and elements.is_floating(values.dtype):
             values = arrays.readable(values, name)
-            eps = streams._eps(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads)
+            eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads)
             asked = f"abs:{abs}" if rel is None else f"rel:{rel}"
         elif bounded:
             eps, asked = self._absolute(name, values.dtype, abs if rel is None else rel), f"abs:{abs}" if rel is None else f"rel:{rel}"
@@ -184,7 +184,7 @@ class File(collections.abc.Mapping):
         shape: of a row, that is of all axes but the first. The bound is an absolute one: a range is not known before all elements are.
         """
         dtype = np.dtype(dtype)
-        shape = (0, *streams._shape(shape))
+        shape = (0, *streams.shape_of(shape))
         eps = None if abs is None else self._absolute(name, dtype, abs)
         return self._begin(name, dtype, shape, eps, None if abs is None else f"abs:{abs}", attributes, axes, chunk)
 

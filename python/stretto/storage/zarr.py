@@ -66,7 +66,7 @@ class Stretto(ArrayBytesCodec):
     def _encode_sync(self, chunk_array, chunk_spec):
         values = np.asarray(chunk_array.as_numpy_array())
         values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
-        eps = None if self._lossless() else streams._eps(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
+        eps = None if self._lossless() else streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
         return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps))
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
