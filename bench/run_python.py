@@ -27,11 +27,11 @@ BOUND = 1e-3
 class C:
     """The functions of stretto_stream.h on buffers of their own."""
 
-    def __init__(self, x):
+    def __init__(self, x, eps=BOUND):
         self.library = ctypes.CDLL(str(pathlib.Path(os.environ["BUILD"], "src", "api", "libstretto.so")))
         self.library.stretto_combine_bound.restype = ctypes.c_size_t
         self.library.stretto_combine_bound.argtypes = (ctypes.c_int, ctypes.c_size_t)
-        self.x, self.n = x, ctypes.c_size_t(x.size)
+        self.x, self.n, self.eps = x, ctypes.c_size_t(x.size), ctypes.c_double(eps)
         self.capacity = self.library.stretto_combine_bound(F32, x.size)
         self.stream, self.sum, self.values = np.zeros(self.capacity, np.uint8), np.zeros(self.capacity, np.uint8), np.zeros_like(x)
         self.bytes, self.sum_bytes = ctypes.c_size_t(), ctypes.c_size_t()
@@ -39,7 +39,7 @@ class C:
 
     def compress(self):
         x, stream, _, _ = self.addresses
-        return self.library.stretto_compress(F32, x, self.n, ctypes.c_double(BOUND), stream, ctypes.c_size_t(self.capacity), ctypes.byref(self.bytes), 1)
+        return self.library.stretto_compress(F32, x, self.n, self.eps, stream, ctypes.c_size_t(self.capacity), ctypes.byref(self.bytes), 1)
 
     def decompress(self):
         _, stream, _, values = self.addresses

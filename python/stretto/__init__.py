@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from stretto.api.report import Report
     from stretto.api.requests import Request
     from stretto.api.streams import Stream, compress, concatenate, sum
+    from stretto.storage.array import Array
+    from stretto.storage.container import File, load, open, save
     from stretto.errors import (ArgumentError, BoundError, BufferTooSmallError, CarrierError, IncompatibleError, InternalError, NoMemoryError, StreamError,
                                 StreamOverflowError, StrettoError, UnsupportedError, WaitTimeoutError)
 
@@ -28,6 +30,8 @@ _WHERE = {
     "Report": "stretto.api.report",
     "Request": "stretto.api.requests",
     **dict.fromkeys(("Stream", "compress", "concatenate", "sum"), "stretto.api.streams"),
+    "Array": "stretto.storage.array",
+    **dict.fromkeys(("File", "load", "open", "save"), "stretto.storage.container"),
     **dict.fromkeys(("ArgumentError", "BoundError", "BufferTooSmallError", "CarrierError", "IncompatibleError", "InternalError", "NoMemoryError", "StreamError",
                      "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError"), "stretto.errors"),
 }

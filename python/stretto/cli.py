@@ -13,6 +13,7 @@ from stretto import __version__, model, units
 from stretto.launch import over_ucx, run as run_
 from stretto.machine import doctor as doctor_, pingpong as pingpong_, tune as tune_
 from stretto.bench import commands as bench_
+from stretto.storage import commands as storage_
 from stretto.errors import Failure
 
 
@@ -297,6 +298,8 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
     else:
         ratio_.show(out, name, values, rows, predicted, ranks, rate)
 
+
+storage_.add(app, out, err)
 
 # The options of these are stretto-model's, so all but ours are handed on, --help among them.
 FORWARDED = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "add_help_option": False}

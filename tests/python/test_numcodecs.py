@@ -8,7 +8,7 @@ numcodecs = pytest.importorskip("numcodecs")
 import stretto  # noqa: E402
 
 try:
-    from stretto.api.numcodecs import Stretto
+    from stretto.storage.numcodecs import Stretto
 except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
@@ -36,13 +36,3 @@ def test_what_is_wrong_is_refused():
         Stretto(abs=1).decode(b"no stream")
     with pytest.raises(stretto.ArgumentError, match="out has 4 bytes; the stream's values 24000"):
         Stretto(abs=1).decode(Stretto(abs=1).encode(wave()), out=np.empty(1, np.float32))
-
-
-def test_zarr_writes_and_reads_them(tmp_path):
-    zarr = pytest.importorskip("zarr")
-    x = wave()
-    made = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, chunks=(25, 40), dtype=x.dtype, compressors=Stretto(abs=1e-3), zarr_format=2)
-    made[:] = x
-    again = zarr.open_array(str(tmp_path / "a.zarr"), mode="r")
-    assert np.abs(again[:] - x).max() <= 1e-3
-    assert sum(file.stat().st_size for file in (tmp_path / "a.zarr").rglob("*") if file.is_file()) < x.nbytes

@@ -35,11 +35,12 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     """
     values = arrays.readable(x)
     kind, _ = arrays.type_of(values.dtype)
-    eps = _eps(values, kind, abs, rel, ignore_above, threads)
+    eps = eps_of(values, kind, abs, rel, ignore_above, threads)
     return Stream._of(_core.compress(kind, arrays.buffer(values), eps, checksum, threads), values.shape, values.dtype)
 
 
-def _eps(values, kind, absolute, relative, ignore_above, threads):
+def eps_of(values, kind, absolute, relative, ignore_above, threads):
+    """The absolute bound of a contiguous array, as `compress` takes it. BoundError where there is none, or two."""
     if values.dtype.kind in "iu":
         if absolute is not None or relative is not None:
             raise BoundError(f"integers ({values.dtype}) are lossless; a bound of {absolute if relative is None else relative} has no meaning")
@@ -95,7 +96,7 @@ class Stream:
         found, parts = arrays.type_of(dtype)
         if found != kind or count % parts:
             raise ArgumentError(f"a stream of {count} values of {kind.name} holds no array of {dtype}")
-        shape = (count // parts,) if shape is None else _shape(shape)
+        shape = (count // parts,) if shape is None else shape_of(shape)
         if math.prod(shape) * parts != count:
             raise ArgumentError(f"a stream of {count // parts} elements has no shape {shape}")
         return cls._of(content, shape, dtype)
@@ -244,7 +245,7 @@ class Stream:
 
     def reshape(self, *shape) -> Stream:
         """The same stream for an array of another shape with as many elements."""
-        shape = _shape(shape[0] if len(shape) == 1 else shape)
+        shape = shape_of(shape[0] if len(shape) == 1 else shape)
         if math.prod(shape) != self.size:
             raise ArgumentError(f"a stream of {self.size} elements has no shape {shape}")
         return Stream._of(self._bytes, shape, self._dtype)
@@ -298,7 +299,8 @@ class Stream:
 Stream.__module__ = "stretto"
 
 
-def _shape(shape):
+def shape_of(shape):
+    """A shape, or a length, as a tuple. ArgumentError for negative lengths."""
     shape = tuple(map(operator.index, (shape,) if isinstance(shape, numbers.Integral) else shape))
     if any(n < 0 for n in shape):
         raise ArgumentError(f"shape {shape} has a negative length")

@@ -23,7 +23,8 @@ MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs 
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
                "stretto-model": "apps/model",
                **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg"), "apps/programs"),
-               "libstretto.so": "src/api", "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi"}
+               "libstretto.so": "src/api", "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi",
+               "libstretto_hdf5.so": "filters/hdf5"}
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
 SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
@@ -110,7 +111,7 @@ def library(name, flavour=None):
     names = [name]
     if name == "libstretto_mpi.so" and flavour in MPIS:
         names.append(f"libstretto_mpi_{flavour}.so")
-    places = [*given(), *(prefix / part for prefix in prefixes() for part in ("lib", "lib64")),
+    places = [*given(), *(prefix / part for prefix in prefixes() for part in ("lib", "lib64", "lib/stretto/hdf5", "lib64/stretto/hdf5")),
               *(build / DIRECTORIES[name] for build in builds(flavour)),
               *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
     for place in places:

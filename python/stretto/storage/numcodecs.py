@@ -1,6 +1,6 @@
 """Streams as a codec of numcodecs, which Zarr and other tools use for the chunks of their arrays.
 
-The codec's name is "stretto". An installed package registers it by itself; elsewhere `import stretto.api.numcodecs` does.
+The codec's name is "stretto". An installed package registers it by itself; elsewhere `import stretto.storage.numcodecs` does.
 """
 
 from __future__ import annotations

@@ -1,0 +1,218 @@
+// stretto as a filter of HDF5: each chunk of a dataset is one stream (docs/python.md, "HDF5"). HDF5 finds it by HDF5_PLUGIN_PATH, or a program
+// registers what H5PLget_plugin_info gives.
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "elements.hpp"
+#include "hdf5.hpp"
+#include "stretto/stretto_stream.h"
+
+namespace stretto::hdf5 {
+namespace {
+
+constexpr int filter_id = 451;  // of the range 256 to 511, which is for private use
+
+// The settings of a dataset: three words of the user, the others from its type and its chunks.
+enum Word : unsigned { kind, bound_low, bound_high, type, values_low, values_high, words };
+enum Kind : unsigned { lossless, absolute, relative, kinds };
+
+constexpr int refused = -1;
+constexpr double exact =
+    5e-324;  // what a bound relative to a range of 0 asks for: values go into the stream as they are
+constexpr std::size_t values_a_byte = 512;  // that a stream can hold at most
+
+struct Settings {
+  Kind kind;
+  double bound;
+  stretto_type type;
+  std::uint64_t values;  // in a chunk
+};
+
+std::uint64_t joined(unsigned low, unsigned high) { return std::uint64_t{high} << 32 | low; }
+
+bool fails(const Library& hdf5, const char* message) noexcept {
+  hdf5.error(message);
+  return false;
+}
+
+bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
+  if (n < type || told[kind] >= kinds)
+    return fails(
+        hdf5,
+        "stretto's filter takes three numbers: 0 lossless, 1 absolute or 2 relative; the bound, a float64, as its "
+        "lower and its upper 32 bits");
+  settings.kind = static_cast<Kind>(told[kind]);
+  settings.bound = std::bit_cast<double>(joined(told[bound_low], told[bound_high]));
+  if (settings.kind != lossless && !(settings.bound > 0 && settings.bound <= 1.7976931348623157e308))
+    return fails(hdf5, "the bound of stretto's filter is not finite and positive");
+  return true;
+}
+
+bool read_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
+  if (!read_user_settings(hdf5, n, told, settings)) return false;
+  if (n < words || stretto_type_size(static_cast<stretto_type>(told[type])) == 0)
+    return fails(hdf5, "the settings of stretto's filter do not say what the elements are");
+  settings.type = static_cast<stretto_type>(told[type]);
+  settings.values = joined(told[values_low], told[values_high]);
+  return true;
+}
+
+bool is_floating(stretto_type of) {
+  return of == STRETTO_F32 || of == STRETTO_F64 || of == STRETTO_F16 || of == STRETTO_BF16;
+}
+
+// The type of the chunks' streams: without loss the bits are integers, as in a container.
+stretto_type stream_type(const Settings& s) {
+  return s.kind != lossless ? s.type : stretto_type_size(s.type) == 8 ? STRETTO_I64 : STRETTO_I32;
+}
+
+bool is_narrow(const Settings& s) { return s.kind == lossless && stretto_type_size(s.type) < 4; }
+
+template <class From>
+void widen(const void* values, std::size_t n, std::int32_t* out) {
+  const auto* from = static_cast<const From*>(values);
+  for (std::size_t i = 0; i < n; ++i) out[i] = from[i];
+}
+
+void widen(stretto_type from, const void* values, std::size_t n, std::int32_t* out) {
+  if (from == STRETTO_I8) return widen<std::int8_t>(values, n, out);
+  if (from == STRETTO_U8) return widen<std::uint8_t>(values, n, out);
+  if (from == STRETTO_I16) return widen<std::int16_t>(values, n, out);
+  widen<std::uint16_t>(values, n, out);
+}
+
+template <class To>
+void narrow(const std::int32_t* from, std::size_t n, void* values) {
+  auto* to = static_cast<To*>(values);
+  for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
+}
+
+double eps_of(const Settings& s, const void* values) {
+  if (s.kind != relative) return s.kind == lossless ? 1 : s.bound;
+  double low = 0, high = 0;
+  std::uint64_t ignored = 0;
+  if (stretto_value_range_below(s.type, values, s.values, 0, &low, &high, &ignored) != STRETTO_OK || !(high > low))
+    return exact;
+  const double eps = s.bound * (high / 2 - low / 2) * 2;
+  return eps > exact ? eps : exact;
+}
+
+// What takes the place of the chunk in *buffer; 0 after a failure, whose message is on HDF5's stack.
+std::size_t replaced(const Library& hdf5, void* made, std::size_t bytes, std::size_t room, std::size_t* capacity,
+                     void** buffer) {
+  hdf5.free(*buffer);
+  *buffer = made;
+  *capacity = room;
+  return bytes;
+}
+
+std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, std::size_t* capacity, void** buffer) {
+  const std::size_t n = s.values;
+  if (bytes != n * stretto_type_size(s.type))
+    return fails(hdf5, "a chunk has not the size that stretto's filter was told");
+  std::vector<std::int32_t> wide;
+  const void* values = *buffer;
+  if (is_narrow(s)) {
+    wide.resize(n);
+    widen(s.type, *buffer, n, wide.data());
+    values = wide.data();
+  }
+  const stretto_type of = stream_type(s);
+  const std::size_t room = stretto_compress_bound(of, n);
+  void* const made = hdf5.allocate(room);
+  if (!made) return fails(hdf5, "no memory for a stream");
+  std::size_t written = 0;
+  if (stretto_compress(of, values, n, eps_of(s, values), made, room, &written, STRETTO_CHECKSUM) != STRETTO_OK) {
+    hdf5.error(stretto_message());
+    hdf5.free(made);
+    return 0;
+  }
+  return replaced(hdf5, made, written, room, capacity, buffer);
+}
+
+std::size_t decode(const Library& hdf5, const Settings& s, std::size_t bytes, std::size_t* capacity, void** buffer) {
+  stretto_stream_info info;
+  if (stretto_inspect(*buffer, bytes, &info) != STRETTO_OK) return fails(hdf5, stretto_message());
+  if (info.type != stream_type(s) || info.count != s.values || info.count > values_a_byte * bytes)
+    return fails(hdf5, "a chunk's stream has another type or count than the dataset");
+  const std::size_t n = s.values, room = n * stretto_type_size(s.type);
+  std::vector<std::int32_t> wide(is_narrow(s) ? n : 0);
+  void* const made = hdf5.allocate(room > 0 ? room : 1);
+  if (!made) return fails(hdf5, "no memory for the values of a stream");
+  if (stretto_decompress(*buffer, bytes, is_narrow(s) ? wide.data() : made, n, 1) != STRETTO_OK) {
+    hdf5.error(stretto_message());
+    hdf5.free(made);
+    return 0;
+  }
+  if (is_narrow(s)) {
+    if (stretto_type_size(s.type) == 1)
+      narrow<std::uint8_t>(wide.data(), n, made);
+    else
+      narrow<std::uint16_t>(wide.data(), n, made);
+  }
+  return replaced(hdf5, made, room, room, capacity, buffer);
+}
+
+extern "C" {
+
+// At the creation of a dataset: its type and the values of a chunk join the settings. Negative where the type has no streams.
+int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
+  const Library hdf5(__builtin_return_address(0));
+  using Get = int (*)(Id, int, unsigned*, std::size_t*, unsigned*, std::size_t, char*, unsigned*);
+  const auto get = hdf5.symbol<Get>("H5Pget_filter_by_id2");
+  const auto modify = hdf5.symbol<int (*)(Id, int, unsigned, std::size_t, const unsigned*)>("H5Pmodify_filter");
+  const auto chunk_of = hdf5.symbol<int (*)(Id, int, std::uint64_t*)>("H5Pget_chunk");
+  const char* why = "stretto's filter finds no functions of HDF5 1.10 or later";
+  const auto elements = get && modify && chunk_of ? elements_of(hdf5, type_id, &why) : std::nullopt;
+  if (!elements) {
+    hdf5.error(why);
+    return refused;
+  }
+  unsigned flags = 0, told[words] = {};
+  std::size_t n = words;
+  std::uint64_t chunk[most_dimensions];
+  const int dimensions = chunk_of(properties, most_dimensions, chunk);
+  if (get(properties, filter_id, &flags, &n, told, 0, nullptr, nullptr) < 0 || dimensions < 0) return refused;
+  Settings settings;
+  if (!read_user_settings(hdf5, n, told, settings)) return refused;
+  if (settings.kind != lossless && !is_floating(elements->type)) {
+    hdf5.error("integers are lossless; a bound of stretto's filter has no meaning for them");
+    return refused;
+  }
+  std::uint64_t values = elements->values;
+  for (int i = 0; i < dimensions; ++i) values *= chunk[i];
+  told[type] = elements->type;
+  told[values_low] = static_cast<unsigned>(values);
+  told[values_high] = static_cast<unsigned>(values >> 32);
+  return modify(properties, filter_id, flags, words, told);
+}
+
+std::size_t stretto_hdf5_filter(unsigned flags, std::size_t n, const unsigned* told, std::size_t bytes,
+                                std::size_t* capacity, void** buffer) {
+  const Library hdf5(__builtin_return_address(0));
+  Settings settings;
+  if (!read_settings(hdf5, n, told, settings)) return 0;
+  try {
+    return flags & reverse ? decode(hdf5, settings, bytes, capacity, buffer)
+                           : encode(hdf5, settings, bytes, capacity, buffer);
+  } catch (const std::bad_alloc&) {
+    return fails(hdf5, "no memory for a chunk");
+  }
+}
+}
+
+constexpr FilterClass description{class_version,          filter_id,          1, 1, "stretto", nullptr,
+                                  stretto_hdf5_set_local, stretto_hdf5_filter};
+
+}  // namespace
+}  // namespace stretto::hdf5
+
+extern "C" {
+
+// H5PL_type_t; HDF5 looks for both in each library of HDF5_PLUGIN_PATH.
+STRETTO_API int H5PLget_plugin_type() { return stretto::hdf5::plugin_of_filters; }
+
+STRETTO_API const void* H5PLget_plugin_info() { return &stretto::hdf5::description; }
+}

@@ -1,0 +1,85 @@
+"""stretto as a filter of HDF5. Importing this module registers it with h5py's HDF5, for reading and for writing.
+
+    import h5py
+    from stretto.storage.hdf5 import Stretto
+
+    file.create_dataset("x", data=x, chunks=(1000, 1000), **Stretto(abs=1e-3))
+
+Other programs take it from the directory that `plugin_path()` names, by HDF5_PLUGIN_PATH.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import numbers
+import os
+import struct
+
+import h5py
+import h5py.h5z
+
+from stretto.errors import BoundError, Failure, UnsupportedError
+from stretto.launch import programs
+
+FILTER = 451  # of the range 256 to 511, which HDF5 leaves to private use: it is not registered with The HDF Group
+LIBRARY = "libstretto_hdf5.so"
+KINDS = {"lossless": 0, "abs": 1, "rel": 2}
+
+
+def plugin_path() -> str:
+    """The directory for HDF5_PLUGIN_PATH, with which h5dump, h5repack and others read and write such datasets."""
+    return os.path.dirname(_library())
+
+
+def _library():
+    try:
+        return programs.library(LIBRARY)
+    except Failure as failure:
+        raise UnsupportedError(str(failure)) from None
+
+
+def register():
+    """Makes the filter known to h5py's HDF5, if it is not yet. UnsupportedError where the filter's library is missing."""
+    global _loaded  # noqa: PLW0603  HDF5 keeps pointers into it
+    if not h5py.h5z.filter_avail(FILTER):
+        _loaded = ctypes.CDLL(_library())
+        _loaded.H5PLget_plugin_info.restype = ctypes.c_void_p
+        h5py.h5z.register_filter(_loaded.H5PLget_plugin_info())
+
+
+_loaded = None
+
+
+class Stretto(h5py.filters.FilterRefBase):
+    """Settings of the filter, for create_dataset(..., **Stretto(abs=1e-3)).
+
+    abs: the bound of floating and complex numbers, in units of the data. rel: as a fraction of the range of each chunk's finite values below 1e15, so
+    that neighbours may have different bounds. With neither, all numbers keep their bits; integers take neither.
+    """
+
+    filter_id = FILTER
+
+    def __init__(self, abs: float | None = None, rel: float | None = None):  # noqa: A002
+        if abs is not None and rel is not None:
+            raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
+        kind, bound = ("lossless", 0.0) if abs is None and rel is None else ("abs", abs) if rel is None else ("rel", rel)
+        if not isinstance(bound, numbers.Real):
+            raise TypeError(f"{kind} is {bound!r}; it takes a number")
+        if kind != "lossless" and not (math.isfinite(bound) and bound > 0):
+            raise BoundError(f"{kind} is {bound}; a bound is finite and positive")
+        self.filter_options = (KINDS[kind], *struct.unpack("<II", struct.pack("<d", bound)))
+
+    @staticmethod
+    def of(dataset) -> tuple[str, float] | None:
+        """("abs", 0.001), ("rel", ...) or ("lossless", 0.0) of a dataset with this filter; None of another."""
+        properties = dataset.id.get_create_plist()
+        for which in range(properties.get_nfilters()):
+            found, _, settings, _ = properties.get_filter(which)
+            if found == FILTER and len(settings) >= 3:
+                names = {number: name for name, number in KINDS.items()}
+                return names.get(settings[0], "lossless"), struct.unpack("<d", struct.pack("<II", *settings[1:3]))[0]
+        return None
+
+
+register()

@@ -1,0 +1,151 @@
+"""HDF5 and NetCDF-4 files (which are HDF5): their arrays of numbers, attributes and dimensions, read in pieces and written."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+
+from stretto.errors import Failure, UnsupportedError
+from stretto.storage import elements, layout
+from stretto.storage.sources import Variable
+
+try:
+    import h5py
+except ImportError:
+    raise Failure("HDF5 and NetCDF-4 files need the package h5py: pip install 'stretto[hdf5]'") from None
+
+with contextlib.suppress(UnsupportedError):  # then datasets with stretto's filter are not read
+    import stretto.storage.hdf5  # noqa: F401  the filter
+
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable."  # NetCDF-4's own words in the name of such a scale
+# How HDF5 and NetCDF-4 say which axis is which; dimensions are written anew.
+INTERNAL = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}
+
+
+def fill(source, stack):
+    """Adds the datasets of an HDF5 file to a Source."""
+    file = stack.enter_context(h5py.File(source.path, "r"))
+    source.attributes = attributes_of(file)
+
+    def visit(name, item):
+        if not isinstance(item, h5py.Dataset) or _text(item.attrs.get("NAME", "")).startswith(NO_VARIABLE):
+            return
+        if item.shape is None or item.dtype.name not in elements.DTYPES:
+            source.left_out[name] = "it is empty" if item.shape is None else f"its dtype is {item.dtype}"
+            return
+        source.add(Dataset(name, item))
+
+    file.visititems(visit)
+    for one in list(source.variables.values()):  # what CF's attributes name says where elements are, too
+        for told in (one.attributes.get("coordinates"), one.attributes.get("bounds")):
+            for word in told.split() if isinstance(told, str) else ():
+                named = source.variables.get(f"{one.name.rpartition('/')[0]}/{word}".lstrip("/"))
+                if named:
+                    named.is_coordinate = True
+
+
+class Dataset(Variable):
+    """A dataset of HDF5."""
+
+    def __init__(self, name, dataset):
+        axes = [_axis(scales) for scales in dataset.dims]
+        if dataset.is_scale and axes == [""]:
+            axes = [name.rsplit("/", 1)[-1]]
+        super().__init__(name, dataset.shape, dataset.dtype, None, attributes_of(dataset), axes if any(axes) else None, bool(dataset.is_scale),
+                         dataset.chunks[0] if dataset.chunks else 1, dataset.id.get_storage_size())
+        self._dataset = dataset
+
+    def read(self, box=()):
+        return np.ascontiguousarray(self._dataset[box], self.dtype).reshape(-1)
+
+
+def _axis(scales):
+    """The name of an axis: of its first dimension scale, or its label; "" where it has none."""
+    return scales[0].name.rsplit("/", 1)[-1] if len(scales) else scales.label
+
+
+def _text(value):
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def attributes_of(item):
+    """Attributes that a container holds: numbers and text. Others, as references are, are left out."""
+    found = {}
+    for name in item.attrs:
+        if name in INTERNAL or name.startswith(("_Netcdf4", "_NC", "_nc3")):
+            continue
+        with contextlib.suppress(TypeError, ValueError, OSError):
+            value = _plain(item.attrs[name])
+            layout.told_attributes({name: value})
+            found[name] = value
+    return found
+
+
+def _plain(value):
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, h5py.Empty):
+        return ""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SOU":
+        return [_plain(one) for one in value.tolist()]
+    if isinstance(value, (np.bytes_, np.str_)):
+        return _plain(value.item())
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value, elements.native(value.dtype))[()]
+    return str(value) if isinstance(value, str) else value
+
+
+class Writer:
+    """Writes arrays as datasets. Those that axes are named like become dimension scales.
+
+    netcdf: other axes become dimensions without a variable, as NetCDF-4 wants them.
+    """
+
+    def __init__(self, path, attributes, netcdf):
+        self._file, self._netcdf, self._axes = h5py.File(path, "w"), netcdf, {}
+        _set(self._file, attributes)
+
+    def start(self, name, variable):
+        try:
+            self._dataset = self._file.create_dataset(name, variable.shape, variable.dtype)
+        except (ValueError, TypeError) as error:
+            raise Failure(f"{name!r} cannot be a dataset: {error}") from None
+        _set(self._dataset, variable.attributes)
+        self._axes[name] = variable.axes or ()
+
+    def put(self, box, values):
+        self._dataset[box] = values.reshape([one.stop - one.start for one in box] + list(self._dataset.shape[len(box):]))
+
+    def finish(self):
+        for name, axes in self._axes.items():
+            for which, axis in enumerate(axes):
+                if axis:
+                    self._name_axis(name, which, axis)
+        self._file.close()
+
+    def _name_axis(self, name, which, axis):
+        dataset = self._file[name]
+        group = dataset.parent
+        if not self._netcdf:
+            dataset.dims[which].label = axis
+        if axis not in group and self._netcdf:
+            made = group.create_dataset(axis, dataset.shape[which:which + 1], ">f4")
+            made.make_scale(f"{NO_VARIABLE}{dataset.shape[which]:10d}")
+        scale = group.get(axis)
+        if not isinstance(scale, h5py.Dataset) or scale.shape != dataset.shape[which:which + 1]:
+            return
+        if not scale.is_scale:
+            scale.make_scale(axis)
+        if scale != dataset:
+            dataset.dims[which].attach_scale(scale)
+
+    def close(self):
+        self._file.close()
+
+
+def _set(item, attributes):
+    for name, value in attributes.items():
+        if value is None or isinstance(value, dict):
+            continue
+        item.attrs[name] = value

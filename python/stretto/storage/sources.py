@@ -1,0 +1,286 @@
+"""Files that hold arrays, read in pieces: .npy, .npz, raw values, containers, streams, and (hdf5_files) HDF5 and NetCDF-4.
+
+Nothing is mapped into memory: a file that is cut while it is read would end the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pathlib
+import re
+import zipfile
+
+import numpy as np
+
+from stretto.errors import Failure, StreamError
+from stretto.ratio import shape_of
+from stretto.storage import container, elements, layout
+from stretto.storage.pieces import pieces
+
+PIECE = 4 << 20  # bytes of values that are read at once
+RAW = {".f32": "<f4", ".f64": "<f8", ".i32": "<i4", ".i64": "<i8", ".f16": "<f2"}
+KINDS = ((b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz"), (b"PK\x05\x06", "npz"), (layout.MAGIC, "container"), (b"STRT", "stream"),
+         (b"\x89HDF\r\n\x1a\n", "hdf5"))
+
+
+class Variable:
+    """One array of a file. Its dtype is of this machine's byte order, whatever the file's is.
+
+    `is_coordinate`: whether it says where the elements of others are. `stored`: its bytes in the file, and `promised`: the bound that it keeps, where
+    these are known.
+    """
+
+    def __init__(self, name, shape, dtype, read_flat, attributes=None, axes=None, is_coordinate=False, multiple=1, stored=None, promised=None):
+        self.name, self.shape, self.dtype = name, tuple(shape), elements.native(dtype)
+        self.attributes, self.axes, self.is_coordinate, self.multiple, self.stored = attributes or {}, axes, is_coordinate, multiple, stored
+        self.promised = promised
+        self._read_flat = read_flat
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def boxes(self):
+        """Index tuples of pieces of at most PIECE bytes, in C order."""
+        return pieces(self.shape, max(PIECE // self.dtype.itemsize, 1), self.multiple)
+
+    def read(self, box=()):
+        """The elements of a box that is contiguous in C order, flat."""
+        first, count = 0, self.size
+        for axis, one in enumerate(box):
+            rest = math.prod(self.shape[axis + 1:])
+            first, count = first + one.start * rest, (one.stop - one.start) * rest
+        return np.ascontiguousarray(self._read_flat(first, count), self.dtype)
+
+
+class Source:
+    """An open file: its variables by name, its attributes, what was left out of it and why, and its bytes."""
+
+    def __init__(self, path, kind):
+        self.path, self.kind, self.variables, self.attributes, self.left_out = path, kind, {}, {}, {}
+        self._begin = self._state()
+
+    def _state(self):
+        found = os.stat(self.path)
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    @property
+    def nbytes(self):
+        return self._begin[1]
+
+    def add(self, variable):
+        self.variables[variable.name] = variable
+
+    def must_be_unchanged(self):
+        if self._state() != self._begin:
+            raise Failure(f"{self.path} changed while it was read", status=1)
+
+    def chosen(self, names):
+        """The variables of these names, or all."""
+        for name in names or ():
+            if name in self.left_out:
+                raise Failure(f"{name!r} of {self.path} cannot be compressed: {self.left_out[name]}")
+            if name not in self.variables:
+                raise Failure(f"{self.path} has no array {name!r}; it has {', '.join(map(repr, self.variables)) or 'none'}")
+        found = [self.variables[name] for name in names] if names else list(self.variables.values())
+        if not found:
+            raise Failure(f"{self.path} holds no array of numbers")
+        return found
+
+
+def kind_of(path, shape=None, dtype=None):
+    """npy, npz, container, stream, hdf5 or raw."""
+    if not path.exists():
+        raise Failure(f"{path} is no file")
+    if not path.is_file():
+        raise Failure(f"{path} is no regular file")
+    with open(path, "rb") as file:
+        front = file.read(8)
+    if shape is None and dtype is None and path.suffix not in RAW:
+        for magic, kind in KINDS:
+            if front.startswith(magic):
+                return kind
+        if front.startswith(b"CDF"):
+            raise Failure(f"{path} is a NetCDF file of the classic format; `nccopy -k nc4` makes a NetCDF-4 file of it, which is read")
+        if path.suffix in (".npy", ".npz", ".h5", ".hdf5", ".nc", ".nc4", ".stretto"):
+            raise Failure(f"{path} does not begin as a file of {path.suffix} does; it is damaged or of another kind", status=1)
+        raise Failure(f"{path} is no .npy, .npz, HDF5, NetCDF-4 or .stretto file; a file of nothing but values takes --dtype, and --shape")
+    return "raw"
+
+
+@contextlib.contextmanager
+def opened(path, shape=None, dtype=None):
+    """The Source of a file. Failure where it is none that can be read; its message names the file."""
+    path = pathlib.Path(path)
+    try:
+        kind = kind_of(path, shape, dtype)
+        source = Source(path, kind)
+        with contextlib.ExitStack() as stack:
+            if kind == "hdf5":
+                from stretto.storage import hdf5_files  # noqa: PLC0415  h5py may be missing
+
+                hdf5_files.fill(source, stack)
+            else:
+                FILL[kind](source, stack, *((shape, dtype) if kind == "raw" else ()))
+            yield source
+    except StreamError as error:
+        raise Failure(str(error), status=1) from None
+    except FileExistsError:
+        raise
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        if isinstance(error, OSError) and error.filename not in (None, str(path), path):
+            raise
+        raise Failure(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}", status=1) from None
+
+
+def _descriptor(source, stack):
+    descriptor = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _positioned(descriptor, path, dtype, offset):
+    """Reads elements of a descriptor from an offset on."""
+
+    def read(first, count):
+        out, at = np.empty(count, dtype), offset + first * dtype.itemsize
+        view = memoryview(out.view(np.uint8).reshape(-1))
+        while view:
+            got = os.preadv(descriptor, [view[:1 << 30]], at)
+            if not got:
+                raise Failure(f"{path} is truncated: {len(view)} bytes are missing", status=1)
+            view, at = view[got:], at + got
+        return out
+
+    return read
+
+
+def _raw(source, stack, shape, text):
+    path, size = source.path, source.nbytes
+    dtype = dtype_of(text or RAW.get(path.suffix))
+    if text is None and path.suffix not in RAW:
+        raise Failure(f"{path} takes --dtype, such as float32, beside --shape")
+    if size % dtype.itemsize:
+        raise Failure(f"{path} has {size} bytes, no multiple of the {dtype.itemsize} of {dtype}")
+    found = shape_of(path, size // dtype.itemsize, shape.replace(",", "x") if shape else None)
+    source.add(Variable(re.sub(r"_\d+(x\d+)*$", "", path.stem) or "data", found, dtype, _positioned(_descriptor(source, stack), path, dtype, 0)))
+
+
+def dtype_of(text):
+    """A dtype of numbers from the command line: float32, f4, >f4."""
+    if text is None:
+        return np.dtype("<f4")
+    try:
+        dtype = np.dtype(text)
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.name not in elements.DTYPES:
+        raise Failure(f"--dtype {text!r} is none of {', '.join(elements.DTYPES)}")
+    return dtype
+
+
+def _npy_header(file):
+    """(shape, whether in Fortran's order, dtype) of an .npy that is read up to its values."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(file)
+
+
+def _is_kept(source, name, dtype):
+    """Whether arrays of such a dtype are read; else the source knows why not."""
+    if dtype.name in elements.DTYPES:
+        return True
+    source.left_out[name] = f"its dtype is {dtype}"
+    return False
+
+
+def _npy(source, stack):
+    with open(source.path, "rb") as file:
+        shape, fortran, dtype = _npy_header(file)
+        offset = file.tell()
+    name = source.path.stem
+    if not _is_kept(source, name, dtype):
+        raise Failure(f"{source.path} holds {dtype}; arrays of {', '.join(elements.DTYPES)} are read")
+    if source.nbytes - offset < math.prod(shape) * dtype.itemsize:
+        raise Failure(f"{source.path} is truncated: {source.nbytes - offset} bytes of values, {math.prod(shape) * dtype.itemsize} of shape {shape}", status=1)
+    read = _positioned(_descriptor(source, stack), source.path, dtype, offset)
+    if fortran and len(shape) > 1:  # in memory as a whole: rows lie scattered
+        whole = read(0, math.prod(shape)).reshape(shape[::-1]).T.reshape(-1)
+        read = lambda first, count: whole[first:first + count]  # noqa: E731
+    source.add(Variable(name, shape, dtype, read))
+
+
+class _Member:
+    """Values of one .npy of an .npz: from its front on, and again from the front where earlier ones are wanted."""
+
+    def __init__(self, archive, member):
+        self.archive, self.member, self.file, self.at = archive, member, None, 0
+        self.shape, self.fortran, self.dtype = self._open()
+
+    def _open(self):
+        if self.file:
+            self.file.close()
+        self.file, self.at = self.archive.open(self.member), 0
+        return _npy_header(self.file)
+
+    def read(self, first, count):
+        if first < self.at:
+            self._open()
+        while self.at < first:
+            self.at += len(self._values(min(first - self.at, PIECE)))
+        found = self._values(count)
+        self.at += count
+        return found
+
+    def _values(self, count):
+        content = bytearray()
+        while len(content) < count * self.dtype.itemsize:
+            part = self.file.read(count * self.dtype.itemsize - len(content))
+            if not part:
+                raise Failure(f"{self.archive.filename}: {self.member} is truncated", status=1)
+            content += part
+        return np.frombuffer(content, self.dtype)
+
+
+def _npz(source, stack):
+    archive = stack.enter_context(zipfile.ZipFile(source.path))
+    for member in archive.namelist():
+        if not member.endswith(".npy"):
+            continue
+        name, one = member[:-4], _Member(archive, member)
+        stack.callback(lambda one=one: one.file.close())
+        if not _is_kept(source, name, one.dtype):
+            continue
+        read = one.read
+        if one.fortran and len(one.shape) > 1:
+            whole = one.read(0, math.prod(one.shape)).reshape(one.shape[::-1]).T.reshape(-1)
+            read = lambda first, count, whole=whole: whole[first:first + count]  # noqa: E731
+        source.add(Variable(name, one.shape, one.dtype, read))
+
+
+def _container(source, stack):
+    file = stack.enter_context(container.open(source.path))
+    source.attributes = file.attributes
+    for name, array in file.items():
+        def read(first, count, array=array):
+            return array._read_flat(first, first + count, np.empty(count, array.dtype))
+
+        source.add(Variable(name, array.shape, array.dtype, read, array.attributes, array.axes, stored=array.nbytes, promised=array.promised_error))
+
+
+def _stream(source, stack):
+    from stretto.api.streams import Stream  # noqa: PLC0415  the extension may be missing
+
+    stream = Stream.from_bytes(source.path.read_bytes())
+    whole = stream.decompress()
+    source.add(Variable(source.path.stem, whole.shape, whole.dtype, lambda first, count: whole[first:first + count], stored=stream.nbytes,
+                        promised=stream.promised_error))
+
+
+FILL = {"raw": _raw, "npy": _npy, "npz": _npz, "container": _container, "stream": _stream}

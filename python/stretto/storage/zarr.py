@@ -1,0 +1,88 @@
+"""Streams as a codec of Zarr's format 3, in the place of the serializer: a chunk of an array is one stream.
+
+    import zarr
+    from stretto.storage.zarr import Stretto
+
+    a = zarr.create_array("a.zarr", shape=x.shape, chunks=(1000, 1000), dtype=x.dtype, serializer=Stretto(abs=1e-3), compressors=None)
+
+The codec's name is "stretto". An installed package registers it by itself; elsewhere the import does. Format 2 has stretto.storage.numcodecs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import math
+import numbers
+
+import numpy as np
+from zarr.abc.codec import ArrayBytesCodec
+from zarr.registry import register_codec
+
+from stretto.api import arrays, streams
+from stretto.errors import ArgumentError, BoundError
+from stretto.storage import elements
+
+
+@dataclasses.dataclass(frozen=True)
+class Stretto(ArrayBytesCodec):
+    """Compresses floating and complex chunks within a bound; without one, and for integers and booleans, elements keep their bits.
+
+    abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds.
+    """
+
+    is_fixed_size = False
+
+    abs: float | None = None
+    rel: float | None = None
+
+    def __post_init__(self):
+        if self.abs is not None and self.rel is not None:
+            raise BoundError(f"the bound is given twice: abs={self.abs} and rel={self.rel}")
+        for name, bound in (("abs", self.abs), ("rel", self.rel)):
+            if bound is None:
+                continue
+            if not isinstance(bound, numbers.Real):
+                raise TypeError(f"{name} is {bound!r}; it takes a number")
+            if not (math.isfinite(bound) and bound > 0):
+                raise BoundError(f"{name} is {bound}; a bound is finite and positive")
+
+    @classmethod
+    def from_dict(cls, data):
+        return cls(**data.get("configuration", {}))
+
+    def to_dict(self):
+        return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel)) if value is not None}}
+
+    def validate(self, *, shape, dtype, chunk_grid):
+        native = elements.native(dtype.to_native_dtype())
+        elements.name_of(native)
+        if (self.abs or self.rel) and not elements.is_floating(native):
+            raise BoundError(f"{native} is lossless; a bound of {self.abs or self.rel} has no meaning")
+
+    def _lossless(self):
+        return self.abs is None and self.rel is None
+
+    def _encode_sync(self, chunk_array, chunk_spec):
+        values = np.asarray(chunk_array.as_numpy_array())
+        values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
+        eps = None if self._lossless() else streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
+        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps))
+
+    def _decode_sync(self, chunk_bytes, chunk_spec):
+        dtype = chunk_spec.dtype.to_native_dtype()
+        out = np.empty(math.prod(chunk_spec.shape), elements.native(dtype))
+        elements.decode(chunk_bytes.to_bytes(), self._lossless(), out)
+        return chunk_spec.prototype.nd_buffer.from_ndarray_like(out.astype(dtype, copy=False).reshape(chunk_spec.shape))
+
+    async def _encode_single(self, chunk_array, chunk_spec):
+        return await asyncio.to_thread(self._encode_sync, chunk_array, chunk_spec)
+
+    async def _decode_single(self, chunk_bytes, chunk_spec):
+        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+
+    def compute_encoded_size(self, input_byte_length, chunk_spec):
+        raise ArgumentError("a stream's size depends on its values")
+
+
+register_codec("stretto", Stretto)

@@ -1,0 +1,131 @@
+"""The filter of HDF5: h5py writes and reads datasets of streams, and so does another process by HDF5_PLUGIN_PATH alone; what is wrong is named."""
+
+import os
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+h5py = pytest.importorskip("h5py")
+
+import stretto  # noqa: E402
+
+try:
+    from stretto.storage.hdf5 import FILTER, Stretto, plugin_path
+except (ImportError, stretto.UnsupportedError) as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+
+def wave(dtype=np.float32):
+    return (100 * np.sin(np.arange(6000) / 30)).reshape(60, 100).astype(dtype)
+
+
+def kept(path, x, settings, chunks=(25, 40)):
+    """What is found after the file was closed; and bytes of the dataset."""
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=x, chunks=chunks, **settings)
+    with h5py.File(path) as file:
+        return file["x"][:], file["x"].id.get_storage_size()
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64", "complex64", "complex128"))
+@pytest.mark.parametrize("bound", ({"abs": 0.05}, {"rel": 5e-4}))
+def test_datasets_keep_a_bound(tmp_path, dtype, bound):
+    x = wave(dtype)
+    found, size = kept(tmp_path / "x.h5", x, Stretto(**bound))
+    assert found.dtype == x.dtype and np.abs(found.astype(complex) - x).max() <= 0.1 + 0.04 * (dtype == "float16") and size < x.nbytes
+
+
+@pytest.mark.parametrize("dtype", "i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
+def test_without_a_bound_numbers_keep_their_bits(tmp_path, dtype):
+    x = np.random.default_rng(3).integers(0, 256, 16000, np.uint8).view(dtype)[:1000]
+    assert kept(tmp_path / "x.h5", x, Stretto(), chunks=(300,))[0].tobytes() == x.tobytes()
+
+
+def test_fill_values_and_nan_keep_their_bits(tmp_path):
+    x = wave()
+    x[3, 4], x[5, 6] = 1e20, np.nan
+    found, _ = kept(tmp_path / "x.h5", x, Stretto(rel=1e-3))
+    assert found[3, 4] == x[3, 4] and np.isnan(found[5, 6])
+    there = np.isfinite(x) & (x < 1e15)
+    assert np.abs(found - x)[there].max() <= 0.2
+
+
+def test_datasets_grow_and_are_read_in_parts(tmp_path):
+    x = wave()
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        d = file.create_dataset("x", shape=(0, 100), maxshape=(None, 100), dtype=x.dtype, chunks=(7, 100), **Stretto(abs=1e-3))
+        for first in range(0, 60, 20):
+            d.resize(first + 20, axis=0)
+            d[first:] = x[first:first + 20]
+        assert Stretto.of(d) == ("abs", 1e-3) and Stretto.of(file.create_dataset("y", data=x)) is None
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert np.abs(file["x"][13:31, 5:9] - x[13:31, 5:9]).max() <= 1e-3
+
+
+def test_another_program_reads_and_writes_by_the_plugin_path_alone(tmp_path):
+    x = wave()
+    kept(tmp_path / "x.h5", x, Stretto(abs=1e-3))
+    np.save(tmp_path / "x.npy", x)
+    program = f"""
+import h5py, numpy, sys
+x = numpy.load("x.npy")
+with h5py.File("x.h5", "r+") as file:
+    assert abs(file["x"][:] - x).max() <= 1e-3
+    file.create_dataset("again", data=x, chunks=(10, 100), compression={FILTER}, compression_opts={Stretto(abs=1e-2).filter_options})
+assert "stretto" not in sys.modules
+"""
+    environment = {**os.environ, "HDF5_PLUGIN_PATH": plugin_path()}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert 1e-3 < np.abs(file["again"][:] - x).max() <= 1e-2
+
+
+def test_every_wrong_byte_of_a_chunk_is_an_error(tmp_path):
+    x = wave()[:5, :20]
+    kept(tmp_path / "x.h5", x, Stretto(abs=1e-3), chunks=x.shape)
+    with h5py.File(tmp_path / "x.h5") as file:
+        chunk = file["x"].id.get_chunk_info(0)
+    content = (tmp_path / "x.h5").read_bytes()
+    for at in range(chunk.byte_offset, chunk.byte_offset + chunk.size):
+        (tmp_path / "y.h5").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1:])
+        with h5py.File(tmp_path / "y.h5") as file, pytest.raises(OSError, match="Can't.* read data"):
+            file["x"][:]
+
+
+def test_chunks_of_other_streams_are_errors(tmp_path):
+    x = wave()[:5, :20]
+    other = [stretto.compress(y, abs=1) for y in (wave(), x.astype(float), x[:1])]
+    for stream in (*map(bytes, other), b"STRT", bytes(64)):
+        with h5py.File(tmp_path / "x.h5", "w") as file:
+            d = file.create_dataset("x", shape=x.shape, chunks=x.shape, dtype=x.dtype, **Stretto(abs=1e-3))
+            d.id.write_direct_chunk((0, 0), stream)
+            with pytest.raises(OSError, match="Can't.* read data"):
+                d[:]
+
+
+@pytest.mark.parametrize(("how", "said"), [
+    (dict(data=wave(">f4"), **Stretto(abs=1)), "takes little-endian numbers"),
+    (dict(data=np.arange(5), **Stretto(abs=1)), "integers are lossless"),
+    (dict(data=np.zeros(5, [("a", "f4"), ("b", "i4")]), **Stretto()), "no compound types but complex numbers"),
+    (dict(data=np.zeros(5, "S3"), **Stretto()), "takes integers of 8 to 64 bits"),
+    (dict(data=wave(), compression=FILTER), "takes three numbers"),
+    (dict(data=wave(), compression=FILTER, compression_opts=(7, 0, 0)), "takes three numbers"),
+    (dict(data=wave(), compression=FILTER, compression_opts=(1, 0, 0)), "not finite and positive"),
+    (dict(data=wave(), compression=FILTER, compression_opts=(2, *struct.unpack("<II", struct.pack("<d", np.nan)))), "not finite and positive"),
+])
+def test_datasets_that_the_filter_does_not_serve_are_refused(tmp_path, how, said):
+    with h5py.File(tmp_path / "x.h5", "w") as file, pytest.raises(ValueError, match=said):
+        file.create_dataset("x", chunks=True, **how)
+
+
+@pytest.mark.parametrize(("bound", "kind", "said"), [
+    ({"abs": 1, "rel": 1}, stretto.BoundError, "given twice"), ({"abs": 0}, stretto.BoundError, "abs is 0"),
+    ({"rel": float("inf")}, stretto.BoundError, "rel is inf"), ({"rel": "x"}, TypeError, "rel is 'x'"),
+])
+def test_bounds_that_are_none_are_refused(bound, kind, said):
+    with pytest.raises(kind, match=said):
+        Stretto(**bound)

@@ -1,0 +1,85 @@
+"""Zarr's arrays as streams, in both of its formats: written, read again, within their bound."""
+
+import math
+
+import numpy as np
+import pytest
+
+zarr = pytest.importorskip("zarr", minversion="3")
+
+import stretto  # noqa: E402
+
+try:
+    from stretto.storage import numcodecs
+    from stretto.storage.zarr import Stretto
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+
+def wave(dtype=np.float32):
+    return (100 * np.sin(np.arange(6000) / 30)).reshape(60, 100).astype(dtype)
+
+
+def kept(path, x, **how):
+    """What another reader of the array at `path` finds; and bytes on the disk."""
+    made = zarr.create_array(str(path), shape=x.shape, chunks=(25, 40), dtype=x.dtype, **how)
+    made[:] = x
+    found = zarr.open_array(str(path), mode="r")[:]
+    return found, sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def test_format_2_has_chunks_of_streams(tmp_path):
+    x = wave()
+    found, size = kept(tmp_path / "a.zarr", x, compressors=numcodecs.Stretto(abs=1e-3), zarr_format=2)
+    assert np.abs(found - x).max() <= 1e-3 and size < x.nbytes
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64", "complex64", ">f4"))
+@pytest.mark.parametrize("bound", ({"abs": 0.05}, {"rel": 5e-4}))
+def test_format_3_keeps_a_bound(tmp_path, dtype, bound):
+    x = wave(dtype)
+    found, size = kept(tmp_path / "a.zarr", x, serializer=Stretto(**bound), compressors=None)
+    assert found.dtype == x.dtype.newbyteorder("=") and np.abs(found.astype(complex) - x).max() <= 0.1 + 0.04 * (dtype == "float16") and size < x.nbytes
+
+
+@pytest.mark.parametrize("dtype", ("bool", "int8", "uint16", "int32", "uint64", "float32", "complex128"))
+def test_format_3_keeps_bits_without_a_bound(tmp_path, dtype):
+    x = wave().astype(dtype)
+    assert np.array_equal(kept(tmp_path / "a.zarr", x, serializer=Stretto(), compressors=None)[0], x)
+
+
+def test_format_3_in_shards_and_below_other_compressors(tmp_path):
+    x = wave()
+    made = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, chunks=(10, 20), shards=(30, 100), dtype=x.dtype, serializer=Stretto(abs=1e-3),
+                             compressors=zarr.codecs.ZstdCodec())
+    made[:] = x
+    assert np.abs(zarr.open_array(str(tmp_path / "a.zarr"), mode="r")[7:35, 3:4] - x[7:35, 3:4]).max() <= 1e-3
+
+
+def test_settings_stand_in_the_metadata(tmp_path):
+    kept(tmp_path / "a.zarr", wave(), serializer=Stretto(rel=1e-3), compressors=None)
+    assert zarr.open_array(str(tmp_path / "a.zarr"), mode="r").metadata.codecs == (Stretto(rel=1e-3),)
+
+
+def test_a_wrong_byte_of_a_chunk_is_a_stream_error(tmp_path):
+    kept(tmp_path / "a.zarr", wave(), serializer=Stretto(abs=1e-3), compressors=None)
+    chunk = tmp_path / "a.zarr" / "c" / "1" / "1"
+    content = bytearray(chunk.read_bytes())
+    for at in (0, 8, 70, len(content) - 1):
+        chunk.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1:])
+        with pytest.raises(stretto.StreamError):
+            zarr.open_array(str(tmp_path / "a.zarr"), mode="r")[:]
+    chunk.write_bytes(stretto.compress(wave(np.float64)[:5], abs=1).__bytes__())
+    with pytest.raises(stretto.StreamError, match="500 values of f64, where 1000 of f32 should be"):
+        zarr.open_array(str(tmp_path / "a.zarr"), mode="r")[:]
+
+
+@pytest.mark.parametrize(("make", "kind", "said"), [
+    (lambda: Stretto(abs=1, rel=1), stretto.BoundError, "given twice"), (lambda: Stretto(abs=-1), stretto.BoundError, "abs is -1"),
+    (lambda: Stretto(rel=math.nan), stretto.BoundError, "rel is nan"), (lambda: Stretto(abs="1"), TypeError, "abs is '1'"),
+    (lambda: zarr.create_array({}, shape=(3,), dtype="int16", serializer=Stretto(abs=1), compressors=None), stretto.BoundError, "int16 is lossless"),
+    (lambda: zarr.create_array({}, shape=(3,), dtype="U3", serializer=Stretto(), compressors=None), TypeError, "is not served"),
+])
+def test_what_is_wrong_is_refused(make, kind, said):
+    with pytest.raises(kind, match=said):
+        make()
