@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from stretto import ratio
+from stretto import api, ratio
 from stretto.launch import programs
 from stretto.pictures import plots
 
@@ -87,8 +87,9 @@ def test_what_cannot_be_measured_is_named(answering, arguments, said):
 
 def test_without_the_extension_it_says_how_to_have_it(stretto, monkeypatch):
     monkeypatch.setitem(sys.modules, "stretto._core", None)  # as where it was not built
-    for name in ("stretto.api.arrays", "stretto.api.core"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in ("arrays", "core"):
+        monkeypatch.delitem(sys.modules, f"stretto.api.{name}", raising=False)
+        monkeypatch.delattr(api, name, raising=False)
     monkeypatch.setattr(programs, "given", lambda: [])
     monkeypatch.setattr(programs, "builds", lambda flavour=None: [])
     said = stretto.refused("ratio", "--synthetic")
