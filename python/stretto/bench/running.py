@@ -212,8 +212,8 @@ def tables(console, title, columns, keys):
 
 
 def width(columns):
-    """Of a table of these, with two blanks between columns."""
-    return sum(max(map(cell_len, (heading, *cells))) + 2 for heading, cells in columns)
+    """Of a table of these, with the three blanks between columns that it has on a terminal."""
+    return sum(max(map(cell_len, (heading, *cells))) + 3 for heading, cells in columns)
 
 
 def result(name, settings, arguments, key, complete, console):
