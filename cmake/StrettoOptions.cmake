@@ -78,6 +78,13 @@ function(stretto_quick_to_build)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# stretto_install(TARGET ...): install(TARGETS TARGET ...). The target stretto_installed builds all that is installed, and no test.
+add_custom_target(stretto_installed)
+function(stretto_install target)
+  install(TARGETS ${target} ${ARGN})
+  add_dependencies(stretto_installed ${target})
+endfunction()
+
 # Adds a directory when it is there. Under a sanitizer the libraries and programs are built only where a test needs them.
 function(stretto_add_directory directory)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${directory}/CMakeLists.txt)

@@ -2,7 +2,8 @@
 """The figures of docs/model.md, from stretto-model: cost against ranks for each system, the best way over (ranks, bytes), and what
 communication cores hide of a tree.
 
-usage: figures_model.py STRETTO_MODEL DIRECTORY    writes model_*.png and model_*.svg, in minutes; needs the package in python/
+usage: figures_model.py STRETTO_MODEL DIRECTORY [NAME...]    writes model_NAME.png and .svg of overlap, cost_against_ranks and best_way, or of
+those named, in minutes; needs the package in python/
 """
 
 import json
@@ -121,14 +122,17 @@ def overlap(program, paths):
     plots.save(figure, paths)
 
 
+DRAW = {"overlap": overlap, "cost_against_ranks": cost_against_ranks, "best_way": best_way}
+
+
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(DRAW):
         sys.exit(__doc__)
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
-    for name, draw in (("model_overlap", overlap), ("model_cost_against_ranks", cost_against_ranks), ("model_best_way", best_way)):
+    for name in sys.argv[3:] or DRAW:
         with plots.style():
-            draw(sys.argv[1], [directory / f"{name}{ending}" for ending in (".png", ".svg")])
+            DRAW[name](sys.argv[1], [directory / f"model_{name}{ending}" for ending in (".png", ".svg")])
 
 
 if __name__ == "__main__":

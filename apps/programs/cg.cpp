@@ -28,6 +28,7 @@ const std::map<std::string, Form> kForms{
 
 struct Options {
   int side = 256, stencil = 5, steps = 100;
+  bool weak = false;  // each rank has so many planes
   Form form = Form::blocking;
   double tolerance = 0;
 };
@@ -62,11 +63,11 @@ class Solver {
         rank_(rank_of(MPI_COMM_WORLD)),
         size_(size_of(MPI_COMM_WORLD)) {
     for (int r = 0; r < size_; ++r) {
-      const Part part = part_of(slab.side, size_, r);
+      const Part part = part_of(slab.planes, size_, r);
       counts_.push_back(part.count);
       firsts_.push_back(part.first);
     }
-    planes_.resize(static_cast<std::size_t>(slab.side));
+    planes_.resize(static_cast<std::size_t>(slab.planes));
   }
 
   // b = A 1, from x = 0: the solution is 1 everywhere.
@@ -207,10 +208,11 @@ class Solver {
 
 void run(const Options& options, Report& report) {
   const int p = size_of(MPI_COMM_WORLD);
-  if (p > options.side) throw Refused(fmt::format("{} ranks are more than {} planes", p, options.side));
-  const Part part = part_of(options.side, p, rank_of(MPI_COMM_WORLD));
+  const int planes = options.weak ? options.side * p : options.side;
+  if (p > planes) throw Refused(fmt::format("{} ranks are more than {} planes", p, planes));
+  const Part part = part_of(planes, p, rank_of(MPI_COMM_WORLD));
   const auto side = static_cast<std::size_t>(options.side);
-  const Slab slab{options.side, part.first, part.count, options.stencil == 27 ? side * side : side};
+  const Slab slab{planes, options.side, part.first, part.count, options.stencil == 27 ? side * side : side};
   const auto most = static_cast<double>(slab.storage());
   const int vectors = 9;
   check_memory(bytes_of(slab, options.stencil) + most * 8 * vectors,
@@ -226,6 +228,7 @@ void run(const Options& options, Report& report) {
   const auto form =
       std::find_if(kForms.begin(), kForms.end(), [&](const auto& one) { return one.second == options.form; })->first;
   Json row{{"side", options.side},
+           {"planes", planes},
            {"stencil", options.stencil},
            {"form", form},
            {"plane_bytes", slab.plane * sizeof(double)}};
@@ -244,6 +247,7 @@ int main(int argc, char** argv) {
       [&](CLI::App& app) {
         app.add_option("--side", options.side, "points along each side, of a square or a cube")
             ->check(CLI::Range(2, 40000));
+        app.add_flag("--weak", options.weak, "each rank has so many planes, of that side");
         app.add_option("--stencil", options.stencil, "points in a row of the matrix: 5 (a square) or 27 (a cube)")
             ->check(CLI::IsMember({5, 27}));
         app.add_option("--form", options.form, "blocking, pipelined or reproducible")

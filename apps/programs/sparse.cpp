@@ -19,7 +19,8 @@ Sparse make_matrix(const Slab& slab, int stencil) {
           for (int j = -reach; j <= reach; ++j) {
             for (int i = -1; i <= 1; ++i) {
               if (stencil == 5 && k != 0 && i != 0) continue;
-              if (!inside(slab.first + plane + k, side) || !inside(line + j, lines) || !inside(at + i, side)) continue;
+              if (!inside(slab.first + plane + k, slab.planes) || !inside(line + j, lines) || !inside(at + i, side))
+                continue;
               const std::size_t place = static_cast<std::size_t>(plane + k + 1) * slab.plane +
                                         static_cast<std::size_t>(line + j) * static_cast<std::size_t>(side) +
                                         static_cast<std::size_t>(at + i);

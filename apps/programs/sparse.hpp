@@ -1,5 +1,5 @@
 // A sparse matrix by rows: -laplace by differences, of 5 points in a plane or of 27 in space. Ranks have whole planes of it: rows of a
-// square, or planes of a cube.
+// rectangle, or planes of a box.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace stretto::programs {
 
-// What a rank has: planes [first, first + count) of `side`, of `plane` points each.
+// What a rank has: planes [first, first + count) of `planes`, of `plane` points each, `side` in a direction.
 struct Slab {
-  int side = 0, first = 0, count = 0;
+  int planes = 0, side = 0, first = 0, count = 0;
   std::size_t plane = 0;
 
   std::size_t points() const { return static_cast<std::size_t>(count) * plane; }

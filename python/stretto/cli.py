@@ -1,5 +1,6 @@
 """The commands and their options; the work is in the modules named like them."""
 
+import inspect
 import json
 import os
 import sys
@@ -18,9 +19,14 @@ from stretto.errors import Failure
 
 
 class Command(TyperCommand):
-    """Some Typers escape brackets for Rich where Rich writes no help."""
+    """Some Typers escape brackets for Rich where Rich writes no help, and lose what is said of arguments under newer Clicks."""
+
+    arguments = {}  # what each argument is, by its name
 
     def get_help(self, ctx):
+        for one in self.params:
+            if one.name in self.arguments:
+                one.help = self.arguments[one.name]
         return super().get_help(ctx).replace("\\[", "[")
 
 
@@ -49,7 +55,12 @@ class App(typer.Typer):
         super().__init__(cls=Commands, no_args_is_help=True, rich_markup_mode=None, **options)
 
     def command(self, name=None, **options):
-        return super().command(name, cls=Command, **options)
+        def add(function):
+            arguments = {name: one.default.help for name, one in inspect.signature(function).parameters.items()
+                         if isinstance(one.default, typer.models.ArgumentInfo)}
+            return super(App, self).command(name, cls=type("Command", (Command,), {"arguments": arguments}), **options)(function)
+
+        return add
 
 
 STATUS = """Exit status: 0; 2 where what was asked is refused; 1 where something failed on the way, such as a measurement; 130 when

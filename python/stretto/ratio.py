@@ -1,6 +1,5 @@
 """`stretto ratio`: what a bound does to data and to time: compression ratio, errors, speed of the codec, and the predicted time of a sum."""
 
-import ctypes
 import dataclasses
 import math
 import pathlib
@@ -10,11 +9,10 @@ import time
 import numpy as np
 
 from stretto import model, units
-from stretto.launch import programs
-from stretto.errors import Failure
+from stretto.errors import Failure, StrettoError
 from stretto.machine.tune import new_table
 
-TYPES = {"f32": (np.float32, 1), "f64": (np.float64, 2)}  # numpy's, and stretto_type
+TYPES = {"f32": np.float32, "f64": np.float64}
 FILL = 1e15  # values of this magnitude are often marks of missing data, and count in no range (options.ignore_above)
 LEAST = 0.05  # seconds that the codec is timed for
 
@@ -68,10 +66,10 @@ def read(path, type_=None, shape=None):
         else:
             if not path.is_file():
                 raise Failure(f"{path} is no file")
-            size = np.dtype(TYPES[kind][0]).itemsize
+            size = np.dtype(TYPES[kind]).itemsize
             if path.stat().st_size % size:
                 raise Failure(f"{path} has {path.stat().st_size} bytes, no multiple of the {size} of {kind}; name the type by --type")
-            values = np.fromfile(path, TYPES[kind][0])
+            values = np.fromfile(path, TYPES[kind])
             values = values.reshape(shape_of(path, values.size, shape))
     except (OSError, ValueError) as error:
         raise Failure(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -83,49 +81,39 @@ def read(path, type_=None, shape=None):
 
 
 class Codec:
-    """stretto_compress and stretto_decompress of the library."""
+    """The codec of the extension, on one core, as `import stretto` offers it."""
 
     def __init__(self):
-        path = programs.library("libstretto.so")
         try:
-            self.library = ctypes.CDLL(path)
-        except OSError as error:
-            raise Failure(f"{path} cannot be loaded: {error}", status=1) from None
-        self.library.stretto_compress_bound.restype = ctypes.c_size_t
-        self.library.stretto_message.restype = ctypes.c_char_p
-
-    def must(self, status):
-        if status != 0:
-            raise Failure(self.library.stretto_message().decode("utf-8", "replace"))
+            from stretto.api import arrays  # noqa: PLC0415  it may not be there
+        except ImportError as error:
+            raise Failure(f"stretto ratio compresses the data by Python's extension. {error}") from None
+        self.arrays, self.core = arrays, arrays._core
 
     def compress(self, values, eps):
         """The stream, and seconds of a call."""
-        kind = next(number for dtype, number in TYPES.values() if values.dtype == dtype)
-        room = self.library.stretto_compress_bound(kind, ctypes.c_size_t(values.size))
-        stream, written = np.empty(room, np.uint8), ctypes.c_size_t()
-        seconds = timed(lambda: self.must(self.library.stretto_compress(
-            kind, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size), ctypes.c_double(eps), stream.ctypes.data_as(ctypes.c_void_p),
-            ctypes.c_size_t(room), ctypes.byref(written), ctypes.c_uint(0))))
-        return stream[: written.value], seconds
+        kind, _ = self.arrays.type_of(values.dtype)
+        try:
+            return timed(lambda: self.core.compress(kind, self.arrays.buffer(values), eps, False, 1))
+        except StrettoError as error:
+            raise Failure(str(error)) from None
 
     def decompress(self, stream, like):
         """The values, and seconds of a call."""
         values = np.empty_like(like)
-        seconds = timed(lambda: self.must(self.library.stretto_decompress(
-            stream.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(stream.size), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size),
-            ctypes.c_uint32(1))))
+        _, seconds = timed(lambda: self.core.decompress(stream, self.arrays.buffer(values), 1, 1))
         return values, seconds
 
 
 def timed(work):
-    """The least seconds of several calls, the first of which is not counted."""
-    work()
+    """What a call returns, and the least seconds of several, the first of which is not counted."""
+    result = work()
     found, end = [], time.perf_counter() + LEAST
     while len(found) < 3 or time.perf_counter() < end:
         start = time.perf_counter()
         work()
         found.append(time.perf_counter() - start)
-    return min(found)
+    return result, min(found)
 
 
 def extent(values):
@@ -161,8 +149,8 @@ def measure(values, rel, abs_, ranks):
         error = decoded[finite].astype(np.float64) - values[finite].astype(np.float64)
         rms = float(np.sqrt(np.mean(error * error)))
         psnr = 20 * math.log10(span / rms) if rms > 0 else math.inf
-        of_part = values.nbytes / codec.compress(values, eps / ranks)[0].size
-        rows.append(Row(name, eps, values.nbytes / stream.size, of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
+        of_part = values.nbytes / len(codec.compress(values, eps / ranks)[0])
+        rows.append(Row(name, eps, values.nbytes / len(stream), of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
                         values.nbytes / decompressing, decoded))
     return rows
 

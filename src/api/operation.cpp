@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/report.hpp"
+#include "api/rounding.hpp"
 #include "base/communication_cores.hpp"
 #include "select/signature.hpp"
 
@@ -350,6 +351,10 @@ void Operation::report_outcome() noexcept {
   o.bytes_known = decision_.choice.provider == Provider::schedules || decision_.streams();
   o.eps = decision_.eps;
   o.error = decision_.error;
+  const call::Shape shape = shape_of(call_);
+  const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
+  o.rounding =
+      rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(), call_.recv}, decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;
   o.why = decision_.choice.why;

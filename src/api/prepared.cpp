@@ -6,6 +6,7 @@
 
 #include "api/communicator.hpp"
 #include "api/report.hpp"
+#include "api/rounding.hpp"
 #include "call/agreement.hpp"
 #include "select/signature.hpp"
 
@@ -26,15 +27,16 @@ double seconds_since(Clock::time_point t) noexcept { return std::chrono::duratio
 struct Told {
   const backend::Backend& backend;
   select::Why why;
-  Collective collective;
+  const Shape& shape;
   bool forced;
   std::uint64_t digest;  // what the ranks compare first; 0: nothing
 };
 
 // Runs, where `run` gives up by itself, and reports where that is asked for. With a digest the ranks first compare it: true when it is the same on all, or when that failed.
 template <class Run>
-[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const Told& told, const stretto_options& o, const Run& run,
-                                       Status* ended) noexcept {
+[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const Told& told, const stretto_options& o,
+                                       const void* recv, const Run& run, Status* ended) noexcept {
+  const Collective collective = told.shape.collective;
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   backend::NodeBackend* const node = comm.backends.node.get();
@@ -43,7 +45,7 @@ template <class Run>
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
   const double agree_seconds = o.report && told.digest != 0 ? seconds_since(begun) : 0;
   // The agreement was a barrier already, here as in Operation.
-  const bool all = told.digest != 0 && told.collective == Collective::barrier && !told.forced;
+  const bool all = told.digest != 0 && collective == Collective::barrier && !told.forced;
   if (s != Status::ok)
     comm.give_up(s, message());  // what the others have done is uncertain
   else if (!all)
@@ -51,8 +53,11 @@ template <class Run>
   if (s == Status::ok && o.report) {
     Outcome out;
     out.algorithm = all ? agreement_name : told.backend.name();
-    out.collective = told.collective;
-    out.contributions = reduces(told.collective) ? static_cast<std::uint64_t>(comm.size) : 1;
+    out.collective = collective;
+    out.contributions = reduces(collective) ? static_cast<std::uint64_t>(comm.size) : 1;
+    out.rounding =
+        rounding_of({told.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
+                    unseen_additions(told.shape, out.contributions));
     out.bytes_known = all;
     out.why = all ? select::Why{.reason = select::Reason::agreement} : told.why;
     out.profile = comm.selector.choices().messages();
@@ -112,9 +117,9 @@ template <class Run>
 // With words to compare or a report to fill in.
 [[gnu::noinline]] bool PreparedByCall::run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv,
                                                 const stretto_options& o, Status* ended) noexcept {
-  const Told told{comm.backends.of(line.provider), line.why, line.key.shape.collective, line.key.forced, line.digest};
+  const Told told{comm.backends.of(line.provider), line.why, line.key.shape, line.key.forced, line.digest};
   return compare_and_run(
-      comm, told, o, [&] { return line.call.run(comm, send, recv, o.timeout); }, ended);
+      comm, told, o, recv, [&] { return line.call.run(comm, send, recv, o.timeout); }, ended);
 }
 
 Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
@@ -156,14 +161,15 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   const std::uint64_t digest =
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
   if (d.turn.first == 0) comm.prepared.keep(comm, call, d, digest);  // else the next call like it may be one of a trial
-  const Told told{backend, d.choice.why, call.collective, !call.settings.schedule.empty(), digest};
+  const Shape shape = shape_of(call);
+  const Told told{backend, d.choice.why, shape, !call.settings.schedule.empty(), digest};
   const auto run = [&] {
     engine::Report ran;
     const Status s = backend.run(call, d, &ran);
     if (s != Status::ok) comm.give_up(s, message());
     return s;
   };
-  *compared = !compare_and_run(comm, told, call.settings.options, run, ended);
+  *compared = !compare_and_run(comm, told, call.settings.options, call.recv, run, ended);
   if (!*compared) comm.selector.choices().begin(d.turn);
   return !*compared;
 }

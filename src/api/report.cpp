@@ -1,6 +1,7 @@
 #include "api/report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "call/enums.hpp"
@@ -48,6 +49,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   r.bytes_known = o.bytes_known;
   r.eps = o.eps;
   r.promised_error = o.error;
+  r.error_with_rounding = o.rounding > 0 ? std::nextafter(o.error + o.rounding, HUGE_VAL) : o.error;
   r.agree_seconds = o.agree_seconds;
   r.seconds = o.seconds;
   r.predicted_seconds = o.why.seconds;

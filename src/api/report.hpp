@@ -20,6 +20,7 @@ struct Outcome {
   const engine::Report* ran = nullptr;  // of the bytes that were counted; null: none were
   bool bytes_known = false;
   double eps = 0, error = 0, expected_ratio = 1;
+  double rounding = 0;  // beyond `error`, of additions and of the result; infinite: not known
   std::uint64_t raw_below = 0;
   select::Why why;
   const char* profile = "";  // whose times of messages were taken

@@ -157,6 +157,7 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   }
   if (d->turn.trial) c.why.reason = Reason::turn;
   d->error = error_of(call, terms, agreed, d->eps);
+  d->rounding = rounding_beside(call, terms, d->needs.range ? &agreed : nullptr, d->eps);
   d->contributions = d->inputs;
   d->payload = payload_of(c.payload);
   d->spec = spec_of(call, c.payload, agreed, d->eps);

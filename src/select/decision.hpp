@@ -83,7 +83,8 @@ struct Decision {
   std::uint64_t inputs = 1;         // K in all
   int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `payload` says
   double eps = 0;                   // of each contribution
-  double error = 0;                 // |result - exact| <= this
+  double error = 0;                 // |result - exact| <= this, and
+  double rounding = 0;              // this more, by additions in the values' own type; infinite: not known
   payload::Spec spec;
 
   bool streams() const noexcept { return choice.payload != payload::Kind::raw; }

@@ -134,6 +134,12 @@ double error_of(const Call& call, const Terms& terms, const Agreed& agreed, doub
   return bounds_sum(call) ? quantised + rounding(call, terms, agreed, eps) : quantised;
 }
 
+double rounding_beside(const Call& call, const Terms& terms, const Agreed* agreed, double eps) noexcept {
+  if (!reduces(call.collective) || !is_floating(call.type) || !sums(call) || bounds_sum(call)) return 0;
+  if (units(call, terms) == 0) return 0;
+  return agreed ? rounding(call, terms, *agreed, eps) : INFINITY;
+}
+
 Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept {
   *eps = 0;
   const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);

@@ -42,6 +42,10 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
 // result, all additions.
 double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept;
 
+// By how much additions in the values' own type move the result beyond error_of(), which counts them where the bound is
+// for the result. Infinite where they round and the ranks have not `agreed` on the values' magnitude: null.
+double rounding_beside(const Call& call, const Terms& terms, const Agreed* agreed, double eps) noexcept;
+
 // Whether a call adds floating values and has a bound for their sum (or mean) itself.
 bool bounds_sum(const Call& call) noexcept;
 

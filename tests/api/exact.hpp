@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <random>
 #include <string>
@@ -105,9 +106,10 @@ class Exact {
   std::vector<double> parts_;
 };
 
-// Whether |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that.
+// Whether |y - exact| <= the sum of `bounds`.
 template <class T>
-bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op, double bound) {
+bool within_all(typename T::Bits y, const std::vector<double>& terms, stretto_op op,
+                std::initializer_list<double> bounds) {
   const double p = op == STRETTO_MEAN ? static_cast<double>(terms.size()) : 1, v = T::value(y);
   if (!std::isfinite(v)) return false;
   Exact error;
@@ -117,10 +119,14 @@ bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op,
   Exact excess;
   for (double x : terms) excess.add(sign * x);
   excess.add(-sign * v, p);
-  excess.add(-bound, p);
-  excess.add(-half_ulp_in<T>(y), p);
-  excess.add(-T::first * std::fabs(v), p);
+  for (const double bound : bounds) excess.add(-bound, p);
   return excess.sign() <= 0;
+}
+
+// Whether |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that.
+template <class T>
+bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op, double bound) {
+  return within_all<T>(y, terms, op, {bound, half_ulp_in<T>(y), T::first * std::fabs(T::value(y))});
 }
 
 // Contributions of all ranks, of either sign and several magnitudes.

@@ -2,6 +2,7 @@
 // bounds come near its rounding.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 
 #include "exact.hpp"
@@ -65,6 +66,58 @@ TYPED_TEST(Rounding, ABoundForTheResultIsKeptExactlyOrRefusedByWhatWasForced) {
             }
       });
     }
+}
+
+TYPED_TEST(Rounding, IsAllInTheReportsSecondErrorWhateverRunsAndWhateverTheBoundIsOf) {
+  using T = TypeParam;
+  for (int ranks : {2, 3, 7}) {
+    constexpr std::size_t part = 60;
+    const std::size_t count = part * static_cast<std::size_t>(ranks);
+    const auto all = inputs<T>(ranks, count, 3.0);
+    on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
+      const auto* x = all[static_cast<std::size_t>(rank)].data();
+      std::size_t over_promise = 0, infinite = 0;
+      for (stretto_scope scope : {STRETTO_SCOPE_RESULT, STRETTO_SCOPE_CONTRIBUTION})
+        for (stretto_bound kind : {STRETTO_BOUND_ABSOLUTE, STRETTO_BOUND_RELATIVE})
+          for (stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_DIFFERENCE})
+            for (stretto_payload payload : payloads) {
+              SCOPED_TRACE(testing::Message() << ranks << " ranks, scope " << scope << ", bound " << kind
+                                              << ", operation " << op << ", payload " << payload);
+              stretto_report report = STRETTO_REPORT_INIT;
+              stretto_options o = bounded(3 * T::unit, kind, scope);
+              o.payload = payload;
+              o.report = &report;
+              std::vector<typename T::Bits> y(count), z(part);
+              const auto check = [&](const auto& found, std::size_t first) {
+                if (std::isinf(report.error_with_rounding)) {
+                  ++infinite;
+                  EXPECT_TRUE(scope == STRETTO_SCOPE_CONTRIBUTION &&
+                              (may_be_refused(payload) || payload == STRETTO_PAYLOAD_AUTO))
+                      << report.payload;
+                  return;
+                }
+                EXPECT_GE(report.error_with_rounding, report.promised_error);
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                  const auto terms = terms_of<T>(all, first + i, op);
+                  ASSERT_TRUE(within_all<T>(found[i], terms, op, {report.error_with_rounding}))
+                      << i << ", ran " << report.algorithm << " " << report.payload << ", " << report.promised_error
+                      << " and " << report.error_with_rounding;
+                  over_promise += !within_all<T>(found[i], terms, op, {report.promised_error});
+                }
+              };
+              const stretto_status s = stretto_allreduce(x, y.data(), count, T::type, op, comm, &o);
+              if (s == STRETTO_INVALID_BOUND && may_be_refused(payload)) continue;
+              ASSERT_EQ(s, STRETTO_OK) << stretto_message();
+              check(y, 0);
+              ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x, z.data(), part, T::type, op, comm, &o));
+              check(z, part * static_cast<std::size_t>(rank));
+              ASSERT_STRETTO_OK(stretto_reduce(x, rank == 1 ? y.data() : nullptr, count, T::type, op, 1, comm, &o));
+              if (rank == 1) check(y, 0);
+            }
+      EXPECT_GT(over_promise, 0u);  // the first error has no rounding of the result
+      EXPECT_GT(infinite, 0u);
+    });
+  }
 }
 
 TYPED_TEST(Rounding, OfStreamsIsOfTheResultAloneWithABoundForContributionsToo) {
@@ -201,6 +254,28 @@ TEST(RawSums, ServeWhereTheirRoundingLeavesRoomAndSayHowMuchTheyRound) {
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 100, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_STREQ(report.payload, "raw");
     EXPECT_EQ(report.promised_error, 0);
+  });
+}
+
+TEST(RawSums, HaveNoSecondErrorWhereNobodyLooksAtThem) {
+  on_ranks(2, [](stretto_comm comm, int rank, int) {
+    const auto x = wave(rank, 100);
+    std::vector<float> y(100);
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = STRETTO_OPTIONS_INIT;
+    o.report = &report;
+    for (int again = 0; again < 3; ++again) {
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 100, STRETTO_F32, STRETTO_SUM, comm, &o));
+      EXPECT_TRUE(std::isinf(report.error_with_rounding));
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 100, STRETTO_F32, STRETTO_MAX, comm, &o));
+      EXPECT_EQ(report.error_with_rounding, 0);
+      ASSERT_STRETTO_OK(stretto_bcast(y.data(), 100, STRETTO_F32, 0, comm, &o));
+      EXPECT_EQ(report.error_with_rounding, 0);
+    }
+    report.size = offsetof(stretto_report, error_with_rounding);  // a caller that was compiled before there was one
+    report.error_with_rounding = 7;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 100, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(report.error_with_rounding, 7);
   });
 }
 

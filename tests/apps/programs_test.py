@@ -113,6 +113,13 @@ class ConjugateGradients(Programs):
         for residuals in found:
             self.assertEqual(residuals, found[0])
 
+    def test_with_weak_scaling_each_rank_has_the_planes_that_one_rank_has(self):
+        for stencil, ranks in ((5, 3), (27, 2)):
+            (row,) = rows("cg", ranks, "--side", 9, "--stencil", stencil, "--weak", "--tolerance", 1e-10, "--steps", 300)
+            self.assertTrue(row["converged"])
+            self.assertLess(row["error"], 1e-8)
+            self.assertEqual((row["side"], row["planes"], row["plane_bytes"]), (9, 9 * ranks, 8 * 9 ** (1 if stencil == 5 else 2)))
+
     def test_more_ranks_than_planes_are_refused(self):
         self.refused("3 ranks are more than 2 planes", "cg", 3, "--side", 2)
 
@@ -125,6 +132,12 @@ class Matrix(Programs):
             self.assertEqual([row["dimensions"] for row in found], list(range(1, len(points) + 1)))
         cube = rows("matrix", 8, "--points", "8,8,8", "--repeats", 1)
         self.assertEqual([row["exchange_bytes"] for row in cube], [2 * 8 * 64, 2 * 8 * (2 * 8 + 4 * 8), 6 * 8 * 16])  # 8 x 1 x 1, 4 x 2 x 1, 2 x 2 x 2
+
+    def test_with_weak_scaling_each_block_is_of_the_size_given(self):
+        found = rows("matrix", 6, "--points", "5,4,3", "--weak", "--repeats", 1)
+        self.assertEqual([row["dims"] for row in found], [[6, 1, 1], [3, 2, 1], [3, 2, 1]])
+        for row in found:
+            self.assertEqual(row["points"], [n * p for n, p in zip((5, 4, 3), row["dims"])])
 
     def test_grids_that_cannot_be_are_refused(self):
         self.refused("4 processes are more than 3 planes", "matrix", 4, "--points", "3,50")

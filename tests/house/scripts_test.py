@@ -361,6 +361,14 @@ class Install(unittest.TestCase):
             self.assertIn(said, done.stderr)
 
 
+    def test_what_is_installed_is_built_for_it(self):
+        """scripts/install builds stretto_installed, to which stretto_install adds."""
+        self.assertIn("scripts/build release stretto_installed", (ROOT / "scripts/install").read_text(encoding="utf-8"))
+        for folder in ("apps", "cmake", "python", "src"):
+            for file in (one for pattern in ("CMakeLists.txt", "*.cmake") for one in (ROOT / folder).rglob(pattern) if one.name != "StrettoOptions.cmake"):
+                self.assertNotIn("install(TARGETS", file.read_text(encoding="utf-8"), f"{file}: stretto_install is meant")
+
+
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
         "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "measuring", "stacking", "programs")))

@@ -105,6 +105,15 @@ def values_left_out_of_the_range_are_told():
     assert "ignored:" not in run(STRETTO_REPORT=1, STRETTO_BOUND="rel:1e-3").stderr
 
 
+def errors_are_told_with_all_rounding_too():
+    _, _, data = report(STRETTO_RULES=rules("allreduce 40000.. abs:0.5 payload:fused\n"))
+    fused = [row for row in data["calls"] if row["path"].endswith("fused")]
+    assert fused and all(0.49 < row["promised_error"] < row["error_with_rounding"] < 0.5 + 1e-13 for row in fused), data
+    _, _, exact = report()
+    assert all(row["error_with_rounding"] == 0 for row in exact["calls"]), exact
+    assert " rounded  path: why" in run(STRETTO_REPORT=1).stderr
+
+
 def rules_choose_by_size_name_and_place():
     # Counts of bytes: the sums of solve() are 40000.
     _, ways, _ = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean off\n* ..4 native\n"))

@@ -94,10 +94,13 @@ RESULTS = {
                          "converged": True, "error": 1e-4} for p in (1, 2) for halo, bound in (("overlapped", 0), ("bounded", 1e-6))]),
     "matrix": (matrix, [{"points": [8, 8, 8], "dims": [p, 1, 1], "dimensions": 1, "ranks": p, "scatter": 5e-4, "add": 1e-4, "gather": 4e-4,
                          "exchange": 1e-5, "exchange_bytes": 1024} for p in (1, 2)]),
-    "cg": (cg, [{"side": 64, "stencil": 5, "form": form, "plane_bytes": 512, "halo_time": 1e-5, "reduction_time": 1e-6, "ranks": p, "steps": 2,
+    "cg": (cg, [{"side": 64, "planes": 64 * p, "stencil": 5, "form": form, "plane_bytes": 512, "halo_time": 1e-5, "reduction_time": 1e-6, "ranks": p, "steps": 2,
                  "residuals": [2.0, 1.0, 0.5 + (p - 1) * (form == "blocking")], "error": 1e-4, "converged": True}
                 for p in (1, 2, 3) for form in ("blocking", "reproducible")]),
 }
+
+
+LABELS = {"ring": "<!-- blocking -->", "jacobi": "<!-- bounded 1e-06 -->", "matrix": "<!-- 1-D grid -->", "cg": "<!-- reproducible -->"}
 
 
 @pytest.mark.parametrize("program", RESULTS)
@@ -111,7 +114,30 @@ def test_model_and_measurement_are_in_one_table_and_one_picture(program, tmp_pat
     paths = [tmp_path / "p.png", tmp_path / "p.svg"]
     figures.DRAW[program](made, paths)
     assert paths[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert "</svg>" in paths[1].read_text(encoding="utf-8")
+    drawn = paths[1].read_text(encoding="utf-8")
+    assert "</svg>" in drawn and 'id="legend_1"' not in drawn  # labels stand at the lines
+    assert "dashes: the model" in drawn and LABELS[program] in drawn
+
+
+@pytest.mark.parametrize("program", RESULTS)
+def test_tables_fit_80_columns_and_cut_no_word(program):
+    module, rows = RESULTS[program]
+    wide, narrow = io.StringIO(), io.StringIO()
+    made = result(program, module, [{**row, "library": library} for row in rows for library in ("alone", "stretto")])
+    made["comparison"] = running.comparison([{**row, "turn": 0} for row in made["rows"]], module.KEY)
+    module.show(Console(file=wide, width=1000), made)
+    module.show(Console(file=narrow, width=80), made)
+    assert all(len(line.rstrip()) <= 80 for line in narrow.getvalue().splitlines())
+    assert set(wide.getvalue().split()) <= set(narrow.getvalue().replace(",", " ").split()) | set(narrow.getvalue().split())
+
+
+def test_where_the_whole_grows_with_the_ranks_a_penalty_of_1_is_the_same_time():
+    rows = result("cg", cg, RESULTS["cg"][1])["rows"]
+    assert [row["penalty"] for row in rows if row["form"] == "blocking"] == pytest.approx([1, 1, 1])
+    alone = 1e-3 - 1e-5 - 2e-6  # a rank's planes, without what it waits for
+    assert rows[-1]["model"] == pytest.approx(alone + formulas.halo_seconds(2 * 2 * 512, 2, 1e-6, 1e9) + 2 * formulas.reduction_seconds(3, 1e-6))
+    matrices = result("matrix", matrix, [{**row, "points": [8 * row["ranks"], 8, 8]} for row in RESULTS["matrix"][1]])["rows"]
+    assert matrices[1]["model"] == pytest.approx(1e-4 + formulas.matrix_seconds(2 * 4096, 2, *running.link_at(LINK, 4096)))
 
 
 def test_histories_are_the_same_where_all_bits_are():
@@ -133,6 +159,11 @@ def test_the_root_sends_two_blocks_to_each_other_rank_and_receives_one():
     (("jacobi", "--halo", "bounded"), "--halo bounded takes --bound"),
     (("cg", "--stencil", "7"), "--stencil 7 is none"),
     (("cg", "--form", "lazy"), "--form 'lazy' is none"),
+    (("cg", "--weak", "--strong"), "--weak and --strong exclude each other"),
+    (("matrix", "--weak", "--strong"), "--weak and --strong exclude each other"),
+    (("ring", "--emulate", "4"), "--emulate '4' is no network"),
+    (("cg", "--emulate", "2@1gbit", "--hosts", "a,b"), "--emulate makes the hosts and places the ranks, and --hosts says a,b"),
+    (("jacobi", "--reduction", "started,late"), "--reduction 'late' is none"),
     (("matrix", "--plot", "p.gif"), "p.gif"),
 ])
 def test_what_cannot_be_is_refused_before_anything_starts(stretto, words, said):

@@ -84,6 +84,8 @@ def test_sums_are_within_the_bound_and_the_same_on_all_ranks(x, bound, scope):
     for out, report in results:
         assert report.promised_error <= promised * (1 + 1e-12)
         assert (np.abs(out - expected) <= promised + np.spacing(np.abs(out)) * 2).all()
+        assert report.error_with_rounding >= report.promised_error
+        assert (np.abs(out - expected) <= report.error_with_rounding).all()
         assert np.array_equal(out, results[0][0])
 
 

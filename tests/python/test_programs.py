@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -142,6 +144,34 @@ def test_run_emulates_hosts_of_a_network_where_the_machine_permits_them(stretto)
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
     assert json.loads((stretto.home / "report.json").read_text(encoding="utf-8"))["ranks"] == 2
+
+
+def test_a_program_measures_between_emulated_hosts_beside_their_network(stretto):
+    done = stretto.run("bench", "ring", "--emulate", "2@1gbit", "--mpirun", os.environ["MPIRUN"], "--bytes", 80000, "--repeats", 1, "--json")
+    if "does not permit several hosts" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["link"]["distance"] == "network" and "emulated at 1 Gb/s" in found["link"]["profile"]
+    assert {(row["ranks"], row["hosts"]) for row in found["rows"]} == {(2, 2)}
+    assert all(row["model"] > 4 * 80000 * 8 / 1e9 for row in found["rows"])  # p rounds of two messages
+
+
+@pytest.mark.parametrize(("program", "arguments"), [
+    ("ring", ("--bytes", 8000, "--repeats", 1)), ("matrix", ("--points", "6,5", "--repeats", 1)), ("jacobi", ("--side", 6, "--sweeps", 2, "--check", 1)),
+    ("cg", ("--side", 6, "--steps", 2, "--form", "blocking")),
+])
+def test_json_has_the_fields_of_its_page_and_no_others(stretto, program, arguments):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "measuring.md").read_text(encoding="utf-8")
+    section = page.partition("## JSON\n")[2].partition("\n## ")[0]
+    (row,) = [line for line in section.splitlines() if line.startswith(f"| {program} |")]
+    of_all = section.partition("A row of any program has ")[2].partition("Further:")[0]
+    words = set(re.findall(r"`(\w+)`", row + of_all)) - {"alone", "stretto"}
+    found = json.loads(stretto.succeeds("bench", program, "--mpirun", launched(2), *arguments, "--compare", 1, "--profile", "built-in", "--json"))
+    assert set(found) <= set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+    assert all(set(one) == words for one in found["rows"]), words ^ set(found["rows"][0])
+    keys = set(re.findall(r"`(\w+)`", row.split("|")[2])) | {"ranks", "alone", "stretto", "ratio", "ratio_low", "ratio_high", "turns"}
+    assert set(found["comparison"][0]) == keys
 
 
 def test_the_same_program_runs_with_and_without_the_profiling_library_in_turns(stretto):

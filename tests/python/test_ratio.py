@@ -3,17 +3,27 @@
 import json
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
 
-from stretto import ratio
+from stretto import api, ratio
+from stretto.launch import programs
 from stretto.pictures import plots
+
+
+try:
+    from stretto.api import core
+except ImportError:  # a build without the extension
+    core = None
 
 
 @pytest.fixture
 def answering(stretto):
-    """A stretto-model of which every sum takes a tenth of the MPI's time."""
+    """A stretto-model of which every sum takes a tenth of the MPI's time, and the extension."""
+    if core is None:
+        pytest.skip("no extension")
     answer = {"candidates": [{"label": "ring fused", "seconds": 1e-3}], "mpi_seconds": 1e-2, "machine": "made up"}
     (stretto.home / "answer").write_text(json.dumps(answer), encoding="utf-8")
     stretto.executable("bin/stretto-model", f'echo "$*" >>"{stretto.home}/asked"\ncat "{stretto.home}/answer"\n')
@@ -73,6 +83,17 @@ def test_what_cannot_be_measured_is_named(answering, arguments, said):
     np.ones(8, np.float32).tofile(answering.home / "flat.f32")
     (answering.home / "odd.f32").write_bytes(b"12345")
     assert said in answering.refused("ratio", *arguments)
+
+
+def test_without_the_extension_it_says_how_to_have_it(stretto, monkeypatch):
+    monkeypatch.setitem(sys.modules, "stretto._core", None)  # as where it was not built
+    for name in ("arrays", "core"):
+        monkeypatch.delitem(sys.modules, f"stretto.api.{name}", raising=False)
+        monkeypatch.delattr(api, name, raising=False)
+    monkeypatch.setattr(programs, "given", lambda: [])
+    monkeypatch.setattr(programs, "builds", lambda flavour=None: [])
+    said = stretto.refused("ratio", "--synthetic")
+    assert "stretto ratio compresses the data by Python's extension" in said and "Build it (make build) with nanobind" in said
 
 
 def test_the_picture_of_the_page_is_what_is_drawn_now(answering):

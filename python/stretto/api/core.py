@@ -1,4 +1,5 @@
-"""Where the extension `stretto._core` is: beside the package's files in a wheel, else in STRETTO_LIBEXEC or in the newest build of the checkout."""
+"""Where the extension `stretto._core` is: beside the package's files in a wheel, else in STRETTO_LIBEXEC, in the prefix that the package is
+installed in, or in the newest build of the checkout."""
 
 import importlib
 import importlib.machinery
@@ -11,7 +12,8 @@ NAME = "stretto._core"
 
 
 def places():
-    return [*programs.given(), *(build / "python" / "core" for build in programs.builds())]
+    installed = (prefix / part / "stretto" for prefix in programs.prefixes() for part in ("lib", "lib64"))
+    return [*programs.given(), *installed, *(build / "python" / "core" for build in programs.builds())]
 
 
 def load():

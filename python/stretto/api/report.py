@@ -31,6 +31,7 @@ class Report:
     range: tuple[float, float]  # of a relative bound
     ignored_range: tuple[float, float]  # the same with those left out
     profile: str  # whose times the predictions took
+    error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite where nobody looked at the values
 
 
 Report.__module__ = "stretto"

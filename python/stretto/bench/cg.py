@@ -4,7 +4,7 @@ from stretto import units
 from stretto.bench import formulas, running
 from stretto.errors import Failure
 
-KEY = ("ranks", "form", "stencil", "side")
+KEY = ("ranks", "form", "stencil", "side", "planes")
 FORMS = {"blocking": 2, "pipelined": 0, "reproducible": 2}  # reductions of a step that nothing hides
 
 
@@ -16,9 +16,10 @@ def complete(rows, spans):
         ranks = row["ranks"]
         neighbours = 2 if ranks > 2 else ranks - 1
         latency, bandwidth = running.link_at(spans, row["plane_bytes"])
-        alone = (from_["seconds"] - from_["halo_time"] - FORMS[row["form"]] * from_["reduction_time"]) * from_["ranks"]
+        growth = row["planes"] / from_["planes"]  # 1, unless the whole grows with the ranks
+        alone = growth * (from_["seconds"] - from_["halo_time"] - FORMS[row["form"]] * from_["reduction_time"]) * from_["ranks"]
         row["model"] = formulas.cg_seconds(alone, ranks, 2 * neighbours * row["plane_bytes"], neighbours, FORMS[row["form"]], latency, bandwidth)
-        row["penalty"] = row["ranks"] * row["seconds"] / (from_["ranks"] * from_["seconds"])
+        row["penalty"] = row["ranks"] * row["seconds"] / (growth * from_["ranks"] * from_["seconds"])
 
 
 def forms_of(text):
@@ -55,9 +56,10 @@ def show(console, result):
     first = result["rows"][0]
     running.show(console, result, f"Conjugate gradients, {first['stencil']} points, side {first['side']}: a step", (
         ("ranks", lambda row: row["ranks"]), ("with", lambda row: row["library"]), ("form", lambda row: row["form"]),
+        ("planes", lambda row: row["planes"]),
         ("time (95 %)", running.with_interval), ("halo", lambda row: units.seconds(row["halo_time"])),
         ("a reduction", lambda row: units.seconds(row["reduction_time"])), ("model", lambda row: units.seconds(row["model"])),
         ("penalty", lambda row: f"{row['penalty']:.3f}"), ("steps", lambda row: row["steps"]), ("residual", lambda row: f"{row['residuals'][-1]:.6g}"),
-        ("error", lambda row: f"{row['error']:.3g}")))
+        ("error", lambda row: f"{row['error']:.3g}")), keys=3)
     for form, same in result.get("histories", {}).items():
         console.print(f"{form}: the residuals of all runs are {'the same bit for bit' if same else 'not the same bits'}", highlight=False)

@@ -13,18 +13,24 @@ MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher an
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
 RANKS = typer.Option(None, "--ranks", "-n", metavar="N,...", help="Numbers of ranks, a run each: 1,2,4. Without it 1,2, or what --mpirun says.")
 MAP = typer.Option(None, "--map", metavar="PLACE", help="Put each next rank on the next core, socket or host.")
+EMULATE = typer.Option(None, "--emulate", metavar="HOSTS@RATE",
+                       help="Between hosts that this machine makes, as in 4@1gbit. Needs a checkout, and a machine that permits namespaces.")
 COMPARE = typer.Option(0, "--compare", metavar="TURNS", min=0, max=1000,
                        help="Run the same program with and without the profiling library, in so many turns.")
 PROFILE = typer.Option(None, "--profile", metavar="FILE", help="The model's links: a profile of stretto tune, or a shipped name. Else this machine's.")
 CORES = typer.Option(None, "--comm-cores", metavar="LIST", help="Cores that move what stretto started: STRETTO_COMM_CORES of the ranks.")
-WEAK = typer.Option(False, "--weak", help="--side is of each rank's block: the whole grows with the ranks.", metavar="")
-STRONG = typer.Option(False, "--strong", help="--side is of the whole, however many ranks there are (the default).", metavar="")
+WEAK = typer.Option(False, "--weak", help="The size given is that of each rank's block: the whole grows with the ranks.", metavar="")
+WEAK_PLANES = typer.Option(False, "--weak", help="Each rank has as many planes as --side says: the whole grows with the ranks.", metavar="")
+STRONG = typer.Option(False, "--strong", help="The size given is that of the whole, however many ranks there are (the default).", metavar="")
 JSON = typer.Option(False, "--json", help="JSON on standard output instead of tables.", metavar="")
 PLOT = typer.Option(None, "--plot", metavar="FILE", help="Draw model and measurement: .png, .svg or .pdf; may be given several times.")
 
 
-def settings(mpirun, hosts, ranks, by, turns, profile, cores=None):
-    return running.Settings(mpirun, hosts, running.ranks_of(ranks, mpirun), by, turns, cores, profile)
+def settings(mpirun, hosts, ranks, by, turns, profile, emulate, cores=None):
+    made = running.Settings(mpirun, hosts, running.ranks_of(ranks, mpirun, emulate), by, turns, cores, profile, emulate)
+    if emulate:
+        running.check_emulated(made)
+    return made
 
 
 def is_weak(weak, strong):
@@ -61,8 +67,10 @@ stretto bench ring --ranks 2,4,8 --plot ring.png
 
 stretto bench ring --mpirun 'mpirun -n 8' --hosts node1:4,node2:4 --bytes 1M --json > ring.json
 
-stretto bench ring --ranks 2,4 --map core""")
-    def ring(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+stretto bench ring --ranks 2,4 --map core
+
+stretto bench ring --emulate 4@1gbit --ranks 2,4 --bytes 1M""")
+    def ring(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP, emulate: Optional[str] = EMULATE,
              size: str = typer.Option("8000000", "--bytes", metavar="SIZE", help="A message; a multiple of 8."),
              repeats: int = typer.Option(9, "--repeats", min=1, max=10000, help="Rounds that are timed."), compare: int = COMPARE,
              profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
@@ -71,7 +79,8 @@ stretto bench ring --ranks 2,4 --map core""")
         Blocking, nonblocking, Sendrecv, persistent and neighbourhood variants. Time, MB/s, and the penalty against a rate that grows with the ranks.
         """
         check(plot)
-        result = ring_.measure(settings(mpirun, hosts, ranks or (None if mpirun else "2"), by, compare, profile), err, units.parse_size(size), repeats)
+        ranks = ranks or (None if mpirun or emulate else "2")
+        result = ring_.measure(settings(mpirun, hosts, ranks, by, compare, profile, emulate), err, units.parse_size(size), repeats)
         finish(ring_, result, plot, json_, out)
 
     @bench.command("jacobi", epilog="""Examples:
@@ -82,8 +91,10 @@ stretto bench jacobi --ranks 1,2,4,8 --side 200 --weak --halo blocking,overlappe
 
 stretto bench jacobi --ranks 2 --side 64 --halo overlapped,bounded --bound 1e-6 --tolerance 1e-9 --sweeps 100000
 
-stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9""")
-    def jacobi(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9
+
+stretto bench jacobi --ranks 2 --side 32 --check 1 --reduction blocking,started,stretto --comm-cores 2""")
+    def jacobi(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP, emulate: Optional[str] = EMULATE,
                side: int = typer.Option(128, "--side", min=1, max=20000, help="Points along each side of a cube."),
                points: Optional[str] = typer.Option(None, "--points", metavar="Z,Y,X", help="Points of the whole box instead."),
                weak: bool = WEAK, strong: bool = STRONG,
@@ -92,7 +103,7 @@ stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9""")
                halo: str = typer.Option("overlapped", "--halo", metavar="KIND,...",
                                         help="blocking; overlapped with the inner points; bounded: compressed within --bound."),
                bound: Optional[float] = typer.Option(None, "--bound", help="Largest error of a value that is exchanged; the solution reaches 1."),
-               reduction: str = typer.Option("blocking", "--reduction", metavar="KIND",
+               reduction: str = typer.Option("blocking", "--reduction", metavar="KIND,...",
                                              help="blocking; started: MPI_Iallreduce beside the next sweep; stretto: stretto_iallreduce beside it."),
                sweeps: int = typer.Option(100, "--sweeps", min=1, help="At most."),
                check_: int = typer.Option(10, "--check", min=1, help="Sweeps from one reduction to the next."),
@@ -105,8 +116,8 @@ stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9""")
         """
         check(plot)
         halos = jacobi_.halos_of(halo, bound)
-        result = jacobi_.measure(settings(mpirun, hosts, ranks, by, compare, profile, cores), err, halos, bound, side=side, points=points,
-                                 weak=is_weak(weak, strong), dimensions=dimensions, type=type_, reduction=reduction, sweeps=sweeps, check=check_,
+        result = jacobi_.measure(settings(mpirun, hosts, ranks, by, compare, profile, emulate, cores), err, halos, bound, jacobi_.reductions_of(reduction),
+                                 side=side, points=points, weak=is_weak(weak, strong), dimensions=dimensions, type=type_, sweeps=sweeps, check=check_,
                                  tolerance=tolerance)
         finish(jacobi_, result, plot, json_, out)
 
@@ -114,11 +125,14 @@ stretto bench jacobi --ranks 2 --side 32 --check 1 --compare 9""")
 
 stretto bench cg --ranks 1,2,4 --plot cg.png
 
+stretto bench cg --ranks 1,2,4 --side 128 --weak
+
 stretto bench cg --ranks 1,2,3,5,8 --form reproducible --tolerance 1e-8 --steps 1000
 
 stretto bench cg --ranks 2 --side 64 --compare 9""")
-    def cg(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+    def cg(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP, emulate: Optional[str] = EMULATE,
            side: int = typer.Option(256, "--side", min=2, max=40000, help="Points along each side, of a square or a cube."),
+           weak: bool = WEAK_PLANES, strong: bool = STRONG,
            stencil: int = typer.Option(5, "--stencil", help="Points in a row of the matrix: 5 (a square) or 27 (a cube)."),
            form: str = typer.Option("blocking,pipelined,reproducible", "--form", metavar="FORM,...",
                                     help="blocking; pipelined: one MPI_Iallreduce beside the product; reproducible: planes' sums in a fixed order."),
@@ -132,8 +146,8 @@ stretto bench cg --ranks 2 --side 64 --compare 9""")
         check(plot)
         if stencil not in (5, 27):
             raise Failure(f"--stencil {stencil} is none; it takes 5 or 27")
-        result = cg_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, cg_.forms_of(form), side=side, stencil=stencil, steps=steps,
-                             tolerance=tolerance)
+        result = cg_.measure(settings(mpirun, hosts, ranks, by, compare, profile, emulate), err, cg_.forms_of(form), side=side,
+                             weak=is_weak(weak, strong), stencil=stencil, steps=steps, tolerance=tolerance)
         finish(cg_, result, plot, json_, out)
 
     @bench.command("matrix", epilog="""Examples:
@@ -142,9 +156,12 @@ stretto bench matrix --ranks 1,2,4 --plot matrix.png
 
 stretto bench matrix --ranks 8 --points 400,300,200 --json > matrix.json
 
-stretto bench matrix --ranks 6 --points 5000,4000""")
-    def matrix(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP,
+stretto bench matrix --ranks 6 --points 5000,4000
+
+stretto bench matrix --ranks 1,2,4 --points 128,128,128 --weak""")
+    def matrix(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP, emulate: Optional[str] = EMULATE,
                points: str = typer.Option("256,256,256", "--points", metavar="N,...", help="Rows and columns, or the three sides of a volume."),
+               weak: bool = WEAK, strong: bool = STRONG,
                repeats: int = typer.Option(5, "--repeats", min=1, max=10000, help="Runs that are timed."), compare: int = COMPARE,
                profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
         """Two matrices or volumes, scattered over grids of 1, 2 and 3 dimensions, added, and gathered.
@@ -152,5 +169,5 @@ stretto bench matrix --ranks 6 --points 5000,4000""")
         Without an exchange the grid does not matter. The table also has what an exchange with the neighbours costs on each grid, and its volume.
         """
         check(plot)
-        result = matrix_.measure(settings(mpirun, hosts, ranks, by, compare, profile), err, points, repeats)
+        result = matrix_.measure(settings(mpirun, hosts, ranks, by, compare, profile, emulate), err, points, is_weak(weak, strong), repeats)
         finish(matrix_, result, plot, json_, out)

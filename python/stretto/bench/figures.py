@@ -20,17 +20,19 @@ def by_ranks(result, paths, title, group, value, label):
                 ends = [sorted((value(row, row["low"]), value(row, row["high"]))) for row in rows]
                 spread = [[max(0.0, y - low) for y, (low, _) in zip(middle, ends)], [max(0.0, high - y) for y, (_, high) in zip(middle, ends)]]
                 face = colour[name] if library == ALONE else "white"
-                axes.errorbar(ranks, middle, yerr=spread, fmt="o", ms=4, lw=1, capsize=2, color=colour[name], mfc=face,
-                              label=f"{name}, measured" + ", with stretto" * (library != ALONE))
+                marks = axes.errorbar(ranks, middle, yerr=spread, fmt="o", ms=4, lw=1, capsize=2, color=colour[name], mfc=face)
+                marks.lines[0].set_label(name + ", with stretto" * (library != ALONE))
                 if library == ALONE:
                     axes.plot(ranks, [value(row, row["model"]) for row in rows], "--", lw=1, color=colour[name], label="_model")
-        axes.plot([], [], "--", lw=1, color="#000000", label="model")
         axes.set_xticks(sorted({row["ranks"] for row in result["rows"]}))
         axes.set_xlabel("ranks")
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
-        axes.set_title(f"{title}, {result['machine']['library']}", loc="left")
-        axes.legend(fontsize=7)
+        axes.margins(x=0.03)
+        shared = any(row["shared_cores"] for row in result["rows"])
+        plots.headline(axes, f"{title}, {result['machine']['library']}",
+                       "marks: measured, with intervals; dashes: the model" + "; some ranks share cores" * shared)
+        plots.label_lines(axes)
         plots.save(figure, paths)
 
 

@@ -1,5 +1,6 @@
 """`stretto bench jacobi`."""
 
+import itertools
 import math
 
 from stretto import units
@@ -27,11 +28,11 @@ def complete(rows, spans):
         row["penalty"] = formulas.penalty(row["ranks"] / from_["ranks"], from_["mlups"], row["mlups"])
 
 
-def measure(settings, console, halos, bound, **options):
-    """A run for each kind of halo."""
+def measure(settings, console, halos, bound, reductions, **options):
+    """A run for each kind of halo and of reduction."""
     results = []
-    for halo in halos:
-        arguments = running.argv(halo=halo, bound=bound if halo == "bounded" else None, **options)
+    for halo, reduction in itertools.product(halos, reductions):
+        arguments = running.argv(halo=halo, bound=bound if halo == "bounded" else None, reduction=reduction, **options)
         results.append(running.result("jacobi", settings, arguments, KEY, complete, console))
     joined = results[0]
     for other in results[1:]:
@@ -52,6 +53,14 @@ def halos_of(text, bound):
     return halos
 
 
+def reductions_of(text):
+    kinds = list(dict.fromkeys(text.split(",")))
+    for kind in kinds:
+        if kind not in ("blocking", "started", "stretto"):
+            raise Failure(f"--reduction {kind!r} is none; it takes blocking, started, stretto, or several of them")
+    return kinds
+
+
 def label(row):
     return f"{row['halo']} {row['bound']:g}" if row["halo"] == "bounded" else row["halo"]
 
@@ -59,10 +68,10 @@ def label(row):
 def show(console, result):
     first = result["rows"][0]
     running.show(console, result, f"Jacobi in 3-D, {first['type']}: a sweep", (
-        ("ranks", lambda row: row["ranks"]), ("with", lambda row: row["library"]), ("grid", lambda row: " x ".join(map(str, row["dims"]))),
-        ("points", lambda row: " x ".join(map(str, row["points"]))), ("halo", label), ("time (95 %)", running.with_interval),
-        ("compute", lambda row: units.seconds(row["compute"])), ("halo", lambda row: units.seconds(row["halo_time"])),
-        ("a reduction", lambda row: units.seconds(row["reduction_time"])), ("model", lambda row: units.seconds(row["model"])),
-        ("MLUP/s", lambda row: f"{row['mlups']:.1f}"), ("penalty", lambda row: f"{row['penalty']:.3f}"),
+        ("ranks", lambda row: row["ranks"]), ("with", lambda row: row["library"]), ("halo", label), ("reduction", lambda row: row["reduction"]),
+        ("time (95 %)", running.with_interval), ("compute", lambda row: units.seconds(row["compute"])),
+        ("halo time", lambda row: units.seconds(row["halo_time"])), ("reduction time", lambda row: units.seconds(row["reduction_time"])),
+        ("model", lambda row: units.seconds(row["model"])), ("grid", lambda row: " x ".join(map(str, row["dims"]))),
+        ("points", lambda row: " x ".join(map(str, row["points"]))), ("MLUP/s", lambda row: f"{row['mlups']:.1f}"), ("penalty", lambda row: f"{row['penalty']:.3f}"),
         ("of triad", lambda row: f"{row['of_triad']:.2f}"), ("halo sent", lambda row: units.size(row["sent_bytes"])),
-        ("sweeps", lambda row: f"{row['sweeps']}{'' if row['converged'] else ', not converged'}"), ("error", lambda row: f"{row['error']:.3g}")))
+        ("sweeps", lambda row: f"{row['sweeps']}{'' if row['converged'] else ', not converged'}"), ("error", lambda row: f"{row['error']:.3g}")), keys=4)

@@ -15,22 +15,24 @@ def complete(rows, spans):
     for row in rows:
         from_ = base.setdefault(row["dimensions"], row)
         ranks, size = row["ranks"], math.prod(row["points"]) * WIDTH
-        row["model"] = from_["add"] * from_["ranks"] / ranks + formulas.matrix_seconds(size, ranks, *running.link_at(spans, size / ranks))
+        add = from_["add"] * from_["ranks"] / math.prod(from_["points"])  # of a value
+        row["model"] = add * math.prod(row["points"]) / ranks + formulas.matrix_seconds(size, ranks, *running.link_at(spans, size / ranks))
         neighbours = formulas.directions(row["dims"])
         row["model_exchange_bytes"] = WIDTH * formulas.faces(row["points"], row["dims"])
         a_message = row["model_exchange_bytes"] / neighbours if neighbours else 0
         row["model_exchange"] = formulas.halo_seconds(2 * row["model_exchange_bytes"], neighbours, *running.link_at(spans, a_message))
 
 
-def measure(settings, console, points, repeats):
-    return running.result("matrix", settings, running.argv(points=points, repeats=repeats), KEY, complete, console)
+def measure(settings, console, points, weak, repeats):
+    return running.result("matrix", settings, running.argv(points=points, weak=weak, repeats=repeats), KEY, complete, console)
 
 
 def show(console, result):
-    running.show(console, result, "Sum of two matrices of " + " x ".join(map(str, result["rows"][0]["points"])) + ": scattered, added, gathered", (
+    running.show(console, result, "Sum of two matrices: scattered, added, gathered", (
         ("ranks", lambda row: row["ranks"]), ("with", lambda row: row["library"]), ("grid", lambda row: " x ".join(map(str, row["dims"]))),
+        ("points", lambda row: " x ".join(map(str, row["points"]))),
         ("time (95 %)", running.with_interval), ("model", lambda row: units.seconds(row["model"])),
         ("scatter", lambda row: units.seconds(row["scatter"])), ("add", lambda row: units.seconds(row["add"])),
         ("gather", lambda row: units.seconds(row["gather"])), ("exchange", lambda row: units.seconds(row["exchange"])),
-        ("model", lambda row: units.seconds(row["model_exchange"])), ("sends", lambda row: units.size(row["exchange_bytes"])),
-        ("model", lambda row: units.size(row["model_exchange_bytes"]))))
+        ("exchange, model", lambda row: units.seconds(row["model_exchange"])), ("sends", lambda row: units.size(row["exchange_bytes"])),
+        ("sends, model", lambda row: units.size(row["model_exchange_bytes"]))), keys=3)

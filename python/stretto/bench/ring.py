@@ -26,4 +26,4 @@ def show(console, result):
         ("ranks", lambda row: row["ranks"]), ("with", lambda row: row["library"]), ("variant", lambda row: row["variant"]),
         ("MB", lambda row: f"{row['megabytes']:g}"), ("time (95 %)", running.with_interval),
         ("model", lambda row: units.seconds(row["model"])), ("MB/s", lambda row: f"{row['rate']:.0f}"),
-        ("penalty", lambda row: f"{row['penalty']:.3f}")))
+        ("penalty", lambda row: f"{row['penalty']:.3f}")), keys=3)

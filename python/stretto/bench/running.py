@@ -7,8 +7,10 @@ import re
 import statistics
 from typing import Optional
 
+from rich.cells import cell_len
+
 from stretto import model, units
-from stretto.launch import programs, run as run_
+from stretto.launch import emulate, programs, run as run_
 from stretto.machine import measuring
 from stretto.errors import Failure
 from stretto.machine.tune import new_table
@@ -31,12 +33,13 @@ class Settings:
     turns: int = 0  # with and without the profiling library; 0: without it alone
     cores: Optional[str] = None  # communication cores, where the library or the program uses stretto
     profile: Optional[str] = None  # whose links the model takes
+    emulate: Optional[str] = None  # hosts and rate of a network that is made for a run, "4@1gbit"
 
 
-def ranks_of(text, mpirun):
-    """The numbers of "1,2,4"; none where the launcher's own options say."""
+def ranks_of(text, mpirun, emulated=None):
+    """The numbers of "1,2,4"; if there is no text, one for each emulated host, or none where the launcher's own options say."""
     if text is None:
-        return () if mpirun else (1, 2)
+        return (emulate.parse(emulated)[0],) if emulated else () if mpirun else (1, 2)
     if not re.fullmatch(r"[0-9]+(,[0-9]+)*", text) or not all(int(number) for number in text.split(",")):
         raise Failure(f"--ranks {text!r} is no list of numbers of ranks; it takes 1,2,4")
     return tuple(dict.fromkeys(int(number) for number in text.split(",")))
@@ -56,6 +59,9 @@ def command(name, settings, ranks, arguments, preload):
     environment = run_.settings(flavour) if preload else {}
     if settings.cores:
         environment["STRETTO_COMM_CORES"] = settings.cores
+    if settings.emulate:
+        words = programs.launcher(settings.mpirun, path)
+        return emulate.command(settings.emulate, words, ranks, ["env", *(f"{key}={value}" for key, value in environment.items()), path, *arguments]), None
     words, own = programs.command(settings.mpirun, ranks, settings.hosts, [path, *arguments], environment)
     if settings.by:
         if settings.mpirun:
@@ -67,6 +73,14 @@ def command(name, settings, ranks, arguments, preload):
             raise Failure(f"--map {settings.by} gives each rank a place of its own, and {ranks} ranks share {programs.cores()} cores")
         words[1:1] = MAPS[flavour][settings.by]
     return words, own
+
+
+def check_emulated(settings):
+    """That --emulate is a network, and that nothing else says where ranks go."""
+    emulate.parse(settings.emulate)
+    for value, option in ((settings.hosts, "--hosts"), (settings.by, "--map")):
+        if value:
+            raise Failure(f"--emulate makes the hosts and places the ranks, and {option} says {value}; give one of them")
 
 
 def rows_of(name, settings, arguments, console):
@@ -126,11 +140,15 @@ def comparison(rows, key):
 
 def links(settings, ranks, hosts):
     """The profile's links that ranks of this job use: between hosts the network; else the closest that was measured. With its name."""
-    if settings.profile:
-        name = settings.profile
+    if settings.emulate and not settings.profile:
+        made = emulate.profile_of(emulate.parse(settings.emulate)[2])
+        name, profile = made["name"], made
+    elif settings.profile:
+        name, profile = settings.profile, None
     else:
+        profile = None
         name = model.ask("explain", ["allreduce", "-n", str(max(ranks, 2)), "--bytes", "8"])["profile"]
-    profile = model.ask("profiles", [name])
+    profile = profile or model.ask("profiles", [name])
     found = profile["links"]
     order = ("network", "node", "socket", "cache") if hosts > 1 else ("cache", "socket", "node", "network")
     distance = next((one for one in order if one in found), None)
@@ -159,22 +177,43 @@ def with_interval(row):
     return f"{units.seconds(row['seconds'])} ({units.seconds(row['low'])} to {units.seconds(row['high'])})"
 
 
-def show(console, result, title, columns):
-    """A table of the rows: (heading, function of a row) each; then the comparison, where there is one."""
+def show(console, result, title, columns, keys):
+    """Tables of the rows: (heading, function of a row) each, of which the first `keys` tell rows apart; then the comparison, where there is one."""
     machine = result["machine"]
     console.print(f"[bold]{machine['host']}[/]: {machine['library']}; links: {result['link']['distance']} of the profile "
                   f"{result['link']['profile']}", highlight=False)
-    table = new_table(title, *(heading for heading, _ in columns))
-    for row in result["rows"]:
-        table.add_row(*(str(of(row)) for _, of in columns))
-    console.print(table)
-    if result["comparison"]:
-        key = [name for name in result["comparison"][0] if name not in ("alone", "stretto", "ratio", "ratio_low", "ratio_high", "turns")]
-        table = new_table(f"The same program with and without stretto, {result['comparison'][0]['turns']} turns", *key, "alone", "with stretto", "gain", "95 %")
-        for row in result["comparison"]:
-            table.add_row(*(str(row[name]) for name in key), units.seconds(row["alone"]), units.seconds(row["stretto"]), f"{row['ratio']:.2f}",
-                          f"{row['ratio_low']:.2f} to {row['ratio_high']:.2f}")
+    tables(console, title, [(heading, [str(of(row)) for row in result["rows"]]) for heading, of in columns], keys)
+    rows = result["comparison"]
+    if rows:
+        key = [name for name in rows[0] if name not in ("alone", "stretto", "ratio", "ratio_low", "ratio_high", "turns")]
+        tables(console, f"The same program with and without stretto, {rows[0]['turns']} turns",
+               [*((name, [str(row[name]) for row in rows]) for name in key), ("alone", [units.seconds(row["alone"]) for row in rows]),
+                ("with stretto", [units.seconds(row["stretto"]) for row in rows]), ("gain", [f"{row['ratio']:.2f}" for row in rows]),
+                ("95 %", [f"{row['ratio_low']:.2f} to {row['ratio_high']:.2f}" for row in rows])], len(key))
+
+
+def tables(console, title, columns, keys):
+    """Columns (heading, cells) in one table where they fit; else what is the same in all rows is said once, and further tables repeat the keys."""
+    named, same = columns[:keys], []
+    if width(columns) > console.width:
+        varied = [column for column in columns if len(column[1]) == 1 or len(set(column[1])) > 1] or columns[:1]
+        same = [f"{heading} {cells[0]}" for heading, cells in columns if (heading, cells) not in varied]
+        named, columns = [column for column in named if column in varied], varied
+    rest, first = columns[len(named):], True
+    while rest or first:
+        taken = next((n for n in range(len(rest), 1, -1) if width([*named, *rest[:n]]) <= console.width), 1)
+        table = new_table(title, *(heading for heading, _ in [*named, *rest[:taken]]))
+        for cells in zip(*(cells for _, cells in [*named, *rest[:taken]])):
+            table.add_row(*cells)
         console.print(table)
+        title, rest, first = None, rest[taken:], False
+    if same:
+        console.print("in all rows: " + ", ".join(same), highlight=False)
+
+
+def width(columns):
+    """Of a table of these, with the three blanks between columns that it has on a terminal."""
+    return sum(max(map(cell_len, (heading, *cells))) + 3 for heading, cells in columns)
 
 
 def result(name, settings, arguments, key, complete, console):

@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 import re
+import sys
 import tempfile
 
 from stretto import model
@@ -23,12 +24,17 @@ def parse(text):
     return int(found[1]), text.partition("@")[2].lower(), float(found[2]) * FACTORS[found[3].lower()]
 
 
-def harness():
-    """The module hosts.py."""
+def place():
+    """Where hosts.py is."""
     path = programs.CHECKOUT / "tests" / "hosts" / "hosts.py"
     if not path.is_file():
         raise Failure(f"--emulate takes tests/hosts/hosts.py of a checkout of stretto, and {path} is not there")
-    specification = importlib.util.spec_from_file_location("stretto_hosts", path)
+    return path
+
+
+def harness():
+    """The module hosts.py."""
+    specification = importlib.util.spec_from_file_location("stretto_hosts", place())
     found = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(found)
     return found
@@ -44,13 +50,25 @@ def profile_of(bits):
     return made
 
 
+def check_launcher(words):
+    if len(words) > 1:
+        raise Failure("--emulate starts the launcher with options of its own; name it alone, as in --mpirun mpirun")
+
+
+def command(text, launcher, ranks, arguments):
+    """The command line that makes the hosts, runs the program on so many ranks between them, and takes the hosts away."""
+    count, rate, _ = parse(text)
+    check_launcher(launcher)
+    return [sys.executable, str(place()), "run", "--hosts", str(count), "--rate", rate, "--slots", str(-(-ranks // count)), "--ranks", str(ranks),
+            "--mpirun", launcher[0], "--", *arguments]
+
+
 def run(text, launcher, ranks, arguments, environment):
     """The launcher's status."""
     count, rate, bits = parse(text)
     hosts = harness()
     ranks = ranks or count
-    if len(launcher) > 1:
-        raise Failure("--emulate starts the launcher with options of its own; name it alone, as in --mpirun mpirun")
+    check_launcher(launcher)
     with tempfile.TemporaryDirectory(prefix="stretto-emulate-") as directory:
         if "STRETTO_PROFILE" not in environment:
             path = pathlib.Path(directory, "profile.json")

@@ -91,7 +91,7 @@ def new_table(title, first, *others):
     """A table of words, then of figures: lines under the heads on a terminal, blanks alone in a pipe."""
     piped = not sys.stdout.isatty()
     table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, box=None if piped else box.SIMPLE_HEAD,
-                  min_width=cell_len(title) if piped else min(cell_len(title), WIDTH))
+                  min_width=cell_len(title or "") if piped else min(cell_len(title or ""), WIDTH))
     table.add_column(first, overflow="fold")
     for name in others:
         table.add_column(name, justify="right", overflow="fold")

@@ -213,6 +213,7 @@ class Account {
     t.sent_bytes = static_cast<double>(r.bytes_sent);
     t.known = r.bytes_known;
     t.promised_error = r.promised_error;
+    if (d.kind == Action::Kind::bounded) t.error_with_rounding = r.error_with_rounding;
     t.predicted = r.predicted_seconds;
     t.predicted_mpi = r.mpi_seconds;
     if (r.ignored > 0) t.ignored = {1, r.ignored, r.range_lo, r.range_hi, r.ignored_lo, r.ignored_hi};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,7 @@ json to_json(const Way& w, const Tally& t) {
           {"raw_bytes", sent(t.raw_bytes)},
           {"sent_bytes", sent(t.sent_bytes)},
           {"promised_error", t.promised_error},
+          {"error_with_rounding", std::isinf(t.error_with_rounding) ? json(nullptr) : json(t.error_with_rounding)},
           {"saved_seconds", t.saved},
           {"saved_between", {t.saved_least, t.saved_most}},
           {"predicted_seconds", t.predicted},
@@ -54,10 +56,10 @@ std::string to_text(const Statistics& own) {
   for (const auto& [w, t] : own.all()) {
     all += fmt::format(
         "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
-        "0}",
+        "0}{18}{0}",
         between, printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
-        t.sent_bytes, t.promised_error, t.saved, t.saved_least, t.saved_most, t.predicted, t.predicted_mpi, t.known,
-        t.in_flight, t.hidden);
+        t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most, t.predicted,
+        t.predicted_mpi, t.known, t.in_flight, t.hidden);
     const Ignored& i = t.ignored;
     all +=
         fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
@@ -79,8 +81,9 @@ Row from_text(std::string_view line) {
   for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
   Tally& t = r.tally;
   number(&t.calls);
-  for (double* x : {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.saved, &t.saved_least,
-                    &t.saved_most, &t.predicted, &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden})
+  for (double* x :
+       {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.error_with_rounding, &t.saved,
+        &t.saved_least, &t.saved_most, &t.predicted, &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden})
     number(x);
   number(&t.ignored.calls);
   number(&t.ignored.values);
@@ -188,8 +191,8 @@ std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
   if (rows.empty())
     return fmt::format("stretto: no collective was called by {} rank{}\n", ranks, ranks == 1 ? "" : "s");
   std::string out = fmt::format("stretto: collectives of {} rank{}\n", ranks, ranks == 1 ? "" : "s");
-  out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9}  {}\n", "operation", "calls", "bytes", "seconds",
-                     "saved (s)", "ratio", "error", "path: why");
+  out += fmt::format("{:<22} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9} {:>9}  {}\n", "operation", "calls", "bytes",
+                     "seconds", "saved (s)", "ratio", "error", "rounded", "path: why");
   std::uint64_t calls = 0;
   Ignored ignored;
   std::string overlap;
@@ -200,11 +203,14 @@ std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
     overlap += overlapped(r);
     const std::string ratio = t.sent_bytes > 0 ? fmt::format("{:.1f}", t.raw_bytes / t.sent_bytes) : "";
     const std::string error = t.promised_error > 0 ? fmt::format("{:.2g}", t.promised_error) : "";
+    const std::string rounded = !(t.error_with_rounding > 0)        ? ""
+                                : std::isinf(t.error_with_rounding) ? "?"
+                                                                    : fmt::format("{:.2g}", t.error_with_rounding);
     const std::string gain = t.saved == 0                            ? ""
                              : is_known(t.saved_least, t.saved_most) ? fmt::format("{:.3f}", t.saved)
                                                                      : "?";
-    out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9}  {}\n", w.operation, t.calls,
-                       with_unit(t.bytes), t.seconds, gain, ratio, error, path_and_why(r));
+    out += fmt::format("{:<22} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9} {:>9}  {}\n", w.operation, t.calls,
+                       with_unit(t.bytes), t.seconds, gain, ratio, error, rounded, path_and_why(r));
   }
   out += savings(rows);
   if (bounded) out += uncompressed(rows);

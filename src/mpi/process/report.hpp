@@ -18,7 +18,7 @@ Status report(const Statistics& own, const Settings& settings);
 // By what is there now; nothing is made.
 bool can_be_written(const std::string& file);
 
-// Of all ranks: sums, but for `seconds` and `promised_error` (the largest) and `saved` (the mean).
+// Of all ranks: sums, but for `seconds` and the errors (the largest) and `saved` (the mean).
 struct Row {
   Way way;
   Tally tally;

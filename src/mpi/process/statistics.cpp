@@ -19,6 +19,7 @@ void Tally::add(const Tally& other) noexcept {
   sent_bytes += other.sent_bytes;
   known += other.known;
   promised_error = std::max(promised_error, other.promised_error);
+  error_with_rounding = std::max(error_with_rounding, other.error_with_rounding);
   saved += other.saved;
   saved_least += other.saved_least;
   saved_most += other.saved_most;

@@ -33,14 +33,15 @@ struct Ignored {
 
 struct Tally {
   std::uint64_t calls = 0;
-  double bytes = 0;           // as Shape counts them
-  double seconds = 0;         // inside the calls
-  double raw_bytes = 0;       // what would have been sent without compression,
-  double sent_bytes = 0;      // and what was, in those calls of which that is known;
-  double known = 0;           // how many these are
-  double promised_error = 0;  // the largest
-  double saved = 0;           // seconds, an estimate: see Statistics::all
-  double saved_least = 0;     // between these, where calls scatter as they did
+  double bytes = 0;                // as Shape counts them
+  double seconds = 0;              // inside the calls
+  double raw_bytes = 0;            // what would have been sent without compression,
+  double sent_bytes = 0;           // and what was, in those calls of which that is known;
+  double known = 0;                // how many these are
+  double promised_error = 0;       // the largest
+  double error_with_rounding = 0;  // the same, of calls with a bound; infinite: not known
+  double saved = 0;                // seconds, an estimate: see Statistics::all
+  double saved_least = 0;          // between these, where calls scatter as they did
   double saved_most = 0;
   double predicted = 0;  // seconds that the model expected, and of the MPI's own collective in these calls' place
   double predicted_mpi = 0;

@@ -1,0 +1,27 @@
+// How far rounding moves a result from the exact one, beyond the error that a call promises.
+#pragma once
+
+#include <cstdint>
+
+#include "call/call.hpp"
+
+namespace stretto::api {
+
+// What this rank received. `values` is read where it is the result of a reduction within a bound, and nowhere else.
+struct Result {
+  const call::Shape& shape;
+  int rank = 0;
+  std::uint64_t contributions = 1;
+  bool bounded = false, streams = false;
+  const void* values = nullptr;
+};
+
+// `additions`: what additions in the values' own type round by, beyond the promised error. The result's own rounding is
+// half a unit in the last place of its largest finite value. Infinite where nobody looked at the values.
+double rounding_of(const Result& result, double additions) noexcept;
+
+// The additions of raw values at whose magnitude nobody looked: infinite, or 0 where no addition comes before that
+// whose rounding is the result's.
+double unseen_additions(const call::Shape& shape, std::uint64_t contributions) noexcept;
+
+}  // namespace stretto::api
