@@ -1,11 +1,14 @@
 """Collectives of the Python package between processes: over the MPI of the build, and without an MPI over UCX."""
 
+import concurrent.futures
 import ctypes
+import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import stretto
@@ -62,6 +65,51 @@ def test_ranks_meet_in_a_store_of_the_program(ucx):
 
     with pytest.raises(KeyError, match="mine"):
         stretto.init(Broken(), 0, 1)
+
+
+class LikeTorch:
+    """The functions of torch's stores that are used."""
+
+    def __init__(self):
+        self.keys = {}
+
+    def set(self, key, value):
+        self.keys[key] = bytes(value)
+
+    def check(self, keys):
+        return all(key in self.keys for key in keys)
+
+    def get(self, key):
+        return self.keys[key]
+
+    def delete_key(self, key):
+        return self.keys.pop(key, None) is not None
+
+
+def test_ranks_meet_in_a_store_of_torch(ucx):
+    store, ranks = LikeTorch(), 3
+
+    def sum_of(rank):
+        with stretto.init(store, rank, ranks, transports="tcp") as comm:
+            return comm.allreduce(np.ones(5, np.float32))[0]
+
+    with concurrent.futures.ThreadPoolExecutor(ranks) as pool:
+        for result in pool.map(sum_of, range(ranks)):
+            assert (result == ranks).all()
+    assert store.keys == {}
+    with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
+        stretto.init(store, 0, 2, timeout=0.1)
+
+
+def test_ranks_of_torchrun_meet_without_more_words(ucx, tmp_path):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("Python has no torch here")
+    program = tmp_path / "program.py"
+    program.write_text("import numpy, stretto\ncomm = stretto.init()\nprint('sum', int(comm.allreduce(numpy.ones(5))[0][0]))\n", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "3", str(program)], env=environment, capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.stdout.split().count("sum") == 3 and "sum 3" in done.stdout, done.stdout + done.stderr
 
 
 def test_ranks_without_an_mpi_sum_and_hear_ctrl_c(tmp_path, ucx):

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from stretto.api.collectives import Comm
 from stretto.api.core import _core
+from stretto.api.torch_store import adapted, of_torchrun
 from stretto.errors import ArgumentError
 
 LOOK = 0.1  # seconds between looks at signals
@@ -26,9 +27,9 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
     """A Comm of processes that torchrun, Slurm, `stretto run --carrier ucx` or ssh started, over UCX and without an MPI.
 
     Without arguments the store is the directory of STRETTO_STORE=file:///DIRECTORY, and rank and number of ranks are those of STRETTO_RANK and
-    STRETTO_SIZE, torchrun, PMI or Slurm.
-    store: an object with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in time, and remove(key). With
-      it come rank= and size=.
+    STRETTO_SIZE, torchrun, PMI or Slurm. Under torchrun the ranks also meet without STRETTO_STORE: in torchrun's own store.
+    store: one of torch.distributed, or an object with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in
+      time, and remove(key). With it come rank= and size=.
     name: of the communicator in the store, the same on every rank; communicators of one time have different names.
     timeout: seconds within which all ranks come. transports: as UCX_TLS has them, such as "tcp".
 
@@ -38,11 +39,14 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
     if store is None:
         if rank is not None or size is not None:
             raise ArgumentError("rank and size come with a store; without one they are those of the environment")
+        if "STRETTO_STORE" not in os.environ and (found := of_torchrun()) is not None:
+            store, rank, size = found
+    if store is None:
         make = functools.partial(_core.of_environment, name, float(timeout), transports)
     else:
         if not isinstance(rank, numbers.Integral) or not isinstance(size, numbers.Integral):
             raise ArgumentError(f"with a store come rank and size, not {rank!r} and {size!r}")
-        make = functools.partial(_core.of_store, store, int(rank), int(size), name, float(timeout), transports)
+        make = functools.partial(_core.of_store, adapted(store), int(rank), int(size), name, float(timeout), transports)
     comm = Comm(make())
     _open.add(comm)
     return comm

@@ -1,0 +1,45 @@
+"""torch's stores (TCPStore, FileStore, HashStore) as the store that ranks meet in. Torch is imported only where it is the program's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+
+LOOK = 0.005  # seconds between looks at a key that is not there yet
+
+
+class TorchStore:
+    """A store of torch.distributed with the three functions that stretto.init takes."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def set(self, key: str, value: bytes):
+        self._store.set(key, value)
+
+    def get(self, key: str, seconds: float) -> bytes | None:
+        end = time.monotonic() + seconds
+        while not self._store.check([key]):  # its wait() would print a warning whenever time is up
+            if time.monotonic() > end:
+                return None
+            time.sleep(LOOK)
+        return self._store.get(key)
+
+    def remove(self, key: str):
+        self._store.delete_key(key)
+
+
+def adapted(store):
+    """The store itself, or a TorchStore where it is one of torch's, which remove a key by delete_key."""
+    return TorchStore(store) if hasattr(store, "delete_key") and not hasattr(store, "remove") else store
+
+
+def of_torchrun():
+    """(store, rank, size) of the ranks that torchrun started; None where it did not, or where Python has no torch."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ or importlib.util.find_spec("torch") is None:
+        return None
+    import torch.distributed  # noqa: PLC0415  it takes a second to load
+
+    store, rank, size = next(torch.distributed.rendezvous("env://"))
+    return TorchStore(store), rank, size
