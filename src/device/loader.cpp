@@ -1,4 +1,4 @@
-#include "codec/cuda/loader.hpp"
+#include "device/loader.hpp"
 
 #include <dlfcn.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace stretto::codec::cuda {
+namespace stretto::device {
 namespace {
 
 constexpr const char* kLibrary = "libstretto_cuda.so";
@@ -79,4 +79,4 @@ Status find_plugin(const Plugin** plugin) noexcept {
   }
 }
 
-}  // namespace stretto::codec::cuda
+}  // namespace stretto::device

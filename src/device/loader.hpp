@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/status.hpp"
-#include "codec/cuda/plugin.hpp"
+#include "device/plugin.hpp"
 
-namespace stretto::codec::cuda {
+namespace stretto::device {
 
 // The plugin, which lives as long as the process. Null, with status `unsupported` and a message naming what was looked
 // for, where there is no plugin library, one of another version, or no device that CUDA can use. The library is
@@ -12,4 +12,4 @@ namespace stretto::codec::cuda {
 // wherever the loader finds it.
 Status find_plugin(const Plugin** plugin) noexcept;
 
-}  // namespace stretto::codec::cuda
+}  // namespace stretto::device
