@@ -11,6 +11,7 @@ using codec::cuda::Outcome;
 using codec::cuda::Result;
 
 constexpr std::size_t results_at_once = 256;
+constexpr u32 pending = ~u32{0};  // no Outcome
 
 Status no_memory() noexcept { return fail(Status::out_of_memory, "no memory to use a device"); }
 
@@ -101,6 +102,26 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
   pinned_.trim();
   if (const Status s = device_memory_.fix(device_bytes); s != Status::ok) return s;
   return pinned_memory_.fix(pinned_bytes);
+}
+
+Status Device::need(payload::Type type, std::size_t count, std::size_t* device_bytes,
+                    std::size_t* pinned_bytes) noexcept {
+  constexpr std::size_t least = std::size_t{4} << 20;  // for the smallest buffers
+  const Visit visit(*this);
+  const std::size_t values = count * payload::size_of(type);
+  *device_bytes = 8 * values + least;
+  *pinned_bytes = 4 * values + least;
+  const auto codec = payload::codec_type(type);
+  if (!codec || *codec == codec::Type::i32 || *codec == codec::Type::i64) return Status::ok;
+  u64 workspace = 0, most = 0;
+  for (const auto operation : {codec::cuda::StreamOperation::compress, codec::cuda::StreamOperation::add_values,
+                               codec::cuda::StreamOperation::max, codec::cuda::StreamOperation::decompress}) {
+    const int e = plugin_.workspace_bytes(operation, static_cast<codec::cuda::Type>(*codec), count, &workspace);
+    if (const Status s = check(e, "a workspace"); s != Status::ok) return s;
+    most = std::max(most, workspace);
+  }
+  *device_bytes += 2 * lanes * static_cast<std::size_t>(most);
+  return Status::ok;
 }
 
 Status Device::start_after(void* stream) noexcept {
@@ -199,7 +220,9 @@ Status Device::poll(Lane& lane) noexcept {
 void Device::end(const Operation& operation) noexcept {
   const Result result = *operation.result;
   results_.push_back(operation.result);  // has room for all
-  const auto status = static_cast<Status>(result.outcome);
+  const bool came = result.outcome <= static_cast<u32>(Status::internal);
+  const Status status = came ? static_cast<Status>(result.outcome)
+                             : fail(Status::internal, "device {} is done, and no result has come", number_);
   if (operation.out) operation.out.set_content(static_cast<std::size_t>(result.bytes));
   if (operation.owner != nullptr)
     operation.owner->ended(operation.unit, status, static_cast<std::size_t>(result.bytes));
@@ -262,6 +285,7 @@ Status Device::launch(std::size_t index, codec::cuda::Arguments* a, const payloa
     return no_memory();
   }
   if (out) out.set_content(payload::Buffer::unknown);
+  result->outcome = pending;
   a->workspace = lane.workspace.data();
   a->result = reinterpret_cast<Result*>(lane.result.data());
   a->host_result = result;

@@ -18,6 +18,7 @@
 #include "base/status.hpp"
 #include "device/plugin.hpp"
 #include "device/region.hpp"
+#include "payload/element.hpp"
 #include "payload/pool.hpp"
 
 namespace stretto::device {
@@ -32,7 +33,7 @@ struct Moment {
 // Who is told how operations ended.
 class Owner {
  public:
-  virtual void ended(std::uint32_t unit, Status status, std::size_t values_or_bytes) noexcept = 0;
+  virtual void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept = 0;
 
  protected:
   ~Owner() = default;
@@ -67,6 +68,10 @@ class Device {
 
   // Fixes the memory that collectives may use. None may be under way.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
+
+  // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once
+  // for the sum and once for what it is made of, and what comes and goes; workspaces of all lanes.
+  Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   // ok, or that the device was lost in an earlier call.
   Status usable() const noexcept;

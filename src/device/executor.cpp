@@ -86,11 +86,6 @@ Status Executor::failed(std::uint32_t* unit) const noexcept {
   return fail(failure_, "the codec ended in {} on device {}", name(failure_), device_.number());
 }
 
-void Executor::leave() noexcept {
-  device_.forget(this);
-  open_ = 0;
-}
-
 Status Executor::upload(const std::byte* from, std::size_t bytes, Buffer* to) noexcept {
   if (const Status s = pool().take(bytes, to); s != Status::ok) return s;
   return copy(to->data(), from, bytes);

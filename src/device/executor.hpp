@@ -16,7 +16,7 @@ Status check(const payload::Spec& spec, bool reduces) noexcept;
 class Executor final : public payload::Executor, private Owner {
  public:
   explicit Executor(Device& device) noexcept : device_(device) {}
-  ~Executor() override { device_.forget(this); }
+  ~Executor() override { device_.forget(this); }  // the run may end before its last operations do
 
   void begin(const payload::Spec& spec) noexcept;
 
@@ -39,9 +39,6 @@ class Executor final : public payload::Executor, private Owner {
   Status poll() noexcept { return device_.poll(); }
   std::uint64_t open() const noexcept { return open_; }
   Status failed(std::uint32_t* unit) const noexcept;
-
-  // The run ends before its last operations do.
-  void leave() noexcept;
 
   Status compress(const std::byte* x, std::size_t count, payload::Stream* made) noexcept override;
   Status decompress(const payload::Stream& stream, std::byte* y, std::size_t count,

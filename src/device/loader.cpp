@@ -7,6 +7,9 @@
 #include <vector>
 
 namespace stretto::device {
+
+std::atomic<bool> addresses_may_be_a_devices{false};
+
 namespace {
 
 constexpr const char* kLibrary = "libstretto_cuda.so";
@@ -60,6 +63,7 @@ Found search() {
     }
     f.plugin = p;
     f.problem.clear();
+    addresses_may_be_a_devices = true;
     return f;
   }
   return f;
@@ -77,6 +81,13 @@ Status find_plugin(const Plugin** plugin) noexcept {
   } catch (...) {
     return fail(Status::out_of_memory, "no memory to look for the CUDA plugin");
   }
+}
+
+// A driver that no plugin of stretto's can use leaves all to those who ask.
+void look_for_driver() noexcept {
+  if (asks_for_devices() || !dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) return;
+  const Plugin* plugin = nullptr;
+  static_cast<void>(find_plugin(&plugin));
 }
 
 }  // namespace stretto::device

@@ -1,6 +1,8 @@
 // Finds the plugin library and a device, once, when first asked.
 #pragma once
 
+#include <atomic>
+
 #include "base/status.hpp"
 #include "device/plugin.hpp"
 
@@ -11,5 +13,12 @@ namespace stretto::device {
 // $STRETTO_CUDA_PLUGIN if that is set, else libstretto_cuda.so beside the library or program that holds this code, else
 // wherever the loader finds it.
 Status find_plugin(const Plugin** plugin) noexcept;
+
+// Whether a plugin is loaded, so that an address may be a device's.
+extern std::atomic<bool> addresses_may_be_a_devices;
+inline bool asks_for_devices() noexcept { return addresses_may_be_a_devices.load(std::memory_order_relaxed); }
+
+// Loads the plugin where this process has loaded CUDA's driver already; a process without pays next to nothing.
+void look_for_driver() noexcept;
 
 }  // namespace stretto::device

@@ -7,7 +7,7 @@ namespace stretto::device {
 namespace {
 
 constexpr std::size_t alignment = 256;
-constexpr std::size_t least = std::size_t{1} << 20;  // of a piece
+constexpr std::size_t least = std::size_t{1} << 18;  // of a piece
 
 constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alignment - 1) / alignment * alignment; }
 

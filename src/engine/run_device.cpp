@@ -19,7 +19,7 @@ Status Run::begin_on_device(const Work& call) {
   Device& d = *call.device;
   if (const Status s = d.usable(); s != Status::ok) return s;
   if (const Status s = device::check(spec_, reduces_); s != Status::ok) return s;
-  if (!executor_ || &executor_->device() != &d) executor_ = std::make_unique<device::Executor>(d);
+  executor_ = std::make_unique<device::Executor>(d);
   device_ = executor_.get();
   device_->begin(spec_);
   pool_ = &d.pinned();
@@ -217,8 +217,8 @@ void Run::leave_device() noexcept {
   departures_.clear();
   static_cast<void>(device.keep(scratch_, last_));
   static_cast<void>(device.keep(inputs_copy_, last_));
-  device_->leave();
   device_ = nullptr;
+  executor_.reset();  // the device may live no longer
 }
 
 }  // namespace stretto::engine

@@ -49,9 +49,14 @@ class DeviceVector {
 
   T* data() const { return static_cast<T*>(data_); }
   std::size_t size() const { return count_; }
-  void write(const std::vector<T>& values, void* stream = nullptr) {
+  void write(const std::vector<T>& values, void* stream = nullptr) const {
     use();
     emulation().write(data_, values.data(), values.size() * sizeof(T), stream);
+  }
+  // Enqueued alone: the copy may come late.
+  void write_late(const std::vector<T>& values, void* stream) const {
+    use();
+    emulation().write_late(data_, values.data(), values.size() * sizeof(T), stream);
   }
   std::vector<T> read(void* stream = nullptr) const {
     use();

@@ -14,6 +14,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "device/cuda/raw_values.hpp"
 #include "emulated.hpp"
@@ -66,7 +67,7 @@ class Emulator {
   Faults faults[most_devices];
   std::mt19937_64 random{1};
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
-  bool refuses_memory = false;
+  int refuses_memory = -1;    // the device that does
   std::size_t everybody = 0;  // streams and threads so far
 
   // Counts a call on the device; 0, or the error that it is lost.
@@ -203,7 +204,7 @@ int locate(const void* p, Location* where) {
 
 int allocate(MemoryKind kind, u64 bytes, void** p) {
   return on_device([&](Emulator& e) {
-    *p = e.refuses_memory ? nullptr : e.memory.allocate(kind, current, bytes);
+    *p = e.refuses_memory == current ? nullptr : e.memory.allocate(kind, current, bytes);
     return *p ? 0 : no_memory;
   });
 }
@@ -413,7 +414,7 @@ void reset(std::uint64_t seed) {
     e.random.seed(seed);
     for (Faults& f : e.faults) f = {};
     e.memory.forget();
-    e.refuses_memory = false;
+    e.refuses_memory = -1;
   });
 }
 
@@ -431,6 +432,16 @@ void host_copy(void* to, const void* from, std::size_t bytes, void* stream) {
   });
 }
 
+void late_copy(void* to, const void* from, std::size_t bytes, void* stream) {
+  alone([&](Emulator& e) {
+    const auto* const first = static_cast<const std::byte*>(from);
+    e.enqueue(*e.stream(stream, current), [to, bytes, &e, kept = std::vector(first, first + bytes)](Stream& self) {
+      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
+      std::memcpy(e.memory.real(to), kept.data(), bytes);
+    });
+  });
+}
+
 constexpr Emulation kEmulation = {
     reset,
     [](int d, long n) { alone([=](Emulator& e) { e.faults[d].skip_wait = n; }); },
@@ -442,11 +453,12 @@ constexpr Emulation kEmulation = {
     [] { return alone([](Emulator& e) { return e.memory.races(); }); },
     [] { return alone([](Emulator& e) { return e.memory.first_race().c_str(); }); },
     host_copy,
+    late_copy,
     host_copy,
     [](bool pinned) {
       return alone([=](Emulator& e) { return e.memory.held(pinned ? MemoryKind::pinned : MemoryKind::device); });
     },
-    [](bool refuse) { alone([=](Emulator& e) { e.refuses_memory = refuse; }); },
+    [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
 };
 
 }  // namespace

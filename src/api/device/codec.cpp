@@ -1,13 +1,13 @@
 // The codec on the GPU under its C names: arguments are checked, the plugin does the rest.
 #include "stretto/stretto_cuda.h"
 
-#include <atomic>
 #include <cmath>
 
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
 #include "codec/grid.hpp"
 #include "device/loader.hpp"
+#include "device/memory_kind.hpp"
 
 using namespace stretto;
 namespace cuda = stretto::codec::cuda;
@@ -21,22 +21,15 @@ static_assert(int(STRETTO_MEMORY_PINNED) == int(device::MemoryKind::pinned));
 
 namespace {
 
-std::atomic<stretto_memory> assumed{STRETTO_MEMORY_DETECT};
-
 Status cuda_failed(const device::Plugin& p, int error) {
   return fail(Status::internal, "CUDA error {}: {}", error, p.error_text(error));
 }
 
 Status memory_of(const device::Plugin& p, const void* pointer, device::MemoryKind* kind) {
-  const stretto_memory a = assumed.load(std::memory_order_relaxed);
-  if (a != STRETTO_MEMORY_DETECT) {
-    *kind = static_cast<device::MemoryKind>(a);
-    return Status::ok;
-  }
   device::Location where{};
-  const int error = p.locate(pointer, &where);
+  const Status s = device::locate(p, pointer, &where);
   *kind = where.kind;
-  return error ? cuda_failed(p, error) : Status::ok;
+  return s;
 }
 
 // What every operation asks of its values, whatever the device.
@@ -150,7 +143,8 @@ stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind) {
 stretto_status stretto_cuda_assume_memory(stretto_memory kind) {
   if (kind < STRETTO_MEMORY_HOST || kind > STRETTO_MEMORY_DETECT)
     return to_c(fail(Status::invalid_argument, "{} is no stretto_memory", int(kind)));
-  assumed = kind;
+  const auto as = static_cast<device::MemoryKind>(kind);
+  device::assume(kind == STRETTO_MEMORY_DETECT ? nullptr : &as);
   return STRETTO_OK;
 }
 
