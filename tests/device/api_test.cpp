@@ -22,7 +22,8 @@ enum class Way { host, on_stream, ordinary, started };
 
 // The six collectives that have a form on a stream.
 enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall };
-constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter, What::allgather, What::bcast, What::alltoall};
+constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter,
+                        What::allgather, What::bcast,  What::alltoall};
 
 std::size_t in_length(What w, std::size_t n, int p) {
   return w == What::reduce_scatter || w == What::alltoall ? n * static_cast<std::size_t>(p) : n;
@@ -141,8 +142,7 @@ TEST(DeviceApi, AStartedCollectiveTakesDeviceMemory) {
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
     stretto_request request = nullptr;
-    ASSERT_STRETTO_OK(
-        stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+    ASSERT_STRETTO_OK(stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
     ASSERT_STRETTO_OK(stretto_wait(request));
     EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
     ASSERT_STRETTO_OK(stretto_request_free(&request));
@@ -206,14 +206,17 @@ TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
     std::size_t device_bytes = 0, pinned_bytes = 0;
     ASSERT_STRETTO_OK(stretto_cuda_need(comm, STRETTO_F32, n, &device_bytes, &pinned_bytes));
     ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, device_bytes, pinned_bytes));
-    emulation().refuse_memory(rank);  // the last rank's stays
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    emulation().refuse_memory(rank);  // of the rank that says so last
     for (int i = 0; i < 3; ++i)
       ASSERT_STRETTO_OK(
           stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr));
     ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
     int done = 0;
     while (!done) ASSERT_STRETTO_OK(stretto_cuda_query(comm, &done));
-    ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, 100000, 100000)) << stretto_message();
+    emulation().refuse_memory(-1);
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, 100000, 100000));
     EXPECT_EQ(stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr),
               STRETTO_BUFFER_TOO_SMALL);
     EXPECT_NE(std::string(stretto_message()).find("100096 are reserved"), std::string::npos) << stretto_message();
