@@ -17,7 +17,8 @@ template <class Build>
   Call call;
   select::Decision decision;
   const Status own = form(*comm, options, build, &call, &decision);
-  if (Status s = own; own == Status::ok && !compared && run_at_once(*comm, call, decision, &s, &compared))
+  if (Status s = own;
+      own == Status::ok && !call.device && !compared && run_at_once(*comm, call, decision, &s, &compared))
     return to_c(s);
   Operation operation(*comm);
   operation.start(std::move(call), std::move(decision), own, compared);
@@ -29,8 +30,10 @@ template <class Build>
   Status s = Status::ok;
   bool compared = false;
   const Shape& is = call.shape;
-  if (comm && comm->prepared.again(*comm, is.collective, is.type, is.op, is.root, is.count, call.send, call.recv,
-                                   options, &s, &compared))
+  const bool asks = device::asks_for_devices() && on_device(call.send, call.recv);
+  if (comm && !asks &&
+      comm->prepared.again(*comm, is.collective, is.type, is.op, is.root, is.count, call.send, call.recv, options, &s,
+                           &compared))
     return to_c(s);
   return run<Plain>(comm, options, call, compared);
 }

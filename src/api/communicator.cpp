@@ -6,6 +6,7 @@
 #include "api/operation.hpp"
 #include "backend/schedules.hpp"
 #include "base/communication_cores.hpp"
+#include "device/loader.hpp"
 
 stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                                std::string no_node)
@@ -17,6 +18,7 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto
       size(carriers.data->size()) {
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
   backends.no_node = std::move(no_node);
+  stretto::device::look_for_driver();
 }
 
 stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {

@@ -23,6 +23,7 @@
 #include "base/forks.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
+#include "device/device.hpp"
 #include "engine/engine.hpp"
 #include "select/decide.hpp"
 #include "stretto/stretto.h"
@@ -92,6 +93,7 @@ struct stretto_comm_s {
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
   stretto::api::Carriers carriers;
+  std::unique_ptr<stretto::device::Device> device;  // null: no call had one yet
   stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts

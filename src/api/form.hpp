@@ -4,9 +4,11 @@
 #include <string>
 
 #include "api/communicator.hpp"
+#include "api/device/placement.hpp"
 #include "base/status.hpp"
 #include "call/builders.hpp"
 #include "call/check.hpp"
+#include "device/loader.hpp"
 #include "select/forced.hpp"
 
 namespace stretto::api {
@@ -28,7 +30,9 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const Build& b
   if (s == Status::ok) s = check_values(*call, comm.size);
   if (s == Status::ok && !call->settings.schedule.empty())
     s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
-  return s == Status::ok ? check_buffers(*call, comm.rank, comm.size) : s;
+  if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
+  const bool asks = device::asks_for_devices() || call->stream;
+  return s == Status::ok && asks ? place(comm, call) : s;
 }
 
 // The same, and decides. A failure is this rank's contribution to the agreement.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/device/placement.hpp"
 #include "api/report.hpp"
 #include "api/rounding.hpp"
 #include "base/communication_cores.hpp"
@@ -33,6 +34,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     finish(own);
     return;
   }
+  if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
   own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
   merged_ = own_;
   if (own != Status::ok) keep_message();
@@ -186,7 +188,10 @@ void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
   const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
-  Status s = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_);
+  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
+  if (merged_.devices > 0) decision_.made = false;
+  const select::Served served = merged_.devices > 0 ? select::Served{} : comm_.backends.serve(call_);
+  Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   const bool complete = s == Status::ok;
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider);
   if (complete && !backend.starts(call_)) {

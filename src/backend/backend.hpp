@@ -138,7 +138,9 @@ struct Backends {
   std::unique_ptr<NodeBackend> node;
   std::string no_node;  // why not
 
+  // Memory of a device is for schedules alone.
   Served serve(const Call& c) const noexcept {
+    if (c.device != nullptr) return {};
     const bool by_node = node && node->serves(c);
     return {mpi && mpi->serves(c), by_node, node && node->streams(c), by_node && node->other_copy(c)};
   }

@@ -63,6 +63,9 @@ class Schedules final : public Backend {
     if (c.op == STRETTO_USER && reduces(c.collective)) run->payload.user = user_function(c);
     run->options.segment_bytes = d.choice.segment;
     run->options.timeout = timeout_of(c.settings.options);
+    run->device = c.device;
+    run->stream = c.stream;
+    run->leaves_early = c.stream.has_value();
     if (c.collective == Collective::allreduce_multi) {
       run->several = true;
       run->inputs = c.inputs;

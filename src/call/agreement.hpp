@@ -60,6 +60,7 @@ struct Signature {
   // For counts by pair. balance: 0 when all pairs match (each pair has a weight of its own). surplus: elements sent
   // beyond those expected. largest: elements that the busiest rank sends or receives.
   std::uint64_t balance = 0, surplus = 0, largest = 0;
+  std::uint64_t devices = 0;              // ranks whose buffers are in the memory of a device
   std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of what was left of them, of 2^16 each
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
@@ -72,7 +73,7 @@ struct Signature {
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 568);  // whole words; docs/architecture.md tells it
+static_assert(sizeof(Signature) == 576);  // whole words; docs/architecture.md tells it
 
 // A hash of the arguments, equal on all ranks whose arguments are equal, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;

@@ -4,13 +4,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.hpp"
+#include "codec/codec.hpp"
 #include "payload/element.hpp"
 #include "schedule/collective.hpp"
 #include "stretto/stretto.h"
+
+namespace stretto::device {
+class Device;
+}
 
 namespace stretto::call {
 
@@ -51,8 +57,11 @@ struct Call {
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
-  std::vector<const void*> inputs;  // allreduce_multi
-  bool nonblocking = false;         // started as a request
+  std::vector<const void*> inputs;      // allreduce_multi
+  bool nonblocking = false;             // started as a request
+  device::Device* device = nullptr;     // whose memory the buffers are in; null: the host's
+  std::optional<void*> stream;          // of the device, in whose order the call is
+  std::optional<codec::Ranges> values;  // of the input, where the host cannot read it
   Settings settings;
 };
 

@@ -16,16 +16,37 @@ constexpr std::size_t samples = 4;
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
 
-struct Piece {
-  const void* first = nullptr;
-  std::size_t count = 0;
-};
-
 const void* at(const void* p, std::size_t element, stretto_type t) noexcept {
   return static_cast<const std::byte*>(p) + element * stretto_type_size(t);
 }
 
-// Where the i-th piece of this rank's input lies; pieces are contiguous. False: there is no such piece.
+}  // namespace
+
+Extent extent(const Call& c, int rank, int ranks) noexcept {
+  const std::size_t p = static_cast<std::size_t>(ranks), n = c.count;
+  const bool root = rank == c.root;
+  const std::size_t all = c.counts_given ? sum(c.counts) : n * p;
+  switch (c.collective) {
+    case Collective::allreduce: return {n, n, true, true, true, false};
+    case Collective::allreduce_multi: return {0, n, false, true, false, false};
+    case Collective::reduce: return {n, root ? n : 0, true, root, root, false};
+    case Collective::reduce_scatter_block:
+    case Collective::reduce_scatter: return {all, n, true, true, true, false};
+    case Collective::allgather:
+    case Collective::allgatherv: return {n, all, true, true, true, false};
+    case Collective::bcast: return {n, n, root, !root, false, false};
+    case Collective::scatter:
+    case Collective::scatterv: return {root ? all : 0, n, root, true, false, root};
+    case Collective::gather:
+    case Collective::gatherv: return {n, root ? all : 0, true, root, root, false};
+    case Collective::alltoall: return {all, all, true, true, true, false};
+    case Collective::alltoallv: return {sum(c.send_counts), all, true, true, true, false};
+    case Collective::barrier:
+    case Collective::agreement: return {0, 0, false, false, false, false};
+  }
+  return {};
+}
+
 bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece) noexcept {
   const Extent e = extent(c, rank, ranks);
   const auto r = static_cast<std::size_t>(rank);
@@ -66,33 +87,6 @@ bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece
   return true;
 }
 
-}  // namespace
-
-Extent extent(const Call& c, int rank, int ranks) noexcept {
-  const std::size_t p = static_cast<std::size_t>(ranks), n = c.count;
-  const bool root = rank == c.root;
-  const std::size_t all = c.counts_given ? sum(c.counts) : n * p;
-  switch (c.collective) {
-    case Collective::allreduce: return {n, n, true, true, true, false};
-    case Collective::allreduce_multi: return {0, n, false, true, false, false};
-    case Collective::reduce: return {n, root ? n : 0, true, root, root, false};
-    case Collective::reduce_scatter_block:
-    case Collective::reduce_scatter: return {all, n, true, true, true, false};
-    case Collective::allgather:
-    case Collective::allgatherv: return {n, all, true, true, true, false};
-    case Collective::bcast: return {n, n, root, !root, false, false};
-    case Collective::scatter:
-    case Collective::scatterv: return {root ? all : 0, n, root, true, false, root};
-    case Collective::gather:
-    case Collective::gatherv: return {n, root ? all : 0, true, root, root, false};
-    case Collective::alltoall: return {all, all, true, true, true, false};
-    case Collective::alltoallv: return {sum(c.send_counts), all, true, true, true, false};
-    case Collective::barrier:
-    case Collective::agreement: return {0, 0, false, false, false, false};
-  }
-  return {};
-}
-
 std::size_t vector_bytes(const Call& c, int ranks) noexcept {
   if (c.collective == Collective::barrier) return 0;
   std::size_t n = c.count;
@@ -111,6 +105,10 @@ double ignore_above(const stretto_options& o) noexcept {
 }
 
 Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept {
+  if (call.device != nullptr) {
+    *values = call.values.value_or(codec::Ranges{});
+    return Status::ok;
+  }
   const double above = ignore_above(call.settings.options);
   *values = {};
   Piece piece;
@@ -125,6 +123,7 @@ Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values
 }
 
 double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept {
+  if (call.device != nullptr) return 0;
   std::array<std::byte, 16384> out;
   const codec::Type type = codec_type(call.type);
   const std::size_t size = stretto_type_size(call.type);

@@ -20,6 +20,13 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
+// Where the i-th piece of this rank's input lies; pieces are contiguous. False: there is no such piece.
+struct Piece {
+  const void* first = nullptr;
+  std::size_t count = 0;
+};
+bool input_piece(const Call& call, int rank, int ranks, std::size_t i, Piece* piece) noexcept;
+
 // Bytes of the whole vector, the same on every rank once all counts are known. Where each pair of ranks has a count:
 // bytes that the busiest rank sends or receives.
 std::size_t vector_bytes(const Call& call, int ranks) noexcept;

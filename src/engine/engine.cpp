@@ -18,6 +18,9 @@ constexpr int turn = 2;
 // Longest single wait for a transfer, so that limits of all runs are looked at.
 constexpr double look_every = 0.05;
 
+// The same where a device must be asked.
+constexpr double poll_every = 20e-6;
+
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
@@ -272,7 +275,7 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
     if (run.ended()) break;
     const auto begin = Clock::now();
     const double limit = run.timeout() > 0 ? std::min(look_every, run.timeout()) : look_every;
-    const std::size_t n = fetch(limit);
+    const std::size_t n = fetch(run.polls() ? poll_every : limit);
     run.waited(seconds_since(begin));
     if (n > 0) continue;
     look_at_limits();

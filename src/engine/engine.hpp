@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -26,6 +27,10 @@
 #include "codec/codec.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
+
+namespace stretto::device {
+class Device;
+}
 
 namespace stretto::engine {
 
@@ -58,6 +63,15 @@ struct Work {
   bool several = false;
   std::vector<const void*> inputs;
   std::uint32_t contributions = 0;
+
+  // Blocks in the memory of a device, which is borrowed while the run lasts and used by nobody else meanwhile. Null: they
+  // are the host's. Messages are the same bytes either way.
+  device::Device* device = nullptr;
+  // A stream of that device. The run comes after what is enqueued there when it begins, and before what is enqueued there
+  // once it has ended. With `leaves_early` a run ends as soon as its last work is enqueued; how that went is told by
+  // Device::late(). Without a stream the inputs must be ready.
+  std::optional<void*> stream;
+  bool leaves_early = false;
 };
 
 // What ran, filled in when a run has ended.

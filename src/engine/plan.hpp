@@ -75,6 +75,11 @@ class Plan {
   };
   Pair busiest() const noexcept;
 
+  // The how many-th segment of its block a cell is.
+  std::uint32_t segment(std::uint32_t cell) const noexcept {
+    return cell % static_cast<std::uint32_t>(segments) - first_[static_cast<std::size_t>(places[cell].block)];
+  }
+
   // The cell that stands for cell i: itself, or the one in `out` that it is merged with.
   std::uint32_t cell(std::uint32_t i) const noexcept { return same_[i]; }
 

@@ -52,6 +52,13 @@ void Run::make_ready(std::uint32_t u) noexcept {
 }
 
 bool Run::advance(int budget) noexcept {
+  if (device_ == nullptr) return advance_units(budget);
+  const device::Device::Visit visit(device_->device());
+  const bool some = advance_device();
+  return advance_units(budget) || some;
+}
+
+bool Run::advance_units(int budget) noexcept {
   bool some = false;
   for (; going_ && budget > 0; --budget) {
     if (next_ready_ < ready_.size()) {
@@ -70,8 +77,9 @@ bool Run::advance(int budget) noexcept {
 void Run::execute(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Status s = Status::ok;
+  if (device_ != nullptr) device_->begin_unit(u);
   switch (unit.task) {
-    case Task::send: s = execute_send(u); break;
+    case Task::send: s = device_ != nullptr ? depart(u) : execute_send(u); break;
     case Task::receive_replace:
       if (lands_in_place(unit)) {
         s = carrier_->start_recv(unit.peer, tag_of(unit), at(unit.dst).home, worker_.raw_bytes(elements(unit)),
@@ -87,7 +95,10 @@ void Run::execute(std::uint32_t u) noexcept {
     case Task::receive_combine: s = execute_receive(u); break;
     case Task::copy:
     case Task::combine:
-    case Task::deliver: s = execute_local(unit); break;
+    case Task::deliver:
+      s = execute_local(unit);
+      if (device_ != nullptr) s = close_unit(s);
+      break;
   }
   if (s != Status::ok) failed(s, &unit);
   if (unit.task == Task::send) {
@@ -105,7 +116,7 @@ void Run::execute(std::uint32_t u) noexcept {
 Status Run::execute_local(const Unit& unit) noexcept {
   if (status_ != Status::ok) return Status::ok;
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& dst = at(unit.dst + i);
+    payload::Cell& dst = touch(unit.dst + i);
     if (unit.task == Task::deliver) {
       if (const Status s = load(dst, plan_.cell(unit.dst + i)); s != Status::ok) return s;
       const std::uint32_t divisor = reduces_ && spec_.op == payload::Op::mean ? contributions_ : 1;
@@ -113,6 +124,9 @@ Status Run::execute_local(const Unit& unit) noexcept {
       continue;
     }
     payload::Cell& src = at(unit.src + i);
+    if (device_ != nullptr) {
+      if (const Status s = same_lane(unit.src + i, unit.dst + i); s != Status::ok) return s;
+    }
     if (const Status s = load(src, plan_.cell(unit.src + i)); s != Status::ok) return s;
     if (unit.task == Task::copy) {
       if (&dst != &src) unloaded_[plan_.cell(unit.dst + i)] = 0;
@@ -200,6 +214,7 @@ Status Run::finish(Report* report) noexcept {
     if (spec_.kind == payload::Kind::raw) report->promised_error = 0;
   }
   for (payload::Cell& cell : cells_) cell.value.clear();
+  if (device_ != nullptr) leave_device();
   scratch_ = {};
   inputs_copy_ = {};
   schedule_.reset();

@@ -4,11 +4,14 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "carrier/carrier.hpp"
+#include "device/executor.hpp"
 #include "engine/engine.hpp"
 #include "engine/plan.hpp"
 #include "engine/tags.hpp"
@@ -100,6 +103,9 @@ class Run {
   void waited(double seconds) noexcept { wait_seconds_ += seconds; }
   double timeout() const noexcept { return options_.timeout; }
 
+  // Whether a device works for it, which tells nobody when it is done: it must be asked.
+  bool polls() const noexcept { return device_ != nullptr; }
+
   // After the end: the result, with its message set, and the report. The run is inactive then and its buffers are back.
   Status finish(Report* report) noexcept;
 
@@ -128,6 +134,37 @@ class Run {
     std::vector<std::uint32_t> units;  // by number
   };
 
+  // On a device (run_device.cpp): a message on its way to pinned memory.
+  struct Part {
+    std::uint32_t segment = 0;
+    const std::byte* data = nullptr;  // null: an absent contribution
+    payload::Buffer keeps;
+    std::size_t bytes = 0;
+  };
+  struct Departure {
+    std::uint32_t unit = 0;
+    std::vector<Part> parts;
+    payload::Buffer staging;
+    std::size_t bytes = 0;
+    device::Moment staged;
+  };
+
+  Status begin_on_device(const Work& call);
+  Status share_homes() noexcept;
+  void enter_lane(std::uint32_t cell) noexcept;
+  Status same_lane(std::uint32_t a, std::uint32_t b) const noexcept;
+  Status collect(const Unit& unit, Departure* departure) noexcept;
+  Status depart(std::uint32_t unit) noexcept;
+  Status stage(Departure& departure) noexcept;
+  bool advance_departure(Departure& departure) noexcept;
+  Status close_unit(Status so_far, const payload::Buffer& arrived = {}) noexcept;
+  Status bring(payload::Stream* stream) noexcept;
+  Status take_raw(payload::Cell& cell, const std::byte* arrived, const Unit& unit) noexcept;
+  bool advance_device() noexcept;
+  bool advance_units(int budget) noexcept;
+  void end_on_device(Status usable) noexcept;
+  void leave_device() noexcept;
+
   Status prepare(const Work& call);
   Status tagged() noexcept;
   std::uint64_t signature() const noexcept;
@@ -138,6 +175,12 @@ class Run {
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
   std::uint64_t tag_of(const Unit& unit) const noexcept;
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
+  // The same, and what the worker does next is for it.
+  payload::Cell& touch(std::uint32_t cell) noexcept {
+    if (device_ != nullptr) enter_lane(cell);
+    return at(cell);
+  }
+  payload::Pool& homes() noexcept { return device_ != nullptr ? device_->device().pool(0) : *pool_; }
   std::size_t elements(const Unit& unit) const noexcept;
   std::size_t room_for(const Unit& unit) const noexcept;
   bool lands_in_place(const Unit& unit) const noexcept;
@@ -151,6 +194,8 @@ class Run {
   void execute(std::uint32_t unit) noexcept;
   Status execute_send(std::uint32_t unit) noexcept;
   Status execute_receive(std::uint32_t unit) noexcept;
+  Status consume(std::uint32_t unit, const Hold& hold) noexcept;
+  Status send_mark(std::uint32_t unit) noexcept;
   Status execute_local(const Unit& unit) noexcept;
   Status send_bytes(std::uint32_t unit, const void* data, std::size_t bytes, bool early) noexcept;
   Status pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool* early) noexcept;
@@ -203,7 +248,15 @@ class Run {
   std::size_t next_ready_ = 0;
   std::vector<std::uint32_t> deliveries_;  // the same, for results: done while nothing else is to do
   std::size_t next_delivery_ = 0;
-  std::size_t left_ = 0;  // units not done
+  std::size_t left_ = 0;  // units not done, and the device
+
+  std::unique_ptr<device::Executor> executor_;
+  device::Executor* device_ = nullptr;  // null: of the host
+  std::optional<void*> stream_;
+  bool leaves_early_ = false;
+  bool ending_ = false;
+  std::vector<Departure> departures_;
+  device::Moment last_;
 
   Status status_ = Status::ok;
   bool stranded_ = false;

@@ -100,13 +100,14 @@ Status Run::separate_inputs(const Work& call) {
     if (out != nullptr) intervals.push_back({out, out + block.count * size, true});
   }
   if (!clash(intervals)) return Status::ok;
-  if (const Status s = pool_->take(total, &inputs_copy_); s != Status::ok) return s;
+  if (const Status s = homes().take(total, &inputs_copy_); s != Status::ok) return s;
   std::byte* to = inputs_copy_.data();
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
     merged_[b] = 0;
     if (block.count == 0 || block.in == nullptr) continue;
-    std::memcpy(to, block.in, block.count * size);
+    const Status s = worker_.copy_bytes(to, static_cast<const std::byte*>(block.in), block.count * size);
+    if (s != Status::ok) return s;
     block.in = to;
     to += block.count * size;
   }
@@ -162,7 +163,7 @@ Status Run::bind_memory(const Work& call) {
     }
   }
   if (total == 0) return Status::ok;
-  if (const Status s = pool_->take(total, &scratch_); s != Status::ok) return s;
+  if (const Status s = homes().take(total, &scratch_); s != Status::ok) return s;
   std::byte* home = scratch_.data();
   for (std::uint32_t c = 0; c < cells_.size(); ++c) {
     if (used[c] == 0) continue;
@@ -201,7 +202,10 @@ Status Run::prepare(const Work& call) {
   from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_ && !mixes));
   const auto ranks = static_cast<std::uint32_t>(schedule_->ranks);
   contributions_ = !reduces_ ? 1 : call.contributions != 0 ? call.contributions : ranks;
-  worker_.begin(spec_, reduces_, pool_, options_.parallel);
+  if (call.device != nullptr) {
+    if (const Status s = begin_on_device(call); s != Status::ok) return s;
+  }
+  worker_.begin(spec_, reduces_, &homes(), options_.parallel, device_);
 
   if (const Status s = separate_inputs(call); s != Status::ok) return s;
   if (const Status s =
@@ -212,6 +216,9 @@ Status Run::prepare(const Work& call) {
   if (const Status s = tagged(); s != Status::ok) return s;
   signature_ = signature();
   if (const Status s = bind_memory(call); s != Status::ok) return s;
+  if (device_ != nullptr) {
+    if (const Status s = share_homes(); s != Status::ok) return s;
+  }
 
   live_.assign(plan_.units.size(), Live{});
   ready_.clear();
@@ -219,7 +226,7 @@ Status Run::prepare(const Work& call) {
   ready_.reserve(plan_.units.size());
   deliveries_.reserve(plan_.units.size());
   next_ready_ = next_delivery_ = 0;
-  left_ = plan_.units.size();
+  left_ = plan_.units.size() + (device_ != nullptr ? 1 : 0);
   queue_receives();
   queue_sends();
   return Status::ok;
@@ -230,6 +237,7 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
   begun_ = moved_ = Clock::now();
   carrier_ = &carrier;
   pool_ = &pool;
+  device_ = nullptr;
   slot_ = slot;
   sequence_ = sequence;
   status_ = Status::ok;
@@ -239,12 +247,15 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
   raw_bytes_ = bytes_sent_ = messages_ = 0;
   Status s = Status::ok;
   try {
+    std::optional<device::Device::Visit> visit;
+    if (call.device != nullptr) visit.emplace(*call.device);
     s = prepare(call);
   } catch (const std::bad_alloc&) {
     s = fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
   }
   if (s != Status::ok) {
     cells_.clear();
+    if (device_ != nullptr) leave_device();
     scratch_ = {};
     inputs_copy_ = {};
     schedule_.reset();

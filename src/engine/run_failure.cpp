@@ -59,6 +59,7 @@ std::string Run::diagnosis(double seconds) const {
   std::string text =
       fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;", schedule::name(schedule_->collective),
                   schedule_->algorithm, payload::name(spec_.kind), schedule_->rank, seconds);
+  if (left_ == 1 && device_ != nullptr) text += fmt::format(" device {} is still at work;", device_->device().number());
   std::size_t missing = 0;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
@@ -79,6 +80,9 @@ std::string Run::diagnosis(double seconds) const {
 }
 
 void Run::give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept {
+  if (device_ != nullptr) {
+    for (const Departure& d : departures_) live_[d.unit].state = State::done;  // not with the carrier yet
+  }
   for (std::uint32_t u = 0; u < live_.size(); ++u) {
     Live& live = live_[u];
     if (live.state == State::posted || live.state == State::moving) {

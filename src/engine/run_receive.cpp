@@ -28,7 +28,7 @@ std::size_t Run::room_for(const Unit& unit) const noexcept {
 
 // Raw values that replace what neighbouring homes hold are received where they belong.
 bool Run::lands_in_place(const Unit& unit) const noexcept {
-  if (!unit.raw || unit.task != Task::receive_replace || unit.cells == 0) return false;
+  if (!unit.raw || unit.task != Task::receive_replace || unit.cells == 0 || device_ != nullptr) return false;
   if (cells_[plan_.cell(unit.dst)].home == nullptr) return false;
   for (std::uint32_t i = 0; i + 1 < unit.cells; ++i) {
     const payload::Cell& a = cells_[plan_.cell(unit.dst + i)];
@@ -154,11 +154,18 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   --queues_[static_cast<std::size_t>(unit.peer)].open;
   post_receives(unit.peer);
   if (status_ != Status::ok) return Status::ok;
+  const Status s = consume(u, hold);
+  return device_ == nullptr ? s : close_unit(s, hold.buffer);
+}
+
+Status Run::consume(std::uint32_t u, const Hold& hold) noexcept {
+  const Unit& unit = plan_.units[u];
+  const Live& live = live_[u];
   std::byte* data = hold.buffer.data();
   if (const Status s = check_arrival(unit, data, live.bytes); s != Status::ok) return s;
   std::size_t offset = 0;
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& cell = at(unit.dst + i);
+    payload::Cell& cell = touch(unit.dst + i);
     const bool combines = unit.task == Task::receive_combine;
     Status s = Status::ok;
     if (combines) {
@@ -170,14 +177,18 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
     if (!unit.raw) {
       payload::Stream stream;
       s = parse(unit, hold.buffer, live.bytes, &offset, i, &stream);
+      if (s == Status::ok && device_ != nullptr && stream) s = bring(&stream);
       if (s != Status::ok) return s;
       s = combines ? worker_.meet(cell, std::move(stream), unit.incoming_first)
                    : worker_.replace(cell, std::move(stream));
+    } else if (device_ != nullptr) {
+      s = take_raw(cell, data + offset, unit);
+      offset += worker_.raw_bytes(cell.count);
     } else if (combines) {
       s = worker_.meet(cell, data + offset, hold.buffer, unit.incoming_first);
       offset += worker_.raw_bytes(cell.count);
     } else {
-      worker_.replace(cell, data + offset, hold.buffer);
+      s = worker_.replace(cell, data + offset, hold.buffer);
       offset += worker_.raw_bytes(cell.count);
     }
     if (s != Status::ok) return s;

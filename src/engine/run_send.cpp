@@ -51,13 +51,16 @@ Status Run::execute_send(std::uint32_t u) noexcept {
     }
     if (s != Status::ok) failed(s, &unit);
   }
-  if (status_ != Status::ok) {
-    const bool one_byte = unit.raw && worker_.raw_bytes(elements(unit)) == 1;
-    live.hold = {};
-    return send_bytes(u, &mark_, one_byte ? 0 : 1, true);
-  }
+  if (status_ != Status::ok) return send_mark(u);
   live.hold = std::move(hold);
   return send_bytes(u, data, bytes, early);
+}
+
+Status Run::send_mark(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  const bool one_byte = unit.raw && worker_.raw_bytes(elements(unit)) == 1;
+  live_[u].hold = {};
+  return send_bytes(u, &mark_, one_byte ? 0 : 1, true);
 }
 
 // *early: what is sent is nobody's to write, so that units which wait for this one need not wait for the transfer.

@@ -6,21 +6,6 @@
 namespace stretto::payload {
 namespace {
 
-template <class T>
-concept Signable = Integer<T> || Real<T> || Complex<T> || Half<T>;
-
-template <Signable T>
-T negated(T x) noexcept {
-  if constexpr (Integer<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(U{0} - static_cast<U>(x)));
-  } else if constexpr (Half<T>) {
-    return {static_cast<std::uint16_t>(x.bits ^ 0x8000u)};
-  } else {
-    return -x;
-  }
-}
-
 Status not_defined(const char* what, Type type) noexcept {
   return fail(Status::unsupported, "{} is not defined on {}", what, name(type));
 }

@@ -14,9 +14,9 @@ struct BF16 {
   std::uint16_t bits;
 };
 
-inline float widen(BF16 x) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+constexpr float widen(BF16 x) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 
-inline BF16 narrow_bf16(float x) noexcept {
+constexpr BF16 narrow_bf16(float x) noexcept {
   const std::uint32_t b = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t rounded = (b + 0x7FFFu + ((b >> 16) & 1u)) >> 16;
   const std::uint32_t quiet = (b >> 16) | 0x40u;
@@ -24,7 +24,7 @@ inline BF16 narrow_bf16(float x) noexcept {
 }
 
 // No operand of an operation is subnormal as a float32: processors may be set to take those for 0.
-inline float widen(F16 x) noexcept {
+constexpr float widen(F16 x) noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7FFFu) << 13;
   const std::uint32_t normal = magnitude + (112u << 23);
@@ -36,7 +36,7 @@ inline float widen(F16 x) noexcept {
   return std::bit_cast<float>(sign | w);
 }
 
-inline F16 narrow_f16(float x) noexcept {
+constexpr F16 narrow_f16(float x) noexcept {
   const std::uint32_t b = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (b >> 16) & 0x8000u;
   const std::uint32_t magnitude = b & 0x7FFFFFFFu;

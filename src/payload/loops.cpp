@@ -69,12 +69,7 @@ void Combine(const void* left, const void* right, void* out, std::size_t count) 
 template <class T>
 void Divide(void* values, std::size_t count, std::uint32_t divisor) noexcept {
   T* y = static_cast<T*>(values);
-  for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (Half<T>)
-      y[i] = narrow(widen(y[i]) / static_cast<float>(divisor), T{});
-    else
-      y[i] /= static_cast<T>(divisor);
-  }
+  for (std::size_t i = 0; i < count; ++i) y[i] = divided(y[i], divisor);
 }
 
 // The compiler makes vectors of all loops but those of half types, whose conversions it writes out in integers.

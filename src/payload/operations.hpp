@@ -1,4 +1,5 @@
-// What the operations are on each type, element by element; loops.cpp applies them to many.
+// What the operations are on each type, element by element; loops.cpp applies them to many, and so do a device's kernels
+// (device/cuda/raw_values.hpp), which is why all of it is constexpr.
 #pragma once
 
 #include <bit>
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "payload/element.hpp"
+#include "payload/element_kinds.hpp"
 #include "payload/half.hpp"
 
 namespace stretto::payload {
@@ -32,12 +33,12 @@ concept Pair = requires(T t) {
   t.index;
 };
 
-inline F16 narrow(float x, F16) noexcept { return narrow_f16(x); }
-inline BF16 narrow(float x, BF16) noexcept { return narrow_bf16(x); }
+constexpr F16 narrow(float x, F16) noexcept { return narrow_f16(x); }
+constexpr BF16 narrow(float x, BF16) noexcept { return narrow_bf16(x); }
 
 // Smaller (greater) of two; equal values and NaN resolve on their bits, symmetrically in a and b: -0 is below +0.
 template <bool greater, Real T>
-T extreme(T a, T b) noexcept {
+constexpr T extreme(T a, T b) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   const Bits x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
   const Bits tie = greater && a == b ? (x & y) : (x | y);
@@ -49,34 +50,34 @@ T extreme(T a, T b) noexcept {
 // Which operations a type has, and what they are. One struct an operation; `apply` exists where it is defined.
 struct Sum {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
   }
   template <class T>
   requires Real<T> || Complex<T>
-  static T apply(T a, T b) noexcept { return a + b; }
+  static constexpr T apply(T a, T b) noexcept { return a + b; }
   template <Half T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return narrow(widen(a) + widen(b), T{});
   }
 };
 
 struct Prod {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   }
   template <Real T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return a * b;
   }
   template <Complex T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
   template <Half T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return narrow(widen(a) * widen(b), T{});
   }
 };
@@ -84,15 +85,15 @@ struct Prod {
 template <bool greater>
 struct Extreme {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return (greater ? a > b : a < b) ? a : b;
   }
   template <Real T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return extreme<greater>(a, b);
   }
   template <Half T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return narrow(extreme<greater>(widen(a), widen(b)), T{});
   }
 };
@@ -100,7 +101,7 @@ struct Extreme {
 template <bool greater>
 struct ExtremeAt {
   template <Pair T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     if (greater ? a.value > b.value : a.value < b.value) return a;
     if (greater ? b.value > a.value : b.value < a.value) return b;
     return a.index <= b.index ? a : b;
@@ -109,37 +110,37 @@ struct ExtremeAt {
 
 struct LogicalAnd {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>((a != 0) & (b != 0));
   }
 };
 struct LogicalOr {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>((a != 0) | (b != 0));
   }
 };
 struct LogicalXor {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>((a != 0) != (b != 0));
   }
 };
 struct BitAnd {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>(a & b);
   }
 };
 struct BitOr {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>(a | b);
   }
 };
 struct BitXor {
   template <Integer T>
-  static T apply(T a, T b) noexcept {
+  static constexpr T apply(T a, T b) noexcept {
     return static_cast<T>(a ^ b);
   }
 };
@@ -148,6 +149,30 @@ template <class O, class T>
 concept Defined = requires(T t) {
   O::apply(t, t);
 };
+
+template <class T>
+concept Signable = Integer<T> || Real<T> || Complex<T> || Half<T>;
+
+template <Signable T>
+constexpr T negated(T x) noexcept {
+  if constexpr (Integer<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(U{0} - static_cast<U>(x)));
+  } else if constexpr (Half<T>) {
+    return {static_cast<std::uint16_t>(x.bits ^ 0x8000u)};
+  } else {
+    return -x;
+  }
+}
+
+template <class T>
+requires Real<T> || Half<T>
+constexpr T divided(T x, std::uint32_t divisor) noexcept {
+  if constexpr (Half<T>)
+    return narrow(widen(x) / static_cast<float>(divisor), T{});
+  else
+    return x / static_cast<T>(divisor);
+}
 
 // Calls f.template operator()<T>() with the C++ type of `type`.
 template <class F>

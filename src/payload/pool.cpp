@@ -34,18 +34,37 @@ Status Pool::take(std::size_t bytes, Buffer* buffer) noexcept {
     free_[size_class] = store->next;
     idle_ -= store->capacity;
   } else {
-    store = new (std::nothrow) detail::Store;
-    auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, capacity));
-    if (store == nullptr || data == nullptr) {
-      delete store;
-      std::free(data);
-      return fail(Status::out_of_memory, "no memory for {} bytes", bytes);
-    }
-    *store = {this, nullptr, data, capacity, 0, size_class};
+    const Status s = make(capacity, size_class, &store);
+    if (s != Status::ok) return s;
   }
   store->references = 1;
   *buffer = Buffer(store);
   return Status::ok;
+}
+
+Status Pool::make(std::size_t capacity, std::uint32_t size_class, detail::Store** made) noexcept {
+  auto* store = new (std::nothrow) detail::Store;
+  std::byte* data = nullptr;
+  Status s = Status::ok;
+  if (memory_ != nullptr)
+    s = memory_->allocate(capacity, &data);
+  else
+    data = static_cast<std::byte*>(std::aligned_alloc(alignment, capacity));
+  if (store == nullptr || data == nullptr) {
+    delete store;
+    if (data != nullptr) release(data, capacity);
+    return s != Status::ok ? s : fail(Status::out_of_memory, "no memory for {} bytes", capacity);
+  }
+  *store = {this, nullptr, data, capacity, 0, size_class};
+  *made = store;
+  return Status::ok;
+}
+
+void Pool::release(std::byte* data, std::size_t capacity) noexcept {
+  if (memory_ != nullptr)
+    memory_->release(data, capacity);
+  else
+    std::free(data);
 }
 
 void Pool::give(detail::Store* store) noexcept {
@@ -58,7 +77,7 @@ void Pool::trim() noexcept {
   for (detail::Store*& list : free_) {
     while (list != nullptr) {
       detail::Store* store = std::exchange(list, list->next);
-      std::free(store->data);
+      release(store->data, store->capacity);
       delete store;
     }
   }

@@ -1,4 +1,5 @@
-// Memory that streams and scratch values live in, kept for reuse: in a steady state nothing is allocated.
+// Memory that streams and scratch values live in, kept for reuse: in a steady state nothing is allocated. It comes from the
+// heap, or from a Memory of another kind.
 #pragma once
 
 #include <array>
@@ -12,6 +13,14 @@ namespace stretto::payload {
 
 class Pool;
 
+// Memory that is not the heap's: pinned, or of a device.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  virtual Status allocate(std::size_t bytes, std::byte** data) noexcept = 0;
+  virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
+};
+
 namespace detail {
 struct Store {
   Pool* pool = nullptr;
@@ -20,6 +29,7 @@ struct Store {
   std::size_t capacity = 0;
   std::uint32_t references = 0;
   std::uint32_t size_class = 0;
+  std::size_t content = 0;
 };
 }  // namespace detail
 
@@ -41,6 +51,11 @@ class Buffer {
   std::byte* data() const noexcept { return store_ != nullptr ? store_->data : nullptr; }
   std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity : 0; }
 
+  // Bytes of the stream that a device puts there, as far as its owner keeps count (Executor).
+  static constexpr std::size_t unknown = ~std::size_t{0};
+  std::size_t content() const noexcept { return store_->content; }
+  void set_content(std::size_t bytes) const noexcept { store_->content = bytes; }
+
  private:
   friend class Pool;
   explicit Buffer(detail::Store* store) noexcept : store_(store) {}
@@ -50,7 +65,7 @@ class Buffer {
 // Buffers by size class (four to an octave), 64-byte aligned, most recently used first. Its buffers may not outlive it.
 class Pool {
  public:
-  Pool() noexcept = default;
+  explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // borrowed; null: the heap
   ~Pool() { trim(); }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -63,7 +78,10 @@ class Pool {
  private:
   friend class Buffer;
   void give(detail::Store* store) noexcept;
+  Status make(std::size_t capacity, std::uint32_t size_class, detail::Store** made) noexcept;
+  void release(std::byte* data, std::size_t capacity) noexcept;
 
+  Memory* memory_;
   std::array<detail::Store*, 256> free_{};
   std::size_t idle_ = 0;
 };

@@ -16,7 +16,8 @@ codec::Combine combine_of(Op op) noexcept {
 
 }  // namespace
 
-void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel) noexcept {
+void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
+                   Executor* executor) noexcept {
   spec_ = spec;
   reduces_ = reduces;
   sums_ = spec.op != Op::min && spec.op != Op::max;
@@ -24,6 +25,7 @@ void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Para
   combine_ = combine_of(spec.op);
   size_ = size_of(spec.type);
   pool_ = pool;
+  executor_ = executor;
   options_ = {};
   options_.checksum = spec.checksum;
   options_.magnitude = spec.magnitude;
@@ -43,6 +45,7 @@ std::size_t Worker::longest(std::size_t count) const noexcept {
 Status Worker::make_stream(Value& value, std::size_t count) noexcept {
   if (value.stream || value.absent) return Status::ok;
   if (value.raw == nullptr) return fail(Status::internal, "a step reads a block that nothing was put into");
+  if (executor_ != nullptr) return executor_->compress(value.raw, count, &value.stream);
   Stream made;
   if (const Status s = pool_->take(codec::compress_bound(type_, count), &made.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds_.compress);
@@ -52,8 +55,36 @@ Status Worker::make_stream(Value& value, std::size_t count) noexcept {
 }
 
 Status Worker::unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor) noexcept {
+  if (executor_ != nullptr) return executor_->decompress(stream, to, count, divisor);
   Stopwatch watch(seconds_.decompress);
   return codec::decompress(stream.bytes(), to, count, options_, divisor);
+}
+
+Status Worker::combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept {
+  if (executor_ != nullptr) return executor_->combine_values(spec_.op, spec_.type, left, right, out, count);
+  return combine_values(spec_.op, spec_.type, left, right, out, count);
+}
+
+Status Worker::negate(const std::byte* in, std::byte* out, std::size_t count) noexcept {
+  if (executor_ != nullptr) return executor_->negate_values(spec_.type, in, out, count);
+  return negate_values(spec_.type, in, out, count);
+}
+
+Status Worker::divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept {
+  if (executor_ != nullptr) return executor_->divide_values(spec_.type, values, count, divisor);
+  return divide_values(spec_.type, values, count, divisor);
+}
+
+Status Worker::copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (executor_ != nullptr) return executor_->copy(to, from, bytes);
+  std::memcpy(to, from, bytes);
+  return Status::ok;
+}
+
+Status Worker::clear_bytes(std::byte* to, std::size_t bytes) noexcept {
+  if (executor_ != nullptr) return executor_->clear(to, bytes);
+  std::memset(to, 0, bytes);
+  return Status::ok;
 }
 
 // Memory to write the raw form of a cell to. A pool's buffer in *store is nobody else's, so it counts as fixed once written.
@@ -103,7 +134,7 @@ Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
   if (value.absent) {
     Buffer zeros;
     if (const Status s = pool_->take(raw_bytes(cell.count), &zeros); s != Status::ok) return s;
-    std::memset(zeros.data(), 0, raw_bytes(cell.count));
+    if (const Status s = clear_bytes(zeros.data(), raw_bytes(cell.count)); s != Status::ok) return s;
     set_raw(value, zeros.data(), true);
     value.raw_store = std::move(zeros);
     return Status::ok;
@@ -123,12 +154,9 @@ Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexc
   const std::size_t bytes = raw_bytes(cell.count);
   if (divisor > 1 && mixes(spec_)) {
     if (const Status s = finish(cell, from_stream, 1); s != Status::ok) return s;
-    return divide_values(spec_.type, cell.home, cell.count, divisor);
+    return divide(cell.home, cell.count, divisor);
   }
-  if (value.absent) {
-    std::memset(cell.home, 0, bytes);
-    return Status::ok;
-  }
+  if (value.absent) return clear_bytes(cell.home, bytes);
   // Under cprp2p what was decoded and forwarded is at hand already; means are left to the codec, which rounds once.
   const bool done = value.raw != nullptr && value.settled && divisor <= 1;
   if (compressed() && !done && (from_stream || value.raw == nullptr)) {
@@ -136,8 +164,10 @@ Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexc
     return unpack(value.stream, cell.home, cell.count, divisor);
   }
   if (value.raw == nullptr) return fail(Status::internal, "a result block that nothing was put into");
-  if (value.raw != cell.home) std::memcpy(cell.home, value.raw, bytes);
-  return divisor > 1 ? divide_values(spec_.type, cell.home, cell.count, divisor) : Status::ok;
+  if (value.raw != cell.home) {
+    if (const Status s = copy_bytes(cell.home, value.raw, bytes); s != Status::ok) return s;
+  }
+  return divisor > 1 ? divide(cell.home, cell.count, divisor) : Status::ok;
 }
 
 }  // namespace stretto::payload

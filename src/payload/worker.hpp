@@ -6,6 +6,7 @@
 
 #include "base/status.hpp"
 #include "codec/codec.hpp"
+#include "payload/executor.hpp"
 #include "payload/payload.hpp"
 #include "payload/pool.hpp"
 #include "payload/seconds.hpp"
@@ -23,8 +24,13 @@ struct Cell {
 
 class Worker {
  public:
-  // `reduces`: the collective combines. The pool outlives the worker and all values it makes.
-  void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel) noexcept;
+  // `reduces`: the collective combines. The pool outlives the worker and all values it makes. `executor`: values lie in
+  // memory of its own, and it does what is to be done to them; null: they are the host's.
+  void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
+             Executor* executor = nullptr) noexcept;
+
+  // From now on takes memory from another pool.
+  void take_from(Pool& pool) noexcept { pool_ = &pool; }
 
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return seconds_; }
@@ -47,7 +53,7 @@ class Worker {
 
   // dst = what arrived. Under cprp2p it is decoded at once. A raw `arrived` lies in `store`.
   Status replace(Cell& dst, Stream arrived) noexcept;
-  void replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept;
+  Status replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept;
 
   // dst = what arrived at its home.
   void landed(Cell& dst) noexcept;
@@ -62,6 +68,9 @@ class Worker {
   // dst = src; values that no step writes are shared, not copied.
   Status copy(Cell& dst, Cell& src) noexcept;
 
+  // Bytes that nobody else touches meanwhile.
+  Status copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+
   // Load one rank's contribution from `n` vectors (n != 1, or negated) into a value that owns it.
   Status load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept;
 
@@ -74,8 +83,14 @@ class Worker {
   Status make_raw(Cell& cell) noexcept;
   Status home(Cell& cell, std::byte** at, Buffer* store) noexcept;
   Status add_raw(Value& value, const std::byte* x, std::size_t count) noexcept;
-  Status add_stream(Value& value, const Stream& other) noexcept;
+  Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
   Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
+
+  // Of raw values, by whoever can touch them.
+  Status combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept;
+  Status negate(const std::byte* in, std::byte* out, std::size_t count) noexcept;
+  Status divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept;
+  Status clear_bytes(std::byte* to, std::size_t bytes) noexcept;
 
   Spec spec_{};
   bool reduces_ = false;
@@ -84,6 +99,7 @@ class Worker {
   codec::Combine combine_{};
   std::size_t size_ = 0;  // bytes of an element
   Pool* pool_ = nullptr;
+  Executor* executor_ = nullptr;
   codec::Options options_{};
   Seconds seconds_{};
 };

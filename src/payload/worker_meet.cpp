@@ -12,16 +12,17 @@ void Worker::landed(Cell& dst) noexcept {
   dst.value.settled = compressed();
 }
 
-void Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept {
+Status Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept {
   if (dst.home != nullptr) {
-    std::memcpy(dst.home, arrived, raw_bytes(dst.count));
+    if (const Status s = copy_bytes(dst.home, arrived, raw_bytes(dst.count)); s != Status::ok) return s;
     landed(dst);
-    return;
+    return Status::ok;
   }
   dst.value.clear();
   set_raw(dst.value, arrived, true);
   dst.value.raw_store = store;
   dst.value.settled = compressed();
+  return Status::ok;
 }
 
 Status Worker::replace(Cell& dst, Stream arrived) noexcept {
@@ -37,6 +38,10 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
 // Room for a sum without exceptions does nearly always; exact sums of many values off the grid, or a summand that the other's
 // predictor does not suit, may take many times that.
 Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count) noexcept {
+  if (executor_ != nullptr) {
+    const Stream a = value.stream;
+    return executor_->add_values(a, x, count, &value.stream);
+  }
   codec::Info a, local;
   if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
   local = a;
@@ -54,7 +59,11 @@ Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count) noex
   return s;
 }
 
-Status Worker::add_stream(Value& value, const Stream& other) noexcept {
+Status Worker::add_stream(Value& value, std::size_t count, const Stream& other) noexcept {
+  if (executor_ != nullptr) {
+    const Stream a = value.stream;
+    return executor_->combine(combine_, a, other, count, &value.stream);
+  }
   codec::Info a, b;
   if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
   if (const Status s = codec::inspect(other.bytes(), &b); s != Status::ok) return s;
@@ -97,7 +106,7 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
       if (const Status s = make_stream(value, dst.count); s != Status::ok) return s;
       value.raw = nullptr;
       value.raw_store = {};
-      return add_stream(value, arrived);
+      return add_stream(value, dst.count, arrived);
     }
   }
   return Status::internal;
@@ -106,9 +115,9 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
 Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept {
   Value& value = dst.value;
   if (value.absent) {
-    replace(dst, arrived, store);
+    const Status s = replace(dst, arrived, store);
     value.settled = false;
-    return Status::ok;
+    return s;
   }
   if (value.raw == nullptr) {
     if (const Status s = make_raw(dst); s != Status::ok) return s;
@@ -120,7 +129,7 @@ Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arr
   if (spec_.op != Op::user) {
     const void* left = arrived_first ? arrived : value.raw;
     const void* right = arrived_first ? value.raw : arrived;
-    if (const Status s = combine_values(spec_.op, spec_.type, left, right, at, dst.count); s != Status::ok) return s;
+    if (const Status s = combine_raw(left, right, at, dst.count); s != Status::ok) return s;
   } else if (arrived_first) {
     if (value.raw != at) std::memcpy(at, value.raw, raw_bytes(dst.count));
     spec_.user.function(arrived, at, dst.count, spec_.user.context);
@@ -181,7 +190,7 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
     std::byte* at = nullptr;
     Buffer store;
     if (const Status s = home(dst, &at, &store); s != Status::ok) return s;
-    std::memcpy(at, src.value.raw, raw_bytes(src.count));
+    if (const Status s = copy_bytes(at, src.value.raw, raw_bytes(src.count)); s != Status::ok) return s;
     set_raw(dst.value, at, static_cast<bool>(store));
     dst.value.raw_store = std::move(store);
     dst.value.settled = src.value.settled;
@@ -209,22 +218,22 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
       Value next;
       set_raw(next, inputs[j], true);
       if (const Status s = make_stream(next, cell.count); s != Status::ok) return s;
-      if (const Status s = add_stream(value, next.stream); s != Status::ok) return s;
+      if (const Status s = add_stream(value, cell.count, next.stream); s != Status::ok) return s;
     }
     return Status::ok;
   }
   Buffer own;
   if (const Status s = pool_->take(raw_bytes(cell.count), &own); s != Status::ok) return s;
   Stopwatch watch(seconds_.combine);
-  if (n == 0) std::memset(own.data(), 0, raw_bytes(cell.count));
-  if (n == 1 && !negate) std::memcpy(own.data(), inputs[0], raw_bytes(cell.count));
-  if (negate) {
-    if (const Status s = negate_values(spec_.type, inputs[0], own.data(), cell.count); s != Status::ok) return s;
-  }
+  Status s = Status::ok;
+  if (n == 0) s = clear_bytes(own.data(), raw_bytes(cell.count));
+  if (n == 1 && !negate) s = copy_bytes(own.data(), inputs[0], raw_bytes(cell.count));
+  if (negate) s = this->negate(inputs[0], own.data(), cell.count);
+  if (s != Status::ok) return s;
   for (std::size_t j = 1; j < n; ++j) {
     const void* left = j == 1 ? inputs[0] : own.data();
-    if (const Status s = combine_values(spec_.op, spec_.type, left, inputs[j], own.data(), cell.count); s != Status::ok)
-      return s;
+    s = combine_raw(left, inputs[j], own.data(), cell.count);
+    if (s != Status::ok) return s;
   }
   set_raw(value, own.data(), true);
   value.raw_store = std::move(own);

@@ -4,6 +4,7 @@
 #error "stretto.h brings requests or streams along"
 #endif
 #include "stretto/stretto_cuda.h"
+#include "stretto/stretto_cuda_collectives.h"
 #include "stretto/stretto_nonblocking.h"
 #include "stretto/stretto_persistent.h"
 #include "stretto/stretto_stream.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codec/cuda/kernels.cuh"
-#include "codec/cuda/plugin.hpp"
+#include "codec/cuda/operation.hpp"
 
 namespace stretto::codec::cuda {
 

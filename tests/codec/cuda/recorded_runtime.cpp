@@ -1,6 +1,6 @@
-// The functions of CUDA's runtime that the plugin may call, and no others: they write down what is enqueued, and nothing
-// runs. The plugin's objects linked with them, without CUDA's runtime, have nothing undefined; so no call of the plugin
-// allocates, frees or waits, whatever its arguments. Declared here as crt/host_runtime.h and cuda_runtime_api.h do.
+// The functions of CUDA's runtime that the plugin may call, and no others: they write down what is asked of them, and
+// nothing runs. The plugin's objects linked with them, without CUDA's runtime, have nothing undefined; so no call of the
+// plugin waits, and what allocates or frees shows. Declared here as crt/host_runtime.h and cuda_runtime_api.h do.
 #include "recorded_runtime.hpp"
 
 #include <cstdlib>
@@ -38,6 +38,12 @@ int note(const Recorded& call) {
   calls().push_back(call);
   const char* failing = std::getenv("STRETTO_RECORDED_FAILURE");  // the kind of call that fails
   return failing && std::atoi(failing) == call.kind ? 719 : 0;
+}
+
+int note_other() { return note({Recorded::other, nullptr, nullptr, nullptr, 0, nullptr, 0, 0}); }
+int note_made(void** p) {
+  *p = p;
+  return note_other();
 }
 
 }  // namespace
@@ -89,6 +95,26 @@ int cudaPointerGetAttributes(Attributes* of, const void* p) {
   *of = {reinterpret_cast<std::size_t>(p) % 2 ? 0 : 2, 0, nullptr, nullptr};
   return 0;
 }
+int cudaSetDevice(int) { return note_other(); }
+int cudaMalloc(void** p, std::size_t) { return note_made(p); }
+int cudaHostAlloc(void** p, std::size_t, unsigned) { return note_made(p); }
+int cudaFree(void*) { return note_other(); }
+int cudaFreeHost(void*) { return note_other(); }
+int cudaStreamCreateWithFlags(void** p, unsigned) { return note_made(p); }
+int cudaStreamDestroy(void*) { return note_other(); }
+int cudaStreamGetDevice(void*, int* device) {
+  *device = 0;
+  return 0;
+}
+int cudaStreamIsCapturing(void*, int* status) {
+  *status = 0;
+  return 0;
+}
+int cudaStreamWaitEvent(void*, void*, unsigned) { return note_other(); }
+int cudaEventCreateWithFlags(void** p, unsigned) { return note_made(p); }
+int cudaEventDestroy(void*) { return note_other(); }
+int cudaEventRecord(void*, void*) { return note_other(); }
+int cudaEventQuery(void*) { return note_other(); }
 int cudaMemsetAsync(void* to, int, std::size_t bytes, void* stream) {
   return note({Recorded::memset, stream, to, nullptr, bytes, nullptr, 0, 0});
 }

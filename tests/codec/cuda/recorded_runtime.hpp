@@ -1,4 +1,4 @@
-// What recorded_runtime.cpp writes down: the calls of CUDA's runtime that enqueue something, in their order.
+// What recorded_runtime.cpp writes down: the calls of CUDA's runtime that do something, in their order.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 namespace stretto::codec::cuda {
 
 struct Recorded {
-  enum Kind { memset, kernel, copy } kind;
+  enum Kind { memset, kernel, copy, other } kind;  // other: allocations, events, waits, ...
   const void* stream;
   const void* to;     // memset, copy
   const void* from;   // copy

@@ -1,14 +1,13 @@
-// A plugin whose device is this process: kernels run on emulated warps, in host memory. So the core's side of the GPU,
-// from the C functions to the plugin's table, is tested where there is no GPU. STRETTO_EMULATED_DEVICES and
-// STRETTO_EMULATED_VERSION make it lack a device, or be another's.
-#include <cstdlib>
+// Kernels of the emulated device: those of the GPU, on emulated warps.
+#include "emulated_kernels.hpp"
+
+#include <limits>
 #include <memory>
 
 #include "codec/cuda/add.hpp"
 #include "codec/cuda/add_values.hpp"
 #include "codec/cuda/block_emulated.hpp"
 #include "codec/cuda/decompress.hpp"
-#include "codec/cuda/plugin.hpp"
 #include "codec/cuda/select.hpp"
 
 namespace stretto::codec::cuda {
@@ -16,30 +15,7 @@ namespace {
 
 using W = EmulatedWarp;
 
-int number(const char* name, int otherwise) {
-  const char* v = std::getenv(name);
-  return v ? std::atoi(v) : otherwise;
-}
-
-const char* error_text(int) { return "an emulated error"; }
-
-int device_count(int* count) {
-  *count = number("STRETTO_EMULATED_DEVICES", 1);
-  return 0;
-}
-
-// An address at 64 modulo 128 counts as one that the device cannot use.
-int memory_kind(const void* p, MemoryKind* kind) {
-  *kind = reinterpret_cast<std::uintptr_t>(p) % 128 == 64 ? MemoryKind::host : MemoryKind::device;
-  return 0;
-}
-
 u64 zeroed_bytes(u64 count) { return sizeof(Control) + 8 * (layout_of(count).groups + 1); }
-
-int workspace_bytes(StreamOperation, Type, u64 count, u64* bytes) {
-  *bytes = zeroed_bytes(count);
-  return 0;
-}
 
 template <class T, class Op>
 void write(const Arguments& a, const Op& op, Control* control) {
@@ -124,8 +100,9 @@ int launch_as(const Arguments& a, Control* control) {
     case StreamOperation::range:
       run<T>(a, Range<W, T>{{a.x, a.type}, a.count, control->range}, control, [&](Control* c) {
         auto* out = static_cast<double*>(a.y);
-        out[0] = unordered(~c->range[0]);
-        out[1] = unordered(c->range[1]);
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        out[0] = c->range[0] ? unordered(~c->range[0]) : infinity;
+        out[1] = c->range[1] ? unordered(c->range[1]) : -infinity;
         return u64{0};
       });
       return 0;
@@ -133,24 +110,14 @@ int launch_as(const Arguments& a, Control* control) {
   return 1;
 }
 
-int launch(const Arguments& a) {
+}  // namespace
+
+u64 emulated_workspace_bytes(u64 count) { return zeroed_bytes(count); }
+
+int run_emulated(const Arguments& a) {
   std::memset(a.workspace, 0, zeroed_bytes(a.count));
   auto* control = static_cast<Control*>(a.workspace);
-  const int e = a.type == Type::f64 ? launch_as<double>(a, control) : launch_as<float>(a, control);
-  if (e == 0 && a.host_result) *a.host_result = *a.result;
-  return e;
+  return a.type == Type::f64 ? launch_as<double>(a, control) : launch_as<float>(a, control);
 }
 
-}  // namespace
 }  // namespace stretto::codec::cuda
-
-extern "C" __attribute__((visibility("default"))) const stretto::codec::cuda::Plugin* stretto_cuda_plugin() {
-  using namespace stretto::codec::cuda;
-  static const Plugin plugin = {static_cast<u32>(number("STRETTO_EMULATED_VERSION", kPluginVersion)),
-                                error_text,
-                                device_count,
-                                memory_kind,
-                                workspace_bytes,
-                                launch};
-  return &plugin;
-}

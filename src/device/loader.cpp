@@ -1,4 +1,4 @@
-#include "codec/cuda/loader.hpp"
+#include "device/loader.hpp"
 
 #include <dlfcn.h>
 
@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
-namespace stretto::codec::cuda {
+namespace stretto::device {
+
+std::atomic<bool> addresses_may_be_a_devices{false};
+
 namespace {
 
 constexpr const char* kLibrary = "libstretto_cuda.so";
@@ -60,6 +63,7 @@ Found search() {
     }
     f.plugin = p;
     f.problem.clear();
+    addresses_may_be_a_devices = true;
     return f;
   }
   return f;
@@ -79,4 +83,11 @@ Status find_plugin(const Plugin** plugin) noexcept {
   }
 }
 
-}  // namespace stretto::codec::cuda
+// A driver that no plugin of stretto's can use leaves all to those who ask.
+void look_for_driver() noexcept {
+  if (asks_for_devices() || !dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) return;
+  const Plugin* plugin = nullptr;
+  static_cast<void>(find_plugin(&plugin));
+}
+
+}  // namespace stretto::device

@@ -1,10 +1,12 @@
 // Finds the plugin library and a device, once, when first asked.
 #pragma once
 
-#include "base/status.hpp"
-#include "codec/cuda/plugin.hpp"
+#include <atomic>
 
-namespace stretto::codec::cuda {
+#include "base/status.hpp"
+#include "device/plugin.hpp"
+
+namespace stretto::device {
 
 // The plugin, which lives as long as the process. Null, with status `unsupported` and a message naming what was looked
 // for, where there is no plugin library, one of another version, or no device that CUDA can use. The library is
@@ -12,4 +14,11 @@ namespace stretto::codec::cuda {
 // wherever the loader finds it.
 Status find_plugin(const Plugin** plugin) noexcept;
 
-}  // namespace stretto::codec::cuda
+// Whether a plugin is loaded, so that an address may be a device's.
+extern std::atomic<bool> addresses_may_be_a_devices;
+inline bool asks_for_devices() noexcept { return addresses_may_be_a_devices.load(std::memory_order_relaxed); }
+
+// Loads the plugin where this process has loaded CUDA's driver already; a process without pays next to nothing.
+void look_for_driver() noexcept;
+
+}  // namespace stretto::device

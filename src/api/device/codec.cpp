@@ -1,13 +1,13 @@
 // The codec on the GPU under its C names: arguments are checked, the plugin does the rest.
 #include "stretto/stretto_cuda.h"
 
-#include <atomic>
 #include <cmath>
 
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
-#include "codec/cuda/loader.hpp"
 #include "codec/grid.hpp"
+#include "device/loader.hpp"
+#include "device/memory_kind.hpp"
 
 using namespace stretto;
 namespace cuda = stretto::codec::cuda;
@@ -17,24 +17,19 @@ using cuda::StreamOperation;
 static_assert(sizeof(stretto_cuda_result) == sizeof(cuda::Result));
 static_assert(int(STRETTO_CUDA_RANGE) == int(StreamOperation::range) &&
               int(STRETTO_CUDA_ADD_CODES) == int(StreamOperation::add_codes));
-static_assert(int(STRETTO_MEMORY_PINNED) == int(cuda::MemoryKind::pinned));
+static_assert(int(STRETTO_MEMORY_PINNED) == int(device::MemoryKind::pinned));
 
 namespace {
 
-std::atomic<stretto_memory> assumed{STRETTO_MEMORY_DETECT};
-
-Status cuda_failed(const cuda::Plugin& p, int error) {
+Status cuda_failed(const device::Plugin& p, int error) {
   return fail(Status::internal, "CUDA error {}: {}", error, p.error_text(error));
 }
 
-Status memory_of(const cuda::Plugin& p, const void* pointer, cuda::MemoryKind* kind) {
-  const stretto_memory a = assumed.load(std::memory_order_relaxed);
-  if (a != STRETTO_MEMORY_DETECT) {
-    *kind = static_cast<cuda::MemoryKind>(a);
-    return Status::ok;
-  }
-  const int error = p.memory_kind(pointer, kind);
-  return error ? cuda_failed(p, error) : Status::ok;
+Status memory_of(const device::Plugin& p, const void* pointer, device::MemoryKind* kind) {
+  device::Location where{};
+  const Status s = device::locate(p, pointer, &where);
+  *kind = where.kind;
+  return s;
 }
 
 // What every operation asks of its values, whatever the device.
@@ -56,7 +51,7 @@ class PluginCall {
     status_ = check_values(type, count);
     if (status_ == Status::ok && (!call || call->size < sizeof(stretto_cuda_call)))
       status_ = fail(Status::invalid_argument, "call is {}", call ? "of another size" : "NULL");
-    if (status_ == Status::ok) status_ = cuda::find_plugin(&plugin_);
+    if (status_ == Status::ok) status_ = device::find_plugin(&plugin_);
     arguments_.type = static_cast<cuda::Type>(type);
   }
 
@@ -67,12 +62,12 @@ class PluginCall {
   template <class T>
   T* device(T* p, const char* what, std::size_t alignment, bool needed = true) {
     if (status_ != Status::ok || (!p && !needed)) return p;
-    cuda::MemoryKind kind{};
+    device::MemoryKind kind{};
     if (!p)
       status_ = fail(Status::invalid_argument, "{} is NULL", what);
     else if (reinterpret_cast<std::uintptr_t>(p) % alignment)
       status_ = fail(Status::invalid_argument, "{} is not at a multiple of {} bytes", what, alignment);
-    else if (status_ = memory_of(*plugin_, p, &kind); status_ == Status::ok && kind == cuda::MemoryKind::host)
+    else if (status_ = memory_of(*plugin_, p, &kind); status_ == Status::ok && kind == device::MemoryKind::host)
       status_ = fail(Status::invalid_argument, "{} is in host memory that the device cannot use", what);
     return p;
   }
@@ -121,7 +116,7 @@ class PluginCall {
 
  private:
   const stretto_cuda_call* call_;
-  const cuda::Plugin* plugin_ = nullptr;
+  const device::Plugin* plugin_ = nullptr;
   cuda::Arguments arguments_{};
   Status status_ = Status::ok;
 };
@@ -131,15 +126,15 @@ class PluginCall {
 extern "C" {
 
 stretto_status stretto_cuda_available(void) {
-  const cuda::Plugin* p = nullptr;
-  return to_c(cuda::find_plugin(&p));
+  const device::Plugin* p = nullptr;
+  return to_c(device::find_plugin(&p));
 }
 
 stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind) {
   if (!kind) return to_c(fail(Status::invalid_argument, "kind is NULL"));
-  const cuda::Plugin* plugin = nullptr;
-  if (const Status s = cuda::find_plugin(&plugin); s != Status::ok) return to_c(s);
-  cuda::MemoryKind found{};
+  const device::Plugin* plugin = nullptr;
+  if (const Status s = device::find_plugin(&plugin); s != Status::ok) return to_c(s);
+  device::MemoryKind found{};
   const Status s = memory_of(*plugin, p, &found);
   *kind = static_cast<stretto_memory>(found);
   return to_c(s);
@@ -148,7 +143,8 @@ stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind) {
 stretto_status stretto_cuda_assume_memory(stretto_memory kind) {
   if (kind < STRETTO_MEMORY_HOST || kind > STRETTO_MEMORY_DETECT)
     return to_c(fail(Status::invalid_argument, "{} is no stretto_memory", int(kind)));
-  assumed = kind;
+  const auto as = static_cast<device::MemoryKind>(kind);
+  device::assume(kind == STRETTO_MEMORY_DETECT ? nullptr : &as);
   return STRETTO_OK;
 }
 
@@ -159,8 +155,8 @@ stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_
   if (operation < STRETTO_CUDA_COMPRESS || operation > STRETTO_CUDA_RANGE)
     return to_c(fail(Status::invalid_argument, "{} is no stretto_cuda_operation", int(operation)));
   if (const Status s = check_values(type, count); s != Status::ok) return to_c(s);
-  const cuda::Plugin* plugin = nullptr;
-  if (const Status s = cuda::find_plugin(&plugin); s != Status::ok) return to_c(s);
+  const device::Plugin* plugin = nullptr;
+  if (const Status s = device::find_plugin(&plugin); s != Status::ok) return to_c(s);
   std::uint64_t needed = 0;
   if (const int e = plugin->workspace_bytes(static_cast<StreamOperation>(operation), static_cast<cuda::Type>(type),
                                             count, &needed))

@@ -1,0 +1,70 @@
+/* stretto on a GPU: collectives of device memory, in the order of a CUDA stream.
+ *
+ *   stretto_allreduce_on_stream(mine, sum, n, STRETTO_F32, STRETTO_SUM, comm, &options, stream);
+ *   ... kernels enqueued on stream from here on read sum ...
+ *
+ * Buffers of a rank are in the memory of one device, that of the stream. Messages have the bytes of the other forms and
+ * results have their bits. So a rank may call stretto_allreduce with memory of its host where another calls
+ * stretto_allreduce_on_stream; with options.check = 0 all ranks then force one schedule.
+ *
+ * The other collectives (stretto.h, stretto_nonblocking.h, stretto_persistent.h) take device memory too, once a function
+ * of stretto_cuda.h has found a device, or if CUDA's driver was loaded when the first communicator was made. There the
+ * input must be ready when the call is made, and the result is ready when it ends.
+ *
+ * Rules for every ..._on_stream function:
+ *  - The call comes after what was enqueued on the stream, and before what is enqueued there once it has returned.
+ *  - It returns when its last message has moved, and does not wait for what the device then still has to do. Messages go
+ *    through pinned memory of the host.
+ *  - The returned status is that of the arguments and of all messages. What goes wrong in the last step on the device is
+ *    told by stretto_cuda_query().
+ *  - A stream that is captured in a graph gives STRETTO_UNSUPPORTED.
+ *  - Types and operations: those of numbers. Within a bound: F32, F64, F16 and BF16.
+ *  - A communicator uses one device, the first it is given.
+ *
+ * C99; does not include CUDA's headers. `stream` is a cudaStream_t, or NULL for the legacy default stream. */
+#ifndef STRETTO_STRETTO_CUDA_COLLECTIVES_H
+#define STRETTO_STRETTO_CUDA_COLLECTIVES_H
+
+#include "stretto.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+STRETTO_API stretto_status stretto_allreduce_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                       stretto_type type, stretto_op op, stretto_comm comm,
+                                                       const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_reduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                                    stretto_op op, int root, stretto_comm comm,
+                                                    const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                                  stretto_type type, stretto_op op, stretto_comm comm,
+                                                                  const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_allgather_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                       stretto_type type, stretto_comm comm,
+                                                       const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_bcast_on_stream(void* buffer, size_t count, stretto_type type, int root,
+                                                   stretto_comm comm, const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                      stretto_type type, stretto_comm comm,
+                                                      const stretto_options* options, void* stream);
+
+/* *done = 1: the device has done all that collectives of `comm` enqueued. The status is then that of their last steps,
+ * once: STRETTO_CORRUPT_STREAM, say. STRETTO_INTERNAL: the device was lost. */
+STRETTO_API stretto_status stretto_cuda_query(stretto_comm comm, int* done);
+
+/* Memory that collectives of `comm` on vectors of up to `count` values use: of the device, and pinned. An estimate for
+ * any schedule, from above. A vector counts as a whole: p * count for stretto_allgather with `count`. */
+STRETTO_API stretto_status stretto_cuda_need(stretto_comm comm, stretto_type type, size_t count, size_t* device_bytes,
+                                             size_t* pinned_bytes);
+
+/* Takes that memory on the current device now. From then on collectives of `comm` allocate none: one that needs more ends
+ * in STRETTO_BUFFER_TOO_SMALL on every rank. Without it a communicator takes memory as its calls need more. Not
+ * collective. No collective of `comm` may be in flight. */
+STRETTO_API stretto_status stretto_cuda_reserve(stretto_comm comm, size_t device_bytes, size_t pinned_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,108 @@
+// Collectives in the order of a CUDA stream, under their C names: calls like all others, but for where they run.
+#include "api/form.hpp"
+#include "api/operation.hpp"
+#include "call/enums.hpp"
+#include "device/loader.hpp"
+#include "device/memory_kind.hpp"
+#include "stretto/stretto_cuda_collectives.h"
+
+using namespace stretto;
+using namespace stretto::api;
+
+namespace {
+
+stretto_status run(stretto_comm comm, const stretto_options* options, const Plain& plain, void* stream) noexcept {
+  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
+  Guard guard = comm->guard();
+  comm->prepared.passed_by();
+  Call call;
+  call.stream = stream;
+  select::Decision decision;
+  const Status own = form(*comm, options, plain, &call, &decision);
+  Operation operation(*comm);
+  operation.start(std::move(call), std::move(decision), own);
+  return to_c(operation.wait(guard));
+}
+
+// The communicator's device; made on the current one where `make`. Null: it has none.
+Status device_of(stretto_comm comm, bool make, device::Device** found) noexcept {
+  if (const Status s = usable(comm); s != Status::ok) return s;
+  if (!comm->device && make) {
+    const device::Plugin* plugin = nullptr;
+    int number = 0;
+    Status s = device::find_plugin(&plugin);
+    if (s == Status::ok) s = device::told(*plugin, plugin->current_device(&number), "the current device");
+    if (s == Status::ok) s = device::Device::open(*plugin, number, &comm->device);
+    if (s != Status::ok) return s;
+  }
+  *found = comm->device.get();
+  return Status::ok;
+}
+
+}  // namespace
+
+extern "C" {
+
+stretto_status stretto_allreduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                           stretto_op op, stretto_comm comm, const stretto_options* options,
+                                           void* stream) {
+  return run(comm, options, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op), stream);
+}
+
+stretto_status stretto_reduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                        stretto_op op, int root, stretto_comm comm, const stretto_options* options,
+                                        void* stream) {
+  return run(comm, options, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root), stream);
+}
+
+stretto_status stretto_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                      stretto_type type, stretto_op op, stretto_comm comm,
+                                                      const stretto_options* options, void* stream) {
+  return run(comm, options, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op), stream);
+}
+
+stretto_status stretto_allgather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                           stretto_comm comm, const stretto_options* options, void* stream) {
+  return run(comm, options, moving(Collective::allgather, sendbuf, recvbuf, count, type), stream);
+}
+
+stretto_status stretto_bcast_on_stream(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
+                                       const stretto_options* options, void* stream) {
+  return run(comm, options, broadcasting(rank_of(comm), buffer, count, type, root), stream);
+}
+
+stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                          stretto_comm comm, const stretto_options* options, void* stream) {
+  return run(comm, options, moving(Collective::alltoall, sendbuf, recvbuf, count, type), stream);
+}
+
+stretto_status stretto_cuda_query(stretto_comm comm, int* done) {
+  if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
+  *done = 1;
+  device::Device* d = nullptr;
+  if (const Status s = device_of(comm, false, &d); s != Status::ok || !d) return to_c(s);
+  const device::Device::Visit visit(*d);
+  if (const Status s = d->poll(); s != Status::ok) return to_c(s);
+  *done = d->idle();
+  return to_c(*done ? d->late() : Status::ok);
+}
+
+stretto_status stretto_cuda_need(stretto_comm comm, stretto_type type, size_t count, size_t* device_bytes,
+                                 size_t* pinned_bytes) {
+  if (!device_bytes || !pinned_bytes)
+    return to_c(fail(Status::invalid_argument, "{} is NULL", device_bytes ? "pinned_bytes" : "device_bytes"));
+  *device_bytes = *pinned_bytes = 0;
+  if (!call::is_type(type)) return to_c(fail(Status::invalid_argument, "type {} is no stretto_type", int(type)));
+  device::Device* d = nullptr;
+  if (const Status s = device_of(comm, true, &d); s != Status::ok) return to_c(s);
+  return to_c(d->need(payload_type(type), count, device_bytes, pinned_bytes));
+}
+
+stretto_status stretto_cuda_reserve(stretto_comm comm, size_t device_bytes, size_t pinned_bytes) {
+  device::Device* d = nullptr;
+  if (const Status s = device_of(comm, true, &d); s != Status::ok) return to_c(s);
+  if (!comm->idle()) return to_c(fail(Status::invalid_argument, "collectives of the communicator are in flight"));
+  return to_c(d->reserve(device_bytes, pinned_bytes));
+}
+
+}  // extern "C"

@@ -1,0 +1,117 @@
+#include "api/device/placement.hpp"
+
+#include <new>
+
+#include "call/inputs.hpp"
+#include "device/loader.hpp"
+#include "device/memory_kind.hpp"
+
+namespace stretto::api {
+namespace {
+
+using device::Location;
+using device::MemoryKind;
+
+std::string in_words(const Location& at) {
+  switch (at.kind) {
+    case MemoryKind::host: return "memory of the host";
+    case MemoryKind::pinned: return "pinned memory of the host";
+    case MemoryKind::managed: return "managed memory";
+    case MemoryKind::device: break;
+  }
+  return fmt::format("memory of device {}", at.device);
+}
+
+bool host_reads(MemoryKind kind) noexcept { return kind != MemoryKind::device; }
+
+// The buffers of a call one after another: all must be where the first is.
+class Buffers {
+ public:
+  explicit Buffers(const device::Plugin& plugin) noexcept : plugin_(plugin) {}
+
+  Status add(const void* p, const char* name) {
+    if (!p || in_place(p)) return Status::ok;
+    Location at{};
+    if (const Status s = device::locate(plugin_, p, &at); s != Status::ok) return s;
+    if (first_ == nullptr) {
+      first_ = name;
+      at_ = at;
+      return Status::ok;
+    }
+    if (host_reads(at.kind) ? host_reads(at_.kind) : at.kind == at_.kind && at.device == at_.device) return Status::ok;
+    return fail(Status::invalid_argument, "{} is {}, and {} {}", first_, in_words(at_), name, in_words(at));
+  }
+
+  // Null: there are none.
+  const char* first() const noexcept { return first_; }
+  const Location& where() const noexcept { return at_; }
+
+ private:
+  const device::Plugin& plugin_;
+  const char* first_ = nullptr;
+  Location at_{MemoryKind::host, 0};
+};
+
+Status find(const stretto_comm_s& comm, const Call& call, Buffers* buffers) {
+  const Extent e = extent(call, comm.rank, comm.size);
+  Status s = Status::ok;
+  const bool one = call.collective == Collective::bcast;
+  if (e.sends && e.send > 0) s = buffers->add(call.send, one ? "buffer" : "sendbuf");
+  if (s == Status::ok && e.receives && (e.recv > 0 || in_place(call.send)))
+    s = buffers->add(call.recv, one ? "buffer" : "recvbuf");
+  for (std::size_t i = 0; i < call.inputs.size() && s == Status::ok; ++i) s = buffers->add(call.inputs[i], "an input");
+  return s;
+}
+
+// The communicator's device, made where this is the first call with one.
+Status use(stretto_comm_s& comm, const device::Plugin& plugin, int number) noexcept {
+  if (!comm.device) return device::Device::open(plugin, number, &comm.device);
+  if (comm.device->number() == number) return comm.device->usable();
+  return fail(Status::unsupported, "a communicator uses one device: first {}, now {}", comm.device->number(), number);
+}
+
+Status check_stream(const device::Plugin& plugin, const Call& call, const Buffers& buffers) {
+  int number = 0, captures = 0;
+  Status s = device::told(plugin, plugin.stream_device(*call.stream, &number), "the stream");
+  if (s == Status::ok) s = device::told(plugin, plugin.stream_captures(*call.stream, &captures), "the stream");
+  if (s != Status::ok) return s;
+  if (captures) return fail(Status::unsupported, "the stream is captured in a graph; messages of the host cannot be");
+  if (buffers.first() == nullptr) return Status::ok;
+  const Location& at = buffers.where();
+  if (at.kind != MemoryKind::device)
+    return fail(Status::invalid_argument, "{} is {}; the stream is of device {}", buffers.first(), in_words(at),
+                number);
+  if (at.device != number)
+    return fail(Status::invalid_argument, "{} is {}, the stream of device {}", buffers.first(), in_words(at), number);
+  return Status::ok;
+}
+
+}  // namespace
+
+bool on_device(const void* send, const void* recv) noexcept {
+  const device::Plugin* plugin = nullptr;
+  if (device::find_plugin(&plugin) != Status::ok) return false;
+  const auto there = [plugin](const void* p) {
+    Location at{MemoryKind::host, 0};
+    return p && !in_place(p) && device::locate(*plugin, p, &at) == Status::ok && at.kind == MemoryKind::device;
+  };
+  return there(send) || there(recv);
+}
+
+Status place(stretto_comm_s& comm, Call* call) noexcept {
+  try {
+    const device::Plugin* plugin = nullptr;
+    if (const Status s = device::find_plugin(&plugin); s != Status::ok) return call->stream ? s : Status::ok;
+    Buffers buffers(*plugin);
+    Status s = find(comm, *call, &buffers);
+    if (s == Status::ok && call->stream) s = check_stream(*plugin, *call, buffers);
+    if (s != Status::ok || buffers.first() == nullptr || host_reads(buffers.where().kind)) return s;
+    s = use(comm, *plugin, buffers.where().device);
+    if (s == Status::ok) call->device = comm.device.get();
+    return s;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, std::string_view("no memory to place a call"));
+  }
+}
+
+}  // namespace stretto::api

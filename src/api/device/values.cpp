@@ -1,0 +1,119 @@
+// The range of values in device memory, for a bound that is a fraction of it.
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "api/device/placement.hpp"
+#include "call/enums.hpp"
+#include "call/inputs.hpp"
+
+namespace stretto::api {
+namespace {
+
+using device::Device;
+
+constexpr std::size_t lane = 0;
+constexpr std::size_t chunk = std::size_t{1} << 20;  // bytes
+
+// Of one piece after the other, on one lane.
+class Finder final : device::Owner {
+ public:
+  Finder(Device& device, codec::Type type) noexcept : device_(device), type_(type) {}
+  ~Finder() { device_.forget(this); }
+
+  Status find(const void* values, std::size_t count, double above, codec::Ranges* ranges) noexcept {
+    if (const Status s = on_device(values, count, &ranges->all); s != Status::ok) return s;
+    const double largest = std::max(std::fabs(ranges->all.lo), std::fabs(ranges->all.hi));
+    if (ranges->all.empty() || largest < above) {
+      ranges->below = ranges->all;
+      return Status::ok;
+    }
+    return on_host(values, count, above, ranges);
+  }
+
+ private:
+  void ended(std::uint32_t, Status status, std::size_t) noexcept override { ended_ = status; }
+
+  Status wait() noexcept {
+    device::Moment all;
+    Status s = device_.mark(1u << lane, &all);
+    while (s == Status::ok && !device_.passed(all)) {
+      std::this_thread::yield();
+      s = device_.poll();
+    }
+    return s;
+  }
+
+  Status copy(void* to, const void* from, std::size_t bytes) noexcept {
+    return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(lane)), "a copy");
+  }
+
+  Status on_device(const void* values, std::size_t count, codec::Interval* interval) noexcept {
+    payload::Buffer found, pinned;
+    Status s = device_.pool(lane).take(2 * sizeof(double), &found);
+    if (s == Status::ok) s = device_.pinned().take(2 * sizeof(double), &pinned);
+    codec::cuda::Arguments a{};
+    a.operation = codec::cuda::StreamOperation::range;
+    a.type = static_cast<codec::cuda::Type>(type_);
+    a.count = count;
+    a.x = values;
+    a.y = found.data();
+    if (s == Status::ok) s = device_.launch(lane, &a, {}, this, 0);
+    if (s == Status::ok) s = copy(pinned.data(), found.data(), 2 * sizeof(double));
+    const Status waited = wait();
+    if (s == Status::ok) s = waited != Status::ok ? waited : ended_;
+    if (s != Status::ok) return s;
+    const auto* range = reinterpret_cast<const double*>(pinned.data());
+    *interval = {range[0], range[1]};
+    return Status::ok;
+  }
+
+  // There are marks of missing data, which only the host leaves out.
+  Status on_host(const void* values, std::size_t count, double above, codec::Ranges* ranges) noexcept {
+    payload::Buffer pinned;
+    if (const Status s = device_.pinned().take(chunk, &pinned); s != Status::ok) return s;
+    const std::size_t size = codec::size_of(type_), most = chunk / size;
+    *ranges = {};
+    for (std::size_t done = 0; done < count; done += most) {
+      const std::size_t n = std::min(most, count - done);
+      Status s = copy(pinned.data(), static_cast<const std::byte*>(values) + done * size, n * size);
+      const Status waited = wait();
+      if (s == Status::ok) s = waited;
+      codec::Ranges own;
+      if (s == Status::ok) s = codec::value_ranges(type_, pinned.data(), n, above, &own);
+      if (s != Status::ok) return s;
+      ranges->merge(own);
+    }
+    return Status::ok;
+  }
+
+  Device& device_;
+  const codec::Type type_;
+  Status ended_ = Status::ok;
+};
+
+}  // namespace
+
+Status find_values(stretto_comm_s& comm, Call* call) noexcept {
+  if (!is_floating(call->type)) {
+    return fail(Status::unsupported, "the range of {} is not found on a device", type_name(call->type));
+  }
+  Device& device = *call->device;
+  const Device::Visit visit(device);
+  if (call->stream) {
+    if (const Status s = device.start_after(*call->stream); s != Status::ok) return s;
+  }
+  Finder finder(device, codec_type(call->type));
+  call->values.emplace();
+  Piece piece;
+  for (std::size_t i = 0; input_piece(*call, comm.rank, comm.size, i, &piece); ++i) {
+    if (piece.count == 0) continue;
+    codec::Ranges own;
+    const Status s = finder.find(piece.first, piece.count, ignore_above(call->settings.options), &own);
+    if (s != Status::ok) return s;
+    call->values->merge(own);
+  }
+  return Status::ok;
+}
+
+}  // namespace stretto::api

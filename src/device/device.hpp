@@ -1,0 +1,155 @@
+// A device as a communicator uses it: a few lanes, each a stream with memory of its own, and pinned memory of the host.
+//
+// Everything that touches a segment of a vector is enqueued on the segment's lane, and memory of a lane's pool is used by
+// that lane alone. So the order of a stream is all the order that device memory needs, and only these waits are left:
+//   start_after, end_before   between the caller's stream and all lanes
+//   join                      between lanes, where memory of one was prepared for all
+//   passed                    the host, before it reads what a lane has copied to it, or uses again what a lane copies
+//                             from it
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/plugin.hpp"
+#include "device/region.hpp"
+#include "payload/element.hpp"
+#include "payload/pool.hpp"
+
+namespace stretto::device {
+
+constexpr std::size_t lanes = 4;
+
+// A place in every lane. Passed once all is over that was enqueued before it.
+struct Moment {
+  std::array<std::uint64_t, lanes> at{};  // 0: nothing of that lane
+};
+
+// Who is told how operations ended.
+class Owner {
+ public:
+  virtual void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept = 0;
+
+ protected:
+  ~Owner() = default;
+};
+
+class Device {
+ public:
+  // Makes the streams and events of `number`, which this thread's CUDA uses meanwhile.
+  static Status open(const Plugin& plugin, int number, std::unique_ptr<Device>* made) noexcept;
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // While one lives, this thread's CUDA uses the device.
+  class Visit {
+   public:
+    explicit Visit(const Device& device) noexcept;
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    const Plugin& plugin_;
+    int before_ = -1;
+  };
+
+  int number() const noexcept { return number_; }
+  const Plugin& plugin() const noexcept { return plugin_; }
+  payload::Pool& pinned() noexcept { return pinned_; }
+  payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
+  void* stream(std::size_t lane) const noexcept { return lane_[lane].stream; }
+
+  // Fixes the memory that collectives may use. None may be under way.
+  Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
+
+  // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once
+  // for the sum and once for what it is made of, and what comes and goes; workspaces of all lanes.
+  Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
+
+  // ok, or that the device was lost in an earlier call.
+  Status usable() const noexcept;
+
+  // The status of a function of the plugin. An error of the device loses it.
+  Status check(int error, const char* what) noexcept;
+
+  // What is enqueued on the lanes from now on comes after what was enqueued on `stream`; and the other way about.
+  Status start_after(void* stream) noexcept;
+  Status end_before(void* stream) noexcept;
+
+  // What is enqueued on any lane from now on comes after all that was enqueued on `lane`.
+  Status join(std::size_t lane) noexcept;
+
+  // The moment after all that was enqueued on the lanes of the bits in `which` so far.
+  Status mark(std::uint32_t which, Moment* moment) noexcept;
+
+  // Asks the device how far it is, and tells owners of operations that are over.
+  Status poll() noexcept;
+  bool passed(const Moment& moment) const noexcept;
+  bool idle() const noexcept;  // nothing is enqueued, as far as poll() knows
+
+  // Memory that a lane still reads or writes stays until `until` has passed.
+  Status keep(payload::Buffer buffer, const Moment& until) noexcept;
+
+  // Enqueues an operation of the codec on a lane. Workspace and result are filled in. `out`: the buffer of the stream that
+  // it makes. The owner is told of the end under `unit`.
+  Status launch(std::size_t lane, codec::cuda::Arguments* arguments, const payload::Buffer& out, Owner* owner,
+                std::uint32_t unit) noexcept;
+
+  // The owner goes: how its operations end is kept as late().
+  void forget(const Owner* owner) noexcept;
+
+  // The first failure of an operation whose owner had gone, if any; then it is forgotten.
+  Status late() noexcept;
+
+ private:
+  struct Operation {
+    codec::cuda::Result* result;  // pinned
+    payload::Buffer out;
+    Owner* owner;
+    std::uint32_t unit;
+    std::uint64_t place;  // in its lane; over once that is passed
+  };
+  struct Kept {
+    Moment until;
+    payload::Buffer buffer;
+  };
+  static constexpr std::size_t events = 16;  // a lane
+  struct Lane {
+    void* stream = nullptr;
+    std::array<void*, events> event{};
+    std::uint64_t marked = 0, passed = 0;  // places
+    std::unique_ptr<payload::Pool> pool;
+    payload::Buffer workspace, result;
+    std::deque<Operation> operations;  // in order
+  };
+
+  Device(const Plugin& plugin, int number);
+  Status make() noexcept;
+  Status mark(Lane& lane) noexcept;
+  Status poll(Lane& lane) noexcept;
+  void end(const Operation& operation) noexcept;
+  Status make_room(Lane& lane, std::size_t workspace) noexcept;
+  Status take_result(codec::cuda::Result** result) noexcept;
+
+  const Plugin& plugin_;
+  const int number_;
+  Region device_memory_, pinned_memory_;
+  payload::Pool pinned_;
+  std::array<Lane, lanes> lane_;
+  void* boundary_ = nullptr;  // an event
+  std::vector<payload::Buffer> result_chunks_;
+  std::vector<codec::cuda::Result*> results_;  // free ones
+  std::deque<Kept> kept_;
+  bool lost_ = false;
+  std::array<char, 256> why_lost_{};
+  Status late_ = Status::ok;
+};
+
+}  // namespace stretto::device

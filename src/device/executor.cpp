@@ -1,0 +1,191 @@
+#include "device/executor.hpp"
+
+#include "codec/grid.hpp"
+#include "payload/arithmetic.hpp"
+
+namespace stretto::device {
+
+using codec::cuda::Arguments;
+using codec::cuda::StreamOperation;
+using payload::Buffer;
+using payload::Stream;
+
+namespace {
+
+// Room for a sum of two streams without exceptions, however their codes widen. Sums of many values off the grid can be
+// longer (codec::combine_bound): they end in buffer_too_small.
+std::size_t sum_room(codec::Type type, std::size_t count) noexcept {
+  constexpr std::size_t slack_of_group = 64;
+  return 2 * codec::compress_bound(type, count) + (count / codec::cuda::kGroup + 1) * slack_of_group;
+}
+
+StreamOperation operation_of(codec::Combine op) noexcept {
+  switch (op) {
+    case codec::Combine::add: return StreamOperation::add;
+    case codec::Combine::subtract: return StreamOperation::subtract;
+    case codec::Combine::min: return StreamOperation::min;
+    case codec::Combine::max: return StreamOperation::max;
+  }
+  return StreamOperation::add;
+}
+
+codec::cuda::StreamRef ref(const Stream& s) noexcept {
+  return {reinterpret_cast<const codec::cuda::u8*>(s.buffer.data() + s.offset), s.size};
+}
+
+// Of raw values (device/cuda/raw_values.hpp).
+bool has_kernel(payload::Op op, payload::Type type) noexcept {
+  return op != payload::Op::user && type <= payload::Type::f64 && payload::defined(op, type);
+}
+
+}  // namespace
+
+Status check(const payload::Spec& spec, bool reduces) noexcept {
+  if (reduces && spec.op == payload::Op::user)
+    return fail(Status::unsupported, "a user's function cannot combine values in device memory");
+  if (spec.kind != payload::Kind::raw) {
+    const auto type = payload::codec_type(spec.type);
+    if (!type || *type == codec::Type::i32 || *type == codec::Type::i64)
+      return fail(Status::unsupported, "{} has no streams on a device", payload::name(spec.type));
+    if (spec.checksum) return fail(Status::unsupported, "a device neither writes nor verifies checksums");
+  }
+  if (reduces && !has_kernel(spec.op, spec.type))
+    return fail(Status::unsupported, "{} of {} has no kernel on a device", payload::name(spec.op),
+                payload::name(spec.type));
+  return Status::ok;
+}
+
+void Executor::begin(const payload::Spec& spec) noexcept {
+  spec_ = spec;
+  type_ = payload::codec_type(spec.type).value_or(codec::Type::f32);
+  open_ = 0;
+  used_ = 0;
+  failure_ = Status::ok;
+}
+
+void Executor::enter(std::uint32_t segment) noexcept {
+  lane_ = segment % lanes;
+  used_ |= 1u << lane_;
+}
+
+Status Executor::end_unit(Moment* after) noexcept {
+  const std::uint32_t used = std::exchange(used_, 0);
+  return device_.mark(used, after);
+}
+
+void Executor::ended(std::uint32_t unit, Status status, std::size_t) noexcept {
+  --open_;
+  if (status == Status::ok || failure_ != Status::ok) return;
+  failure_ = status;
+  failed_unit_ = unit;
+}
+
+Status Executor::failed(std::uint32_t* unit) const noexcept {
+  if (failure_ == Status::ok) return Status::ok;
+  *unit = failed_unit_;
+  return fail(failure_, "the codec ended in {} on device {}", name(failure_), device_.number());
+}
+
+Status Executor::upload(const std::byte* from, std::size_t bytes, Buffer* to) noexcept {
+  if (const Status s = pool().take(bytes, to); s != Status::ok) return s;
+  return copy(to->data(), from, bytes);
+}
+
+Status Executor::launch(Arguments* a, const Buffer& out) noexcept {
+  a->type = static_cast<codec::cuda::Type>(type_);
+  const Status s = device_.launch(lane_, a, out, this, unit_);
+  open_ += s == Status::ok;
+  return s;
+}
+
+Status Executor::write(Arguments* a, std::size_t capacity, Stream* made) noexcept {
+  Buffer out;
+  if (const Status s = pool().take(capacity, &out); s != Status::ok) return s;
+  a->out = reinterpret_cast<codec::cuda::u8*>(out.data());
+  a->capacity = capacity;
+  if (const Status s = launch(a, out); s != Status::ok) return s;
+  *made = {out, 0, capacity};
+  return Status::ok;
+}
+
+Status Executor::compress(const std::byte* x, std::size_t count, Stream* made) noexcept {
+  Arguments a{};
+  a.operation = StreamOperation::compress;
+  a.count = count;
+  a.x = x;
+  a.eps = spec_.eps;
+  a.width = codec::grid_width(type_, spec_.eps, spec_.magnitude);
+  return write(&a, codec::compress_bound(type_, count), made);
+}
+
+Status Executor::decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept {
+  Arguments a{};
+  a.operation = StreamOperation::decompress;
+  a.count = count;
+  a.a = ref(stream);
+  a.y = y;
+  a.divisor = divisor;
+  return launch(&a, {});
+}
+
+Status Executor::add_values(const Stream& s, const std::byte* x, std::size_t count, Stream* made) noexcept {
+  Arguments a{};
+  a.operation = StreamOperation::add_values;
+  a.count = count;
+  a.a = ref(s);
+  a.x = x;
+  return write(&a, sum_room(type_, count), made);
+}
+
+Status Executor::combine(codec::Combine op, const Stream& left, const Stream& right, std::size_t count,
+                         Stream* made) noexcept {
+  Arguments a{};
+  a.operation = operation_of(op);
+  a.count = count;
+  a.a = ref(left);
+  a.b = ref(right);
+  return write(&a, sum_room(type_, count), made);
+}
+
+Values Executor::values(payload::Type type, std::size_t count) noexcept {
+  Values v{};
+  v.type = static_cast<u32>(type);
+  v.count = count;
+  v.divisor = 1;
+  v.stream = device_.stream(lane_);
+  return v;
+}
+
+Status Executor::combine_values(payload::Op op, payload::Type type, const void* left, const void* right, void* out,
+                                std::size_t count) noexcept {
+  Values v = values(type, count);
+  v.operation = static_cast<u32>(op);
+  v.left = left;
+  v.right = right;
+  v.out = out;
+  return device_.check(device_.plugin().combine_values(v), "a combination");
+}
+
+Status Executor::negate_values(payload::Type type, const void* in, void* out, std::size_t count) noexcept {
+  Values v = values(type, count);
+  v.left = in;
+  v.out = out;
+  return device_.check(device_.plugin().negate_values(v), "a negation");
+}
+
+Status Executor::divide_values(payload::Type type, void* y, std::size_t count, std::uint32_t divisor) noexcept {
+  Values v = values(type, count);
+  v.left = v.out = y;
+  v.divisor = divisor;
+  return device_.check(device_.plugin().divide_values(v), "a division");
+}
+
+Status Executor::copy(void* to, const void* from, std::size_t bytes) noexcept {
+  return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(lane_)), "a copy");
+}
+
+Status Executor::clear(void* to, std::size_t bytes) noexcept {
+  return device_.check(device_.plugin().clear(to, bytes, device_.stream(lane_)), "a clearing");
+}
+
+}  // namespace stretto::device

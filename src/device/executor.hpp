@@ -1,0 +1,74 @@
+// One run's work on a device: what its worker asks for is enqueued on the lane of the segment at hand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/device.hpp"
+#include "payload/executor.hpp"
+#include "payload/payload.hpp"
+
+namespace stretto::device {
+
+// Whether the device can do what `spec` asks for: unsupported if not. No device is needed to tell.
+Status check(const payload::Spec& spec, bool reduces) noexcept;
+
+class Executor final : public payload::Executor, private Owner {
+ public:
+  explicit Executor(Device& device) noexcept : device_(device) {}
+  ~Executor() override { device_.forget(this); }  // the run may end before its last operations do
+
+  void begin(const payload::Spec& spec) noexcept;
+
+  Device& device() noexcept { return device_; }
+
+  // What follows is of this unit, and, after enter(), of a segment: it goes to the segment's lane.
+  void begin_unit(std::uint32_t unit) noexcept { unit_ = unit; }
+  void enter(std::uint32_t segment) noexcept;
+  std::size_t lane() const noexcept { return lane_; }
+  payload::Pool& pool() noexcept { return device_.pool(lane_); }
+
+  // The place after all of the unit. To be called also where something could not be enqueued.
+  Status end_unit(Moment* after) noexcept;
+
+  // Pinned memory to a buffer of the lane, and memory of the device to pinned memory. The host waits for the unit's end
+  // before it uses either again.
+  Status upload(const std::byte* from, std::size_t bytes, payload::Buffer* to) noexcept;
+
+  // How many operations have not ended, as far as poll() has learned; and the first that failed, with its unit.
+  Status poll() noexcept { return device_.poll(); }
+  std::uint64_t open() const noexcept { return open_; }
+  Status failed(std::uint32_t* unit) const noexcept;
+
+  Status compress(const std::byte* x, std::size_t count, payload::Stream* made) noexcept override;
+  Status decompress(const payload::Stream& stream, std::byte* y, std::size_t count,
+                    std::uint32_t divisor) noexcept override;
+  Status add_values(const payload::Stream& a, const std::byte* x, std::size_t count,
+                    payload::Stream* made) noexcept override;
+  Status combine(codec::Combine op, const payload::Stream& a, const payload::Stream& b, std::size_t count,
+                 payload::Stream* made) noexcept override;
+  Status combine_values(payload::Op op, payload::Type type, const void* left, const void* right, void* out,
+                        std::size_t count) noexcept override;
+  Status negate_values(payload::Type type, const void* in, void* out, std::size_t count) noexcept override;
+  Status divide_values(payload::Type type, void* values, std::size_t count, std::uint32_t divisor) noexcept override;
+  Status copy(void* to, const void* from, std::size_t bytes) noexcept override;
+  Status clear(void* to, std::size_t bytes) noexcept override;
+
+ private:
+  void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept override;
+  Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;
+  Status launch(codec::cuda::Arguments* arguments, const payload::Buffer& out) noexcept;
+  Values values(payload::Type type, std::size_t count) noexcept;
+
+  Device& device_;
+  payload::Spec spec_{};
+  codec::Type type_{};
+  std::uint32_t unit_ = 0;
+  std::size_t lane_ = 0;
+  std::uint32_t used_ = 0;  // lanes of the unit
+  std::uint64_t open_ = 0;
+  Status failure_ = Status::ok;
+  std::uint32_t failed_unit_ = 0;
+};
+
+}  // namespace stretto::device

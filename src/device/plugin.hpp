@@ -1,0 +1,83 @@
+// The device interface: memory, streams, events, copies, kernels. What a warp is to the kernels, this table is to the
+// engine. It has two implementations, libraries that the core loads at run time:
+//
+//   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
+//   emulated  for tests (tests/device/emulated.cpp): kernels on emulated warps, streams that a seed interleaves, memory
+//             that the host cannot touch
+//
+// Core and plugin are built from this file, so that a plugin of another version is told by its number. Functions return
+// 0, or an error of CUDA (error_text() says it in words). None waits for the device, but allocate and release.
+#pragma once
+
+#include "codec/cuda/operation.hpp"
+
+namespace stretto::device {
+
+using codec::cuda::u32;
+using codec::cuda::u64;
+
+constexpr u32 kPluginVersion = 2;
+constexpr const char* kPluginSymbol = "stretto_cuda_plugin";
+
+enum class MemoryKind : u32 { host = 0, device = 1, managed = 2, pinned = 3 };
+
+// Where an address lies.
+struct Location {
+  MemoryKind kind;
+  int device;  // meaningless for host memory
+};
+
+// Raw values. `operation` and `type` are a payload::Op and a payload::Type.
+struct Values {
+  u32 operation, type;
+  u64 count;
+  const void* left;
+  const void* right;  // combine
+  void* out;          // may be left or right
+  u32 divisor;        // divide
+  void* stream;
+};
+
+struct Plugin {
+  u32 version;
+  const char* (*error_text)(int error);
+
+  int (*device_count)(int* count);
+  int (*current_device)(int* device);
+  int (*use_device)(int device);  // by this thread, from now on
+  int (*locate)(const void* p, Location* where);
+
+  // Memory of the kinds device (of the current device) and pinned, at a multiple of 256 bytes.
+  int (*allocate)(MemoryKind kind, u64 bytes, void** p);
+  int (*release)(MemoryKind kind, void* p);
+
+  // Streams and events of the current device. Streams do not wait for the legacy default stream.
+  int (*create_stream)(void** stream);
+  int (*destroy_stream)(void* stream);
+  int (*create_event)(void** event);
+  int (*destroy_event)(void* event);
+  int (*stream_device)(void* stream, int* device);
+  int (*stream_captures)(void* stream, int* captures);  // into a graph
+
+  // An event is over once all is that was enqueued on the stream before its latest record.
+  int (*record)(void* event, void* stream);
+  int (*wait)(void* stream, void* event);  // what is enqueued from now on
+  int (*is_over)(void* event, int* over);
+
+  // Enqueued. Host memory is pinned.
+  int (*copy)(void* to, const void* from, u64 bytes, void* stream);
+  int (*clear)(void* to, u64 bytes, void* stream);
+
+  // Bytes of workspace on the current device.
+  int (*workspace_bytes)(codec::cuda::StreamOperation operation, codec::cuda::Type type, u64 count, u64* bytes);
+  // Enqueues the operation: one kernel, behind a clearing of the part of the workspace that it counts in, and before a
+  // copy of the result if host_result is given. No allocation, no wait; may be captured in a graph.
+  int (*launch)(const codec::cuda::Arguments& arguments);
+
+  // out = left (op) right; out = -left; out = left / divisor.
+  int (*combine_values)(const Values& values);
+  int (*negate_values)(const Values& values);
+  int (*divide_values)(const Values& values);
+};
+
+}  // namespace stretto::device

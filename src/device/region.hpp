@@ -1,0 +1,49 @@
+// Memory of a device, or pinned memory of the host, for pools: large pieces that are asked of the plugin, and handed out
+// from their beginning. What is given back is used again once all of it is.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/plugin.hpp"
+#include "payload/pool.hpp"
+
+namespace stretto::device {
+
+class Region final : public payload::Memory {
+ public:
+  // The plugin's device is the one in use whenever the region asks for memory.
+  Region(const Plugin& plugin, MemoryKind kind, const char* what) noexcept
+      : plugin_(plugin), kind_(kind), what_(what) {}
+  ~Region() override;  // what is still in use, by a carrier, stays
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  Status allocate(std::size_t bytes, std::byte** data) noexcept override;
+  void release(std::byte* data, std::size_t bytes) noexcept override;
+
+  // Makes it `bytes` long, and lets it grow no more: what needs more ends in buffer_too_small. Precondition: none of it
+  // is in use.
+  Status fix(std::size_t bytes) noexcept;
+
+  std::size_t bytes() const noexcept { return total_; }
+  std::size_t used() const noexcept { return used_; }
+
+ private:
+  struct Piece {
+    std::byte* data;
+    std::size_t bytes, given;
+  };
+  Status add(std::size_t bytes) noexcept;
+  void free_all() noexcept;
+
+  const Plugin& plugin_;
+  const MemoryKind kind_;
+  const char* const what_;
+  std::vector<Piece> pieces_;
+  std::size_t total_ = 0, used_ = 0;
+  bool fixed_ = false;
+};
+
+}  // namespace stretto::device

@@ -1,0 +1,224 @@
+// A run whose blocks lie in the memory of a device. Its units are those of any run; what they ask of the worker is
+// enqueued on lanes (device/device.hpp), and the host looks now and then how far the device is:
+//
+//   a send      the worker packs the cells; once their lengths are known, they are copied to pinned memory; once that is
+//               over, the message begins
+//   a receive   arrives in pinned memory and is copied to the device, where the worker takes it: done when enqueued
+//   others      done when enqueued
+//
+// The run has ended when the device has passed all of it, or, where it leaves early, when all of it is enqueued.
+#include <algorithm>
+
+#include "engine/run.hpp"
+
+namespace stretto::engine {
+
+using device::Device;
+
+Status Run::begin_on_device(const Work& call) {
+  Device& d = *call.device;
+  if (const Status s = d.usable(); s != Status::ok) return s;
+  if (const Status s = device::check(spec_, reduces_); s != Status::ok) return s;
+  executor_ = std::make_unique<device::Executor>(d);
+  device_ = executor_.get();
+  device_->begin(spec_);
+  pool_ = &d.pinned();
+  stream_ = call.stream;
+  leaves_early_ = call.leaves_early;
+  departures_.clear();
+  last_ = {};
+  ending_ = false;
+  return stream_ ? d.start_after(*stream_) : Status::ok;
+}
+
+// Blocks without a home, and inputs that were copied away, are memory of the first lane's that all of them use.
+Status Run::share_homes() noexcept {
+  device::Moment copied;
+  const Status s = device_->end_unit(&copied);
+  if (s != Status::ok || (!scratch_ && !inputs_copy_)) return s;
+  return device_->device().join(0);
+}
+
+// Blocks that meet on a rank are cut alike, so that their segments have the same lane.
+Status Run::same_lane(std::uint32_t a, std::uint32_t b) const noexcept {
+  if (plan_.segment(plan_.cell(a)) % device::lanes == plan_.segment(plan_.cell(b)) % device::lanes) return Status::ok;
+  return fail(Status::internal, "a step names segments of two lanes of a device");
+}
+
+void Run::enter_lane(std::uint32_t cell) noexcept {
+  device_->enter(plan_.segment(plan_.cell(cell)));
+  worker_.take_from(device_->pool());
+}
+
+// What a message is made of, as the device has it.
+Status Run::collect(const Unit& unit, Departure* departure) noexcept {
+  for (std::uint32_t i = 0; i < unit.cells; ++i) {
+    payload::Cell& cell = touch(unit.src + i);
+    Status s = load(cell, plan_.cell(unit.src + i));
+    if (s == Status::ok)
+      s = unit.raw ? worker_.pack_raw(cell, from_stream_ && plan_.is_final(unit, unit.src + i)) : worker_.pack(cell);
+    if (s != Status::ok) return s;
+    Part part;
+    part.segment = plan_.segment(plan_.cell(unit.src + i));
+    if (unit.raw) {
+      part.data = cell.value.raw;
+      part.keeps = cell.value.raw_store;
+      part.bytes = worker_.raw_bytes(cell.count);
+    } else if (cell.value.absent) {
+      part.bytes = 1;
+    } else {
+      part.data = cell.value.stream.buffer.data() + cell.value.stream.offset;
+      part.keeps = cell.value.stream.buffer;
+      part.bytes = payload::Buffer::unknown;
+    }
+    try {
+      departure->parts.push_back(std::move(part));
+    } catch (const std::bad_alloc&) {
+      return fail(Status::out_of_memory, "no memory for a message of {} blocks", unit.cells);
+    }
+  }
+  return Status::ok;
+}
+
+// The message begins later (advance_departure), or now where nothing is in it but a failure.
+Status Run::depart(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  if (status_ == Status::ok && unit.cells > 0) {
+    Departure departure;
+    departure.unit = u;
+    Status s = collect(unit, &departure);
+    device::Moment packed;
+    const Status marked = device_->end_unit(&packed);
+    if (s == Status::ok) s = marked;
+    try {
+      if (s == Status::ok) departures_.push_back(std::move(departure));
+    } catch (const std::bad_alloc&) {
+      s = fail(Status::out_of_memory, "no memory for a message");
+    }
+    if (s == Status::ok) {
+      live_[u].state = State::moving;
+      return s;
+    }
+    failed(s, &unit);
+  }
+  return status_ == Status::ok ? send_bytes(u, nullptr, 0, true) : send_mark(u);
+}
+
+// Copies the message to pinned memory. Precondition: lengths are known.
+Status Run::stage(Departure& d) noexcept {
+  std::size_t total = 0;
+  for (const Part& p : d.parts) total += p.bytes;
+  if (const Status s = pool_->take(total, &d.staging); s != Status::ok) return s;
+  Status s = Status::ok;
+  std::byte* to = d.staging.data();
+  for (const Part& p : d.parts) {
+    if (p.data == nullptr) {
+      *to = absent_mark;
+    } else if (s == Status::ok) {
+      device_->enter(p.segment);
+      s = device_->copy(to, p.data, p.bytes);
+    }
+    to += p.bytes;
+  }
+  const Status marked = device_->end_unit(&d.staged);
+  d.bytes = total;
+  return s == Status::ok ? marked : s;
+}
+
+// True: the message has begun, or its place is taken by a mark.
+bool Run::advance_departure(Departure& d) noexcept {
+  const Unit& unit = plan_.units[d.unit];
+  if (status_ == Status::ok && !d.staging) {
+    for (Part& p : d.parts) {
+      if (p.bytes == payload::Buffer::unknown) p.bytes = p.keeps.content();
+      if (p.bytes == payload::Buffer::unknown) return false;
+    }
+    if (const Status s = stage(d); s != Status::ok) failed(s, &unit);
+  }
+  if (status_ == Status::ok && !device_->device().passed(d.staged)) return false;
+  Status s = Status::ok;
+  if (status_ == Status::ok) {
+    live_[d.unit].hold.buffer = d.staging;
+    s = send_bytes(d.unit, d.staging.data(), d.bytes, true);
+  } else {
+    static_cast<void>(device_->device().keep(d.staging, d.staged));
+    s = send_mark(d.unit);
+  }
+  if (s == Status::ok) return true;
+  strand(s, &unit);
+  if (live_[d.unit].transfers == 0) {
+    release(d.unit);
+    done(d.unit);
+  }
+  return true;
+}
+
+// A unit that is done as soon as it is enqueued. What arrived is used by the device for a while.
+Status Run::close_unit(Status so_far, const payload::Buffer& arrived) noexcept {
+  device::Moment taken;
+  Status s = device_->end_unit(&taken);
+  if (s == Status::ok) s = device_->device().keep(arrived, taken);
+  return so_far != Status::ok ? so_far : s;
+}
+
+Status Run::bring(payload::Stream* stream) noexcept {
+  payload::Buffer on_device;
+  const codec::Bytes bytes = stream->bytes();
+  if (const Status s = device_->upload(bytes.data(), bytes.size(), &on_device); s != Status::ok) return s;
+  on_device.set_content(bytes.size());
+  *stream = {on_device, 0, bytes.size()};
+  return Status::ok;
+}
+
+Status Run::take_raw(payload::Cell& cell, const std::byte* arrived, const Unit& unit) noexcept {
+  const std::size_t bytes = worker_.raw_bytes(cell.count);
+  if (unit.task == Task::receive_replace && cell.home != nullptr) {
+    if (const Status s = device_->copy(cell.home, arrived, bytes); s != Status::ok) return s;
+    worker_.landed(cell);
+    return Status::ok;
+  }
+  payload::Buffer on_device;
+  if (const Status s = device_->upload(arrived, bytes, &on_device); s != Status::ok) return s;
+  return unit.task == Task::receive_combine ? worker_.meet(cell, on_device.data(), on_device, unit.incoming_first)
+                                            : worker_.replace(cell, on_device.data(), on_device);
+}
+
+bool Run::advance_device() noexcept {
+  Device& device = device_->device();
+  const std::size_t left = left_, departing = departures_.size();
+  const std::uint64_t open = device_->open();
+  Status lost = device_->poll();
+  if (lost != Status::ok) failed(lost, nullptr);
+  std::uint32_t unit = 0;
+  if (const Status s = device_->failed(&unit); s != Status::ok) failed(s, &plan_.units[unit]);
+  std::erase_if(departures_, [this](Departure& d) { return advance_departure(d); });
+  if (left_ == 1 && departures_.empty()) end_on_device(lost == Status::ok ? device.usable() : lost);
+  return left_ != left || departures_.size() != departing || device_->open() != open;
+}
+
+// All units are done: only the device may still be at work.
+void Run::end_on_device(Status usable) noexcept {
+  Device& device = device_->device();
+  if (!ending_ && usable == Status::ok) {
+    ending_ = true;
+    if (stream_) usable = device.end_before(*stream_);
+    if (usable == Status::ok) usable = device.mark((1u << device::lanes) - 1, &last_);
+    if (usable != Status::ok) failed(usable, nullptr);
+  }
+  const bool leaves = leaves_early_ && status_ == Status::ok;
+  if (usable != Status::ok || leaves || device.passed(last_)) left_ = 0;
+}
+
+// What the device may still use stays until it has passed.
+void Run::leave_device() noexcept {
+  Device& device = device_->device();
+  const Device::Visit visit(device);
+  for (const Departure& d : departures_) static_cast<void>(device.keep(d.staging, d.staged));
+  departures_.clear();
+  static_cast<void>(device.keep(scratch_, last_));
+  static_cast<void>(device.keep(inputs_copy_, last_));
+  device_ = nullptr;
+  executor_.reset();  // the device may live no longer
+}
+
+}  // namespace stretto::engine

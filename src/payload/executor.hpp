@@ -1,0 +1,37 @@
+// Who carries out what a worker asks for where blocks lie in memory that the host cannot touch. Each function enqueues and
+// returns; its status is about enqueueing. Calls are carried out in their order, so that what one makes the next may
+// read. Streams that are made have an unknown length (Buffer::content) until the host has been told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "codec/codec.hpp"
+#include "payload/element.hpp"
+#include "payload/value.hpp"
+
+namespace stretto::payload {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // As the codec's functions of these names, under the run's bound.
+  virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
+  virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
+  virtual Status add_values(const Stream& a, const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
+  virtual Status combine(codec::Combine op, const Stream& a, const Stream& b, std::size_t count,
+                         Stream* made) noexcept = 0;
+
+  // As those of arithmetic.hpp. No user's function.
+  virtual Status combine_values(Op op, Type type, const void* left, const void* right, void* out,
+                                std::size_t count) noexcept = 0;
+  virtual Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept = 0;
+  virtual Status divide_values(Type type, void* values, std::size_t count, std::uint32_t divisor) noexcept = 0;
+
+  virtual Status copy(void* to, const void* from, std::size_t bytes) noexcept = 0;
+  virtual Status clear(void* to, std::size_t bytes) noexcept = 0;
+};
+
+}  // namespace stretto::payload

@@ -1,0 +1,243 @@
+// Collectives of device memory under their C names, over threads on emulated devices: results are those of the host, bit
+// for bit; ranks with memory of the host and of a device meet in one call; what is wrong on one rank is told to all.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "../api/ranks.hpp"
+#include "devices.hpp"
+#include "stretto/stretto_cuda.h"
+#include "stretto/stretto_cuda_collectives.h"
+#include "stretto/stretto_nonblocking.h"
+
+namespace stretto::tests {
+namespace {
+
+using api_test::bounded;
+using api_test::defaults;
+using api_test::on_ranks;
+
+enum class Way { host, on_stream, ordinary, started };
+
+// The six collectives that have a form on a stream.
+enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall };
+constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter,
+                        What::allgather, What::bcast,  What::alltoall};
+
+std::size_t in_length(What w, std::size_t n, int p) {
+  return w == What::reduce_scatter || w == What::alltoall ? n * static_cast<std::size_t>(p) : n;
+}
+std::size_t out_length(What w, std::size_t n, int p) {
+  return w == What::allgather || w == What::alltoall ? n * static_cast<std::size_t>(p) : n;
+}
+
+stretto_status call(What w, const float* in, float* out, std::size_t n, int root, stretto_comm comm,
+                    const stretto_options* o) {
+  switch (w) {
+    case What::allreduce: return stretto_allreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o);
+    case What::reduce: return stretto_reduce(in, out, n, STRETTO_F32, STRETTO_SUM, root, comm, o);
+    case What::reduce_scatter: return stretto_reduce_scatter_block(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o);
+    case What::allgather: return stretto_allgather(in, out, n, STRETTO_F32, comm, o);
+    case What::bcast: return stretto_bcast(out, n, STRETTO_F32, root, comm, o);
+    case What::alltoall: return stretto_alltoall(in, out, n, STRETTO_F32, comm, o);
+  }
+  return STRETTO_INTERNAL;
+}
+
+stretto_status call_on_stream(What w, const float* in, float* out, std::size_t n, int root, stretto_comm comm,
+                              const stretto_options* o, void* stream) {
+  switch (w) {
+    case What::allreduce: return stretto_allreduce_on_stream(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, stream);
+    case What::reduce: return stretto_reduce_on_stream(in, out, n, STRETTO_F32, STRETTO_SUM, root, comm, o, stream);
+    case What::reduce_scatter:
+      return stretto_reduce_scatter_block_on_stream(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, stream);
+    case What::allgather: return stretto_allgather_on_stream(in, out, n, STRETTO_F32, comm, o, stream);
+    case What::bcast: return stretto_bcast_on_stream(out, n, STRETTO_F32, root, comm, o, stream);
+    case What::alltoall: return stretto_alltoall_on_stream(in, out, n, STRETTO_F32, comm, o, stream);
+  }
+  return STRETTO_INTERNAL;
+}
+
+using Results = std::vector<std::vector<float>>;
+
+// The result of every rank; of a reduction, the root's.
+Results results(What w, std::size_t n, int ranks, const stretto_options& o, const std::function<Way(int)>& way) {
+  Results found(static_cast<std::size_t>(ranks));
+  const int root = ranks / 2;
+  on_ranks(ranks, [&](stretto_comm comm, int rank, int p) {
+    auto in = api_test::wave(rank, in_length(w, n, p));
+    std::vector<float> out(out_length(w, n, p));
+    if (w == What::bcast && rank == root) out = in;
+    auto& result = found[static_cast<std::size_t>(rank)];
+    if (way(rank) == Way::host) {
+      ASSERT_STRETTO_OK(call(w, in.data(), out.data(), n, root, comm, &o));
+      result = out;
+    } else {
+      void* stream = nullptr;
+      static_cast<void>(plugin().use_device(rank));
+      static_cast<void>(plugin().create_stream(&stream));
+      const DeviceVector<float> from(rank, in), to(rank, out);
+      if (way(rank) == Way::on_stream) {
+        from.write_late(in, stream);
+        ASSERT_STRETTO_OK(call_on_stream(w, from.data(), to.data(), n, root, comm, &o, stream));
+        result = to.read(stream);
+        int done = 0;
+        while (!done) ASSERT_STRETTO_OK(stretto_cuda_query(comm, &done));
+      } else {
+        ASSERT_STRETTO_OK(call(w, from.data(), to.data(), n, root, comm, &o));
+        result = to.read(stream);
+      }
+      static_cast<void>(plugin().destroy_stream(stream));
+    }
+    if (w == What::reduce && rank != root) result.clear();
+  });
+  return found;
+}
+
+stretto_options timed(stretto_options o) {
+  o.timeout = 20;
+  return o;
+}
+
+void expect_as_on_host(What w, std::size_t n, int ranks, const stretto_options& options) {
+  SCOPED_TRACE(testing::Message() << "collective " << int(w) << " of " << n << " on " << ranks << " ranks");
+  emulation().reset(static_cast<std::uint64_t>(ranks));
+  const stretto_options o = timed(options);
+  const Results expected = results(w, n, ranks, o, [](int) { return Way::host; });
+  EXPECT_EQ(results(w, n, ranks, o, [](int) { return Way::on_stream; }), expected);
+  EXPECT_EQ(results(w, n, ranks, o, [](int) { return Way::ordinary; }), expected);
+  EXPECT_EQ(results(w, n, ranks, o, [](int r) { return r % 2 ? Way::host : Way::on_stream; }), expected);
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+TEST(DeviceApi, ExactCollectivesGiveTheHostsBits) {
+  for (const What w : all)
+    for (int ranks = 1; ranks <= 9; ++ranks) expect_as_on_host(w, 3000, ranks, defaults());
+}
+
+TEST(DeviceApi, CollectivesWithinABoundGiveTheHostsBits) {
+  for (const What w : all)
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+      stretto_options o = bounded(1e-3);
+      o.payload = w < What::allgather ? STRETTO_PAYLOAD_FUSED : STRETTO_PAYLOAD_RECOMPRESS;
+      expect_as_on_host(w, 3000, ranks, o);
+    }
+}
+
+TEST(DeviceApi, ARelativeBoundIsOfTheRangeOnTheDevice) {
+  for (const int ranks : {1, 3, 5}) {
+    stretto_options o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
+    o.payload = STRETTO_PAYLOAD_FUSED;
+    expect_as_on_host(What::allreduce, 20000, ranks, o);
+    o.ignore_above = 0.5;  // as if larger values were marks of missing data
+    expect_as_on_host(What::allreduce, 20000, ranks, o);
+  }
+}
+
+TEST(DeviceApi, AStartedCollectiveTakesDeviceMemory) {
+  const std::size_t n = 5000;
+  const stretto_options o = timed(bounded(1e-3));
+  const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    stretto_request request = nullptr;
+    ASSERT_STRETTO_OK(stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+    ASSERT_STRETTO_OK(stretto_wait(request));
+    EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
+    ASSERT_STRETTO_OK(stretto_request_free(&request));
+  });
+}
+
+// What one rank does wrong is every rank's status, and names both sides.
+void all_hear(const std::function<stretto_status(stretto_comm, int, const DeviceVector<float>&,
+                                                 const DeviceVector<float>&, void*)>& faulty,
+              stretto_status status, const std::string& text) {
+  emulation().reset(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 2000;
+    const stretto_options o = timed(defaults());
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    void* stream = nullptr;
+    static_cast<void>(plugin().create_stream(&stream));
+    const stretto_status s =
+        rank == 1 ? faulty(comm, rank, from, to, stream)
+                  : stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, stream);
+    EXPECT_EQ(s, status) << stretto_message();
+    EXPECT_NE(std::string(stretto_message()).find(text), std::string::npos) << stretto_message();
+    static_cast<void>(plugin().destroy_stream(stream));
+  });
+}
+
+TEST(DeviceApi, AWrongBufferIsNamedOnEveryRank) {
+  const stretto_options o = timed(defaults());
+  const auto sum = [&o](const float* in, float* out, stretto_comm comm, void* stream) {
+    return stretto_allreduce_on_stream(in, out, 2000, STRETTO_F32, STRETTO_SUM, comm, &o, stream);
+  };
+  std::vector<float> host(2000);
+  all_hear([&](auto comm, int, auto& from, auto&, void* s) { return sum(from.data(), host.data(), comm, s); },
+           STRETTO_INVALID_ARGUMENT, "sendbuf is memory of device 1, and recvbuf memory of the host");
+  all_hear([&](auto comm, int, auto&, auto&, void* s) { return sum(host.data(), host.data() + 1, comm, s); },
+           STRETTO_INVALID_ARGUMENT, "sendbuf is memory of the host; the stream is of device 1");
+  const DeviceVector<float> other(4, 2000), another(4, 2000);
+  all_hear([&](auto comm, int, auto& from, auto&, void* s) { return sum(from.data(), other.data(), comm, s); },
+           STRETTO_INVALID_ARGUMENT, "sendbuf is memory of device 1, and recvbuf memory of device 4");
+  all_hear(
+      [&](auto comm, int, auto&, auto&, void* s) {
+        static_cast<void>(plugin().use_device(1));
+        return sum(other.data(), another.data(), comm, s);
+      },
+      STRETTO_INVALID_ARGUMENT, "sendbuf is memory of device 4, the stream of device 1");
+  all_hear(
+      [&](auto comm, int, auto& from, auto& to, void* s) {
+        return stretto_allreduce_on_stream(from.data(), to.data(), 2000, STRETTO_I32, STRETTO_USER, comm, &o, s);
+      },
+      STRETTO_INVALID_ARGUMENT, "STRETTO_USER needs options.user_function");
+}
+
+TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
+  emulation().reset(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 20000;
+    stretto_options o = timed(bounded(1e-3));
+    o.payload = STRETTO_PAYLOAD_FUSED;
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    static_cast<void>(plugin().use_device(rank));
+    std::size_t device_bytes = 0, pinned_bytes = 0;
+    ASSERT_STRETTO_OK(stretto_cuda_need(comm, STRETTO_F32, n, &device_bytes, &pinned_bytes));
+    ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, device_bytes, pinned_bytes));
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    emulation().refuse_memory(rank);  // of the rank that says so last
+    for (int i = 0; i < 3; ++i)
+      ASSERT_STRETTO_OK(
+          stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr));
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    int done = 0;
+    while (!done) ASSERT_STRETTO_OK(stretto_cuda_query(comm, &done));
+    emulation().refuse_memory(-1);
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, 100000, 100000));
+    EXPECT_EQ(stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr),
+              STRETTO_BUFFER_TOO_SMALL);
+    EXPECT_NE(std::string(stretto_message()).find("100096 are reserved"), std::string::npos) << stretto_message();
+  });
+}
+
+TEST(DeviceApi, ACommunicatorUsesOneDevice) {
+  emulation().reset(1);
+  on_ranks(1, [&](stretto_comm comm, int, int) {
+    const DeviceVector<float> a(0, 100), b(0, 100), c(1, 100), d(1, 100);
+    ASSERT_STRETTO_OK(stretto_allreduce(a.data(), b.data(), 100, STRETTO_F32, STRETTO_SUM, comm, nullptr));
+    EXPECT_EQ(stretto_allreduce(c.data(), d.data(), 100, STRETTO_F32, STRETTO_SUM, comm, nullptr), STRETTO_UNSUPPORTED);
+    EXPECT_NE(std::string(stretto_message()).find("first 0, now 1"), std::string::npos) << stretto_message();
+  });
+}
+
+}  // namespace
+}  // namespace stretto::tests
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (stretto_cuda_available() != STRETTO_OK) return 1;
+  return RUN_ALL_TESTS();
+}

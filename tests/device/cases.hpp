@@ -1,0 +1,163 @@
+// Collectives of vectors on the host and on emulated devices, run by the engine over threads.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../engine/calls.hpp"
+#include "../engine/ranks.hpp"
+#include "devices.hpp"
+#include "schedule/names.hpp"
+
+namespace stretto::tests {
+
+using payload::Kind;
+using schedule::Collective;
+
+enum class Where { host, device, mixed };  // mixed: ranks of odd number on the host
+
+struct Case {
+  Collective collective = Collective::allreduce;
+  std::string_view algorithm = "ring";
+  Kind kind = Kind::fused;
+  payload::Op op = payload::Op::sum;
+  std::size_t count = 20000;
+  bool in_place = false;
+  bool one_device = false;  // for all ranks
+  bool on_stream = false;   // input and result are copied on a stream of the program's, in whose order the run is
+};
+
+inline std::vector<float> wave(int rank, std::size_t count) {
+  std::vector<float> v(count);
+  for (std::size_t i = 0; i < count; ++i)
+    v[i] = std::sin(0.001f * static_cast<float>(i) + static_cast<float>(rank)) * static_cast<float>(1 + i % 3);
+  if (count > 77) v[77] = 1e30f;
+  return v;
+}
+
+inline std::size_t in_length(const Case& c, int ranks) {
+  using enum Collective;
+  const bool blocks = c.collective == reduce_scatter || c.collective == alltoall || c.collective == scatter;
+  return blocks ? c.count * static_cast<std::size_t>(ranks) : c.count;
+}
+inline std::size_t out_length(const Case& c, int ranks) {
+  using enum Collective;
+  const bool blocks = c.collective == allgather || c.collective == alltoall || c.collective == gather;
+  return blocks ? c.count * static_cast<std::size_t>(ranks) : c.count;
+}
+
+// Whether a rank's result is one: only the root's of a reduction to it.
+inline bool has_result(const Case& c, int rank) {
+  return rank == 0 || (c.collective != Collective::reduce && c.collective != Collective::gather);
+}
+inline bool has_input(const Case& c, int rank) {
+  return rank == 0 || (c.collective != Collective::scatter && c.collective != Collective::bcast);
+}
+
+inline engine::Work work_of(const Case& c, engine::Engine& engine, const float* in, float* out) {
+  schedule::Request request;
+  request.collective = c.collective;
+  request.ranks = engine.carrier().size();
+  request.rank = engine.carrier().rank();
+  engine::Work work;
+  work.schedule = std::make_shared<schedule::Schedule>(schedule::find(c.collective, c.algorithm)->build(request));
+  work.payload.kind = c.kind;
+  work.payload.op = c.op;
+  work.payload.eps = 1e-3;
+  work.options.segment_bytes = 4096;
+  work.options.timeout = 20;
+  engine::Arguments arguments;
+  const int rank = engine.carrier().rank();
+  arguments.in = has_input(c, rank) ? in : nullptr;
+  arguments.out = has_result(c, rank) ? out : nullptr;
+  arguments.count = c.count;
+  EXPECT_EQ(engine::bind(*work.schedule, payload::Type::f32, arguments, &work.blocks), Status::ok) << message();
+  return work;
+}
+
+// A rank's vectors on its device, and the device.
+struct OnDevice {
+  OnDevice(const Case& c, int number, const std::vector<float>& in, std::size_t n)
+      : device(open_device(number)), from(number, in), to(number, n), in_place(c.in_place) {}
+  float* out() const { return in_place ? from.data() : to.data(); }
+  std::vector<float> result(void* stream = nullptr) const { return in_place ? from.read(stream) : to.read(stream); }
+
+  std::unique_ptr<device::Device> device;
+  DeviceVector<float> from, to;
+  const bool in_place;
+};
+
+// How every rank's run ended, and its result. `repeats` times, on the same device.
+struct Ran {
+  std::vector<Status> status;
+  std::vector<std::string> text;
+  std::vector<std::vector<float>> result;
+};
+inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
+  const auto p = static_cast<std::size_t>(ranks);
+  Ran ran{std::vector<Status>(p), std::vector<std::string>(p), std::vector<std::vector<float>>(p)};
+  on_ranks(ranks, [&](int rank, engine::Engine& engine) {
+    const auto r = static_cast<std::size_t>(rank);
+    const auto in = wave(rank, in_length(c, ranks));
+    const std::size_t n = out_length(c, ranks);
+    if (where == Where::host || (where == Where::mixed && rank % 2 == 1)) {
+      auto& result = ran.result[r];
+      for (int i = 0; i < repeats && ran.status[r] == Status::ok; ++i) {
+        result = c.in_place ? in : std::vector<float>(n);
+        ran.status[r] = engine.run(work_of(c, engine, c.in_place ? result.data() : in.data(), result.data()));
+        ran.text[r] = message();
+      }
+      if (!has_result(c, rank)) result.clear();
+      return;
+    }
+    const OnDevice on(c, c.one_device ? 0 : rank, in, n);
+    void* stream = nullptr;
+    static_cast<void>(plugin().create_stream(&stream));
+    for (int i = 0; i < repeats && ran.status[r] == Status::ok; ++i) {
+      if (i > 0) on.from.write(in);
+      auto work = work_of(c, engine, on.from.data(), on.out());
+      work.device = on.device.get();
+      if (c.on_stream) {
+        // The input comes late, and the result is fetched before the run's last work is known to be over.
+        on.from.write_late(in, stream);
+        work.stream = stream;
+        work.leaves_early = true;
+      }
+      ran.status[r] = engine.run(work);
+      ran.text[r] = message();
+      if (has_result(c, rank)) ran.result[r] = on.result(c.on_stream ? stream : nullptr);
+    }
+    while (!on.device->idle() && on.device->poll() == Status::ok) {
+    }
+    static_cast<void>(plugin().destroy_stream(stream));
+    engine.trim();
+  });
+  return ran;
+}
+
+inline bool same_bits(const Ran& a, const Ran& b) {
+  for (std::size_t r = 0; r < a.result.size(); ++r) {
+    const auto &x = a.result[r], &y = b.result[r];
+    if (x.size() != y.size() || std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+inline bool all_ok(const Ran& ran) {
+  for (std::size_t r = 0; r < ran.status.size(); ++r) {
+    if (ran.status[r] == Status::ok) continue;
+    ADD_FAILURE() << "rank " << r << ": " << ran.text[r];
+    return false;
+  }
+  return true;
+}
+
+inline std::string name_of(const Case& c, int ranks) {
+  return std::string(schedule::name(c.collective)) + " " + std::string(c.algorithm) + ", " + payload::name(c.kind) +
+         ", " + payload::name(c.op) + ", " + std::to_string(c.count) + " values, " + std::to_string(ranks) + " ranks";
+}
+
+}  // namespace stretto::tests

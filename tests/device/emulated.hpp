@@ -1,0 +1,41 @@
+// What tests ask of the emulated device (emulated_plugin.cpp), beside what its table offers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto::device {
+
+struct Emulation {
+  // Begins anew: faults, counts and findings are forgotten. The seed decides in which order streams go on, and how late.
+  void (*reset)(std::uint64_t seed);
+
+  // Faults, on one device, counted from reset(). The n-th wait (from 0) of a stream for an event is not made. The n-th
+  // question whether an event is over that would be answered no is answered yes. From the n-th call on every call fails:
+  // the device is lost. Negative: never.
+  void (*skip_wait)(int device, long n);
+  void (*lie)(int device, long n);
+  void (*lose)(int device, long n);
+  long (*waits)(int device);
+  long (*unready)(int device);  // questions that were answered no
+  long (*calls)(int device);
+
+  // Accesses to the same memory that nothing orders, of which one writes; the first of them in words.
+  long (*races)();
+  const char* (*first_race)();
+
+  // As a program's own copy on a stream, for which the host waits.
+  void (*write)(void* to, const void* from, std::size_t bytes, void* stream);
+  void (*write_late)(void* to, const void* from, std::size_t bytes, void* stream);  // does not wait; `from` is kept
+  void (*read)(void* to, const void* from, std::size_t bytes, void* stream);
+
+  // Memory that the plugin has given and not got back, in bytes; of the kind device, or pinned.
+  std::size_t (*held)(bool pinned);
+
+  // Allocations of this device fail from here on; negative: none do.
+  void (*refuse_memory)(int device);
+};
+
+constexpr const char* kEmulationSymbol = "stretto_cuda_emulation";
+
+}  // namespace stretto::device

@@ -1,0 +1,498 @@
+// A plugin whose devices are this process. Kernels run on emulated warps. Streams are queues that a seed interleaves: work
+// is done when somebody asks how far it is, a little of it, on a stream by chance. So copies are late, and nothing is done
+// that nobody waits for. Memory of a device cannot be touched by the host (emulated_memory.hpp).
+//
+// STRETTO_EMULATED_DEVICES (1 unless given), STRETTO_EMULATED_VERSION: it lacks a device, or is another's.
+// STRETTO_EMULATED_PLAIN: any memory is the device's, unless its address is 64 modulo 128, and work is done at once.
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/cuda/raw_values.hpp"
+#include "emulated.hpp"
+#include "emulated_kernels.hpp"
+#include "emulated_memory.hpp"
+
+namespace stretto::device {
+namespace {
+
+using codec::cuda::Arguments;
+using codec::cuda::Result;
+
+constexpr int most_devices = 16;
+constexpr int no_memory = 2, invalid_value = 1, invalid_handle = 400, lost = 214;
+
+int number(const char* name, int otherwise) {
+  const char* v = std::getenv(name);
+  return v ? std::atoi(v) : otherwise;
+}
+
+struct Event {
+  std::size_t recorded = 0, over = 0;  // how often; up to which record
+  std::map<std::size_t, Time> times;   // of records that are over
+};
+
+struct Stream {
+  int device = 0;
+  std::size_t who = 0;
+  Time now;
+  struct Work {
+    Time host;  // of who enqueued it
+    std::function<void(Stream&)> run;
+    std::shared_ptr<Event> event;  // of a wait: until this record is over
+    std::size_t record = 0;
+  };
+  std::deque<Work> queue;
+};
+
+struct Faults {
+  long skip_wait = -1, lie = -1, lose = -1;
+  long waits = 0, unready = 0, calls = 0;
+};
+
+class Emulator {
+ public:
+  std::mutex mutex;
+  EmulatedMemory memory;
+  std::map<void*, std::shared_ptr<Stream>> streams;
+  std::map<void*, std::shared_ptr<Event>> events;
+  Faults faults[most_devices];
+  std::mt19937_64 random{1};
+  bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
+  int refuses_memory = -1;    // the device that does
+  std::size_t everybody = 0;  // streams and threads so far
+
+  // Counts a call on the device; 0, or the error that it is lost.
+  int call(int device) {
+    Faults& f = faults[device];
+    const long n = f.calls++;
+    return f.lose >= 0 && n >= f.lose ? lost : 0;
+  }
+
+  std::shared_ptr<Stream> stream(void* handle, int device) {
+    if (handle) {
+      const auto at = streams.find(handle);
+      return at == streams.end() ? nullptr : at->second;
+    }
+    auto& legacy = legacy_[device];
+    if (!legacy) legacy = make_stream(device);
+    return legacy;
+  }
+  std::shared_ptr<Stream> make_stream(int device) {
+    auto s = std::make_shared<Stream>();
+    s->device = device;
+    s->who = everybody++;
+    all_.push_back(s);
+    return s;
+  }
+
+  void enqueue(Stream& s, std::function<void(Stream&)> run, std::shared_ptr<Event> event = nullptr,
+               std::size_t record = 0) {
+    s.queue.push_back({host(), std::move(run), std::move(event), record});
+    while (plain && step(s)) {
+    }
+  }
+
+  // The thread of the host that calls; each call is a moment of its own.
+  Time& host() {
+    thread_local Time now;
+    thread_local std::size_t who = everybody++;
+    now.tick(who);
+    return now;
+  }
+
+  // One piece of a stream's work; false where there is none that may run.
+  bool step(Stream& s) {
+    if (s.queue.empty()) return false;
+    Stream::Work& w = s.queue.front();
+    if (w.event && w.event->over < w.record) return false;
+    s.now.learn(w.host);
+    if (w.event) s.now.learn(w.event->times[w.record]);
+    s.now.tick(s.who);
+    if (w.run) w.run(s);
+    s.queue.pop_front();
+    return true;
+  }
+
+  // A little of what a device has to do.
+  void go_on(int device) {
+    std::erase_if(all_, [](const std::weak_ptr<Stream>& s) { return s.expired(); });
+    for (int pieces = static_cast<int>(random() % 4); pieces > 0; --pieces) {
+      const auto s = all_[random() % all_.size()].lock();
+      if (s && s->device == device) step(*s);
+    }
+  }
+
+  // All that a stream has to do, and whatever it waits for.
+  void finish(Stream& s) {
+    while (!s.queue.empty()) {
+      if (step(s)) continue;
+      for (auto& other : all_)
+        if (const auto o = other.lock()) step(*o);
+    }
+  }
+
+ private:
+  std::shared_ptr<Stream> legacy_[most_devices];
+  std::vector<std::weak_ptr<Stream>> all_;
+};
+
+Emulator& emulator() {
+  static auto* const e = new Emulator;  // threads may end after it would
+  return *e;
+}
+
+thread_local int current = 0;
+
+// Runs body(emulator) alone, and counts a call of the current device.
+template <class Body>
+int on_device(Body body) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  const int error = e.call(current);
+  return error ? error : body(e);
+}
+
+// The same for a stream, which must be of the current device.
+template <class Body>
+int on_stream(void* handle, Body body) {
+  return on_device([&](Emulator& e) {
+    const auto s = e.stream(handle, current);
+    return !s || s->device != current ? invalid_handle : body(e, *s);
+  });
+}
+
+const char* error_text(int error) {
+  switch (error) {
+    case no_memory: return "out of memory";
+    case invalid_value: return "invalid argument";
+    case invalid_handle: return "invalid resource handle";
+    case lost: return "uncorrectable ECC error encountered";
+  }
+  return "an emulated error";
+}
+
+int device_count(int* count) {
+  *count = number("STRETTO_EMULATED_DEVICES", 1);
+  return 0;
+}
+int current_device(int* device) {
+  *device = current;
+  return 0;
+}
+int use_device(int device) {
+  current = device;
+  return 0;
+}
+
+int locate(const void* p, Location* where) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  *where = e.memory.locate(p);
+  if (e.plain && where->kind == MemoryKind::host && reinterpret_cast<std::uintptr_t>(p) % 128 != 64)
+    where->kind = MemoryKind::device;
+  return 0;
+}
+
+int allocate(MemoryKind kind, u64 bytes, void** p) {
+  return on_device([&](Emulator& e) {
+    *p = e.refuses_memory == current ? nullptr : e.memory.allocate(kind, current, bytes);
+    return *p ? 0 : no_memory;
+  });
+}
+
+// Waits for all streams, as CUDA does.
+int release(MemoryKind, void* p) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  for (auto& [handle, s] : e.streams) e.finish(*s);
+  return e.memory.release(p) ? 0 : invalid_value;
+}
+
+int create_stream(void** stream) {
+  return on_device([&](Emulator& e) {
+    const auto s = e.make_stream(current);
+    *stream = s.get();
+    e.streams[s.get()] = s;
+    return 0;
+  });
+}
+int destroy_stream(void* stream) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  const auto at = e.streams.find(stream);
+  if (at == e.streams.end()) return invalid_handle;
+  e.finish(*at->second);
+  e.streams.erase(at);
+  return 0;
+}
+int create_event(void** event) {
+  return on_device([&](Emulator& e) {
+    const auto made = std::make_shared<Event>();
+    *event = made.get();
+    e.events[made.get()] = made;
+    return 0;
+  });
+}
+int destroy_event(void* event) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  return e.events.erase(event) ? 0 : invalid_handle;
+}
+int stream_device(void* stream, int* device) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  const auto s = e.stream(stream, current);
+  if (!s) return invalid_handle;
+  *device = s->device;
+  return 0;
+}
+int stream_captures(void*, int* captures) {
+  *captures = 0;
+  return 0;
+}
+
+int record(void* event, void* stream) {
+  return on_stream(stream, [&](Emulator& e, Stream& s) {
+    const auto at = e.events.at(event);
+    const std::size_t n = ++at->recorded;
+    e.enqueue(s, [at, n](Stream& self) {
+      at->times[n] = self.now;
+      at->over = n;
+    });
+    return 0;
+  });
+}
+
+int wait(void* stream, void* event) {
+  return on_stream(stream, [&](Emulator& e, Stream& s) {
+    const auto at = e.events.at(event);
+    Faults& f = e.faults[current];
+    if (f.waits++ != f.skip_wait) e.enqueue(s, nullptr, at, at->recorded);
+    return 0;
+  });
+}
+
+int is_over(void* event, int* over) {
+  return on_device([&](Emulator& e) {
+    e.go_on(current);
+    const auto at = e.events.at(event);
+    *over = at->over == at->recorded;
+    Faults& f = e.faults[current];
+    if (*over)
+      e.host().learn(at->times[at->over]);
+    else if (f.unready++ == f.lie)
+      *over = 1;
+    return 0;
+  });
+}
+
+int copy(void* to, const void* from, u64 bytes, void* stream) {
+  return on_stream(stream, [&](Emulator& e, Stream& s) {
+    e.enqueue(s, [=, &e](Stream& self) {
+      e.memory.touch(from, bytes, false, {self.who, self.now, "a copy"});
+      e.memory.touch(to, bytes, true, {self.who, self.now, "a copy"});
+      std::memmove(e.memory.real(to), e.memory.real(from), bytes);
+    });
+    return 0;
+  });
+}
+int clear(void* to, u64 bytes, void* stream) {
+  return on_stream(stream, [&](Emulator& e, Stream& s) {
+    e.enqueue(s, [=, &e](Stream& self) {
+      e.memory.touch(to, bytes, true, {self.who, self.now, "a clearing"});
+      std::memset(e.memory.real(to), 0, bytes);
+    });
+    return 0;
+  });
+}
+
+int workspace_bytes(codec::cuda::StreamOperation, codec::cuda::Type, u64 count, u64* bytes) {
+  *bytes = codec::cuda::emulated_workspace_bytes(count);
+  return 0;
+}
+
+std::size_t size_of(codec::cuda::Type t) {
+  return t == codec::cuda::Type::f64 ? 8 : t == codec::cuda::Type::f32 ? 4 : 2;
+}
+
+void run_kernel(Emulator& e, Stream& s, Arguments a) {
+  using codec::cuda::StreamOperation;
+  const Visitor kernel{s.who, s.now, "a kernel of the codec"};
+  const std::size_t values = a.count * size_of(a.type), codes = a.count * (size_of(a.type) == 8 ? 8 : 4);
+  if (a.a.base) e.memory.touch(a.a.base, a.a.room, false, kernel);
+  if (a.b.base) e.memory.touch(a.b.base, a.b.room, false, kernel);
+  if (a.x) e.memory.touch(a.x, values, false, kernel);
+  if (a.codes) e.memory.touch(a.codes, codes, false, kernel);
+  if (a.y) {
+    const std::size_t y = a.operation == StreamOperation::decompress ? values
+                          : a.operation == StreamOperation::range    ? 16
+                                                                     : codes;
+    e.memory.touch(a.y, y, true, kernel);
+  }
+  if (a.out) e.memory.touch(a.out, a.capacity, true, kernel);
+  e.memory.touch(a.workspace, codec::cuda::emulated_workspace_bytes(a.count), true, kernel);
+  e.memory.touch(a.result, sizeof(Result), true, kernel);
+  if (a.host_result) e.memory.touch(a.host_result, sizeof(Result), true, kernel);
+  a.a.base = e.memory.real(a.a.base);
+  a.b.base = e.memory.real(a.b.base);
+  a.x = e.memory.real(a.x);
+  a.codes = e.memory.real(a.codes);
+  a.y = e.memory.real(a.y);
+  a.out = e.memory.real(a.out);
+  a.workspace = e.memory.real(a.workspace);
+  a.result = e.memory.real(a.result);
+  if (codec::cuda::run_emulated(a) != 0) std::abort();
+  if (a.host_result) *a.host_result = *a.result;
+}
+
+int launch(const Arguments& a) {
+  return on_stream(a.stream, [&](Emulator& e, Stream& s) {
+    e.enqueue(s, [&e, a](Stream& self) { run_kernel(e, self, a); });
+    return 0;
+  });
+}
+
+// Enqueues f of every place. `with` picks f for real addresses; what it would refuse, it refuses now.
+template <class With>
+int on_values(const Values& v, With with) {
+  const int kernel = with(v, [](auto) { return 0; });
+  if (kernel) return kernel;
+  return on_stream(v.stream, [&](Emulator& e, Stream& s) {
+    e.enqueue(s, [&e, v, with](Stream& self) {
+      const Visitor visitor{self.who, self.now, "a kernel of raw values"};
+      const std::size_t bytes = payload::with_type(static_cast<payload::Type>(v.type), [&]<class T>() {
+        if constexpr (std::is_void_v<T>)
+          return std::size_t{0};
+        else
+          return v.count * sizeof(T);
+      });
+      e.memory.touch(v.left, bytes, false, visitor);
+      if (v.right) e.memory.touch(v.right, bytes, false, visitor);
+      e.memory.touch(v.out, bytes, true, visitor);
+      Values real = v;
+      real.left = e.memory.real(v.left);
+      real.right = e.memory.real(v.right);
+      real.out = e.memory.real(v.out);
+      with(real, [&](auto at) {
+        for (u64 i = 0; i < real.count; ++i) at(i);
+        return 0;
+      });
+    });
+    return 0;
+  });
+}
+
+int combine_values(const Values& v) {
+  return on_values(v, [](const Values& of, auto run) { return with_combination(of, run); });
+}
+int negate_values(const Values& v) {
+  return on_values(v, [](const Values& of, auto run) { return with_negation(of, run); });
+}
+int divide_values(const Values& v) {
+  return on_values(v, [](const Values& of, auto run) { return with_division(of, run); });
+}
+
+// What tests ask.
+template <class Body>
+auto alone(Body body) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  return body(e);
+}
+
+void reset(std::uint64_t seed) {
+  alone([&](Emulator& e) {
+    e.random.seed(seed);
+    for (Faults& f : e.faults) f = {};
+    e.memory.forget();
+    e.refuses_memory = -1;
+  });
+}
+
+// The host waits, so it knows of the stream's work, and what it does next comes after.
+void host_copy(void* to, const void* from, std::size_t bytes, void* stream) {
+  alone([&](Emulator& e) {
+    const auto s = e.stream(stream, current);
+    e.enqueue(*s, [=, &e](Stream& self) {
+      e.memory.touch(from, bytes, false, {self.who, self.now, "the program"});
+      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
+      std::memcpy(e.memory.real(to), e.memory.real(from), bytes);
+    });
+    e.finish(*s);
+    e.host().learn(s->now);
+  });
+}
+
+void late_copy(void* to, const void* from, std::size_t bytes, void* stream) {
+  alone([&](Emulator& e) {
+    const auto* const first = static_cast<const std::byte*>(from);
+    e.enqueue(*e.stream(stream, current), [to, bytes, &e, kept = std::vector(first, first + bytes)](Stream& self) {
+      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
+      std::memcpy(e.memory.real(to), kept.data(), bytes);
+    });
+  });
+}
+
+constexpr Emulation kEmulation = {
+    reset,
+    [](int d, long n) { alone([=](Emulator& e) { e.faults[d].skip_wait = n; }); },
+    [](int d, long n) { alone([=](Emulator& e) { e.faults[d].lie = n; }); },
+    [](int d, long n) { alone([=](Emulator& e) { e.faults[d].lose = n < 0 ? n : e.faults[d].calls + n; }); },
+    [](int d) { return alone([=](Emulator& e) { return e.faults[d].waits; }); },
+    [](int d) { return alone([=](Emulator& e) { return e.faults[d].unready; }); },
+    [](int d) { return alone([=](Emulator& e) { return e.faults[d].calls; }); },
+    [] { return alone([](Emulator& e) { return e.memory.races(); }); },
+    [] { return alone([](Emulator& e) { return e.memory.first_race().c_str(); }); },
+    host_copy,
+    late_copy,
+    host_copy,
+    [](bool pinned) {
+      return alone([=](Emulator& e) { return e.memory.held(pinned ? MemoryKind::pinned : MemoryKind::device); });
+    },
+    [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
+};
+
+}  // namespace
+}  // namespace stretto::device
+
+#pragma GCC visibility push(default)
+extern "C" const stretto::device::Plugin* stretto_cuda_plugin() {
+  using namespace stretto::device;
+  static const Plugin plugin = {static_cast<u32>(number("STRETTO_EMULATED_VERSION", kPluginVersion)),
+                                error_text,
+                                device_count,
+                                current_device,
+                                use_device,
+                                locate,
+                                allocate,
+                                release,
+                                create_stream,
+                                destroy_stream,
+                                create_event,
+                                destroy_event,
+                                stream_device,
+                                stream_captures,
+                                record,
+                                wait,
+                                is_over,
+                                copy,
+                                clear,
+                                workspace_bytes,
+                                launch,
+                                combine_values,
+                                negate_values,
+                                divide_values};
+  return &plugin;
+}
+
+extern "C" const stretto::device::Emulation* stretto_cuda_emulation() { return &stretto::device::kEmulation; }
+#pragma GCC visibility pop

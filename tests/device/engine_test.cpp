@@ -1,0 +1,82 @@
+// Collectives of device memory, run by the engine over threads on emulated devices: the results are the host's, bit for
+// bit, whatever the order in which streams go on, and also where some ranks have their vectors on the host.
+#include <gtest/gtest.h>
+
+#include "cases.hpp"
+
+namespace stretto::tests {
+namespace {
+
+void expect_as_on_host(const Case& c, int ranks, std::uint64_t seed = 1) {
+  SCOPED_TRACE(name_of(c, ranks));
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  ASSERT_TRUE(all_ok(expected));
+  for (const Where where : {Where::device, Where::mixed}) {
+    const Ran ran = run(c, ranks, where, 2);
+    ASSERT_TRUE(all_ok(ran));
+    EXPECT_TRUE(same_bits(ran, expected));
+  }
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+TEST(Device, AFusedRingGivesTheHostsBits) {
+  for (int ranks = 1; ranks <= 9; ++ranks) expect_as_on_host({}, ranks);
+}
+
+TEST(Device, EveryOrderOfStreamsGivesTheHostsBits) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    expect_as_on_host({.count = 50000, .one_device = seed % 2 == 0}, 3, seed);
+  }
+}
+
+// Ranks that are no powers of two among them.
+void every_schedule(Collective collective, std::initializer_list<Kind> kinds) {
+  for (const schedule::Algorithm& algorithm : schedule::algorithms()) {
+    if (algorithm.collective != collective) continue;
+    for (const Kind kind : kinds) {
+      for (const int ranks : {1, 3, 6}) {
+        if (schedule::check_ranks(collective, ranks) != Status::ok) continue;
+        expect_as_on_host({.collective = collective, .algorithm = algorithm.name, .kind = kind, .count = 3000}, ranks);
+      }
+    }
+  }
+}
+
+constexpr auto sums = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
+constexpr auto moves = {Kind::raw, Kind::cprp2p, Kind::recompress};
+
+TEST(Device, EveryAllreduceGivesTheHostsBits) { every_schedule(Collective::allreduce, sums); }
+TEST(Device, EveryReduceGivesTheHostsBits) { every_schedule(Collective::reduce, sums); }
+TEST(Device, EveryReduceScatterGivesTheHostsBits) { every_schedule(Collective::reduce_scatter, sums); }
+TEST(Device, EveryAllgatherGivesTheHostsBits) { every_schedule(Collective::allgather, moves); }
+TEST(Device, EveryBroadcastGivesTheHostsBits) { every_schedule(Collective::bcast, moves); }
+TEST(Device, EveryGatherGivesTheHostsBits) { every_schedule(Collective::gather, moves); }
+TEST(Device, EveryScatterGivesTheHostsBits) { every_schedule(Collective::scatter, moves); }
+TEST(Device, EveryAlltoallGivesTheHostsBits) { every_schedule(Collective::alltoall, moves); }
+
+TEST(Device, EveryOperationGivesTheHostsBits) {
+  using payload::Op;
+  for (const Op op : {Op::sum, Op::min, Op::max, Op::mean, Op::difference}) {
+    for (const Kind kind : sums) expect_as_on_host({.kind = kind, .op = op, .count = 6000}, 3);
+  }
+  expect_as_on_host({.kind = Kind::raw, .op = Op::prod, .count = 6000}, 3);
+}
+
+TEST(Device, ResultsMayReplaceTheirInputs) {
+  for (const Kind kind : sums) {
+    expect_as_on_host({.kind = kind, .in_place = true}, 3);
+    expect_as_on_host({.algorithm = "recursive_doubling", .kind = kind, .in_place = true}, 5);
+    expect_as_on_host({.algorithm = "rabenseifner", .kind = kind, .in_place = true}, 7);
+  }
+}
+
+TEST(Device, ARunTakesItsPlaceInAStreamAndDoesNotWaitForTheDevice) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const int ranks : {1, 2, 3, 7}) expect_as_on_host({.on_stream = true}, ranks, seed);
+    expect_as_on_host({.kind = Kind::raw, .on_stream = true}, 3, seed);
+  }
+}
+
+}  // namespace
+}  // namespace stretto::tests

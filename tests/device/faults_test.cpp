@@ -1,0 +1,180 @@
+// What goes wrong on a device is found. Every wait is left out in turn: then results differ, or accesses are found that
+// nothing orders. A device is lost at every call in turn, memory is short: every rank hears of it, and none hangs.
+#include <gtest/gtest.h>
+
+#include "cases.hpp"
+
+namespace stretto::tests {
+namespace {
+
+constexpr std::uint64_t seed = 3;
+
+// Long enough for every lane to have a segment of every block.
+Case on_all_lanes() { return {.count = 3 * 4096 + 100, .on_stream = true}; }
+
+TEST(DeviceFaults, EveryWaitThatIsLeftOutIsFound) {
+  const int ranks = 3, faulty = 1;
+  const Case c = on_all_lanes();
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  const Ran whole = run(c, ranks, Where::device);
+  ASSERT_TRUE(all_ok(whole));
+  ASSERT_TRUE(same_bits(whole, expected));
+  ASSERT_EQ(emulation().races(), 0) << emulation().first_race();
+  const long waits = emulation().waits(faulty);
+  ASSERT_EQ(waits, 8);  // lanes after the stream, and the stream after lanes
+  for (long n = 0; n < waits; ++n) {
+    // By chance the host may have waited for the same already.
+    long found = 0;
+    for (std::uint64_t s = 0; s < 50 && found == 0; ++s) {
+      emulation().reset(s);
+      emulation().skip_wait(faulty, n);
+      static_cast<void>(run(c, ranks, Where::device));
+      found = emulation().races();
+    }
+    EXPECT_GT(found, 0) << "wait " << n << " was left out";
+  }
+}
+
+// The host believes that work is over which is not, and does not wait for it.
+TEST(DeviceFaults, AHostThatDoesNotWaitIsFound) {
+  const int ranks = 3, faulty = 1;
+  const Case c = on_all_lanes();
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  int found = 0;
+  for (long n = 0; n < 300 && found < 3; ++n) {
+    emulation().reset(seed);
+    emulation().lie(faulty, n);
+    const Ran ran = run(c, ranks, Where::device);
+    const bool failed = std::any_of(ran.status.begin(), ran.status.end(), [](Status s) { return s != Status::ok; });
+    found += failed || !same_bits(ran, expected) || emulation().races() > 0;
+  }
+  EXPECT_EQ(found, 3);
+}
+
+TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
+  const int ranks = 3, faulty = 1;
+  Case c = on_all_lanes();
+  c.count = 5000;
+  emulation().reset(seed);
+  static_cast<void>(run(c, ranks, Where::device));
+  const long calls = emulation().calls(faulty);
+  constexpr long opening = 80;  // calls that make the device, and its vectors
+  for (long n = opening; n < calls; n += std::max(1L, calls / 60)) {
+    SCOPED_TRACE(testing::Message() << "call " << n << " of " << calls);
+    emulation().reset(seed);
+    emulation().lose(faulty, n);
+    const Ran ran = run(c, ranks, Where::device);
+    if (emulation().calls(faulty) <= n) continue;
+    if (ran.status[faulty] == Status::ok) continue;  // lost after its run
+    EXPECT_EQ(ran.status[faulty], Status::internal);
+    EXPECT_NE(ran.text[faulty].find("CUDA error 214: uncorrectable ECC error"), std::string::npos) << ran.text[faulty];
+    for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
+  }
+}
+
+TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
+  // Rank 2 sends a message that is altered on its way: the device of the next rank finds it.
+  const int ranks = 3;
+  const Case c{.count = 5000};
+  class Altering final : public carrier::Carrier {
+   public:
+    explicit Altering(std::unique_ptr<carrier::Carrier> to) : to_(std::move(to)) {}
+    const char* name() const noexcept override { return to_->name(); }
+    int rank() const noexcept override { return to_->rank(); }
+    int size() const noexcept override { return to_->size(); }
+    std::uint64_t tags() const noexcept override { return to_->tags(); }
+    Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                      std::uint64_t id) noexcept override {
+      if (bytes > 200 && !altered_) {
+        altered_ = true;
+        copy_.assign(static_cast<const std::byte*>(data), static_cast<const std::byte*>(data) + bytes);
+        copy_[72] ^= std::byte{0xFF};  // the index
+        data = copy_.data();
+      }
+      return to_->start_send(peer, tag, data, bytes, id);
+    }
+    Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity,
+                      std::uint64_t id) noexcept override {
+      return to_->start_recv(peer, tag, data, capacity, id);
+    }
+    Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
+      return to_->wait_any(done, n, seconds);
+    }
+    bool cancel(std::uint64_t id) noexcept override { return to_->cancel(id); }
+    bool peek(int peer, carrier::Arrival* found) noexcept override { return to_->peek(peer, found); }
+    void raise(const carrier::Alarm& alarm) noexcept override { to_->raise(alarm); }
+    bool hear(carrier::Alarm* alarm) noexcept override { return to_->hear(alarm); }
+
+   private:
+    std::unique_ptr<carrier::Carrier> to_;
+    bool altered_ = false;
+    std::vector<std::byte> copy_;
+  };
+  emulation().reset(seed);
+  const auto wrap = [](int rank, std::unique_ptr<carrier::Carrier> to) {
+    return rank == 2 ? std::unique_ptr<carrier::Carrier>(std::make_unique<Altering>(std::move(to))) : std::move(to);
+  };
+  on_ranks(
+      ranks,
+      [&](int rank, engine::Engine& engine) {
+        const auto in = wave(rank, c.count);
+        const OnDevice on(c, rank, in, c.count);
+        auto work = work_of(c, engine, on.from.data(), on.out());
+        work.device = on.device.get();
+        EXPECT_EQ(engine.run(work), Status::corrupt_stream) << "rank " << rank << ": " << message();
+      },
+      wrap);
+}
+
+TEST(DeviceFaults, MemoryThatIsShortIsToldToAllRanks) {
+  const int ranks = 3, faulty = 1;
+  for (const bool reserved : {false, true}) {
+    emulation().reset(seed);
+    on_ranks(ranks, [&](int rank, engine::Engine& engine) {
+      const Case c{.count = 200000};
+      const auto in = wave(rank, c.count);
+      const OnDevice on(c, rank, in, c.count);
+      auto work = work_of(c, engine, on.from.data(), on.out());
+      work.device = on.device.get();
+      if (rank == faulty && reserved) {
+        ASSERT_EQ(on.device->reserve(300000, 1 << 22), Status::ok) << message();
+      } else if (rank == faulty) {
+        emulation().refuse_memory(faulty);
+      }
+      const Status s = engine.run(work);
+      const std::string text = message();
+      EXPECT_EQ(s, reserved ? Status::buffer_too_small : Status::out_of_memory) << text;
+      if (rank == faulty) {
+        EXPECT_NE(text.find(reserved ? "300032 are reserved" : "CUDA error 2: out of memory"), std::string::npos)
+            << text;
+      }
+    });
+  }
+}
+
+TEST(DeviceFaults, EnoughMemoryIsEnoughAndNoneIsAskedForLater) {
+  for (const Kind kind : {Kind::raw, Kind::recompress, Kind::homomorphic, Kind::fused}) {
+    for (const std::string_view algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
+      SCOPED_TRACE(std::string(algorithm) + " " + payload::name(kind));
+      emulation().reset(seed);
+      on_ranks(3, [&](int rank, engine::Engine& engine) {
+        const Case c{.algorithm = algorithm, .kind = kind, .count = 100000};
+        const auto in = wave(rank, c.count);
+        const OnDevice on(c, rank, in, c.count);
+        std::size_t device_bytes = 0, pinned_bytes = 0;
+        ASSERT_EQ(on.device->need(payload::Type::f32, c.count, &device_bytes, &pinned_bytes), Status::ok);
+        ASSERT_EQ(on.device->reserve(device_bytes, pinned_bytes), Status::ok) << message();
+        for (int i = 0; i < 3; ++i) {
+          auto work = work_of(c, engine, on.from.data(), on.out());
+          work.device = on.device.get();
+          EXPECT_EQ(engine.run(work), Status::ok) << message();
+        }
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto::tests

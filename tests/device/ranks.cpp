@@ -1,0 +1,88 @@
+#include "ranks.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "devices.hpp"
+#include "stretto/stretto_cuda.h"
+#include "stretto/stretto_cuda_collectives.h"
+
+namespace {
+
+using namespace stretto;
+
+int wrong = 0;
+
+void expect(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s: %s\n", what, stretto_message());
+  ++wrong;
+}
+
+// Sums are exact in every order.
+std::vector<float> values(int rank, std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>((static_cast<std::size_t>(rank) * 7 + i * 3) % 11);
+  return v;
+}
+
+struct Case {
+  bool within_bound = false, on_stream = false;
+  int host_ranks = 0;  // those whose number is below
+};
+
+void sum(stretto_comm comm, const Case& c, std::size_t n) {
+  const int rank = stretto_comm_rank(comm), ranks = stretto_comm_size(comm);
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.timeout = 60;
+  if (c.within_bound) {
+    o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    o.bound = 0.25;  // a grid on which the values are
+    o.payload = STRETTO_PAYLOAD_FUSED;
+  }
+  const auto in = values(rank, n);
+  std::vector<float> out(n), expected(n);
+  for (int r = 0; r < ranks; ++r) {
+    const auto part = values(r, n);
+    for (std::size_t i = 0; i < n; ++i) expected[i] += part[i];
+  }
+  if (rank < c.host_ranks) {
+    expect(stretto_allreduce(in.data(), out.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o) == STRETTO_OK, "host");
+  } else {
+    const tests::DeviceVector<float> from(0, in), to(0, n);
+    const stretto_status s =
+        c.on_stream
+            ? stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr)
+            : stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o);
+    expect(s == STRETTO_OK, "device");
+    out = to.read();
+  }
+  const float most = c.within_bound ? 0.25f * static_cast<float>(ranks) : 0;
+  bool near = true;
+  for (std::size_t i = 0; i < n; ++i) near = near && std::abs(out[i] - expected[i]) <= most;
+  expect(near, "a wrong sum");
+}
+
+}  // namespace
+
+namespace stretto::tests {
+
+int sums_of_ranks(stretto_comm comm) {
+  const int ranks = stretto_comm_size(comm);
+  expect(stretto_cuda_available() == STRETTO_OK, "no plugin");
+  emulation().reset(static_cast<std::uint64_t>(stretto_comm_rank(comm) + 1));
+  for (const std::size_t n : {std::size_t{10}, std::size_t{3000}, std::size_t{100000}}) {
+    for (const bool within_bound : {false, true}) {
+      for (int i = 0; i < 3; ++i) {  // from the second on a host's call is a prepared one
+        sum(comm, {within_bound, false, ranks}, n);
+        sum(comm, {within_bound, false, 0}, n);
+        sum(comm, {within_bound, true, 0}, n);
+        sum(comm, {within_bound, i % 2 == 0, ranks / 2}, n);
+      }
+    }
+  }
+  expect(emulation().races() == 0, emulation().first_race());
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace stretto::tests

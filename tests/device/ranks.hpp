@@ -1,0 +1,12 @@
+// Collectives of device memory between processes: each rank has an emulated device. Some ranks have their vectors on the
+// host: no rank then uses what cannot reach a device.
+#pragma once
+
+#include "stretto/stretto.h"
+
+namespace stretto::tests {
+
+// 0: all was as it should be; 1: standard error says what was not.
+int sums_of_ranks(stretto_comm comm);
+
+}  // namespace stretto::tests
