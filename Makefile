@@ -61,8 +61,8 @@ figures: ## draw the pictures of docs/ again: stacking and the model's, in minut
 setup: ## install what is missing: system packages, Python tools, an MPI (but for MPI=none)
 	@scripts/setup test
 
-build: ## the release build, in build/release-MPI
-	@scripts/build release
+build: ## what programs and users need, without tests, in build/release-MPI; all of it: scripts/build release
+	@scripts/build release stretto_installed
 
 install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` into one directory
 	@PREFIX="$(PREFIX)" scripts/install
