@@ -4,7 +4,7 @@ option(STRETTO_BENCH "Build the benchmarks" ON)
 option(STRETTO_WERROR "Warnings are errors" OFF)
 set(STRETTO_SANITIZE "" CACHE STRING "Sanitizers of the build: empty, 'address' (with undefined) or 'thread'")
 set_property(CACHE STRETTO_SANITIZE PROPERTY STRINGS "" address thread)
-set(STRETTO_TEST_PARTS house base codec schedule topology payload device model carrier node engine call select backend api modules mpi boundary soak fuzz apps hosts python bench
+set(STRETTO_TEST_PARTS house base codec schedule topology payload device model carrier node engine call select backend api modules mpi boundary soak fuzz apps hosts filters python bench
     CACHE STRING "Directories of tests/ to build")
 set(STRETTO_DATA_DIR ${CMAKE_SOURCE_DIR}/../shared/data CACHE PATH "Real fields for tests and benchmarks; need not exist")
 set(STRETTO_FUZZ_SECONDS 60 CACHE STRING "Seconds of fuzzing in one run of ctest, for each fuzz target")

@@ -110,7 +110,7 @@ def test_raw_values_and_a_stream_are_compared(stretto):
 
 @pytest.mark.parametrize("shape", ((900,), (30, 40), (3, 2, 30, 40), (1,), ()))
 def test_pictures_and_pages_are_whole_in_themselves(stretto, shape):
-    x = field(*shape, dtype=np.float64)
+    x = field(*shape, dtype=np.float64) + 1 / 3
     if x.size > 100:
         x.flat[5:9] = np.nan
     np.savez(stretto.home / "x.npz", **{"<x>": x, "z": x.astype(complex)})
@@ -119,6 +119,7 @@ def test_pictures_and_pages_are_whole_in_themselves(stretto, shape):
     assert (stretto.home / "p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and "</svg>" in (stretto.home / "p.svg").read_text(encoding="utf-8")
     page = (stretto.home / "p.html").read_text(encoding="utf-8")
     assert "&lt;x&gt;" in page and "<x>" not in page and page.count("<img ") == 1 and page.rstrip().endswith("</html>")
+    assert "<h1>x.npz and x.stretto</h1>" in page
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
     assert "p.png is there already" in stretto.refused("compare", "x.npz", "x.stretto", "--plot", "p.png")
     stretto.succeeds("compare", "x.npz", "x.stretto", "--plot", "p.png", "--force")

@@ -14,7 +14,7 @@ from stretto.storage.compare import rows
 
 MOST = 900  # elements of an image, each way; more are thinned
 MISSING = "#bdbdbd"
-PAGES = 24  # pictures of a page
+PICTURES = 24  # of a page
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#222}table{border-collapse:collapse;margin:1em 0}
 td,th{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}td+td{font-variant-numeric:tabular-nums}
 img{max-width:100%;height:auto}h2{margin-top:2em}"""
@@ -61,6 +61,8 @@ def lines(grid, before, after, error, largest):
 
 def images(drawn, grid, before, after, error, largest):
     low, high = np.percentile(before.compressed(), (1, 99)) if before.count() else (0, 1)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     colours = plots.matplotlib.colormaps["cividis"].with_extremes(bad=MISSING)
     for name, values, ends, colour in (("before", before, (low, high), colours), ("after", after, (low, high), colours),
                                        ("error", error, (-largest, largest), plots.matplotlib.colormaps["RdBu_r"].with_extremes(bad=MISSING))):
@@ -79,21 +81,26 @@ def histogram(axes, one):
     axes.set(title="histogram of the error", xlabel="error", ylabel="elements")
     if max(one.histogram) > 10 * np.median(one.histogram):
         axes.set_yscale("log")
+    else:
+        axes.set_ylim(top=1.15 * max(one.histogram) or 1)  # room for the bound's label
     if one.promised and one.promised < 3 * one.largest:
         for side in (-1, 1):
             axes.axvline(side * one.promised, color=plots.BLACK, lw=1, ls="--")
         axes.annotate("the bound", (one.promised, 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), textcoords="offset points", ha="right", va="top")
 
 
-def page(found):
-    """All arrays' figures, and pictures of the first, as one HTML text."""
-    parts = [f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>stretto compare</title><style>{STYLE}</style></head><body>',
-             "<h1>Comparison</h1>"]
-    for number, one in enumerate(found):
+def page(found, title):
+    """All arrays' figures, and pictures of the first that differ, as one HTML text."""
+    title = html.escape(title)
+    parts = [f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>stretto compare: {title}</title><style>{STYLE}</style></head>'
+             f"<body><h1>{title}</h1>"]
+    left = PICTURES
+    for one in found:
         parts.append(f"<h2>{html.escape(one.name)}</h2><table>")
         parts += [f"<tr><td>{html.escape(word)}</td><td>{html.escape(text)}</td></tr>" for word, text in rows(one)]
         parts.append("</table>")
-        if one.seen is not None and number < PAGES:
+        if one.seen is not None and one.largest and left:
+            left -= 1
             picture = io.BytesIO()
             drawn = figure(one)
             with plots.style():
@@ -105,14 +112,14 @@ def page(found):
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def draw(found, paths, path_of_page):
-    """Draws the first array to `paths`, and all of them into a page."""
+def draw(found, title, paths, path_of_page):
+    """Draws the first array to `paths`, and all of them into a page of that title."""
     if paths:
         if found[0].seen is None:
             raise Failure(f"{found[0].name!r} of {found[0].dtype} has no picture; pictures are of real numbers, at least one")
         plots.save(figure(found[0]), paths)
     if path_of_page:
         try:
-            pathlib.Path(path_of_page).write_text(page(found), encoding="utf-8")
+            pathlib.Path(path_of_page).write_text(page(found, title), encoding="utf-8")
         except OSError as error:
             raise Failure(f"{path_of_page}: {error.strerror}", status=1) from None

@@ -126,7 +126,7 @@ stretto compare tas.nc tas.stretto --html tas.html --json""")
                 raise Failure(f"{path} is there already; --force replaces it")
         found = compare_.compare(err, first, second, array or (), shape, dtype, bool(plot), bool(html))
         if plot or html:
-            needed("pictures.comparison").draw(found, plot or [], html)
+            needed("pictures.comparison").draw(found, f"{first} and {second}", plot or [], html)
         if json_:
             print(json.dumps(compare_.as_json(found), indent=1, allow_nan=False))
         else:
