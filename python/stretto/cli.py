@@ -13,6 +13,7 @@ from stretto import __version__, model, units
 from stretto.launch import over_ucx, run as run_
 from stretto.machine import doctor as doctor_, pingpong as pingpong_, tune as tune_
 from stretto.bench import commands as bench_
+from stretto.report import commands as report_
 from stretto.errors import Failure
 
 
@@ -236,6 +237,9 @@ def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks
         pingpong_.write_json(measurement, series, sys.stdout)
     else:
         pingpong_.show(out, measurement, series)
+
+
+report_.add(app, out)
 
 
 @app.command(epilog="""Examples:
