@@ -56,6 +56,13 @@ def test_ranks_meet_in_a_store_of_the_program(ucx):
     with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
         stretto.init(store, 0, 2, timeout=0.1)
 
+    class Text(Store):
+        def get(self, key, seconds):
+            return "text"
+
+    with pytest.raises(TypeError, match="get of a store gave a str; it gives bytes, or None"):
+        stretto.init(Text(), 1, 2)
+
     class Broken(Store):
         def set(self, key, value):
             raise KeyError("mine")
