@@ -37,7 +37,7 @@ def add(app, out):
                hosts: Optional[str] = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation."),
                ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start. Without it as many as the program had, or two."),
                profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Predict by this profile, a file or a shipped name.")):
-        """One page of HTML: a machine, and what a program's collectives became on it.
+        """One page of HTML of a machine, and of a program that ran on it.
 
         The page needs no other file and no network. It shows where ranks are, what is between them, what messages take, and what is chosen
         when. With the report of a run it shows the collectives over time, what was saved and hidden, bounds and ratios. The machine is
