@@ -18,7 +18,7 @@ except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 
-@pytest.mark.parametrize("form", ("blocking", "started"))
+@pytest.mark.parametrize("form", ("blocking", "started", "making"))
 def test_ranks_of_mpi4py_sum_and_hear_ctrl_c(form, tmp_path):
     if "MPIRUN" not in os.environ:
         pytest.skip("a build without an MPI")
