@@ -33,7 +33,7 @@ def head(found, title):
     merit = program.merit(found) if found.run else machine.merit(found)
     where = ", ".join(figure for _, figure in machine.merit(found)[:2]) if found.run else ""
     terms = page.joined(*(page.element("div", page.joined(page.element("dt", name), page.element("dd", figure))) for name, figure in merit))
-    return page.element("header", page.joined(page.paragraph("stretto report", "kind"), page.element("h1", title), page.paragraph(where, "soft") if where else "",
+    return page.element("header", page.joined(page.paragraph("stretto report", "kind"), page.element("h1", title), page.paragraph(f"The machine as examined: {where}", "soft") if where else "",
                                               page.element("dl", terms, class_="figures-of-merit") if merit else ""))
 
 
