@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "errors.hpp"
+#include "interrupt.hpp"
 #include "parts.hpp"
 #include "stretto/stretto_nonblocking.h"
 
@@ -59,13 +60,9 @@ std::shared_ptr<Communicator> of_threads(std::shared_ptr<ThreadGroup> group, int
 
 std::shared_ptr<Communicator> of_mpi(std::uintptr_t address) {
   stretto_comm comm = nullptr;
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    // mpi4py's MPI_Comm is that of the MPI which it loaded.
-    status = stretto_comm_create_from(reinterpret_cast<const void*>(address), STRETTO_MPI_LOADED, &comm);
-  }
-  check(status);
+  // mpi4py's MPI_Comm is that of the MPI which it loaded.
+  const void* const parent = reinterpret_cast<const void*>(address);
+  check(interruptible(nullptr, [&] { return stretto_comm_create_from(parent, STRETTO_MPI_LOADED, &comm); }));
   return std::make_shared<Communicator>(comm, nullptr);
 }
 

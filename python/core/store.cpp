@@ -1,5 +1,6 @@
 // Communicators of processes that meet in a store: a directory that the environment names, or an object of Python with set, get and remove.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <cstring>
 
@@ -43,7 +44,11 @@ stretto_status get(void* context, const char* key, double seconds, void* value, 
   return call(context, [&](nb::object& store) {
     const nb::object found = store.attr("get")(key, seconds);
     if (found.is_none()) return STRETTO_TIMEOUT;
-    const auto content = nb::cast<nb::bytes>(found);
+    if (!nb::isinstance<nb::bytes>(found)) {
+      const auto type = nb::cast<std::string>(found.type().attr("__name__"));
+      throw nb::type_error(("get of a store gave a " + type + "; it gives bytes, or None").c_str());
+    }
+    const auto content = nb::borrow<nb::bytes>(found);
     *bytes = content.size();
     if (content.size() > capacity) return STRETTO_BUFFER_TOO_SMALL;
     std::memcpy(value, content.c_str(), content.size());

@@ -15,6 +15,7 @@ from stretto.launch import over_ucx, run as run_
 from stretto.machine import doctor as doctor_, pingpong as pingpong_, tune as tune_
 from stretto.bench import commands as bench_
 from stretto.storage import commands as storage_
+from stretto.report import commands as report_
 from stretto.errors import Failure
 
 
@@ -52,7 +53,7 @@ class App(typer.Typer):
     """A Typer whose help is plain text, in a pipe as on a terminal."""
 
     def __init__(self, **options):
-        super().__init__(cls=Commands, no_args_is_help=True, rich_markup_mode=None, **options)
+        super().__init__(cls=Commands, **{"no_args_is_help": True, "rich_markup_mode": None, **options})
 
     def command(self, name=None, **options):
         def add(function):
@@ -66,9 +67,9 @@ class App(typer.Typer):
 STATUS = """Exit status: 0; 2 where what was asked is refused; 1 where something failed on the way, such as a measurement; 130 when
 interrupted. `run` ends with its launcher's. The words are in docs/glossary.md."""
 
-app = App(name="stretto", add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, epilog=STATUS,
+app = App(name="stretto", no_args_is_help=False, add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, epilog=STATUS,
                   help="Speed up an MPI program as it is; measure a machine, predict collectives on it, choose among them, and see why.")
-bench = App(help="Measurements of their own, with plots.")
+bench = App(help="Programs that measure: pingpong, ring, jacobi, cg, matrix.")
 app.add_typer(bench, name="bench")
 
 # A file or a pipe has no width to wrap at.
@@ -102,10 +103,12 @@ def check_carrier(carrier):
 
 
 @app.callback(invoke_without_command=True)
-def main(version: bool = flag("--version", help="Print the version and end.")):
+def main(context: typer.Context, version: bool = flag("--version", help="Print the version and end.")):
     if version:
         out.print(f"stretto {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:  # what there is, and no slip: newer Clicks would end with status 2
+        print(context.get_help())
 
 
 @app.command("run", context_settings={"allow_interspersed_args": False}, epilog="""Examples:
@@ -145,7 +148,7 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
                                               help="Run between hosts that this machine makes for the run, joined by a network of this rate, as in "
                                                    "4@1gbit: what several hosts would gain. Needs a checkout, and a machine that permits namespaces."),
         print_: bool = flag("--print", help="Print the command line instead of running it.")):
-    """Run an MPI program with stretto's collectives, without recompiling it.
+    """Run an MPI program with stretto's collectives, as it is.
 
     The profiling library is preloaded in the ranks: it takes the collectives that it makes faster and leaves the others to the MPI.
     The status is the launcher's.
@@ -172,7 +175,7 @@ stretto doctor --mpirun 'mpirun -n 8 --bind-to core' --hosts node1:4,node2:4
 stretto doctor --json > doctor.json""")
 def doctor(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
            ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start."), json_: bool = JSON):
-    """What stretto uses between the ranks of a job, why, and what could be changed.
+    """What ranks of a job share, why not more, and what to change.
 
     Starts a program that tries every way to another rank's memory between every two ranks of a host, and says which serves, which is
     refused between whom, and what a user or an administrator could do about it.
@@ -203,9 +206,9 @@ def tune(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Op
          carrier: str = typer.Option("mpi", "--carrier", metavar="CARRIER",
                                      help="mpi; or ucx, for programs without an MPI. The launcher then only starts the ranks, as with stretto run."),
          quick: bool = QUICK, json_: bool = JSON):
-    """Measure this machine and keep its profile, from which stretto predicts and chooses.
+    """Measure this machine and keep its profile.
 
-    Links by what two ranks share and by message size, the codec by type and ratio, the engine, the MPI's own collectives, and a GPU
+    From it stretto predicts and chooses. Links by what two ranks share and by message size, the codec by type and ratio, the engine, the MPI's own collectives, and a GPU
     where there is one: in under two minutes. The profile goes to the configuration directory, under the names of the host and the MPI,
     or UCX; what a former one knew besides (other links, other numbers of ranks, the other carrier) is kept. What other programs
     disturbed is measured again, and a profile that stays implausible is refused.
@@ -250,6 +253,9 @@ def pingpong(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks
         pingpong_.show(out, measurement, series)
 
 
+report_.add(app, out)
+
+
 @app.command(epilog="""Examples:
 
 stretto draw stacking-out
@@ -257,7 +263,7 @@ stretto draw stacking-out
 stretto draw build/demo --plot stack.pdf""")
 def draw(directory: str = typer.Argument("stacking-out", help="What the stacking program was given as --out."),
          plot: Optional[List[str]] = PLOT):
-    """The picture of a stack: the sum of images over a map of its error.
+    """The picture of a stack of images, over a map of its error.
 
     Draws what the stacking program (make demo) left in DIRECTORY: to stack.png and stack.svg there, and into the page stack.html. With
     --plot, to those files alone.
@@ -285,7 +291,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
           ranks: int = typer.Option(4, "--ranks", "-n", min=2, help="Ranks of the sum whose time is predicted."),
           rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
           plot: Optional[List[str]] = PLOT, json_: bool = JSON):
-    """Which bound? What several do to data: ratio, errors, the codec's speed, and the predicted time of a sum.
+    """Which bound? Ratio, errors and speed of several on your data.
 
     The codec runs here, on one core. Times of sums are predicted: on ranks of this host, by its profile, and between as many hosts on a
     network of the given rate.
@@ -337,7 +343,7 @@ def asked(name, context, help_, json_, plot=None):
 
 @app.command(**FORWARDED)
 def explain(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
-    """The ways to run a collective, the cheapest first, and how the choice changes with the size."""
+    """The ways to run a collective, and what is chosen at which size."""
     asked("explain", context, help_, json_, plot)
 
 
@@ -349,19 +355,19 @@ def choose(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
 
 @app.command(**FORWARDED)
 def predict(context: typer.Context, help_: bool = HELP, json_: bool = JSON):
-    """The time of one schedule and payload, or of a system of the literature."""
+    """The time of one schedule and payload, or of a published system."""
     asked("predict", context, help_, json_)
 
 
 @app.command(**FORWARDED)
 def simulate(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
-    """Systems side by side on up to 131072 ranks: weak and strong scaling. What communication cores hide."""
+    """Systems side by side on up to 131072 ranks; what overlap hides."""
     asked("simulate", context, help_, json_, plot)
 
 
 @app.command(**FORWARDED)
 def plan(context: typer.Context, help_: bool = HELP, json_: bool = JSON, plot: Optional[List[str]] = PLOT):
-    """How many ranks and communication cores a program should have on a node."""
+    """How many ranks and communication cores a program should have."""
     asked("plan", context, help_, json_, plot)
 
 

@@ -60,7 +60,7 @@ class Test(unittest.TestCase):
                 (root / "build" / f"{part}-{flavour}").mkdir()
             (root / "build" / "tsan-none").mkdir()
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
-            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"),
+            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), ("scripts/test_wheel", f"exit {0 if passes else 1}"),
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
@@ -101,8 +101,15 @@ class Test(unittest.TestCase):
     def test_without_an_mpi_all_parts_are_those_that_start_none(self):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
-        ran = re.findall(r"^([\w-]+)(?:, none)?: 100% tests passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "asan", "corpora", "fuzz", "tsan"])
+        ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
+        self.assertEqual(ran, ["release", "long", "wheel", "asan", "corpora", "fuzz", "tsan"])
+
+    def test_a_wheel_that_fails_is_a_failure(self):
+        self.assertEqual(self.run_test(passes=True, parts="wheel")[0], 0)
+        status, text = self.run_test(passes=False, parts="wheel")
+        self.assertEqual(status, 1, text)
+        self.assertIn("wheel, openmpi: failed", text)
+        self.assertIn("\ntests: 0 passed, 1 failed, 0 skipped\n", text)
 
     def test_a_part_that_starts_an_mpi_is_refused_without_one(self):
         for part in ("asan-mpi", "other"):
@@ -371,7 +378,7 @@ class Install(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "tune", "profile", "pingpong", "measuring", "stacking", "programs")))
+        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "stacking", "programs")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")

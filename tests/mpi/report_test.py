@@ -55,6 +55,9 @@ def everything_is_counted():
     sums = [row for row in data["calls"] if row["operation"] == "allreduce"]
     assert sum(row["bytes"] for row in sums) == RANKS * (17 * 5000 * 8 + 5 * 4), sums
     assert all(row["seconds"] > 0 for row in data["calls"]), data
+    assert data["stretch_seconds"] > 0 and all(sum(row["calls_over_time"]) == row["calls"] for row in data["calls"]), data
+    # Of the slowest rank there, and of all ranks together here.
+    assert all(row["seconds"] * (1 - 1e-9) <= sum(row["seconds_over_time"]) <= RANKS * row["seconds"] * (1 + 1e-9) for row in data["calls"]), data
 
 
 def a_table_is_printed_once_on_standard_error():

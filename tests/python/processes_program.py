@@ -11,9 +11,37 @@ import numpy as np
 
 import stretto
 
+heard = pathlib.Path(sys.argv[4])
+
+
+def interrupt():
+    """Ctrl-C, in a moment."""
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+def interrupted_while_made(world):
+    """Rank 0 alone makes a communicator, and hears Ctrl-C. Then all ranks are as before: the barrier that it left has one on every rank."""
+    if world.rank == 0:
+        interrupt()
+        try:
+            stretto.Comm(world)
+        except KeyboardInterrupt:
+            heard.touch()
+    while not heard.exists():
+        time.sleep(0.01)
+    if world.rank != 0:
+        world.Ibarrier().Wait()
+    world.Barrier()
+    if world.rank == 0:
+        heard.unlink()
+    world.Barrier()
+
+
 if sys.argv[1] == "mpi":
     from mpi4py import MPI
 
+    if sys.argv[3] == "making":
+        interrupted_while_made(MPI.COMM_WORLD)
     comm = stretto.Comm(MPI.COMM_WORLD)
 else:
     comm = stretto.init(timeout=60, transports="tcp")
@@ -31,10 +59,9 @@ for n in (1, 1000, 200_000):
     assert np.array_equal(started.wait()[0], np.max(every, axis=0))
 
 # Ctrl-C on rank 0, which waits for the others, ends their calls, too.
-call = {"blocking": comm.barrier, "started": lambda: comm.iallreduce(np.ones(1000)).wait()}[sys.argv[3]]
-heard = pathlib.Path(sys.argv[4])
+call = {"blocking": comm.barrier, "making": comm.barrier, "started": lambda: comm.iallreduce(np.ones(1000)).wait()}[sys.argv[3]]
 if rank == 0:
-    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    interrupt()
     try:
         call()
     except KeyboardInterrupt:

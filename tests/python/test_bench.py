@@ -7,6 +7,7 @@ from rich.console import Console
 
 from stretto.bench import cg, figures, formulas, jacobi, matrix, ring, running
 from stretto.errors import Failure
+from stretto.pictures import plots
 
 LINK = [{"from": 0, "alpha": 1e-6, "beta": 1e-9}, {"from": 4096, "alpha": 2e-6, "beta": 1e-10}]
 
@@ -112,7 +113,7 @@ def test_model_and_measurement_are_in_one_table_and_one_picture(program, tmp_pat
     module.show(Console(file=shown, width=200), made)
     assert "model" in shown.getvalue() and "made-up" in shown.getvalue()
     paths = [tmp_path / "p.png", tmp_path / "p.svg"]
-    figures.DRAW[program](made, paths)
+    plots.save(figures.DRAW[program](made), paths)
     assert paths[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     drawn = paths[1].read_text(encoding="utf-8")
     assert "</svg>" in drawn and 'id="legend_1"' not in drawn  # labels stand at the lines

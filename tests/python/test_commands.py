@@ -1,6 +1,8 @@
 """What the commands say, with launchers and measuring programs made up for the purpose: no MPI runs here."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 
@@ -189,6 +191,16 @@ def test_bad_arguments_are_told_before_anything_runs(stretto):
     assert stretto.refused("bench", "pingpnog").count("Did you mean") == 1
     assert "No such command" in stretto.refused("qqq")
     assert "--ranks" in stretto.refused("tune", "-n", "1")
+
+
+def test_without_arguments_all_there_is_fits_one_screen(stretto):
+    done = subprocess.run([sys.executable, "-m", "stretto"], env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    commands = [line for line in lines[lines.index("Commands:") + 1:] if re.match(r"  \w", line)]
+    assert len(lines) <= 36 and all(len(line) <= 80 for line in lines), done.stdout
+    for command in ("run", "doctor", "tune", "report", "ratio", "explain", "plan", "bench"):
+        assert sum(line.split()[0] == command for line in commands) == 1, command
+    assert stretto.succeeds() == stretto.succeeds("--help")
 
 
 def test_every_command_has_a_help_with_examples(stretto):

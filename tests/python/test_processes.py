@@ -21,7 +21,7 @@ except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 
-@pytest.mark.parametrize("form", ("blocking", "started"))
+@pytest.mark.parametrize("form", ("blocking", "started", "making"))
 def test_ranks_of_mpi4py_sum_and_hear_ctrl_c(form, tmp_path):
     if "MPIRUN" not in os.environ:
         pytest.skip("a build without an MPI")
@@ -58,6 +58,13 @@ def test_ranks_meet_in_a_store_of_the_program(ucx):
         assert (comm.rank, comm.size, dict(store)) == (0, 1, {})
     with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
         stretto.init(store, 0, 2, timeout=0.1)
+
+    class Text(Store):
+        def get(self, key, seconds):
+            return "text"
+
+    with pytest.raises(TypeError, match="get of a store gave a str; it gives bytes, or None"):
+        stretto.init(Text(), 1, 2)
 
     class Broken(Store):
         def set(self, key, value):

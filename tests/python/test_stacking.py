@@ -1,5 +1,6 @@
 """The picture of a stack: what it shows of arrays that are known, and what is refused."""
 
+import base64
 import json
 import os
 import re
@@ -177,7 +178,7 @@ def test_the_command_draws_both_formats_and_puts_the_picture_into_the_page(stret
     page = (stretto.home / "out" / "stack.html").read_text(encoding="utf-8")
     assert page.startswith("<html><p>before</p><figure>") and page.endswith("</figure><p>after</p></html>\n")
     (data,) = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
-    assert stacking.base64.b64decode(data) == (stretto.home / "out" / "stack.png").read_bytes()
+    assert base64.b64decode(data) == (stretto.home / "out" / "stack.png").read_bytes()
     assert "No picture yet" not in page and "ring fused gave on every rank" in page
     svg = (stretto.home / "out" / "stack.svg").read_text(encoding="utf-8")
     assert svg.count("<image ") == 4  # two panels and their scales

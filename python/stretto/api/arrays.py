@@ -60,9 +60,18 @@ def array(x, what="x"):
     device = getattr(x, "__dlpack_device__", None)
     if device is not None and device()[0] not in DLPACK_CPU:
         raise UnsupportedError(f"{what} is on the device {tuple(map(int, device()))} of DLPack; arrays in the host's memory are served")
-    if device is not None and not hasattr(x, "__array__"):
-        return np.from_dlpack(x)
-    return np.asarray(x)
+    try:
+        return np.from_dlpack(x) if device is not None and not hasattr(x, "__array__") else np.asarray(x)
+    except (ValueError, BufferError, RuntimeError) as error:
+        raise TypeError(f"{what} is a {type(x).__name__} that is no array: {error}") from error
+
+
+def sequence(values, what):
+    """The list of what an iterable gives."""
+    try:
+        return list(values)
+    except NotImplementedError as error:  # a memoryview of several axes
+        raise TypeError(f"{what} is a {type(values).__name__}: {error}") from error
 
 
 def buffer(values):

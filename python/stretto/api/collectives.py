@@ -97,7 +97,7 @@ class Comm:
         return self._start(*self._allreduce_multi(arrays_, out, op), how)
 
     def _allreduce_multi(self, arrays_, out, op):
-        values = [arrays.readable(one, "a contribution") for one in arrays_]
+        values = [arrays.readable(one, "a contribution") for one in arrays.sequence(arrays_, "arrays_")]
         if not values and out is None:
             raise ArgumentError("a rank without contributions gives out=, whose dtype and shape are those of the sum")
         like = values[0] if values else arrays.writable(out)
@@ -116,6 +116,7 @@ class Comm:
         return self._start(*self._reduce(x, out, op, root), how)
 
     def _reduce(self, x, out, op, root):
+        root = self._root(root)
         if self.rank == root:
             send, recv, values = self._reduced(x, out)
         else:
@@ -174,11 +175,11 @@ class Comm:
 
     def gather(self, x, out=None, root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
         """allgather with the result at `root` alone; elsewhere it is None."""
-        return self._run(*self._gathered(KINDS.gather, x, out, root), how)
+        return self._run(*self._gathered(KINDS.gather, x, out, self._root(root)), how)
 
     def igather(self, x, out=None, root: int = 0, **how) -> Request:
         """Starts gather."""
-        return self._start(*self._gathered(KINDS.gather, x, out, root), how)
+        return self._start(*self._gathered(KINDS.gather, x, out, self._root(root)), how)
 
     def _gathered(self, kind, x, out, root):
         receives = root is None or self.rank == root
@@ -199,11 +200,11 @@ class Comm:
 
     def gatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
         """allgatherv with the result, and the counts, at `root` alone."""
-        return self._run(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, root), how)
+        return self._run(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, self._root(root)), how)
 
     def igatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how) -> Request:
         """Starts gatherv."""
-        return self._start(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, root), how)
+        return self._start(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, self._root(root)), how)
 
     def _gatheredv(self, kind, x, counts, out, displacements, root):
         receives = root is None or self.rank == root
@@ -225,6 +226,7 @@ class Comm:
         return self._start(*self._bcast(x, root), how)
 
     def _bcast(self, x, root):
+        root = self._root(root)
         values = arrays.readable(x) if self.rank == root else arrays.writable(x, "x")
         return self._call(KINDS.bcast, None, values, _count(values), values.dtype, root=root), x if self.rank == root else values
 
@@ -237,6 +239,7 @@ class Comm:
         return self._start(*self._scatter(x, out, root), how)
 
     def _scatter(self, x, out, root):
+        root = self._root(root)
         if self.rank != root:
             recv = arrays.writable(_given(out, "out"))
             return self._call(KINDS.scatter, None, recv, _count(recv), recv.dtype, root=root), recv
@@ -255,6 +258,7 @@ class Comm:
         return self._start(*self._scatterv(x, counts, out, displacements, root), how)
 
     def _scatterv(self, x, counts, out, displacements, root):
+        root = self._root(root)
         if self.rank != root:
             recv = arrays.writable(_given(out, "out"))
             return self._call(KINDS.scatterv, None, recv, _count(recv), recv.dtype, root=root), recv
@@ -305,6 +309,11 @@ class Comm:
 
     # ---- what they share
 
+    def _root(self, root):
+        if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:
+            raise ArgumentError(f"root is {root!r}; it takes a rank, 0 to {self.size - 1}")
+        return int(root)
+
     def _part(self, values, what):
         """The shape of each of `size` equal parts of the first axis."""
         if not values.ndim or values.shape[0] % self.size:
@@ -312,15 +321,13 @@ class Comm:
         return (values.shape[0] // self.size, *values.shape[1:])
 
     def _call(self, kind, send, recv, count, dtype, *, op=SUM, root=0, sent=(), sent_at=(), received=(), received_at=()):
-        if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:
-            raise ArgumentError(f"root is {root!r}; it takes a rank, 0 to {self.size - 1}")
         kind_of, parts = (NO_TYPE, 1) if dtype is None else arrays.type_of(dtype)
         if isinstance(send, list):
             borrowed = [arrays.buffer(one) for one in send]
         else:
             borrowed = None if send is None or send is IN_PLACE else arrays.buffer(send)
         return _core.call(self._comm, kind, borrowed, None if recv is None or recv is IN_PLACE else arrays.buffer(recv), send is IN_PLACE, recv is IN_PLACE,
-                          count, kind_of, op, int(root), *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
+                          count, kind_of, op, root, *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
 
     def _run(self, call, result, how):
         return result, Report(*_core.run(self._comm, options(how), call))
@@ -378,7 +385,7 @@ def _out(out, shape, dtype, exactly=True):
 
 
 def _sizes(values, size, what):
-    values = list(_given(values, what))
+    values = arrays.sequence(_given(values, what), what)
     for one in values:
         if not isinstance(one, numbers.Integral) or not 0 <= one < 2**48:
             raise ArgumentError(f"{what} has {one!r}; it takes numbers of elements")

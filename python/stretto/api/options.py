@@ -39,19 +39,29 @@ def _options(abs=None, rel=None, scope="contribution", schedule=None, payload="a
         raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
     for name, value, its in (("abs", abs, _core.Bound.absolute), ("rel", rel, _core.Bound.relative)):
         if value is not None:
-            kind, bound = its, _number(value, name)
-            if not (math.isfinite(bound) and bound > 0):
-                raise BoundError(f"{name} is {value}; a bound is finite and positive")
+            kind, bound = its, positive(value, name)
     if schedule is not None and not isinstance(schedule, str):
         raise TypeError(f"schedule is {schedule!r}; it takes a name of docs/algorithms.md")
     if not isinstance(segment, numbers.Integral) or not 0 <= segment < 2**63:
         raise ArgumentError(f"segment is {segment!r}; it takes bytes, or 0")
     return _core.Options(bound_kind=kind, bound=bound, scope=member(_core.Scope, scope, "scope"), schedule=schedule,
-                         payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=_number(timeout, "timeout"), check=bool(check),
-                         trials=bool(trials), reproducible=bool(reproducible), ignore_above=_number(ignore_above, "ignore_above"))
+                         payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
+                         trials=bool(trials), reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"))
 
 
-def _number(value, what):
+def positive(value, what):
+    """A bound."""
+    bound = number(value, what)
+    if not (math.isfinite(bound) and bound > 0):
+        raise BoundError(f"{what} is {bound}; a bound is finite and positive")
+    return bound
+
+
+def number(value, what):
+    """A float of a number; one beyond all floats is infinite."""
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{what} is {value!r}; it takes a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

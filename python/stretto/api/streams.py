@@ -11,6 +11,7 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
+from stretto.api.options import number, positive
 from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamError, UnsupportedError
 
 # So small that values go into a stream as they are: what a bound relative to a range of 0 asks for.
@@ -50,14 +51,10 @@ def eps_of(values, kind, absolute, relative, ignore_above, threads):
     if absolute is not None and relative is not None:
         raise BoundError(f"the bound is given twice: abs={absolute} and rel={relative}")
     name, bound = ("abs", absolute) if relative is None else ("rel", relative)
-    if not isinstance(bound, numbers.Real):
-        raise TypeError(f"{name} is {bound!r}; it takes a number")
-    bound = float(bound)
-    if not (math.isfinite(bound) and bound > 0):
-        raise BoundError(f"{name} is {bound}; a bound is finite and positive")
+    bound = positive(bound, name)
     if relative is None:
         return bound
-    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), 0.0 if ignore_above is None else float(ignore_above), threads)
+    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), 0.0 if ignore_above is None else number(ignore_above, "ignore_above"), threads)
     return max(bound * (hi / 2 - lo / 2) * 2, EXACT) if hi > lo else EXACT
 
 
@@ -87,12 +84,12 @@ class Stream:
 
         shape: of the array; without it all values lie in one row. dtype: complex64 or complex128 for pairs; else the stream says it.
         """
-        content = bytes(content)
+        content = _content(content)
         _core.validate(content)
         kind, _, count, length, *_ = _core.inspect(content)
         if length != len(content):
             raise StreamError(f"{len(content)} bytes hold a stream of {length} bytes and {len(content) - length} bytes after it")
-        dtype = arrays.dtype_of(kind) if dtype is None else np.dtype(dtype)
+        dtype = arrays.dtype_of(kind) if dtype is None else _dtype(dtype)
         found, parts = arrays.type_of(dtype)
         if found != kind or count % parts:
             raise ArgumentError(f"a stream of {count} values of {kind.name} holds no array of {dtype}")
@@ -195,6 +192,8 @@ class Stream:
         return values if dtype is None else values.astype(dtype, copy=False)
 
     def _combined(self, function, other, name):
+        if isinstance(other, np.ndarray):  # whose own operators would take the stream for an array
+            raise TypeError(f"{name} of a stream and an array; it takes two streams")
         if not isinstance(other, Stream):
             return NotImplemented
         if self._shape != other._shape or self._dtype != other._dtype:
@@ -217,6 +216,8 @@ class Stream:
         return self._combined(_core.subtract, other, "difference")
 
     def __mul__(self, factor: int) -> Stream:
+        if isinstance(factor, np.ndarray):
+            raise TypeError("product of a stream and an array; it takes an integer")
         if not isinstance(factor, numbers.Integral):
             return NotImplemented
         if factor == 0 or not -(2**31) < factor < 2**31:
@@ -260,9 +261,9 @@ class Stream:
             raise IndexError("a stream of one number has no parts")
         rest = self._shape[1:]
         if isinstance(key, slice):
-            first, last, step = key.indices(self._shape[0])
-            if step != 1:
-                raise IndexError(f"a step of {step}; parts of a stream have a step of 1")
+            if key.step is not None and operator.index(key.step) != 1:
+                raise IndexError(f"a step of {key.step}; parts of a stream have a step of 1")
+            first, last, _ = key.indices(self._shape[0])
             rows = max(last - first, 0)
             shape = (rows, *rest)
         elif isinstance(key, numbers.Integral):
@@ -299,16 +300,31 @@ class Stream:
 Stream.__module__ = "stretto"
 
 
+def _content(content):
+    """Bytes of an object with the buffer protocol."""
+    try:
+        return bytes(memoryview(content))
+    except ValueError as error:  # NumPy's, of dtypes that are in no buffer
+        raise TypeError(f"a {type(content).__name__} holds no bytes of a stream: {error}") from error
+
+
+def _dtype(dtype):
+    try:
+        return np.dtype(dtype)
+    except ValueError as error:
+        raise TypeError(f"{dtype!r} is no dtype: {error}") from error
+
+
 def shape_of(shape):
     """A shape, or a length, as a tuple. ArgumentError for negative lengths."""
-    shape = tuple(map(operator.index, (shape,) if isinstance(shape, numbers.Integral) else shape))
+    shape = tuple(map(operator.index, (shape,) if isinstance(shape, numbers.Integral) else arrays.sequence(shape, "shape")))
     if any(n < 0 for n in shape):
         raise ArgumentError(f"shape {shape} has a negative length")
     return shape
 
 
 def _streams(streams, what):
-    streams = list(streams)
+    streams = arrays.sequence(streams, what)
     for one in streams:
         if not isinstance(one, Stream):
             raise TypeError(f"{what} of a {type(one).__name__}; it takes streams")

@@ -43,8 +43,9 @@ def finish(module, result, plot, json_, out):
     """What all commands end with: the picture, and the table or JSON."""
     if plot:
         from stretto.bench import figures  # noqa: PLC0415  it takes a second to load
+        from stretto.pictures import plots  # noqa: PLC0415  the same
 
-        figures.DRAW[result["program"]](result, plot)
+        plots.save(figures.DRAW[result["program"]](result), plot)
     if json_:
         running.save_json(result, sys.stdout)
     else:

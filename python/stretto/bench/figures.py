@@ -6,7 +6,7 @@ from stretto.pictures import plots
 from stretto.bench.running import ALONE
 
 
-def by_ranks(result, paths, title, group, value, label):
+def by_ranks(result, title, group, value, label):
     """`value(row, seconds)` of time measured, with its interval, and of the model's, against ranks; a colour a group, empty marks with the library."""
     groups = list(dict.fromkeys(group(row) for row in result["rows"]))
     colour = {name: plots.COLOURS[i % len(plots.COLOURS)] for i, name in enumerate(groups)}
@@ -33,25 +33,25 @@ def by_ranks(result, paths, title, group, value, label):
         plots.headline(axes, f"{title}, {result['machine']['library']}",
                        "marks: measured, with intervals; dashes: the model" + "; some ranks share cores" * shared)
         plots.label_lines(axes)
-        plots.save(figure, paths)
+        return figure
 
 
-def ring(result, paths):
-    by_ranks(result, paths, "Ring", lambda row: row["variant"], lambda row, seconds: row["megabytes"] / seconds / 1e3, "all messages, GB/s")
+def ring(result):
+    return by_ranks(result, "Ring", lambda row: row["variant"], lambda row, seconds: row["megabytes"] / seconds / 1e3, "all messages, GB/s")
 
 
-def jacobi(result, paths):
+def jacobi(result):
     from stretto.bench.jacobi import label  # noqa: PLC0415  the other modules do without pictures
 
-    by_ranks(result, paths, "Jacobi in 3-D", label, lambda row, seconds: math.prod(row["points"]) / seconds / 1e6, "MLUP/s")
+    return by_ranks(result, "Jacobi in 3-D", label, lambda row, seconds: math.prod(row["points"]) / seconds / 1e6, "MLUP/s")
 
 
-def cg(result, paths):
-    by_ranks(result, paths, "Conjugate gradients", lambda row: row["form"], lambda row, seconds: 1 / seconds, "steps a second")
+def cg(result):
+    return by_ranks(result, "Conjugate gradients", lambda row: row["form"], lambda row, seconds: 1 / seconds, "steps a second")
 
 
-def matrix(result, paths):
-    by_ranks(result, paths, "Sum of two matrices", lambda row: f"{row['dimensions']}-D grid", lambda row, seconds: 1e3 * seconds,
+def matrix(result):
+    return by_ranks(result, "Sum of two matrices", lambda row: f"{row['dimensions']}-D grid", lambda row, seconds: 1e3 * seconds,
              "scatter, addition and gather, ms")
 
 

@@ -52,9 +52,9 @@ def save(figure, paths):
     plt.close(figure)
 
 
-def size_axis(axes, label="message, bytes"):
+def size_axis(axes, label="message, bytes", ticks=9):
     axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(base=2, numticks=9))
+    axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(base=2, numticks=ticks))
     axes.xaxis.set_major_formatter(lambda value, _: units.size(value))
     axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
     axes.set_xlabel(label)
@@ -104,7 +104,7 @@ def label_lines(axes, size=7):
                                   "relpos": (0, 0.5)})
 
 
-def pingpong(measurement, series, paths):
+def pingpong_figure(measurement, series):
     """Observed and computed times and bandwidths, a column a placement."""
     from stretto.machine.pingpong import BUFFERS  # noqa: PLC0415  it imports this module's neighbours
 
@@ -146,17 +146,21 @@ def pingpong(measurement, series, paths):
             times.set_title(f"placement: {placement}", loc="left")
         headline(grid[0, 0], f"Ping-pong on {measurement.machine['host']}, {measurement.machine['library']}, cores {measurement.regime()}: T = T_l + N/B",
                  "dots: observed; lines: computed by range; dotted: one line over all sizes")
-        save(figure, paths)
+        return figure
 
 
-def explain(result, paths):
+def pingpong(measurement, series, paths):
+    save(pingpong_figure(measurement, series), paths)
+
+
+def explain_figure(result, size=(8, 5)):
     """Predicted time against size: the MPI's own, the best raw and the best compressed way; below, which is chosen where."""
     from stretto.model import subject  # noqa: PLC0415
 
     sweep = result["sweep"]
     sizes = [point["bytes"] for point in sweep]
     with style():
-        figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
         for key, name, colour in (("native", "the MPI's own", "#000000"), ("raw", "best without compression", COLOURS[0]),
                                   ("compressed", "best compressed", COLOURS[1])):
             points = [(point["bytes"], point[key]) for point in sweep if point.get(key)]
@@ -168,13 +172,17 @@ def explain(result, paths):
             axes.axvspan(begin, end, color="black", alpha=0.06 if i % 2 else 0.0, lw=0)
             axes.annotate(label, ((begin * end) ** 0.5, 0.02), xycoords=("data", "axes fraction"), rotation=90, ha="center",
                           va="bottom", fontsize=7, color="#444444")
-        size_axis(axes, "whole vector")
+        size_axis(axes, "whole vector", 9 if size[0] >= 8 else 6)
         time_axis(axes, "predicted time")
         axes.set_ylim(bottom=axes.get_ylim()[0] / 30)  # room for the labels of the bands
         axes.set_xlim(sizes[0], sizes[-1])
         axes.set_title(f"{subject(result, sized=False)}\nbands: what is chosen", loc="left", fontsize=9)
         label_lines(axes)
-        save(figure, paths)
+        return figure
+
+
+def explain(result, paths):
+    save(explain_figure(result), paths)
 
 
 def overlap_lines(axes, result):

@@ -3,16 +3,14 @@
 stack.json describes the arrays: raw little-endian files of height x width values, row by row, the stack first of what a tiled one repeats.
 """
 
-import base64
 import dataclasses
-import html
 import json
 import pathlib
 import re
 
 import numpy as np
 
-from stretto.pictures import plots
+from stretto.pictures import page, plots
 from stretto.errors import Failure
 
 TYPES = {"f32": "<f4", "f64": "<f8"}
@@ -160,17 +158,15 @@ def figure(data):
 
 def into_page(directory, about):
     """Puts stack.png into stack.html, which then needs no other file."""
-    page = pathlib.Path(directory) / "stack.html"
+    path = pathlib.Path(directory) / "stack.html"
     try:
-        text = page.read_text(encoding="utf-8")
-        data = base64.b64encode((page.parent / "stack.png").read_bytes()).decode()
-        content = (f'<figure><img alt="the stack and its error" src="data:image/png;base64,{data}">'
-                   f"<figcaption>{html.escape(caption(about))}</figcaption></figure>")
+        text = path.read_text(encoding="utf-8")
+        content = page.figure(page.image((path.parent / "stack.png").read_bytes(), "the stack and its error"), caption(about))
         if not FIGURE.search(text):
-            raise Failure(f"{page} has no place for a picture; the stacking program writes it")
-        page.write_text(FIGURE.sub(lambda _: content, text, count=1), encoding="utf-8")
+            raise Failure(f"{path} has no place for a picture; the stacking program writes it")
+        path.write_text(FIGURE.sub(lambda _: content, text, count=1), encoding="utf-8")
     except OSError as error:
-        raise Failure(f"{page}: {error.strerror}", status=1) from None
+        raise Failure(f"{path}: {error.strerror}", status=1) from None
 
 
 def draw(directory, paths):

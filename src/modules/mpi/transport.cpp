@@ -1,12 +1,16 @@
 #include "modules/mpi/transport.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <numeric>
 #include <optional>
 #include <string_view>
 
+#include "base/interrupt.hpp"
 #include "base/positive.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "modules/mpi/eager_limit.hpp"
@@ -38,6 +42,22 @@ constexpr const char* creation = "stretto_comm_create";
 
 Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
+}
+
+// Waits until every rank is here. What follows waits inside the MPI, where nothing can reach the caller, but no longer for ranks that are late.
+Status meet(MPI_Comm parent) noexcept {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds between_questions{50};
+  MPI_Request here = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(parent, &here) != MPI_SUCCESS) return failed("MPI_Ibarrier");
+  for (Clock::time_point asked = Clock::now();; sched_yield()) {
+    int all = 0;
+    if (MPI_Test(&here, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS) return failed("MPI_Ibarrier");
+    if (all) return Status::ok;
+    if (Clock::now() - asked < between_questions) continue;
+    asked = Clock::now();
+    if (interrupted()) return fail(Status::timeout, "interrupted: ranks wait for others in {}", creation);
+  }
 }
 
 using SharedWatchdog = std::shared_ptr<carrier::Watchdog>;
@@ -164,6 +184,7 @@ Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* 
   const double limit = limit_of_creation();
   SharedWatchdog watchdog = limit > 0 ? watchdog_on(parent) : nullptr;
   std::optional<carrier::Limited> limited(std::in_place, watchdog.get(), creation, limit);
+  if (const Status s = meet(parent); s != Status::ok) return s;
   MPI_Comm duplicate = MPI_COMM_NULL;
   if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_dup failed");
   MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);

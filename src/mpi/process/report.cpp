@@ -27,8 +27,16 @@ json to_json(const Ignored& i) {
   return {{"calls", i.calls}, {"values", i.values}, {"range", {i.lo, i.hi}}, {"range_with_them", {i.all_lo, i.all_hi}}};
 }
 
-json to_json(const Way& w, const Tally& t) {
-  const auto sent = [&t](double bytes) { return t.known > 0 ? json(bytes) : json(nullptr); };
+// Without the zeros after the last call.
+template <typename Counts>
+json until_last(const Timeline& t, const Counts& counts) {
+  const auto last = std::find_if(t.calls().rbegin(), t.calls().rend(), [](std::uint64_t n) { return n > 0; });
+  return std::vector(counts.begin(), counts.begin() + (t.calls().rend() - last));
+}
+
+json to_json(const Row& r) {
+  const auto& [w, t, timeline] = r;
+  const auto sent = [&t = t](double bytes) { return t.known > 0 ? json(bytes) : json(nullptr); };
   return {{"operation", w.operation},
           {"path", w.path},
           {"why", w.why},
@@ -45,15 +53,27 @@ json to_json(const Way& w, const Tally& t) {
           {"predicted_mpi_seconds", t.predicted_mpi},
           {"in_flight_seconds", t.in_flight},
           {"hidden_seconds", t.hidden},
+          {"calls_over_time", until_last(timeline, timeline.calls())},
+          {"seconds_over_time", until_last(timeline, timeline.seconds())},
           {"ignored", to_json(t.ignored)}};
 }
 
 // Between ranks printable text, a line a row: a json that is destroyed may want memory, which a rank may not have.
 constexpr char between = '\t';
 
+// The length of a stretch; then where there is anything, the place, calls and seconds.
+std::string to_text(const Timeline& t) {
+  std::string text = fmt::format("{}{}", between, t.stretch());
+  for (std::size_t i = 0; i < Timeline::most; ++i)
+    if (t.calls()[i] > 0 || t.seconds()[i] > 0)
+      text += fmt::format("{0}{1}{0}{2}{0}{3}", between, i, t.calls()[i], t.seconds()[i]);
+  return text;
+}
+
 std::string to_text(const Statistics& own) {
   std::string all;
-  for (const auto& [w, t] : own.all()) {
+  for (const auto& [w, record] : own.all()) {
+    const Tally& t = record.tally;
     all += fmt::format(
         "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
         "0}{18}{0}",
@@ -61,8 +81,8 @@ std::string to_text(const Statistics& own) {
         t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most, t.predicted,
         t.predicted_mpi, t.known, t.in_flight, t.hidden);
     const Ignored& i = t.ignored;
-    all +=
-        fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+    all += to_text(record.timeline) + '\n';
   }
   return all;
 }
@@ -88,27 +108,44 @@ Row from_text(std::string_view line) {
   number(&t.ignored.calls);
   number(&t.ignored.values);
   for (double* x : {&t.ignored.lo, &t.ignored.hi, &t.ignored.all_lo, &t.ignored.all_hi}) number(x);
+  double stretch = 0;
+  number(&stretch);
+  r.timeline = Timeline::empty(stretch);
+  while (!line.empty()) {
+    std::size_t place = 0;
+    std::uint64_t calls = 0;
+    double seconds = 0;
+    number(&place);
+    number(&calls);
+    number(&seconds);
+    r.timeline.put(place, calls, seconds);
+  }
   return r;
 }
 
 // A rank that had no memory for its text has none.
 std::vector<Row> merge(const std::vector<std::string>& texts) {
-  std::map<Way, Tally> all;
+  std::map<Way, Record> all;
+  double stretch = 0;
   for (const std::string& text : texts) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       const Row r = from_text(line);
-      Tally& t = all[r.way];
+      auto& [t, timeline] = all[r.way];
       const double slowest = std::max(t.seconds, r.tally.seconds);
       t.add(r.tally);
       t.seconds = slowest;
+      timeline.add(r.timeline);
+      stretch = std::max(stretch, timeline.stretch());
     }
   }
   std::vector<Row> rows;
-  for (auto& [way, tally] : all) {
+  for (auto& [way, record] : all) {
+    auto& [tally, timeline] = record;
     for (double* mean : {&tally.saved, &tally.saved_least, &tally.saved_most})
       *mean /= static_cast<double>(texts.size());
-    rows.push_back({way, tally});
+    timeline.lengthen(stretch);
+    rows.push_back({way, tally, timeline});
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return std::pair(-a.tally.seconds, a.way) < std::pair(-b.tally.seconds, b.way);
@@ -197,7 +234,7 @@ std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
   Ignored ignored;
   std::string overlap;
   for (const Row& r : rows) {
-    const auto& [w, t] = r;
+    const auto& [w, t, timeline] = r;
     calls += t.calls;
     ignored.add(t.ignored);
     overlap += overlapped(r);
@@ -219,7 +256,8 @@ std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
 
 std::string to_json(const std::vector<Row>& rows, int ranks) {
   json all = {{"ranks", ranks}, {"calls", json::array()}};
-  for (const Row& r : rows) all["calls"].push_back(to_json(r.way, r.tally));
+  if (!rows.empty()) all["stretch_seconds"] = rows.front().timeline.stretch();
+  for (const Row& r : rows) all["calls"].push_back(to_json(r));
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -22,6 +22,7 @@ bool can_be_written(const std::string& file);
 struct Row {
   Way way;
   Tally tally;
+  Timeline timeline;  // of one length of stretches in all rows
 };
 
 // `bounded`: a bound was given for all sums.

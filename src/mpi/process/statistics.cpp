@@ -33,7 +33,10 @@ void Tally::add(const Tally& other) noexcept {
 void Statistics::add(const Way& way, const Tally& tally, Server server) {
   const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
   const std::lock_guard lock(mutex_);
-  all_[way].add(tally);
+  Record& record = all_[way];
+  record.tally.add(tally);
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now() - begun_;
+  record.timeline.add(now.count(), tally.seconds, tally.calls);
   if (server == Server::mpi) theirs_[{way.operation, length}].add(tally.seconds);
   if (server == Server::stretto) ours_[way][length].add(tally.seconds);
 }
@@ -46,16 +49,16 @@ double Statistics::Latest::quantile(double part) const noexcept {
   return wanted == end ? 0 : static_cast<double>(*wanted);
 }
 
-std::map<Way, Tally> Statistics::all() const {
+std::map<Way, Record> Statistics::all() const {
   const std::lock_guard lock(mutex_);
-  std::map<Way, Tally> all = all_;
+  std::map<Way, Record> all = all_;
   for (const auto& [way, lengths] : ours_)
     for (const auto& [length, latest] : lengths)
       if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end()) {
         const auto gained = [&here = latest, &there = own->second](double theirs, double ours) {
           return here.calls() * (there.quantile(theirs) - here.quantile(ours));
         };
-        Tally& tally = all[way];
+        Tally& tally = all[way].tally;
         tally.saved += gained(0.5, 0.5);
         tally.saved_least += gained(0.25, 0.75);
         tally.saved_most += gained(0.75, 0.25);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "mpi/calls/wrapped_call.hpp"
+#include "mpi/process/timeline.hpp"
 
 namespace stretto::mpi {
 
@@ -52,6 +54,12 @@ struct Tally {
   void add(const Tally& other) noexcept;
 };
 
+// Of one way: what all calls were, and when.
+struct Record {
+  Tally tally;
+  Timeline timeline;  // from the end of MPI_Init on
+};
+
 // What ran. Of calls whose data communication cores move, no time in the call compares with the MPI's.
 enum class Server : std::uint8_t { stretto, mpi, cores };
 
@@ -62,7 +70,7 @@ class Statistics {
   // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
   // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
   // Least and most: from the quartiles that lie nearest and farthest.
-  std::map<Way, Tally> all() const;
+  std::map<Way, Record> all() const;
 
  private:
   using Length = std::pair<std::string, int>;  // operation, and the logarithm of the bytes
@@ -78,7 +86,8 @@ class Statistics {
     std::array<float, 63> kept_{};
   };
   mutable std::mutex mutex_;
-  std::map<Way, Tally> all_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::map<Way, Record> all_;
   std::map<Way, std::map<int, Latest>> ours_;
   std::map<Length, Latest> theirs_;
 };
