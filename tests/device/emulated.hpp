@@ -24,11 +24,6 @@ struct Emulation {
   long (*races)();
   const char* (*first_race)();
 
-  // As a program's own copy on a stream, for which the host waits.
-  void (*write)(void* to, const void* from, std::size_t bytes, void* stream);
-  void (*write_late)(void* to, const void* from, std::size_t bytes, void* stream);  // does not wait; `from` is kept
-  void (*read)(void* to, const void* from, std::size_t bytes, void* stream);
-
   // Memory that the plugin has given and not got back, in bytes; of the kind device, or pinned.
   std::size_t (*held)(bool pinned);
 

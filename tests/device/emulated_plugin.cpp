@@ -418,30 +418,6 @@ void reset(std::uint64_t seed) {
   });
 }
 
-// The host waits, so it knows of the stream's work, and what it does next comes after.
-void host_copy(void* to, const void* from, std::size_t bytes, void* stream) {
-  alone([&](Emulator& e) {
-    const auto s = e.stream(stream, current);
-    e.enqueue(*s, [=, &e](Stream& self) {
-      e.memory.touch(from, bytes, false, {self.who, self.now, "the program"});
-      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
-      std::memcpy(e.memory.real(to), e.memory.real(from), bytes);
-    });
-    e.finish(*s);
-    e.host().learn(s->now);
-  });
-}
-
-void late_copy(void* to, const void* from, std::size_t bytes, void* stream) {
-  alone([&](Emulator& e) {
-    const auto* const first = static_cast<const std::byte*>(from);
-    e.enqueue(*e.stream(stream, current), [to, bytes, &e, kept = std::vector(first, first + bytes)](Stream& self) {
-      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
-      std::memcpy(e.memory.real(to), kept.data(), bytes);
-    });
-  });
-}
-
 constexpr Emulation kEmulation = {
     reset,
     [](int d, long n) { alone([=](Emulator& e) { e.faults[d].skip_wait = n; }); },
@@ -452,9 +428,6 @@ constexpr Emulation kEmulation = {
     [](int d) { return alone([=](Emulator& e) { return e.faults[d].calls; }); },
     [] { return alone([](Emulator& e) { return e.memory.races(); }); },
     [] { return alone([](Emulator& e) { return e.memory.first_race().c_str(); }); },
-    host_copy,
-    late_copy,
-    host_copy,
     [](bool pinned) {
       return alone([=](Emulator& e) { return e.memory.held(pinned ? MemoryKind::pinned : MemoryKind::device); });
     },
