@@ -27,6 +27,9 @@ struct Emulation {
   // Memory that the plugin has given and not got back, in bytes; of the kind device, or pinned.
   std::size_t (*held)(bool pinned);
 
+  // This device does nothing from here on, until told otherwise by a negative number.
+  void (*stall)(int device);
+
   // Allocations of this device fail from here on; negative: none do.
   void (*refuse_memory)(int device);
 };

@@ -67,6 +67,7 @@ class Emulator {
   Faults faults[most_devices];
   std::mt19937_64 random{1};
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
+  int stalled = -1;
   int refuses_memory = -1;    // the device that does
   std::size_t everybody = 0;  // streams and threads so far
 
@@ -124,6 +125,7 @@ class Emulator {
 
   // A little of what a device has to do.
   void go_on(int device) {
+    if (device == stalled) return;
     std::erase_if(all_, [](const std::weak_ptr<Stream>& s) { return s.expired(); });
     for (int pieces = static_cast<int>(random() % 4); pieces > 0; --pieces) {
       const auto s = all_[random() % all_.size()].lock();
@@ -414,7 +416,7 @@ void reset(std::uint64_t seed) {
     e.random.seed(seed);
     for (Faults& f : e.faults) f = {};
     e.memory.forget();
-    e.refuses_memory = -1;
+    e.refuses_memory = e.stalled = -1;
   });
 }
 
@@ -431,6 +433,7 @@ constexpr Emulation kEmulation = {
     [](bool pinned) {
       return alone([=](Emulator& e) { return e.memory.held(pinned ? MemoryKind::pinned : MemoryKind::device); });
     },
+    [](int d) { alone([=](Emulator& e) { e.stalled = d; }); },
     [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
 };
 

@@ -62,7 +62,8 @@ TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
   const long calls = emulation().calls(faulty);
   emulation().reset(seed);
   { const OnDevice alone(c, faulty, wave(faulty, c.count), c.count); }
-  const long opening = emulation().calls(faulty) + 10;  // what makes the device and its vectors, and a few questions more
+  const long opening =
+      emulation().calls(faulty) + 10;  // what makes the device and its vectors, and a few questions more
   int lost = 0;
   for (long n = opening; n < calls; n += std::max(1L, calls / 60)) {
     SCOPED_TRACE(testing::Message() << "call " << n << " of " << calls);
@@ -76,6 +77,25 @@ TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
     for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
   }
   EXPECT_GT(lost, 20);
+}
+
+TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) {
+  const int faulty = 1;
+  emulation().reset(seed);
+  on_ranks(3, [&](int rank, engine::Engine& engine) {
+    const Case c{.count = 5000};
+    const OnDevice on(c, rank, wave(rank, c.count), c.count);
+    auto work = work_of(c, engine, on.from.data(), on.out());
+    work.device = on.device.get();
+    work.options.timeout = rank == faulty ? 0.2 : 20;
+    if (rank == faulty) emulation().stall(faulty);
+    EXPECT_EQ(engine.run(work), Status::timeout);
+    const std::string text = message();
+    if (rank == faulty) {
+      EXPECT_NE(text.find("device 1 is still at work for step"), std::string::npos) << text;
+    }
+    emulation().stall(-1);
+  });
 }
 
 TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
