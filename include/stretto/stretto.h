@@ -16,7 +16,8 @@
  * sum by p times that. NULL options: exact.
  *
  * Beside this header: stretto_nonblocking.h (collectives that return a request), stretto_stream.h (the codec by
- * itself), stretto_mpi.h (communicators over MPI), stretto_cuda.h (the codec on a CUDA stream), stretto.hpp (C++).
+ * itself), stretto_mpi.h (communicators over MPI), stretto_cuda.h (the codec on a CUDA stream),
+ * stretto_cuda_collectives.h (collectives of device memory), stretto.hpp (C++).
  *
  * Rules for every function:
  *  - It returns a stretto_status. On failure stretto_message() names the offending values. Nothing aborts, prints or

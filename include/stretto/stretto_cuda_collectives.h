@@ -7,9 +7,9 @@
  * results have their bits. So a rank may call stretto_allreduce with memory of its host where another calls
  * stretto_allreduce_on_stream; with options.check = 0 all ranks then force one schedule.
  *
- * The other collectives (stretto.h, stretto_nonblocking.h, stretto_persistent.h) take device memory too, once a function
- * of stretto_cuda.h has found a device, or if CUDA's driver was loaded when the first communicator was made. There the
- * input must be ready when the call is made, and the result is ready when it ends.
+ * The other collectives (stretto.h, stretto_nonblocking.h, stretto_persistent.h) take device memory too, if before the
+ * communicator was made a function of stretto_cuda.h had found a device, or CUDA's driver was loaded. There the input
+ * must be ready when the call is made, and the result is ready when it ends.
  *
  * Rules for every ..._on_stream function:
  *  - The call comes after what was enqueued on the stream, and before what is enqueued there once it has returned.

@@ -30,8 +30,7 @@ template <class Build>
   Status s = Status::ok;
   bool compared = false;
   const Shape& is = call.shape;
-  const bool asks = device::asks_for_devices() && on_device(call.send, call.recv);
-  if (comm && !asks &&
+  if (comm && !(comm->prepared.asks_for_devices() && on_device(call.send, call.recv)) &&
       comm->prepared.again(*comm, is.collective, is.type, is.op, is.root, is.count, call.send, call.recv, options, &s,
                            &compared))
     return to_c(s);

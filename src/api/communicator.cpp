@@ -18,7 +18,7 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto
       size(carriers.data->size()) {
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
   backends.no_node = std::move(no_node);
-  stretto::device::look_for_driver();
+  if (stretto::device::may_be_addressed()) prepared.ask_for_devices();
 }
 
 stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {

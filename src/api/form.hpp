@@ -8,7 +8,6 @@
 #include "base/status.hpp"
 #include "call/builders.hpp"
 #include "call/check.hpp"
-#include "device/loader.hpp"
 #include "select/forced.hpp"
 
 namespace stretto::api {
@@ -31,7 +30,7 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const Build& b
   if (s == Status::ok && !call->settings.schedule.empty())
     s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
   if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
-  const bool asks = device::asks_for_devices() || call->stream;
+  const bool asks = comm.prepared.asks_for_devices() || call->stream;
   return s == Status::ok && asks ? place(comm, call) : s;
 }
 

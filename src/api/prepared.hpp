@@ -100,6 +100,10 @@ class PreparedByCall {
   }
   std::uint32_t generation() const noexcept { return generation_; }
 
+  // Whether a buffer may be in the memory of a device, so that each call must ask. Here, where it costs no cache line.
+  void ask_for_devices() noexcept { asks_for_devices_ = true; }
+  bool asks_for_devices() const noexcept { return asks_for_devices_; }
+
  private:
   // All that decides how a call runs but what is kept beside: one cache line.
   struct Key {
@@ -134,6 +138,7 @@ class PreparedByCall {
   PreparedLines<Line> lines_;
   const Line* last_ = nullptr;  // the line of the call that ended last; null: it had none
   std::uint32_t generation_ = 0;
+  bool asks_for_devices_ = false;
 };
 
 // The state of the buffers as checks see it: which are null, which are STRETTO_IN_PLACE, and whether they are the same.

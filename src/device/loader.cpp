@@ -2,15 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 namespace stretto::device {
-
-std::atomic<bool> addresses_may_be_a_devices{false};
-
 namespace {
+
+std::atomic<bool> loaded{false};
 
 constexpr const char* kLibrary = "libstretto_cuda.so";
 
@@ -63,7 +63,7 @@ Found search() {
     }
     f.plugin = p;
     f.problem.clear();
-    addresses_may_be_a_devices = true;
+    loaded = true;
     return f;
   }
   return f;
@@ -83,11 +83,10 @@ Status find_plugin(const Plugin** plugin) noexcept {
   }
 }
 
-// A driver that no plugin of stretto's can use leaves all to those who ask.
-void look_for_driver() noexcept {
-  if (asks_for_devices() || !dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) return;
+bool may_be_addressed() noexcept {
+  if (loaded) return true;
   const Plugin* plugin = nullptr;
-  static_cast<void>(find_plugin(&plugin));
+  return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) && find_plugin(&plugin) == Status::ok;
 }
 
 }  // namespace stretto::device

@@ -1,8 +1,6 @@
 // Finds the plugin library and a device, once, when first asked.
 #pragma once
 
-#include <atomic>
-
 #include "base/status.hpp"
 #include "device/plugin.hpp"
 
@@ -14,11 +12,8 @@ namespace stretto::device {
 // wherever the loader finds it.
 Status find_plugin(const Plugin** plugin) noexcept;
 
-// Whether a plugin is loaded, so that an address may be a device's.
-extern std::atomic<bool> addresses_may_be_a_devices;
-inline bool asks_for_devices() noexcept { return addresses_may_be_a_devices.load(std::memory_order_relaxed); }
-
-// Loads the plugin where this process has loaded CUDA's driver already; a process without pays next to nothing.
-void look_for_driver() noexcept;
+// Whether an address may be a device's: a plugin is loaded. It is loaded now where this process has loaded CUDA's driver;
+// a process without pays next to nothing.
+bool may_be_addressed() noexcept;
 
 }  // namespace stretto::device

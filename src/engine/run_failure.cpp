@@ -59,7 +59,12 @@ std::string Run::diagnosis(double seconds) const {
   std::string text =
       fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;", schedule::name(schedule_->collective),
                   schedule_->algorithm, payload::name(spec_.kind), schedule_->rank, seconds);
-  if (left_ == 1 && device_ != nullptr) text += fmt::format(" device {} is still at work;", device_->device().number());
+  if (device_ != nullptr && (left_ == 1 || !departures_.empty())) {
+    const int number = device_->device().number();
+    text += departures_.empty() ? fmt::format(" device {} is still at work;", number)
+                                : fmt::format(" device {} is still at work for step {};", number,
+                                              plan_.units[departures_.front().unit].step);
+  }
   std::size_t missing = 0;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];

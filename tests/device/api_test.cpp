@@ -10,6 +10,7 @@
 #include "stretto/stretto_cuda.h"
 #include "stretto/stretto_cuda_collectives.h"
 #include "stretto/stretto_nonblocking.h"
+#include "stretto/stretto_persistent.h"
 
 namespace stretto::tests {
 namespace {
@@ -147,6 +148,36 @@ TEST(DeviceApi, AStartedCollectiveTakesDeviceMemory) {
     EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
     ASSERT_STRETTO_OK(stretto_request_free(&request));
   });
+}
+
+TEST(DeviceApi, SeveralStartedCollectivesAndAPersistentOneShareADevice) {
+  const std::size_t n = 5000;
+  const stretto_options o = timed(bounded(1e-3));
+  emulation().reset(1);
+  const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), a(rank, n), b(rank, n), c(rank, n);
+    const auto& sum = expected[static_cast<std::size_t>(rank)];
+    stretto_request first = nullptr, second = nullptr, again = nullptr;
+    const auto start = [&](const DeviceVector<float>& to, stretto_request* request) {
+      return stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, request);
+    };
+    ASSERT_STRETTO_OK(start(a, &first));
+    ASSERT_STRETTO_OK(start(b, &second));
+    ASSERT_STRETTO_OK(stretto_wait(second));
+    ASSERT_STRETTO_OK(stretto_wait(first));
+    EXPECT_EQ(a.read(), sum);
+    EXPECT_EQ(b.read(), sum);
+    ASSERT_STRETTO_OK(stretto_allreduce_init(from.data(), c.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &again));
+    for (int i = 0; i < 3; ++i) {
+      c.write(std::vector<float>(n));
+      ASSERT_STRETTO_OK(stretto_start(again));
+      ASSERT_STRETTO_OK(stretto_wait(again));
+      EXPECT_EQ(c.read(), sum);
+    }
+    for (stretto_request* r : {&first, &second, &again}) ASSERT_STRETTO_OK(stretto_request_free(r));
+  });
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
 }
 
 // What one rank does wrong is every rank's status, and names both sides.

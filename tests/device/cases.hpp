@@ -113,9 +113,9 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
       if (!has_result(c, rank)) result.clear();
       return;
     }
-    const OnDevice on(c, c.one_device ? 0 : rank, in, n);
+    const OnDevice on(c, c.one_device ? 0 : device_of(rank), in, n);
     void* stream = nullptr;
-    static_cast<void>(plugin().create_stream(&stream));
+    check(plugin().create_stream(&stream));
     for (int i = 0; i < repeats && ran.status[r] == Status::ok; ++i) {
       if (i > 0) on.from.write(in);
       auto work = work_of(c, engine, on.from.data(), on.out());
@@ -128,7 +128,12 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
       }
       ran.status[r] = engine.run(work);
       ran.text[r] = message();
-      if (has_result(c, rank)) ran.result[r] = on.result(c.on_stream ? stream : nullptr);
+      if (!has_result(c, rank)) continue;
+      try {
+        ran.result[r] = on.result(c.on_stream ? stream : nullptr);
+      } catch (const std::runtime_error& e) {  // the device was lost
+        ran.text[r] = e.what();
+      }
     }
     while (!on.device->idle() && on.device->poll() == Status::ok) {
     }

@@ -1,4 +1,4 @@
-// The emulated device in tests: memory of it, what it is asked, and ranks as threads that have one.
+// A device in tests, emulated or a GPU: memory of it, and what the emulated one is asked beside.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "device/device.hpp"
@@ -21,56 +22,96 @@ inline const device::Plugin& plugin() {
   return *p;
 }
 
-inline const device::Emulation& emulation() {
-  static const device::Emulation* const found = [] {
+// Null: the devices are GPUs.
+inline const device::Emulation* find_emulation() {
+  static const device::Emulation* const found = []() -> const device::Emulation* {
     static_cast<void>(plugin());
-    void* library = dlopen(std::getenv("STRETTO_CUDA_PLUGIN"), RTLD_NOW | RTLD_NOLOAD);
-    const auto table = reinterpret_cast<const device::Emulation* (*)()>(dlsym(library, device::kEmulationSymbol));
-    return table();
+    const char* name = std::getenv("STRETTO_CUDA_PLUGIN");
+    void* library = name ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+    void* symbol = library ? dlsym(library, device::kEmulationSymbol) : nullptr;
+    return symbol ? reinterpret_cast<const device::Emulation* (*)()>(symbol)() : nullptr;
   }();
-  return *found;
+  return found;
 }
 
-// A vector in the memory of a device.
+inline const device::Emulation& emulation() { return *find_emulation(); }
+
+// A new order of streams, where they are emulated; and whether nothing is out of order then.
+inline void begin_order(std::uint64_t seed) {
+  if (find_emulation()) emulation().reset(seed);
+}
+inline void expect_order() {
+  if (find_emulation()) EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+// The device of a rank: of its own where there are as many.
+inline int device_of(int rank) {
+  int devices = 1;
+  static_cast<void>(plugin().device_count(&devices));
+  return rank % devices;
+}
+
+inline void check(int error) {
+  if (error != 0) throw std::runtime_error(plugin().error_text(error));
+}
+
+// A vector in the memory of a device, and as long a one in pinned memory, through which it is copied.
 template <class T>
 class DeviceVector {
  public:
   DeviceVector(int device, std::size_t count) : device_(device), count_(count) {
     use();
-    if (plugin().allocate(device::MemoryKind::device, count * sizeof(T), &data_) != 0)
-      throw std::runtime_error("no memory of the device");
+    check(plugin().allocate(device::MemoryKind::device, bytes(), &data_));
+    check(plugin().allocate(device::MemoryKind::pinned, bytes(), &pinned_));
+    check(plugin().create_event(&event_));
   }
   DeviceVector(int device, const std::vector<T>& values, void* stream = nullptr) : DeviceVector(device, values.size()) {
     write(values, stream);
   }
-  ~DeviceVector() { static_cast<void>(plugin().release(device::MemoryKind::device, data_)); }
+  ~DeviceVector() {
+    use();
+    static_cast<void>(plugin().release(device::MemoryKind::device, data_));
+    static_cast<void>(plugin().release(device::MemoryKind::pinned, pinned_));
+    static_cast<void>(plugin().destroy_event(event_));
+  }
   DeviceVector(const DeviceVector&) = delete;
   DeviceVector& operator=(const DeviceVector&) = delete;
 
   T* data() const { return static_cast<T*>(data_); }
   std::size_t size() const { return count_; }
-  void write(const std::vector<T>& values, void* stream = nullptr) const {
-    use();
-    emulation().write(data_, values.data(), values.size() * sizeof(T), stream);
-  }
-  // Enqueued alone: the copy may come late.
+
+  // Enqueued alone: the copy may come late. The host waits before the next copy.
   void write_late(const std::vector<T>& values, void* stream) const {
     use();
-    emulation().write_late(data_, values.data(), values.size() * sizeof(T), stream);
+    std::memcpy(pinned_, values.data(), bytes());
+    check(plugin().copy(data_, pinned_, bytes(), stream));
+    check(plugin().record(event_, stream));
+  }
+  void write(const std::vector<T>& values, void* stream = nullptr) const {
+    write_late(values, stream);
+    wait();
   }
   std::vector<T> read(void* stream = nullptr) const {
     use();
-    std::vector<T> values(count_);
-    emulation().read(values.data(), data_, count_ * sizeof(T), stream);
-    return values;
+    check(plugin().copy(pinned_, data_, bytes(), stream));
+    check(plugin().record(event_, stream));
+    wait();
+    const T* const values = static_cast<const T*>(pinned_);
+    return std::vector<T>(values, values + count_);
   }
 
  private:
-  void use() const { static_cast<void>(plugin().use_device(device_)); }
+  std::size_t bytes() const { return count_ * sizeof(T); }
+  void use() const { check(plugin().use_device(device_)); }
+  void wait() const {
+    for (int over = 0; over == 0;) check(plugin().is_over(event_, &over));
+  }
 
   int device_;
   std::size_t count_;
   void* data_ = nullptr;
+  void* pinned_ = nullptr;
+  void* event_ = nullptr;
 };
 
 inline std::unique_ptr<device::Device> open_device(int number) {

@@ -24,13 +24,11 @@ struct Emulation {
   long (*races)();
   const char* (*first_race)();
 
-  // As a program's own copy on a stream, for which the host waits.
-  void (*write)(void* to, const void* from, std::size_t bytes, void* stream);
-  void (*write_late)(void* to, const void* from, std::size_t bytes, void* stream);  // does not wait; `from` is kept
-  void (*read)(void* to, const void* from, std::size_t bytes, void* stream);
-
   // Memory that the plugin has given and not got back, in bytes; of the kind device, or pinned.
   std::size_t (*held)(bool pinned);
+
+  // This device does nothing from here on, until told otherwise by a negative number.
+  void (*stall)(int device);
 
   // Allocations of this device fail from here on; negative: none do.
   void (*refuse_memory)(int device);

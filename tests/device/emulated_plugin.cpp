@@ -67,6 +67,7 @@ class Emulator {
   Faults faults[most_devices];
   std::mt19937_64 random{1};
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
+  int stalled = -1;
   int refuses_memory = -1;    // the device that does
   std::size_t everybody = 0;  // streams and threads so far
 
@@ -124,6 +125,7 @@ class Emulator {
 
   // A little of what a device has to do.
   void go_on(int device) {
+    if (device == stalled) return;
     std::erase_if(all_, [](const std::weak_ptr<Stream>& s) { return s.expired(); });
     for (int pieces = static_cast<int>(random() % 4); pieces > 0; --pieces) {
       const auto s = all_[random() % all_.size()].lock();
@@ -414,31 +416,7 @@ void reset(std::uint64_t seed) {
     e.random.seed(seed);
     for (Faults& f : e.faults) f = {};
     e.memory.forget();
-    e.refuses_memory = -1;
-  });
-}
-
-// The host waits, so it knows of the stream's work, and what it does next comes after.
-void host_copy(void* to, const void* from, std::size_t bytes, void* stream) {
-  alone([&](Emulator& e) {
-    const auto s = e.stream(stream, current);
-    e.enqueue(*s, [=, &e](Stream& self) {
-      e.memory.touch(from, bytes, false, {self.who, self.now, "the program"});
-      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
-      std::memcpy(e.memory.real(to), e.memory.real(from), bytes);
-    });
-    e.finish(*s);
-    e.host().learn(s->now);
-  });
-}
-
-void late_copy(void* to, const void* from, std::size_t bytes, void* stream) {
-  alone([&](Emulator& e) {
-    const auto* const first = static_cast<const std::byte*>(from);
-    e.enqueue(*e.stream(stream, current), [to, bytes, &e, kept = std::vector(first, first + bytes)](Stream& self) {
-      e.memory.touch(to, bytes, true, {self.who, self.now, "the program"});
-      std::memcpy(e.memory.real(to), kept.data(), bytes);
-    });
+    e.refuses_memory = e.stalled = -1;
   });
 }
 
@@ -452,12 +430,10 @@ constexpr Emulation kEmulation = {
     [](int d) { return alone([=](Emulator& e) { return e.faults[d].calls; }); },
     [] { return alone([](Emulator& e) { return e.memory.races(); }); },
     [] { return alone([](Emulator& e) { return e.memory.first_race().c_str(); }); },
-    host_copy,
-    late_copy,
-    host_copy,
     [](bool pinned) {
       return alone([=](Emulator& e) { return e.memory.held(pinned ? MemoryKind::pinned : MemoryKind::device); });
     },
+    [](int d) { alone([=](Emulator& e) { e.stalled = d; }); },
     [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
 };
 

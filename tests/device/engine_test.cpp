@@ -9,7 +9,7 @@ namespace {
 
 void expect_as_on_host(const Case& c, int ranks, std::uint64_t seed = 1) {
   SCOPED_TRACE(name_of(c, ranks));
-  emulation().reset(seed);
+  begin_order(seed);
   const Ran expected = run(c, ranks, Where::host);
   ASSERT_TRUE(all_ok(expected));
   for (const Where where : {Where::device, Where::mixed}) {
@@ -17,7 +17,7 @@ void expect_as_on_host(const Case& c, int ranks, std::uint64_t seed = 1) {
     ASSERT_TRUE(all_ok(ran));
     EXPECT_TRUE(same_bits(ran, expected));
   }
-  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+  expect_order();
 }
 
 TEST(Device, AFusedRingGivesTheHostsBits) {

@@ -60,18 +60,42 @@ TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
   emulation().reset(seed);
   static_cast<void>(run(c, ranks, Where::device));
   const long calls = emulation().calls(faulty);
-  constexpr long opening = 80;  // calls that make the device, and its vectors
+  emulation().reset(seed);
+  { const OnDevice alone(c, faulty, wave(faulty, c.count), c.count); }
+  const long opening =
+      emulation().calls(faulty) + 10;  // what makes the device and its vectors, and a few questions more
+  int lost = 0;
   for (long n = opening; n < calls; n += std::max(1L, calls / 60)) {
     SCOPED_TRACE(testing::Message() << "call " << n << " of " << calls);
     emulation().reset(seed);
     emulation().lose(faulty, n);
     const Ran ran = run(c, ranks, Where::device);
-    if (emulation().calls(faulty) <= n) continue;
     if (ran.status[faulty] == Status::ok) continue;  // lost after its run
+    ++lost;
     EXPECT_EQ(ran.status[faulty], Status::internal);
     EXPECT_NE(ran.text[faulty].find("CUDA error 214: uncorrectable ECC error"), std::string::npos) << ran.text[faulty];
     for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
   }
+  EXPECT_GT(lost, 20);
+}
+
+TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) {
+  const int faulty = 1;
+  emulation().reset(seed);
+  on_ranks(3, [&](int rank, engine::Engine& engine) {
+    const Case c{.count = 5000};
+    const OnDevice on(c, rank, wave(rank, c.count), c.count);
+    auto work = work_of(c, engine, on.from.data(), on.out());
+    work.device = on.device.get();
+    work.options.timeout = rank == faulty ? 0.2 : 20;
+    if (rank == faulty) emulation().stall(faulty);
+    EXPECT_EQ(engine.run(work), Status::timeout);
+    const std::string text = message();
+    if (rank == faulty) {
+      EXPECT_NE(text.find("device 1 is still at work for step"), std::string::npos) << text;
+    }
+    emulation().stall(-1);
+  });
 }
 
 TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {

@@ -6,7 +6,7 @@
 
 namespace stretto::tests {
 
-// 0: all was as it should be; 1: standard error says what was not.
+// Precondition: the plugin was loaded before the communicator was made. 0: all was as it should be; 1: standard error says what was not.
 int sums_of_ranks(stretto_comm comm);
 
 }  // namespace stretto::tests

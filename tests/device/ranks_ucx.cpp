@@ -2,11 +2,12 @@
 #include <cstdio>
 
 #include "ranks.hpp"
+#include "stretto/stretto_cuda.h"
 #include "stretto/stretto_store.h"
 
 int main() {
   stretto_comm comm = nullptr;
-  if (const stretto_status s = stretto_comm_create_environment(nullptr, &comm); s != STRETTO_OK) {
+  if (stretto_cuda_available() != STRETTO_OK || stretto_comm_create_environment(nullptr, &comm) != STRETTO_OK) {
     std::fprintf(stderr, "%s\n", stretto_message());
     return 1;
   }

@@ -24,9 +24,10 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const Plai
   return to_c(operation.wait(guard));
 }
 
-// The communicator's device; made on the current one where `make`. Null: it has none.
-Status device_of(stretto_comm comm, bool make, device::Device** found) noexcept {
+// The communicator's device, and the communicator held; made on the current one where `make`. Null: it has none.
+Status device_of(stretto_comm comm, bool make, Guard* guard, device::Device** found) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return s;
+  *guard = comm->guard();
   if (!comm->device && make) {
     const device::Plugin* plugin = nullptr;
     int number = 0;
@@ -79,8 +80,9 @@ stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, si
 stretto_status stretto_cuda_query(stretto_comm comm, int* done) {
   if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
   *done = 1;
+  Guard guard;
   device::Device* d = nullptr;
-  if (const Status s = device_of(comm, false, &d); s != Status::ok || !d) return to_c(s);
+  if (const Status s = device_of(comm, false, &guard, &d); s != Status::ok || !d) return to_c(s);
   const device::Device::Visit visit(*d);
   if (const Status s = d->poll(); s != Status::ok) return to_c(s);
   *done = d->idle();
@@ -93,14 +95,16 @@ stretto_status stretto_cuda_need(stretto_comm comm, stretto_type type, size_t co
     return to_c(fail(Status::invalid_argument, "{} is NULL", device_bytes ? "pinned_bytes" : "device_bytes"));
   *device_bytes = *pinned_bytes = 0;
   if (!call::is_type(type)) return to_c(fail(Status::invalid_argument, "type {} is no stretto_type", int(type)));
+  Guard guard;
   device::Device* d = nullptr;
-  if (const Status s = device_of(comm, true, &d); s != Status::ok) return to_c(s);
+  if (const Status s = device_of(comm, true, &guard, &d); s != Status::ok) return to_c(s);
   return to_c(d->need(payload_type(type), count, device_bytes, pinned_bytes));
 }
 
 stretto_status stretto_cuda_reserve(stretto_comm comm, size_t device_bytes, size_t pinned_bytes) {
+  Guard guard;
   device::Device* d = nullptr;
-  if (const Status s = device_of(comm, true, &d); s != Status::ok) return to_c(s);
+  if (const Status s = device_of(comm, true, &guard, &d); s != Status::ok) return to_c(s);
   if (!comm->idle()) return to_c(fail(Status::invalid_argument, "collectives of the communicator are in flight"));
   return to_c(d->reserve(device_bytes, pinned_bytes));
 }

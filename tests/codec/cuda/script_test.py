@@ -62,19 +62,21 @@ class Script(unittest.TestCase):
     def test_a_step_that_fails_is_named_at_the_end_and_the_others_run(self):
         self.driver(1)
         self.program("build/cuda/gpu_check", 'echo "check $*"; case "$*" in *"--values 20000000"*) exit 3 ;; esac')
+        self.program("build/cuda/gpu_collectives", "true")
         self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
         self.program("bin/compute-sanitizer", 'echo "sanitizer $2"; case $2 in racecheck) exit 1 ;; esac')
         self.program("bin/ncu", "exit 1")  # may lack the permission to count
         status, text = self.run_script("all")
         self.assertEqual(status, 1)
         self.assertIn("failed: exactness-short racecheck; see", text)
-        for name in ("device", "exactness-short", "bench", "profile", "memcheck", "racecheck", "synccheck", "exactness-long"):
+        for name in ("device", "exactness-short", "collectives", "bench", "profile", "memcheck", "racecheck", "synccheck", "exactness-long"):
             self.assertTrue((self.at / "out" / f"{name}.log").exists(), name)
         self.assertIn("4 / 0.50", (self.at / "out/bench.txt").read_text())
 
     def test_all_that_goes_well_is_no_error(self):
         self.driver(1)
         self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/gpu_collectives", "true")
         self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
         self.program("bin/compute-sanitizer", "true")
         self.program("bin/ncu", "true")
@@ -85,6 +87,7 @@ class Script(unittest.TestCase):
     def test_steps_for_which_no_time_is_left_are_errors(self):
         self.driver(1)
         self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/gpu_collectives", "true")
         self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
         self.program("bin/compute-sanitizer", "true")
         status, text = self.run_script("all", GPU_SECONDS="10")
