@@ -23,18 +23,27 @@ int hosts() {
   return all;
 }
 
+// "Open MPI 5.0.11" of "Open MPI v5.0.11, ...", and "MPICH 5.0.2" of "MPICH Version:      5.0.2" and further lines.
+std::string library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text), line = all.substr(0, all.find_first_of(",\n"));
+  const std::size_t digits = line.find_first_of("0123456789");
+  if (digits == std::string::npos) return line;
+  std::string name = line.substr(0, digits);
+  for (const char* word : {"Version:", "v"})
+    if (const std::size_t at = name.rfind(word); at != std::string::npos) name.erase(at);
+  return name.erase(name.find_last_not_of(" \t") + 1) + " " + line.substr(digits);
+}
+
 Json machine() {
-  char host[MPI_MAX_PROCESSOR_NAME] = {}, library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  char host[MPI_MAX_PROCESSOR_NAME] = {};
   int length = 0;
   MPI_Get_processor_name(host, &length);
-  MPI_Get_library_version(library, &length);
-  std::string text(library);
-  return {{"event", "machine"},
-          {"host", host},
-          {"library", text.substr(0, text.find_first_of(",\n"))},
-          {"ranks", size_of(MPI_COMM_WORLD)},
-          {"hosts", hosts()},
-          {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
+  return {{"event", "machine"},   {"host", host},
+          {"library", library()}, {"ranks", size_of(MPI_COMM_WORLD)},
+          {"hosts", hosts()},     {"cores", sysconf(_SC_NPROCESSORS_ONLN)}};
 }
 
 std::vector<double> reduced(const std::vector<double>& mine, MPI_Op op) {

@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import unittest
 
@@ -20,7 +21,7 @@ def rows(name, ranks, *args):
     if status != 0:
         raise AssertionError(err)
     events = [json.loads(line) for line in out.splitlines()]
-    if events[-1]["event"] != "end" or events[0]["ranks"] != ranks:
+    if events[-1]["event"] != "end" or events[0]["ranks"] != ranks or not re.fullmatch(r"\w[^:]* \d[.\w]*", events[0]["library"]):
         raise AssertionError(out)
     return [event for event in events if event["event"] == "row"]
 

@@ -225,6 +225,17 @@ class Outputs(Program):
         self.assertEqual(len(stack), 1000)
         self.assertEqual(stack[:400], stack[400:800])
 
+    def test_the_picture_of_the_page_is_what_is_drawn_now(self):
+        if not MARMOUSI.is_file():
+            self.skipTest(f"{MARMOUSI.name} is not there")
+        self.stack(4, "--images", MARMOUSI, "--shape", MARMOUSI_SHAPE, "--schedules", "rabenseifner", "--payloads", "fused")
+        root, drawn = pathlib.Path(__file__).resolve().parents[2], self.here / "p.png"
+        draw = [sys.executable, "-m", "stretto", "draw", str(self.here / "out"), "--plot", str(drawn)]
+        subprocess.run(draw, env={**os.environ, "PYTHONPATH": str(root / "python")}, check=True, capture_output=True, timeout=60)
+        pictures = [matplotlib.image.imread(path) for path in (drawn, root / "docs" / "stacking.png")]
+        self.assertEqual(pictures[0].shape, pictures[1].shape, "scripts/figures stacking draws it again")
+        self.assertLess(abs(pictures[0] - pictures[1]).mean(), 0.01, "scripts/figures stacking draws it again")
+
 
 class Refusals(Program):
     def test_a_missing_file_is_named(self):
@@ -285,17 +296,6 @@ class Refusals(Program):
     def test_a_directory_that_cannot_be_made_is_told_before_the_work(self):
         (self.here / "out").write_text("in the way", encoding="utf-8")
         self.assertIn("out", self.refused("--shots", 1))
-
-    def test_the_picture_of_the_page_is_what_is_drawn_now(self):
-        if not MARMOUSI.is_file():
-            self.skipTest(f"{MARMOUSI.name} is not there")
-        self.stack(4, "--images", MARMOUSI, "--shape", MARMOUSI_SHAPE, "--schedules", "rabenseifner", "--payloads", "fused")
-        root, drawn = pathlib.Path(__file__).resolve().parents[2], self.here / "p.png"
-        draw = [sys.executable, "-m", "stretto", "draw", str(self.here / "out"), "--plot", str(drawn)]
-        subprocess.run(draw, env={**os.environ, "PYTHONPATH": str(root / "python")}, check=True, capture_output=True, timeout=60)
-        pictures = [matplotlib.image.imread(path) for path in (drawn, root / "docs" / "stacking.png")]
-        self.assertEqual(pictures[0].shape, pictures[1].shape, "scripts/figures stacking draws it again")
-        self.assertLess(abs(pictures[0] - pictures[1]).mean(), 0.01, "scripts/figures stacking draws it again")
 
     def test_a_bad_argument_is_told_once(self):
         self.assertIn("rel:nonsense", self.refused("--bound", "rel:nonsense"))
