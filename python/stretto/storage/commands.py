@@ -57,7 +57,7 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
                  force: bool = FORCE, threads: int = THREADS, json_: bool = JSON):
         """Compress the arrays of a file within a bound, into a .stretto file.
 
-        Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 (dimension scales) are exact unless --bound names them.
+        Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 are exact unless --bound names them.
         """
         transfer = needed("storage.transfer")
         target = output or f"{os.path.splitext(file)[0]}.stretto"
