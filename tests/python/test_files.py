@@ -135,6 +135,14 @@ def test_inspect_tells_what_is_there_and_checks_every_code(stretto):
     assert json.loads(stretto.succeeds("inspect", "s", "--json"))["kind"] == "stream"
 
 
+def test_names_are_shown_as_they_are(stretto):
+    name = "[/red]\x1b[31m"
+    library.save(stretto.home / "[x].stretto", {name: field(40)}, abs=1)
+    np.savez(stretto.home / "[y].npz", **{name: field(40)})
+    for arguments in (("inspect", "[x].stretto"), ("compare", "[y].npz", "[x].stretto"), ("compress", "[y].npz", "--abs", "1")):
+        assert "[/red]\\x1b[31m" in stretto.succeeds(*arguments)
+
+
 def test_a_file_that_is_there_stays_unless_force_is_given(stretto):
     np.save(stretto.home / "x.npy", field(50))
     stretto.succeeds("compress", "x.npy", "--abs", "1")

@@ -11,7 +11,7 @@ from stretto.errors import Failure
 from stretto.machine.tune import new_table
 from stretto.ratio import FILL
 from stretto.storage.sources import opened
-from stretto.storage.transfer import failures, progress
+from stretto.storage.transfer import failures, plain, progress
 
 LAGS = 10
 WINDOW = 7  # elements of a side of SSIM's windows
@@ -237,7 +237,7 @@ def rows(one):
 
 def show(console, found):
     for one in found:
-        table = new_table(one.name, "figure", "value")
+        table = new_table(plain(one.name), "figure", "value")
         for word, text in rows(one):
-            table.add_row(word, text)
+            table.add_row(word, plain(text))
         console.print(table)
