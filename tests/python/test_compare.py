@@ -150,3 +150,17 @@ def test_a_picture_of_complex_numbers_or_of_none_is_refused(stretto):
 def test_windows_are_means(stretto):
     x = np.random.default_rng(1).random((2, 9, 11))
     assert compare._windows(x)[1, 2, 4] == pytest.approx(x[1, 2:9, 4:11].mean()) and compare._windows(x).shape == (2, 3, 5)
+
+
+def test_integers_of_64_bits_are_compared_by_every_bit(stretto):
+    x = np.array([2**62, -(2**63), 5])
+    found = figures(stretto, x, x + np.array([0, 1, 0]))
+    assert (found["largest"], found["where"]) == (1, [1])
+
+
+def test_errors_beyond_all_numbers_are_told(stretto):
+    x, y = np.zeros((9, 9)), np.zeros((9, 9))
+    x[1, 1], y[1, 1], y[2, 2], x[3, 3] = -1.7e308, 1.7e308, 1e200, 1
+    found = figures(stretto, x, y, "--plot", "p.png", "--html", "p.html")
+    assert (found["largest"], found["where"], found["rmse"], found["psnr"], found["histogram"]) == (None, [1, 1], None, None, None)
+    assert "inf" in stretto.succeeds("compare", "x.npy", "y.npy")

@@ -1,5 +1,6 @@
 """Containers: what was written is read, whole and in parts, by the package and by a referee; what is wrong is named; nothing is half written."""
 
+import gc
 import json
 import math
 import os
@@ -201,6 +202,38 @@ def test_an_addition_that_fails_leaves_the_former_content(path):
         file.add("more", field(5))
         1 / 0  # noqa: B018
     assert path.read_bytes() == before
+
+
+def test_a_commit_is_seen_at_once_and_stays_where_what_follows_fails(path):
+    x = field(100, 10)
+    stretto.save(path, x)
+    with pytest.raises(ZeroDivisionError), stretto.open(path, "a") as file:
+        file["data"].append(x)
+        assert len(stretto.load(path)["data"]) == 100
+        file.commit()
+        assert np.array_equal(stretto.load(path)["data"], np.concatenate((x, x)))
+        file["data"].append(x)
+        1 / 0  # noqa: B018
+    assert len(stretto.load(path)["data"]) == 200 and len(judged(path)[1]["data"][0]) == 200
+
+
+def test_a_file_that_is_forgotten_keeps_nothing(path, tmp_path):
+    file = stretto.open(path, "x")
+    file.add("x", field(5))
+    del file
+    gc.collect()  # a file and its arrays know each other
+    assert list(tmp_path.iterdir()) == []
+    stretto.save(path, field(5))
+    before = path.read_bytes()
+    file = stretto.open(path, "a")
+    file.add("x", field(5))
+    if os.fork() == 0:  # the child's copy has no say
+        del file
+        gc.collect()
+        os._exit(0)
+    os.wait()
+    file.close()
+    assert list(stretto.load(path)) == ["data", "x"] and path.read_bytes() != before
 
 
 def test_a_reader_keeps_what_it_opened(path):

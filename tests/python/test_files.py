@@ -135,6 +135,14 @@ def test_inspect_tells_what_is_there_and_checks_every_code(stretto):
     assert json.loads(stretto.succeeds("inspect", "s", "--json"))["kind"] == "stream"
 
 
+def test_names_are_shown_as_they_are(stretto):
+    name = "[/red]\x1b[31m"
+    library.save(stretto.home / "[x].stretto", {name: field(40)}, abs=1)
+    np.savez(stretto.home / "[y].npz", **{name: field(40)})
+    for arguments in (("inspect", "[x].stretto"), ("compare", "[y].npz", "[x].stretto"), ("compress", "[y].npz", "--abs", "1")):
+        assert "[/red]\\x1b[31m" in stretto.succeeds(*arguments)
+
+
 def test_a_file_that_is_there_stays_unless_force_is_given(stretto):
     np.save(stretto.home / "x.npy", field(50))
     stretto.succeeds("compress", "x.npy", "--abs", "1")
@@ -172,7 +180,7 @@ def test_a_file_that_is_there_stays_unless_force_is_given(stretto):
     (lambda p: (p / "x.bin").write_bytes(bytes(12)), ("compress", "x.bin", "--abs", "1", "--dtype", "f4", "--shape", "1x-3"), "is no shape", 2),
     (lambda p: library.save(p / "x.stretto", {"a": field(3), "b": field(3)}), ("decompress", "x.stretto", "-o", "y.npy"), "holds one array", 2),
     (lambda p: library.save(p / "x.stretto", field(3)), ("decompress", "x.stretto", "--array", "b"), "has no array 'b'; it has 'data'", 2),
-    (lambda p: library.save(p / "x.stretto", field(3)), ("decompress", "x.stretto", "-o", "none/y.npy"), "none/.y.npy", 1),
+    (lambda p: library.save(p / "x.stretto", field(3)), ("decompress", "x.stretto", "-o", "none/y.npy"), "none/y.npy: No such file or directory", 1),
     (lambda p: np.save(p / "x.npy", field(3)), ("decompress", "x.npy"), "x.npy is no .stretto file", 2),
     (lambda p: np.save(p / "x.npy", field(3)), ("inspect", "x.npy"), "no .stretto file and no stream", 2),
     (lambda p: (p / "x.stretto").write_bytes(b""), ("decompress", "x.stretto"), "x.stretto does not begin as", 1),

@@ -1,6 +1,7 @@
 """The filter of HDF5: h5py writes and reads datasets of streams, and so does another process by HDF5_PLUGIN_PATH alone; what is wrong is named."""
 
 import os
+import pathlib
 import struct
 import subprocess
 import sys
@@ -16,6 +17,8 @@ try:
     from stretto.storage.hdf5 import FILTER, Stretto, plugin_path
 except (ImportError, stretto.UnsupportedError) as error:
     pytest.skip(str(error), allow_module_level=True)
+
+SHARED = pathlib.Path(os.environ.get("STRETTO_DATA_DIR", pathlib.Path(__file__).parents[3] / "shared" / "data"))
 
 
 def wave(dtype=np.float32):
@@ -129,3 +132,14 @@ def test_datasets_that_the_filter_does_not_serve_are_refused(tmp_path, how, said
 def test_bounds_that_are_none_are_refused(bound, kind, said):
     with pytest.raises(kind, match=said):
         Stretto(**bound)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no real fields here")
+@pytest.mark.parametrize("path", sorted(SHARED.glob("*.f[36]*")) if SHARED.is_dir() else [], ids=lambda path: path.stem)
+def test_real_fields_keep_their_bound(tmp_path, path):
+    x = np.fromfile(path, "<f8" if path.suffix == ".f64" else "<f4")
+    data = np.isfinite(x) & (np.abs(x) < 1e15)
+    eps = 1e-4 * np.ptp(x[data].astype(np.float64))
+    found, size = kept(tmp_path / "x.h5", x, Stretto(abs=eps), chunks=(100_000,))
+    there = np.isfinite(x)
+    assert np.abs(found[there].astype(np.longdouble) - x[there]).max() <= eps and np.array_equal(np.isnan(found), np.isnan(x)) and size < x.nbytes / 1.5

@@ -26,7 +26,7 @@ def figure(one):
     fill = np.abs(before) >= FILL
     before, after = np.ma.masked_where(fill, before), np.ma.masked_where(fill, after)
     error = after - before
-    largest = one.largest or 1.0
+    largest = one.largest if 0 < one.largest < np.inf else 1.0
     with plots.style():
         drawn, grid = plots.plt.subplot_mosaic([["before", "after", "error"], ["histogram", "histogram", "lags"]], figsize=(12, 7), layout="constrained",
                                                height_ratios=(3, 2))
@@ -37,7 +37,7 @@ def figure(one):
         grid["before"].set_title(f"original {one.part}" + ", grey: missing" * bool(before.ndim > 1 and before.count() < before.size))
         grid["after"].set_title("the other" + (f", ratio {one.ratio:.1f}" if one.ratio else ""))
         grid["error"].set_title(f"error, at most {one.largest:.3g}")
-        histogram(grid["histogram"], one)
+        histogram(grid["histogram"], one, largest)
         lags = grid["lags"]
         lags.bar(range(1, len(one.autocorrelation) + 1), one.autocorrelation, color=plots.COLOURS[0])
         lags.axhline(0, color=plots.GREY, lw=0.8)
@@ -74,9 +74,9 @@ def images(drawn, grid, before, after, error, largest):
             drawn.colorbar(shown, ax=axes, fraction=0.05, pad=0.02)
 
 
-def histogram(axes, one):
+def histogram(axes, one, largest):
     """Counts of errors, and where the bound is, if one is promised."""
-    edges = np.linspace(-(one.largest or 1), one.largest or 1, len(one.histogram) + 1)
+    edges = np.linspace(-largest, largest, len(one.histogram) + 1)
     axes.stairs(one.histogram, edges, fill=True, color=plots.COLOURS[0])
     axes.set(title="histogram of the error", xlabel="error", ylabel="elements")
     if max(one.histogram) > 10 * np.median(one.histogram):
@@ -112,6 +112,7 @@ def page(found, title):
     return "\n".join([*parts, "</body></html>\n"])
 
 
+@np.errstate(all="ignore")
 def draw(found, title, paths, path_of_page):
     """Draws the first array to `paths`, and all of them into a page of that title."""
     if paths:

@@ -57,7 +57,7 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
                  force: bool = FORCE, threads: int = THREADS, json_: bool = JSON):
         """Compress the arrays of a file within a bound, into a .stretto file.
 
-        Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 (dimension scales) are exact unless --bound names them.
+        Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 are exact unless --bound names them.
         """
         transfer = needed("storage.transfer")
         target = output or f"{os.path.splitext(file)[0]}.stretto"
@@ -70,7 +70,7 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
             print(json.dumps({"file": target, "bytes": size, "arrays": made, "left_out": left_out}, indent=1))
             return
         raw = sum(one["bytes"] for one in made.values())
-        transfer.show(out, f"{printable(target)}: {units.size(raw)} in {units.size(size)}, ratio {raw / size:.2f}", made)
+        transfer.show(out, f"{target}: {units.size(raw)} in {units.size(size)}, ratio {raw / size:.2f}", made)
 
     @app.command("decompress", epilog="""Examples:
 
@@ -101,7 +101,7 @@ stretto inspect velocity.stretto --check --json""")
         if json_:
             print(json.dumps(found, indent=1))
         else:
-            transfer.show(out, f"{printable(file)}: {units.size(found['bytes'])}{', every chunk is whole' * check}", found["arrays"])
+            transfer.show(out, f"{file}: {units.size(found['bytes'])}{', every chunk is whole' * check}", found["arrays"])
 
     @app.command("compare", epilog="""Examples:
 

@@ -10,8 +10,8 @@ import numpy as np
 from stretto.errors import Failure
 from stretto.machine.tune import new_table
 from stretto.ratio import FILL
-from stretto.storage.sources import opened
-from stretto.storage.transfer import failures, progress
+from stretto.storage.sources import KINDS, opened
+from stretto.storage.transfer import failures, plain, progress
 
 LAGS = 10
 WINDOW = 7  # elements of a side of SSIM's windows
@@ -62,8 +62,6 @@ def compare(console, first, second, names=(), shape=None, dtype=None, pictured=F
 
 def _of_raw(path, shape, dtype):
     """--shape and --dtype are of a second file only where it says nothing of its own."""
-    from stretto.storage.sources import KINDS  # noqa: PLC0415
-
     try:
         with open(path, "rb") as file:
             front = file.read(8)
@@ -88,18 +86,16 @@ def _pairs(a, b, names):
         yield one, other
 
 
+def _parts(variable):
+    """Numbers of an element."""
+    return 2 if variable.dtype.kind == "c" else 1
+
+
 def _numbers(values):
-    """As float64, complex ones as pairs."""
+    """As float64, complex ones as pairs. Integers of 64 bits keep theirs."""
     if values.dtype.kind == "c":
         values = values.view(values.real.dtype)
-    return values.astype(np.float64)
-
-
-def _both(one, other, box):
-    """A piece of both as float64, where both are finite, and where they are data besides."""
-    x, y = _numbers(one.read(box)), _numbers(_like(one, other, box))
-    there = np.isfinite(x) & np.isfinite(y)
-    return x, y, there, there & (np.abs(x) < FILL)
+    return values.astype(np.longdouble if values.dtype.kind in "iu" and values.itemsize == 8 else np.float64)
 
 
 def _like(one, other, box):
@@ -110,31 +106,42 @@ def _like(one, other, box):
     return other.read((slice(first, first + count),))
 
 
+def _both(one, other, tell):
+    """(box, original, other, where both are finite, where they are data besides) of each piece."""
+    for box in one.boxes():
+        x, y = _numbers(one.read(box)), _numbers(_like(one, other, box))
+        there = np.isfinite(x) & np.isfinite(y)
+        yield box, x, y, there, there & (np.abs(x) < FILL)
+        tell(x.size // _parts(one) * one.dtype.itemsize)
+
+
 @np.errstate(all="ignore")
 def _compared(one, other, tell):
     found = Figures(one.name, one.shape, one.dtype.name, ratio=one.nbytes / other.stored if other.stored else None, promised=other.promised)
-    low, high, total, squares, at = math.inf, -math.inf, 0.0, 0.0, 0
-    for box in one.boxes():
-        x, y, there, data = _both(one, other, box)
-        found.compared += int(data.sum())
-        found.differing += int((~there & (x != y) & ~(np.isnan(x) & np.isnan(y))).sum())
-        error = np.where(there, y - x, 0.0)
-        if data.any():
-            low, high = min(low, x[data].min()), max(high, x[data].max())
-        total, squares = total + error[data].sum(), squares + float(error[data] @ error[data])
-        worst = int(np.argmax(np.abs(error))) if error.size else 0
-        if error.size and abs(error[worst]) > found.largest:
-            parts = 2 if one.dtype.kind == "c" else 1
-            found.largest, found.original, found.other = abs(float(error[worst])), float(x[worst]), float(y[worst])
-            found.where = tuple(int(i) for i in np.unravel_index(at + worst // parts, one.shape)) if one.shape else ()
-        at += x.size // (2 if one.dtype.kind == "c" else 1)
-        tell(one.nbytes * x.size // max(one.size, 1) // (2 if one.dtype.kind == "c" else 1))
-    if found.compared:
-        found.mean, found.rmse = total / found.compared, math.sqrt(squares / found.compared)
-        found.span = max(float(high - low), 0.0) if high >= low else 0.0
-        found.psnr = 20 * math.log10(found.span / found.rmse) if found.rmse > 0 and found.span > 0 else None
+    _first_pass(one, other, found, tell)
     _second_pass(one, other, found, tell)
     return found
+
+
+def _first_pass(one, other, found, tell):
+    """The largest error, the range, mean and square of the error."""
+    low, high, total, squares, at = math.inf, -math.inf, 0.0, 0.0, 0
+    for _, x, y, there, data in _both(one, other, tell):
+        found.differing += int((~there & (x != y) & ~(np.isnan(x) & np.isnan(y))).sum())
+        error = np.where(there, y - x, 0)
+        worst = int(np.argmax(np.abs(error)))
+        if abs(error[worst]) > found.largest:
+            found.largest, found.original, found.other = float(abs(error[worst])), float(x[worst]), float(y[worst])
+            found.where = tuple(int(i) for i in np.unravel_index((at + worst) // _parts(one), one.shape)) if one.shape else ()
+        at += x.size
+        if data.any():
+            found.compared += int(data.sum())
+            low, high = min(low, float(x[data].min())), max(high, float(x[data].max()))
+            total, squares = total + float(error[data].sum()), squares + float(error[data] @ error[data])
+    if found.compared:
+        found.mean, found.rmse, found.span = total / found.compared, math.sqrt(squares / found.compared), high - low
+        if 0 < found.rmse < math.inf and found.span > 0:
+            found.psnr = 20 * math.log10(found.span / found.rmse)
 
 
 def _second_pass(one, other, found, tell):
@@ -142,25 +149,24 @@ def _second_pass(one, other, found, tell):
     tail, products, variance = np.zeros(0), np.zeros(LAGS), 0.0
     windows, similar = 0, 0.0
     counts = np.zeros(BINS, np.int64)
-    for box in one.boxes():
-        x, y, _, data = _both(one, other, box)
+    for box, x, y, _, data in _both(one, other, tell):
         error = y - x
-        if found.largest:
-            counts += np.histogram(error[data], BINS, (-found.largest, found.largest))[0]
-        centred = np.where(data, error - found.mean, 0.0)
+        if 0 < found.largest < math.inf:
+            counts += np.histogram(error[data].astype(np.float64), BINS, (-found.largest, found.largest))[0]
+        centred = np.where(data, error - found.mean, 0).astype(np.float64)
         joined = np.concatenate((tail, centred))
         variance += float(centred @ centred)
-        for lag in range(1, LAGS + 1):
-            begin = max(len(tail) - lag, 0)  # pairs whose second element is of this piece
-            products[lag - 1] += float(joined[begin:len(joined) - lag] @ joined[begin + lag:]) if len(joined) > begin + lag else 0.0
+        for lag in range(1, LAGS + 1):  # pairs whose second element is of this piece
+            begin = max(len(tail) - lag, 0)
+            if len(joined) > begin + lag:
+                products[lag - 1] += joined[begin:len(joined) - lag] @ joined[begin + lag:]
         tail = joined[-LAGS:]
         if one.dtype.kind != "c" and found.span > 0:
             n, value = _ssim(x, y, data, _image_shape(one.shape, box), found.span)
             windows, similar = windows + n, similar + value
-        tell(one.nbytes * x.size // max(one.size, 1) // (2 if one.dtype.kind == "c" else 1))
     found.histogram = counts.tolist()
-    found.autocorrelation = (products / variance).tolist() if variance > 0 else []
-    found.ssim = similar / windows if windows else None
+    found.autocorrelation = (products / variance).tolist() if 0 < variance < math.inf else []
+    found.ssim = similar / windows if windows and math.isfinite(similar) else None
 
 
 def _image_shape(shape, box):
@@ -213,9 +219,11 @@ def _pictured(one, other):
 
 
 def as_json(found):
-    return [{name: value for name, value in vars(one).items() if name not in ("seen", "part", "histogram")}
+    """Without infinities, which JSON has not: they are null."""
+    return [{name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in vars(one).items()
+             if name not in ("seen", "part", "histogram")}
             | {"shape": list(one.shape), "where": None if one.where is None else list(one.where),
-               "histogram": {"from": -one.largest, "to": one.largest, "counts": one.histogram}} for one in found]
+               "histogram": {"from": -one.largest, "to": one.largest, "counts": one.histogram} if math.isfinite(one.largest) else None} for one in found]
 
 
 def rows(one):
@@ -237,7 +245,7 @@ def rows(one):
 
 def show(console, found):
     for one in found:
-        table = new_table(one.name, "figure", "value")
+        table = new_table(plain(one.name), "figure", "value")
         for word, text in rows(one):
-            table.add_row(word, text)
+            table.add_row(word, plain(text))
         console.print(table)

@@ -19,13 +19,14 @@ with contextlib.suppress(UnsupportedError):  # then datasets with stretto's filt
     import stretto.storage.hdf5  # noqa: F401  the filter
 
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable."  # NetCDF-4's own words in the name of such a scale
+CACHE = 256 << 20  # bytes of decompressed chunks of a dataset that HDF5 keeps, at most: several pieces may need parts of one
 # How HDF5 and NetCDF-4 say which axis is which; dimensions are written anew.
 INTERNAL = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}
 
 
 def fill(source, stack):
     """Adds the datasets of an HDF5 file to a Source."""
-    file = stack.enter_context(h5py.File(source.path, "r"))
+    file = stack.enter_context(h5py.File(source.path, "r", rdcc_nbytes=CACHE, rdcc_nslots=100_003))
     source.attributes = attributes_of(file)
 
     def visit(name, item):

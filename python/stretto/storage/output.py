@@ -15,7 +15,10 @@ class Output:
         if not replace and os.path.lexists(self.path):
             raise FileExistsError(f"{path} is there already")
         self.parts = self.path.parent / f".{self.path.name}.{os.getpid()}.part"
-        self.descriptor = os.open(self.parts, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            self.descriptor = os.open(self.parts, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(self.path)) from None
 
     def keep(self):
         """The file is on the disk, and has its name. FileExistsError where another came meanwhile that may not be replaced."""

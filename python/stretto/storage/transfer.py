@@ -6,13 +6,14 @@ import contextlib
 import math
 import pathlib
 
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from stretto import units
 from stretto.api import arrays
 from stretto.api.core import _core
 from stretto.api.streams import EXACT, Stream
-from stretto.errors import BoundError, Failure, StreamError, StrettoError
+from stretto.errors import Failure, StreamError, StrettoError, printable
 from stretto.machine.tune import new_table
 from stretto.storage import container, elements, targets
 from stretto.storage.output import new_file
@@ -40,9 +41,9 @@ def progress(console, what, total):
     if not console.is_terminal:
         yield lambda _: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(printable(what), total=total)
         yield lambda done: bar.advance(task, done)
 
 
@@ -189,11 +190,16 @@ def inspect(console, path, every_byte=False):
             return {"file": str(path), "kind": kind, "bytes": file.nbytes, "attributes": told_attributes(file.attributes), "arrays": found}
 
 
+def plain(text):
+    """A text of somebody's file as a cell of a table."""
+    return escape(printable(text))
+
+
 def show(console, title, found):
     """A table of `described`."""
-    table = new_table(title, "array", "dtype", "shape", "bound", "largest error", "bytes", "ratio")
+    table = new_table(plain(title), "array", "dtype", "shape", "bound", "largest error", "bytes", "ratio")
     for name, one in found.items():
         lossless = not one["eps"]
-        table.add_row(name, one["dtype"], "x".join(map(str, one["shape"])) or "one number", "exact" if lossless else one["bound"] or f"abs:{one['eps']:g}",
+        table.add_row(plain(name), one["dtype"], "x".join(map(str, one["shape"])) or "one number", "exact" if lossless else plain(one["bound"] or f"abs:{one['eps']:g}"),
                       "0" if lossless else f"{one['promised_error']:.3g}", units.size(one["stored"]), "" if one["ratio"] is None else f"{one['ratio']:.2f}")
     console.print(table)
