@@ -46,7 +46,7 @@ elseif(STRETTO_SANITIZE)
   message(FATAL_ERROR "STRETTO_SANITIZE is '${STRETTO_SANITIZE}'; it takes 'address', 'thread' or nothing")
 endif()
 if(STRETTO_SANITIZE)
-  add_compile_options(${_flags} -fno-omit-frame-pointer -g)
+  add_compile_options(${_flags} -fno-omit-frame-pointer -g1)  # lines: a report needs no more
   add_link_options(${_flags})
   add_compile_definitions(STRETTO_SANITIZED)  # compilers differ in what they define themselves
   # Fuzzing is guided by the coverage of the libraries too, not of the fuzz target alone.
