@@ -248,7 +248,7 @@ def test_a_full_disk_is_status_1_and_leaves_no_file(stretto, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "pwrite", full)
-    assert "No space left on device" in stretto.refused("compress", "x.npy", "--abs", "1", status=1)
+    assert stretto.refused("compress", "x.npy", "--abs", "1", status=1) == "stretto: x.stretto: No space left on device\n"
     assert os.listdir(stretto.home) == ["x.npy"]
 
 
