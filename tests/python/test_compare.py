@@ -108,7 +108,7 @@ def test_raw_values_and_a_stream_are_compared(stretto):
     assert json.loads(stretto.succeeds("compare", "x.bin", "s", "--shape", "6x50", "--dtype", "f4", "--json"))[0]["shape"] == [6, 50]
 
 
-@pytest.mark.parametrize("shape", ((900,), (30, 40), (3, 2, 30, 40), (1,), ()))
+@pytest.mark.parametrize("shape", ((900,), (3, 2, 30, 40), ()))
 def test_pictures_and_pages_are_whole_in_themselves(stretto, shape):
     x = field(*shape, dtype=np.float64) + 1 / 3
     if x.size > 100:

@@ -49,7 +49,7 @@ class Figures:
 
 def compare(console, first, second, names=(), shape=None, dtype=None, pictured=False, all_pictured=False):
     """Figures of each array that both files have, or of those that are named. Two files of one array each are compared whatever their names are."""
-    with failures(), opened(first, shape, dtype) as a, opened(second, *_of_raw(second, shape, dtype)) as b:
+    with failures(first), opened(first, shape, dtype) as a, opened(second, *_of_raw(second, shape, dtype)) as b:
         pairs = list(_pairs(a, b, names))
         with progress(console, f"comparing {len(pairs)} array{'s' * (len(pairs) > 1)}", 2 * sum(one.nbytes for one, _ in pairs)) as tell:
             found = [_compared(one, other, tell) for one, other in pairs]

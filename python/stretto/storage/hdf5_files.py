@@ -8,7 +8,7 @@ import numpy as np
 
 from stretto.errors import Failure, UnsupportedError
 from stretto.storage import elements, layout
-from stretto.storage.sources import Variable
+from stretto.storage.sources import Variable, reading
 
 try:
     import h5py
@@ -58,7 +58,8 @@ class Dataset(Variable):
         self._dataset = dataset
 
     def read(self, box=()):
-        return np.ascontiguousarray(self._dataset[box], self.dtype).reshape(-1)
+        with reading(self.path):
+            return np.ascontiguousarray(self._dataset[box], self.dtype).reshape(-1)
 
 
 def _axis(scales):

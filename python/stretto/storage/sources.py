@@ -11,10 +11,11 @@ import os
 import pathlib
 import re
 import zipfile
+import zlib
 
 import numpy as np
 
-from stretto.errors import Failure, StreamError
+from stretto.errors import Failure, StrettoError
 from stretto.ratio import shape_of
 from stretto.storage import container, elements, layout
 from stretto.storage.pieces import pieces
@@ -35,7 +36,7 @@ class Variable:
     def __init__(self, name, shape, dtype, read_flat, attributes=None, axes=None, is_coordinate=False, multiple=1, stored=None, promised=None):
         self.name, self.shape, self.dtype = name, tuple(shape), elements.native(dtype)
         self.attributes, self.axes, self.is_coordinate, self.multiple, self.stored = attributes or {}, axes, is_coordinate, multiple, stored
-        self.promised = promised
+        self.promised, self.path = promised, None  # the path is its Source's
         self._read_flat = read_flat
 
     @property
@@ -56,7 +57,8 @@ class Variable:
         for axis, one in enumerate(box):
             rest = math.prod(self.shape[axis + 1:])
             first, count = first + one.start * rest, (one.stop - one.start) * rest
-        return np.ascontiguousarray(self._read_flat(first, count), self.dtype)
+        with reading(self.path):
+            return np.ascontiguousarray(self._read_flat(first, count), self.dtype)
 
 
 class Source:
@@ -75,6 +77,7 @@ class Source:
         return self._begin[1]
 
     def add(self, variable):
+        variable.path = self.path
         self.variables[variable.name] = variable
 
     def must_be_unchanged(self):
@@ -100,7 +103,7 @@ def kind_of(path, shape=None, dtype=None):
         raise Failure(f"{path} is no file")
     if not path.is_file():
         raise Failure(f"{path} is no regular file")
-    with open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         front = file.read(8)
     if shape is None and dtype is None and path.suffix not in RAW:
         for magic, kind in KINDS:
@@ -115,28 +118,31 @@ def kind_of(path, shape=None, dtype=None):
 
 
 @contextlib.contextmanager
+def reading(path):
+    """What goes wrong while a file is read becomes a Failure that names the file."""
+    try:
+        yield
+    except StrettoError as error:
+        raise Failure(str(error), status=1) from None
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise Failure(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}", status=1) from None
+
+
+@contextlib.contextmanager
 def opened(path, shape=None, dtype=None):
     """The Source of a file. Failure where it is none that can be read; its message names the file."""
     path = pathlib.Path(path)
-    try:
-        kind = kind_of(path, shape, dtype)
-        source = Source(path, kind)
-        with contextlib.ExitStack() as stack:
+    kind = kind_of(path, shape, dtype)
+    with contextlib.ExitStack() as stack:
+        with reading(path):
+            source = Source(path, kind)
             if kind == "hdf5":
                 from stretto.storage import hdf5_files  # noqa: PLC0415  h5py may be missing
 
                 hdf5_files.fill(source, stack)
             else:
                 FILL[kind](source, stack, *((shape, dtype) if kind == "raw" else ()))
-            yield source
-    except StreamError as error:
-        raise Failure(str(error), status=1) from None
-    except FileExistsError:
-        raise
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        if isinstance(error, OSError) and error.filename not in (None, str(path), path):
-            raise
-        raise Failure(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}", status=1) from None
+        yield source
 
 
 def _descriptor(source, stack):

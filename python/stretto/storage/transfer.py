@@ -21,8 +21,8 @@ from stretto.storage.sources import kind_of, opened
 
 
 @contextlib.contextmanager
-def failures():
-    """What goes wrong becomes a Failure: status 1 for damaged files and for the system's errors, else 2."""
+def failures(written=None):
+    """What goes wrong becomes a Failure: status 1 for damaged files and for the system's errors, else 2. `written`: the file that is made."""
     try:
         yield
     except FileExistsError as error:
@@ -32,7 +32,7 @@ def failures():
     except StrettoError as error:
         raise Failure(str(error)) from None
     except OSError as error:
-        raise Failure(f"{error.filename or 'a file'}: {error.strerror or error}", status=1) from None
+        raise Failure(f"{error.filename or written}: {error.strerror or error}", status=1) from None
 
 
 @contextlib.contextmanager
@@ -97,7 +97,7 @@ def check(option, value):
 
 def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1):
     """Writes the container; {name: what became of it}, and what was left out."""
-    with failures(), opened(path, shape, dtype) as source:
+    with failures(output), opened(path, shape, dtype) as source:
         variables = source.chosen(names)
         bounds.must_name(variables)
         asked = {one.name: bounds.of(one) for one in variables}
@@ -134,7 +134,7 @@ def eps_of(variable, asked, ignore_above, threads, tell):
 
 def decompress(console, path, output, names=(), force=False, threads=1):
     """Writes the arrays; where."""
-    with failures(), opened(path) as source:
+    with failures(output or path), opened(path) as source:
         if source.kind not in ("container", "stream"):
             raise Failure(f"{path} is no .stretto file")
         variables = source.chosen(names)
@@ -166,7 +166,7 @@ def described(file):
 
 def inspect(console, path, every_byte=False):
     """What a container or a stream holds. `every_byte`: every code is decoded."""
-    with failures():
+    with failures(path):
         path = pathlib.Path(path)
         kind = kind_of(path)
         if kind == "stream":
