@@ -76,6 +76,20 @@ def test_what_no_undisturbed_machine_shows_is_doubted(change, said):
     assert line.startswith(said)
 
 
+def test_a_stream_shorter_than_a_group_may_take_longer_than_several_groups():
+    """It is the scalar code's, here with times of an undisturbed machine."""
+    measurement = measuring.Measurement()
+    for size, seconds in ((4096, 24.2e-6), (32768, 4e-6)):
+        measurement.take({"event": "row", "part": "codec", "type": "f64", "data": "normal 1e-05", "operation": "fused", "busy": 1, "bytes": size,
+                          "seconds": seconds, "least": seconds})
+    measurement.take({"event": "machine", "ranks": 2, "cores": 2, "hosts": 1})
+    assert not quality.doubts(measurement)
+    for size, seconds in ((8192, 24.2e-6), (16384, 4e-6)):  # whole groups
+        measurement.take({"event": "row", "part": "codec", "type": "f64", "data": "normal 1e-05", "operation": "add", "busy": 1, "bytes": size,
+                          "seconds": seconds, "least": seconds})
+    assert "codec" in quality.doubts(measurement)
+
+
 def test_tables_in_a_pipe_are_of_letters_alone(stretto):
     (stretto.home / "events").write_text(synthetic.lines(), encoding="utf-8")
     shown = stretto.succeeds("tune", "--mpirun", measured_by(stretto, f'cat "{stretto.home}/events"\n'), "-o", "p.json")

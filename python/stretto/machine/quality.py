@@ -6,6 +6,7 @@ SHARE = 0.9  # of its core that each rank must have had before and after a part
 FALL = 3  # times that a short call may take of a longer one's time
 SCATTER = 5  # times that the median may be of the least sample
 SHORT = 20e-6  # seconds; below it one interrupt falls or scatters as much
+GROUP = {"f32": 4096, "f64": 8192}  # bytes of a codec's group; a shorter one is the scalar code's (docs/codec.md), slower than several whole ones
 STEP = 1e-4  # seconds that a step of the engine may take beside its bytes
 
 GROUPS = {"links": ("placement", "buffers"), "codec": ("type", "data", "operation", "busy"), "native": ("collective",), "node": ("collective",)}
@@ -41,7 +42,8 @@ def doubts(measurement):
         if not measurement.crowded():
             keys = GROUPS.get(part, ())
             if keys:
-                texts += [*falling(measurement.of(part), keys), *scattering(measurement.of(part), keys)]
+                rows = [row for row in measurement.of(part) if part != "codec" or row.get("bytes", 0) >= GROUP.get(row.get("type"), 0)]
+                texts += [*falling(rows, keys), *scattering(rows, keys)]
             texts += [f"a step of the engine took {units.seconds(row['seconds'])}"
                       for row in measurement.of("engine", operation="step") if part == "engine" and row["seconds"] > STEP]
         if texts:
