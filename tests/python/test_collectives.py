@@ -187,6 +187,7 @@ def test_other_arguments_that_are_wrong():
                 (stretto.ArgumentError, "root is array", lambda: comm.scatter(x, root=np.arange(2))),
                 (stretto.ArgumentError, "root is None", lambda: comm.gather(x, root=None)),
                 (TypeError, "arrays_ is a memoryview", lambda: comm.allreduce_multi(memoryview(np.ones((2, 2))))),
+                (stretto.NoMemoryError, "shape .281474976710655,. and dtype float64", lambda: comm.alltoallv(x, [1], [2**48 - 1])),
                 (stretto.ArgumentError, "counts has 2 numbers", lambda: comm.allgatherv(x, [3, 3])),
                 (stretto.ArgumentError, "counts has -1", lambda: comm.allgatherv(x, [-1])),
                 (TypeError, "gives counts=", lambda: comm.allgatherv(x, None)),

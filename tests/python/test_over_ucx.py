@@ -46,7 +46,7 @@ def job(stretto):
     environment.update(PATH=f"{stretto.home}/bin:/usr/bin:/bin", XDG_CACHE_HOME=str(stretto.home / "cache"), STARTED=str(stretto.home / "started"),
                        PYTHONPATH=str(programs.CHECKOUT / "python"))
     # The launchers of the checkout's builds are not looked for.
-    without = "import sys; from stretto import __main__, programs; programs.LAUNCHERS, programs.builds = ('no-mpirun',), lambda flavour=None: []; " \
+    without = "import sys; from stretto import __main__; from stretto.launch import programs; programs.LAUNCHERS, programs.builds = ('no-mpirun',), lambda flavour=None: []; " \
               "sys.argv[0] = 'stretto'; __main__.main()"
 
     def start(*arguments, **more):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stretto.api.core import _core
-from stretto.errors import ArgumentError, UnsupportedError
+from stretto.errors import ArgumentError, NoMemoryError, UnsupportedError
 
 # dtype -> (type, elements of that type in one of the dtype).
 TYPES = {
@@ -64,6 +64,14 @@ def array(x, what="x"):
         return np.from_dlpack(x) if device is not None and not hasattr(x, "__array__") else np.asarray(x)
     except (ValueError, BufferError, RuntimeError) as error:
         raise TypeError(f"{what} is a {type(x).__name__} that is no array: {error}") from error
+
+
+def empty(shape, dtype):
+    """A new array for a result."""
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError) as error:
+        raise NoMemoryError(f"no memory for a result of shape {shape} and dtype {dtype}: {error}") from error
 
 
 def sequence(values, what):

@@ -373,7 +373,7 @@ def _no_in_place(x, where):
 def _out(out, shape, dtype, exactly=True):
     """`out`, or a new array. `exactly`: of this shape; else of at least as many elements."""
     if out is None:
-        return np.empty(shape, dtype)
+        return arrays.empty(shape, dtype)
     arrays.writable(out)
     if out.dtype != dtype:
         raise ArgumentError(f"out has dtype {out.dtype}; the values {dtype}")

@@ -171,7 +171,7 @@ class Stream:
 
     def _decoded(self, out, divisor, threads):
         if out is None:
-            out = target = np.empty(self._shape, self._dtype)
+            out = target = arrays.empty(self._shape, self._dtype)
         else:
             if not isinstance(out, np.ndarray):
                 raise TypeError(f"out is a {type(out).__name__}; it takes a NumPy array")
@@ -179,7 +179,7 @@ class Stream:
                 raise ArgumentError(f"out has dtype {out.dtype} and shape {out.shape}; the stream {self._dtype} and {self._shape}")
             if not out.flags.writeable:
                 raise ArgumentError("out is read-only")
-            target = out if out.flags.c_contiguous else np.empty(self._shape, self._dtype)
+            target = out if out.flags.c_contiguous else arrays.empty(self._shape, self._dtype)
         _core.decompress(self._bytes, arrays.buffer(target), divisor, threads)
         if target is not out:
             np.copyto(out, target)
