@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct Case {
   bool in_place = false;
   bool one_device = false;  // for all ranks
   bool on_stream = false;   // input and result are copied on a stream of the program's, in whose order the run is
+  std::function<void(int rank)> ready{};  // called by each rank before its first run on a device
 };
 
 inline std::vector<float> wave(int rank, std::size_t count) {
@@ -126,9 +128,10 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
         work.stream = stream;
         work.leaves_early = true;
       }
+      if (c.ready && i == 0) c.ready(rank);
       ran.status[r] = engine.run(work);
       ran.text[r] = message();
-      if (!has_result(c, rank)) continue;
+      if (!has_result(c, rank) || ran.status[r] != Status::ok) continue;
       try {
         ran.result[r] = on.result(c.on_stream ? stream : nullptr);
       } catch (const std::runtime_error& e) {  // the device was lost
