@@ -88,8 +88,8 @@ TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) 
     if (rank == faulty) {
       EXPECT_NE(text.find("device 1 is still at work for step"), std::string::npos) << text;
     }
-    emulation().stall(-1);
   });
+  emulation().stall(-1);
 }
 
 TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
