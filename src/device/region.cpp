@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t alignment = 256;
 constexpr std::size_t least = std::size_t{1} << 18;  // of a piece
 
+constexpr int memory_allocation = 2;  // cudaErrorMemoryAllocation
+
 constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alignment - 1) / alignment * alignment; }
 
 }  // namespace
@@ -31,7 +33,8 @@ Status Region::add(std::size_t bytes) noexcept {
   }
   void* data = nullptr;
   if (const int e = plugin_.allocate(kind_, bytes, &data))
-    return fail(Status::out_of_memory, "no {} bytes of {} memory beside {}: CUDA error {}: {}", bytes, what_, total_, e,
+    return fail(e == memory_allocation ? Status::out_of_memory : Status::internal,
+                "no {} bytes of {} memory beside {}: CUDA error {}: {}", bytes, what_, total_, e,
                 plugin_.error_text(e));
   pieces_.push_back({static_cast<std::byte*>(data), bytes, 0});
   total_ += bytes;

@@ -211,6 +211,7 @@ class Run {
   void strand(Status status, const Unit* unit) noexcept;
   std::string where(const Unit& unit) const;
   bool under_way(std::uint32_t unit) const noexcept;
+  bool departs(std::uint32_t unit) const noexcept;
 
   bool active_ = false;
   bool going_ = false;

@@ -54,6 +54,11 @@ bool Run::under_way(std::uint32_t u) const noexcept {
   return (comes && state == State::posted) || ((comes || plan_.units[u].task == Task::send) && state == State::moving);
 }
 
+// Whether a message is still the device's.
+bool Run::departs(std::uint32_t u) const noexcept {
+  return std::any_of(departures_.begin(), departures_.end(), [u](const Departure& d) { return d.unit == u; });
+}
+
 std::string Run::diagnosis(double seconds) const {
   constexpr std::size_t most_lines = 4;
   std::string text =
@@ -69,7 +74,7 @@ std::string Run::diagnosis(double seconds) const {
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
     const bool comes = receives(unit.task);
-    if (!under_way(u)) continue;
+    if (!under_way(u) || departs(u)) continue;
     if (++missing > most_lines) continue;
     text += fmt::format("{} step {} is missing rank {} ({}", missing > 1 ? "," : "", unit.step, unit.peer,
                         comes ? "its message" : "to take a message");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,10 @@ struct Case {
   payload::Op op = payload::Op::sum;
   std::size_t count = 20000;
   bool in_place = false;
+  std::size_t overlap = 0;  // on a device the result begins so many elements behind the input's beginning; 0: apart
   bool one_device = false;  // for all ranks
   bool on_stream = false;   // input and result are copied on a stream of the program's, in whose order the run is
+  std::function<void(int rank)> ready{};  // called by each rank before its first run on a device
 };
 
 inline std::vector<float> wave(int rank, std::size_t count) {
@@ -81,13 +84,18 @@ inline engine::Work work_of(const Case& c, engine::Engine& engine, const float* 
 // A rank's vectors on its device, and the device.
 struct OnDevice {
   OnDevice(const Case& c, int number, const std::vector<float>& in, std::size_t n)
-      : device(open_device(number)), from(number, in), to(number, n), in_place(c.in_place) {}
-  float* out() const { return in_place ? from.data() : to.data(); }
-  std::vector<float> result(void* stream = nullptr) const { return in_place ? from.read(stream) : to.read(stream); }
+      : device(open_device(number)), from(number, in), to(number, n), in_place(c.in_place), overlap(c.overlap) {}
+  float* out() const { return in_place || overlap > 0 ? from.data() + overlap : to.data(); }
+  std::vector<float> result(void* stream = nullptr) const {
+    if (!in_place && overlap == 0) return to.read(stream);
+    const auto all = from.read(stream);
+    return {all.begin() + static_cast<std::ptrdiff_t>(overlap), all.end()};
+  }
 
   std::unique_ptr<device::Device> device;
   DeviceVector<float> from, to;
   const bool in_place;
+  const std::size_t overlap;
 };
 
 // How every rank's run ended, and its result. `repeats` times, on the same device.
@@ -101,7 +109,7 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
   Ran ran{std::vector<Status>(p), std::vector<std::string>(p), std::vector<std::vector<float>>(p)};
   on_ranks(ranks, [&](int rank, engine::Engine& engine) {
     const auto r = static_cast<std::size_t>(rank);
-    const auto in = wave(rank, in_length(c, ranks));
+    const auto in = wave(rank, in_length(c, ranks) + c.overlap);
     const std::size_t n = out_length(c, ranks);
     if (where == Where::host || (where == Where::mixed && rank % 2 == 1)) {
       auto& result = ran.result[r];
@@ -126,9 +134,10 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
         work.stream = stream;
         work.leaves_early = true;
       }
+      if (c.ready && i == 0) c.ready(rank);
       ran.status[r] = engine.run(work);
       ran.text[r] = message();
-      if (!has_result(c, rank)) continue;
+      if (!has_result(c, rank) || ran.status[r] != Status::ok) continue;
       try {
         ran.result[r] = on.result(c.on_stream ? stream : nullptr);
       } catch (const std::runtime_error& e) {  // the device was lost

@@ -36,12 +36,15 @@ inline const device::Emulation* find_emulation() {
 
 inline const device::Emulation& emulation() { return *find_emulation(); }
 
-// A new order of streams, where they are emulated; and whether nothing is out of order then.
+// A new order of streams, where they are emulated; and whether nothing is out of order then, and all memory given back.
 inline void begin_order(std::uint64_t seed) {
   if (find_emulation()) emulation().reset(seed);
 }
 inline void expect_order() {
-  if (find_emulation()) EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+  if (!find_emulation()) return;
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+  EXPECT_EQ(emulation().held(false), 0u);
+  EXPECT_EQ(emulation().held(true), 0u);
 }
 
 // The device of a rank: of its own where there are as many.

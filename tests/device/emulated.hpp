@@ -10,9 +10,9 @@ struct Emulation {
   // Begins anew: faults, counts and findings are forgotten. The seed decides in which order streams go on, and how late.
   void (*reset)(std::uint64_t seed);
 
-  // Faults, on one device, counted from reset(). The n-th wait (from 0) of a stream for an event is not made. The n-th
-  // question whether an event is over that would be answered no is answered yes. From the n-th call on every call fails:
-  // the device is lost. Negative: never.
+  // Faults, on one device. Counted from reset(): the n-th wait (from 0) of a stream for an event is not made. The n-th
+  // question whether an event is over that would be answered no is answered yes. Counted from now: from the n-th call on
+  // every call fails, for the device is lost. Negative: never.
   void (*skip_wait)(int device, long n);
   void (*lie)(int device, long n);
   void (*lose)(int device, long n);

@@ -211,11 +211,12 @@ int allocate(MemoryKind kind, u64 bytes, void** p) {
   });
 }
 
-// Waits for all streams, as CUDA does.
+// Waits for all streams of the device, as CUDA does.
 int release(MemoryKind, void* p) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
-  for (auto& [handle, s] : e.streams) e.finish(*s);
+  for (auto& [handle, s] : e.streams)
+    if (s->device == current) e.finish(*s);
   return e.memory.release(p) ? 0 : invalid_value;
 }
 

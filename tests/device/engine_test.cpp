@@ -71,6 +71,10 @@ TEST(Device, ResultsMayReplaceTheirInputs) {
   }
 }
 
+TEST(Device, ResultsMayOverlapTheirInputs) {
+  for (const Kind kind : {Kind::raw, Kind::fused}) expect_as_on_host({.kind = kind, .overlap = 100}, 3);
+}
+
 TEST(Device, ARunTakesItsPlaceInAStreamAndDoesNotWaitForTheDevice) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const int ranks : {1, 2, 3, 7}) expect_as_on_host({.on_stream = true}, ranks, seed);
