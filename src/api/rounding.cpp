@@ -32,7 +32,8 @@ double largest(const Result& r) noexcept {
   const Shape& s = r.shape;
   if (s.count == 0 || (rooted(s.collective) && s.root != r.rank)) return 0;
   codec::Ranges found;
-  if (codec::value_ranges(codec_type(s.type), r.values, s.count, HUGE_VAL, &found) != Status::ok) return HUGE_VAL;
+  if (!r.values || codec::value_ranges(codec_type(s.type), r.values, s.count, HUGE_VAL, &found) != Status::ok)
+    return HUGE_VAL;
   const codec::Interval& all = found.all;
   return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
 }

@@ -7,7 +7,8 @@
 
 namespace stretto::api {
 
-// What this rank received. `values` is read where it is the result of a reduction within a bound, and nowhere else.
+// What this rank received. `values` is read where it is the result of a reduction within a bound, and nowhere else;
+// null: memory that the host does not read, whose rounding is not known.
 struct Result {
   const call::Shape& shape;
   int rank = 0;
