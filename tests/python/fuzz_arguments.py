@@ -1,9 +1,9 @@
 """Random arguments for everything that `import stretto` offers. Property: each call ends in a result or in an exception of a documented type.
 
-    python fuzz_arguments.py [--calls N] [--seed S] [--first I] [--workers W]
+    python fuzz_arguments.py [--calls N] [--seed S] [--first I]
 
-A call is made of seed and number alone, so a finding is made again by `--first NUMBER --calls 1` of the same seed. Calls run in processes of some thousand each. The death
-of one, an exception of another type, a bound that does not hold, and a call without end are findings, and make the status 1.
+A call is made of seed and number alone, so a finding is made again by `--first NUMBER --calls 1` of the same seed. Calls run in processes of some
+thousand each. The death of one, an exception of another type, a bound that does not hold, and a call without end are findings, and make the status 1.
 """
 
 import argparse
@@ -41,13 +41,17 @@ class Own(Exception):
 
 ALLOWED = (stretto.StrettoError, TypeError, IndexError, Own)
 
-DTYPES = ["f4", "f4", "f4", "f8", "f8", "f2", "c8", "c16", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", ">f4", ">i8", "O", "S3", "U2", "M8[s]", "m8[s]", "g",
+DTYPES = ["f4", "f4", "f4", "f8", "f8", "f2", "c8", "c16", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", ">f4", ">i8", "O", "S3", "U2", "M8[s]",
+          "m8[s]", "g",
           "f4,i4", "(2,)f4"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-45, -1e-310, 3.4e38, -1.7e308, 1e15, 1e30, 2.0**31, -(2.0**63)]
-NUMBERS = [None, 0, 1, 2, 3, -1, 7, 255, 256, 257, 10**6, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, -(2**31), -(2**63) - 1, 10**400, True, 0.0, 0.5, 1e-3, 1e-6, 1.0,
+NUMBERS = [None, 0, 1, 2, 3, -1, 7, 255, 256, 257, 10**6, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, -(2**31), -(2**63) - 1, 10**400, True, 0.0, 0.5,
+           1e-3, 1e-6, 1.0,
            -1.0, 1e-320, 1e308, float("nan"), float("inf"), -float("inf"), "1e-3", "", "x", b"1", 1j, fractions.Fraction(1, 1000), fractions.Fraction(10**400),
-           decimal.Decimal("0.001"), object(), [1], (2, 3), {}, np.float32(1e-3), np.int64(2), np.array(1e-3), np.array([1, 2]), slice(None), Ellipsis, len, stretto]
-WORDS = ["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "mean", "difference", "user", "none", "", "__class__", "summe", "\0", "s" * 1000]
+           decimal.Decimal("0.001"), object(), [1], (2, 3), {}, np.float32(1e-3), np.int64(2), np.array(1e-3), np.array([1, 2]), slice(None), Ellipsis, len,
+           stretto]
+WORDS = ["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "mean", "difference", "user", "none", "", "__class__", "summe", "\0",
+         "s" * 1000]
 METHODS = [form + name for form in ("", "i") for name in
            ("allreduce", "allreduce_multi", "reduce", "reduce_scatter", "allgather", "gather", "allgatherv", "gatherv", "bcast", "scatter", "scatterv", "alltoall",
             "alltoallv", "barrier")]
@@ -179,11 +183,16 @@ class Gambler:
             return self.array()
         x = self.values(self.shape(), np.dtype("f4"))
         return self.pick(
-            lambda: x.tolist(), lambda: tuple(x.ravel().tolist()), lambda: x.tobytes(), lambda: bytearray(x.tobytes()), lambda: memoryview(x), lambda: memoryview(x)[::-1] if x.ndim else x,
-            lambda: array.array("f", x.ravel().tolist()), lambda: Capsule(x), lambda: Capsule(x.astype(">f4")), lambda: np.ma.masked_array(x, x > 0), lambda: np.ma.masked_array(x),
-            lambda: x.view(np.recarray), lambda: np.float32(3), lambda: 3.0, lambda: [[1, 2], [3]], lambda: [1, "x"], lambda: {}, lambda: {1, 2}, lambda: None, lambda: "text",
-            lambda: self.stream(), lambda: stretto.IN_PLACE, lambda: EvilArray(Own), lambda: EvilArray(None), lambda: EvilArray("no array"), lambda: EvilDevice(Own),
-            lambda: EvilDevice((2, 0)), lambda: EvilDevice(None), lambda: EvilDevice((1, 0)), lambda: EvilDevice((99, 99, 99)), lambda: self.number(), lambda: range(5), lambda: iter([1, 2]))()
+            lambda: x.tolist(), lambda: tuple(x.ravel().tolist()), lambda: x.tobytes(), lambda: bytearray(x.tobytes()), lambda: memoryview(x),
+            lambda: memoryview(x)[::-1] if x.ndim else x,
+            lambda: array.array("f", x.ravel().tolist()), lambda: Capsule(x), lambda: Capsule(x.astype(">f4")), lambda: np.ma.masked_array(x, x > 0),
+            lambda: np.ma.masked_array(x),
+            lambda: x.view(np.recarray), lambda: np.float32(3), lambda: 3.0, lambda: [[1, 2], [3]], lambda: [1, "x"], lambda: {}, lambda: {1, 2},
+            lambda: None, lambda: "text",
+            lambda: self.stream(), lambda: stretto.IN_PLACE, lambda: EvilArray(Own), lambda: EvilArray(None), lambda: EvilArray("no array"),
+            lambda: EvilDevice(Own),
+            lambda: EvilDevice((2, 0)), lambda: EvilDevice(None), lambda: EvilDevice((1, 0)), lambda: EvilDevice((99, 99, 99)), lambda: self.number(),
+            lambda: range(5), lambda: iter([1, 2]))()
 
     def bound(self):
         """Keywords of a bound, mostly good."""
@@ -231,7 +240,8 @@ class Gambler:
         how = {"timeout": LIMIT}
         if self.dice.random() < 0.5:
             how.update(self.bound())
-        for name, good in (("scope", ("contribution", "result")), ("schedule", ("ring", "recursive_doubling", "binomial", "native", "no such")), ("check", (True, False)),
+        for name, good in (("scope", ("contribution", "result")), ("schedule", ("ring", "recursive_doubling", "binomial", "native", "no such")),
+                           ("check", (True, False)),
                            ("payload", ("auto", "raw", "fused", "homomorphic", "recompress", "cprp2p")), ("segment", (0, 64, 4096)), ("trials", (True, False)),
                            ("reproducible", (True, False))):
             if self.dice.random() < 0.1:
@@ -260,15 +270,18 @@ def combining(g):
     t = g.pick(lambda: s, lambda: copy.copy(s), g.stream, g.number, g.thing, lambda: g.values(s.shape, s.dtype))()
     if isinstance(t, np.ma.MaskedArray):  # whose own operators come first
         t = np.asarray(t)
-    g.pick(lambda: s + t, lambda: t + s, lambda: s - t, lambda: s * t, lambda: t * s, lambda: -s, lambda: s.min(t), lambda: s.max(t), lambda: s == s, lambda: s != g.stream(), lambda: s < t,
+    g.pick(lambda: s + t, lambda: t + s, lambda: s - t, lambda: s * t, lambda: t * s, lambda: -s, lambda: s.min(t), lambda: s.max(t), lambda: s == s,
+           lambda: s != g.stream(), lambda: s < t,
            lambda: s @ t, lambda: hash(s), lambda: s.reshape(t), lambda: s.reshape(*g.shape()), lambda: s / t, lambda: setattr(s, "shape", t))()
 
 
 def asking(g):
     s = g.stream()
     first, last = g.number(), g.pick(0, 1, 2, -1, 10, None)
-    g.pick(lambda: s[first], lambda: s[last:], lambda: s[:last], lambda: s[first:last], lambda: s[::first], lambda: s[0, 1], lambda: len(s), lambda: bytes(s), lambda: iter(s),
-           lambda: np.asarray(s), lambda: np.asarray(s, dtype=g.dtype()), lambda: repr(s), lambda: pickle.loads(pickle.dumps(s)), lambda: copy.deepcopy(s), lambda: (s.ratio, s.eps, s.nbytes),
+    g.pick(lambda: s[first], lambda: s[last:], lambda: s[:last], lambda: s[first:last], lambda: s[::first], lambda: s[0, 1], lambda: len(s), lambda: bytes(s),
+           lambda: iter(s),
+           lambda: np.asarray(s), lambda: np.asarray(s, dtype=g.dtype()), lambda: repr(s), lambda: pickle.loads(pickle.dumps(s)), lambda: copy.deepcopy(s),
+           lambda: (s.ratio, s.eps, s.nbytes),
            lambda: s.promised_error, lambda: s.checksum, lambda: np.add(s, 1), lambda: bool(s), lambda: list(s[0:1].shape), lambda: stretto.Stream())()
 
 
@@ -280,7 +293,8 @@ def reading(g):
 
 
 def many(g):
-    streams = g.pick(lambda: [g.stream() for _ in range(g.pick(0, 1, 2, 3))], lambda: [g.stream()] * 5, lambda: [s := g.stream(), s + s, s[0:1] if s.ndim else s], g.number,
+    streams = g.pick(lambda: [g.stream() for _ in range(g.pick(0, 1, 2, 3))], lambda: [g.stream()] * 5,
+                     lambda: [s := g.stream(), s + s, s[0:1] if s.ndim else s], g.number,
                      lambda: [g.stream(), g.thing()], lambda: iter([g.stream()]), g.stream)()
     s = g.pick(stretto.sum, stretto.concatenate)(streams)
     s.decompress()
@@ -362,9 +376,12 @@ def ranks(g):
 def making(g):
     """Communicators that cannot be, requests and reports of nothing."""
     g.pick(lambda: stretto.Comm(g.number()), lambda: stretto.Comm(g.array()), lambda: stretto.init(g.number(), g.number(), g.number(), timeout=0.01),
-           lambda: stretto.init(EvilStore(g.pick(Own, None, b"", b"x" * 5000, "text")), g.pick(0, 1, -1, 5), g.pick(1, 2, 0, -1), timeout=g.pick(0.01, -1.0, float("nan"))),
-           lambda: stretto.communication_cores(g.pick(g.number(), [g.number()], "", [10**9], [-1], [])), lambda: stretto.threads(g.number()), lambda: stretto.threads(1)(g.number())(),
-           lambda: stretto.Report(g.number()), lambda: stretto.Report(*range(22)).ratio, lambda: repr(stretto.BoundError(g.number())), lambda: stretto.Request(g.number(), None).wait(),
+           lambda: stretto.init(EvilStore(g.pick(Own, None, b"", b"x" * 5000, "text")), g.pick(0, 1, -1, 5), g.pick(1, 2, 0, -1),
+                                timeout=g.pick(0.01, -1.0, float("nan"))),
+           lambda: stretto.communication_cores(g.pick(g.number(), [g.number()], "", [10**9], [-1], [])), lambda: stretto.threads(g.number()),
+           lambda: stretto.threads(1)(g.number())(),
+           lambda: stretto.Report(g.number()), lambda: stretto.Report(*range(22)).ratio, lambda: repr(stretto.BoundError(g.number())),
+           lambda: stretto.Request(g.number(), None).wait(),
            lambda: [getattr(stretto, name) for name in dir(stretto)])()
 
 
@@ -432,7 +449,8 @@ def main():
         while next_ < end and findings < 20:
             place.write_bytes(bytes(8))
             calls = min(ENOUGH, end - next_)
-            done = subprocess.run([sys.executable, "-X", "faulthandler", "-W", "ignore", __file__, "--seed", str(options.seed), "--first", str(next_), "--calls", str(calls), "--place", str(place)],
+            done = subprocess.run([sys.executable, "-X", "faulthandler", "-W", "ignore", __file__, "--seed", str(options.seed), "--first", str(next_),
+                                   "--calls", str(calls), "--place", str(place)],
                                   capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 counts.update(eval(done.stdout))  # noqa: S307  of ourselves

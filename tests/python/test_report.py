@@ -72,7 +72,8 @@ def everything():
 def answering(stretto):
     """A stretto-model that answers from ANSWERS, and stays away from this machine's MPI."""
     (stretto.home / "explain").write_text(json.dumps(ANSWERS["explain"]), encoding="utf-8")
-    (stretto.home / "profiles").write_text(json.dumps({"name": "node7", "source": "stretto tune", "links": {"cache": [{"from": 0, "alpha": 1e-6, "beta": 1e-9}]}}), encoding="utf-8")
+    (stretto.home / "profiles").write_text(json.dumps({"name": "node7", "source": "stretto tune",
+                                                       "links": {"cache": [{"from": 0, "alpha": 1e-6, "beta": 1e-9}]}}), encoding="utf-8")
     stretto.executable("bin/stretto-model", f'echo "$*" >>"{stretto.home}/asked"\ncat "{stretto.home}/$1"\n')
     stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
     return stretto
@@ -123,9 +124,12 @@ class Reader(html.parser.HTMLParser):
 def test_everything_that_was_given_is_shown(answering):
     text = made(answering, **everything())
     said = " ".join(Reader(text).words).replace("\u00a0", " ")
-    for words in ("4 ranks, 1,294 collectives", "1 to 2.6 s saved", "All together 1 to 2.6 s in 1,274 of 1,294 calls", "ring, fused, 1,200", "winner of a trial", "a rule <of> line 2 & more",
-                  "75%", "0.00015", "at most 4,608 in a call", "node7: 2 ranks on 4 hardware threads", "bound to no single hardware thread", "copies by the kernel are refused",
-                  "messages of the MPI or of UCX", "a bad thing", "rotating, rewritten buffers", "1 MiB and 2 MiB", "stretto bench jacobi", "1.50 to 2.50", "seconds after MPI_Init"):
+    for words in ("4 ranks, 1,294 collectives", "1 to 2.6 s saved", "All together 1 to 2.6 s in 1,274 of 1,294 calls", "ring, fused, 1,200",
+                  "winner of a trial", "a rule <of> line 2 & more",
+                  "75%", "0.00015", "at most 4,608 in a call", "node7: 2 ranks on 4 hardware threads", "bound to no single hardware thread",
+                  "copies by the kernel are refused",
+                  "messages of the MPI or of UCX", "a bad thing", "rotating, rewritten buffers", "1 MiB and 2 MiB", "stretto bench jacobi", "1.50 to 2.50",
+                  "seconds after MPI_Init"):
         assert words in said, words
     for one in RUN["calls"]:
         assert f"{one['calls']:,}" in said and one["path"] in said
@@ -153,7 +157,8 @@ def test_a_page_without_a_run_asks_what_people_ask_first(answering):
 def test_questions_are_of_the_calls_that_took_longest():
     found = inputs.Inputs(run=RUN)
     assert inputs.questions(found) == [("allreduce", 16.0, 4e6), ("allreduce", 0, 4e6), ("bcast", 0, 4e6), ("reduce", 0, 4e6)]
-    assert [inputs.plain(name) for name in ("iallreduce", "allreduce_start", "reduce_scatter_block", "barrier", "scan")] == ["allreduce", "allreduce", "reduce_scatter", None, None]
+    plain = {"iallreduce": "allreduce", "allreduce_start": "allreduce", "reduce_scatter_block": "reduce_scatter", "barrier": None, "scan": None}
+    assert {name: inputs.plain(name) for name in plain} == plain
 
 
 def test_what_cannot_be_had_is_said(stretto, monkeypatch):
@@ -203,7 +208,8 @@ def test_rows_are_of_the_kind_that_served_them():
 def test_every_two_ranks_have_the_way_of_their_hosts():
     report = two_hosts()
     ways = {(a["rank"], b["rank"]): placement.way_between(report, a, b) for a in report["ranks"] for b in report["ranks"] if a is not b}
-    assert ways == {(0, 1): "arena", (1, 0): "arena", (2, 3): "staged", (3, 2): "staged", **{(a, b): "messages" for a in range(4) for b in range(4) if (a < 2) != (b < 2)}}
+    assert ways == {(0, 1): "arena", (1, 0): "arena", (2, 3): "staged", (3, 2): "staged",
+                    **{(a, b): "messages" for a in range(4) for b in range(4) if (a < 2) != (b < 2)}}
     drawn = placement.matrix(report)
     assert [drawn.count(placement.COLOURS[way]) for way in ("arena", "staged", "messages")] == [2 + 1, 2 + 1, 8 + 1]  # each once more to say what it is
     assert placement.matrix({**report, "ranks": report["ranks"][:1]}) is None
@@ -227,7 +233,8 @@ def browsed(text, path, width):
     """(what the page measures in a window of this width, what was said on its console)."""
     path.write_text(text.replace("</body>", MEASURE), encoding="utf-8")
     done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent / 'browser'}", f"--window-size={width},1000",
-                           "--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=150, check=False)
+                           "--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=150,
+                           check=False)
     title = re.search(r"<title>(.*?)</title>", done.stdout)
     assert done.returncode == 0 and title, done.stderr[-2000:]
     return json.loads(page.html.unescape(title[1])), [line for line in done.stderr.splitlines() if "CONSOLE" in line]

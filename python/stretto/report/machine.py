@@ -31,7 +31,8 @@ def between(found):
     rows = [[host["name"], WAYS.get(way["access"], way["access"]), ANSWERS[way["answer"]] if way["usable"] else "–", "yes" if way["usable"] else "no",
              way["reason"]] for host in report["hosts"] for way in host["ways"] if way["usable"] or way["access"] != "process"]
     rows += [[host["name"], "messages", "–", "yes", host["segment_reason"]] for host in report["hosts"] if not host["segment"]]
-    ways = page.table("Ways to another rank's memory; the first that serves is used", ["host", "way", "gives", "serves", "why"], rows, words=(0, 1, 2, 3), long=(4,))
+    ways = page.table("Ways to another rank's memory; the first that serves is used", ["host", "way", "gives", "serves", "why"], rows, words=(0, 1, 2, 3),
+                      long=(4,))
     modules = page.table("Modules: what moves bytes between processes", ["module", "used", "why"],
                          [[one["name"], "yes" if one["used"] else "no", one["reason"]] for one in report["modules"] if one["reason"]], words=(0, 1), long=(2,))
     advice = ""
@@ -93,7 +94,8 @@ def messages(found, profile):
         pieces = observed(found)
     elif profile and profile.get("links"):
         measured = profile["name"] != "built-in"
-        told = page.joined(f"From the profile {profile['name']}: {profile.get('source', 'no source is named')}. ", page.element("code", "stretto bench pingpong --json"),
+        told = page.joined(f"From the profile {profile['name']}: {profile.get('source', 'no source is named')}. ",
+                           page.element("code", "stretto bench pingpong --json"),
                            " measures, and this command draws what it wrote.", by="")
         pieces = [page.paragraph(told, None if measured else "note"), *computed(profile)]
     else:
@@ -136,4 +138,5 @@ def merit(found):
     first = min(ways, key=list(placement.NAMES).index) if ways else None
     return [("examined", f"{counted(len(report['ranks']), 'rank')} on {counted(len(report['hosts']), 'host')}"), ("messages by", report["mpi"]),
             ("codec", f"{report['hosts'][0]['codec']['kernels']} kernels"),
-            *([("ranks of a host share memory by", {"arena": "the arena", "xpmem": "XPMEM", "kernel": "the kernel", "staged": "slots"}.get(first, first))] if first else [])]
+            *([("ranks of a host share memory by",
+                {"arena": "the arena", "xpmem": "XPMEM", "kernel": "the kernel", "staged": "slots"}.get(first, first))] if first else [])]

@@ -33,7 +33,8 @@ def head(found, title):
     merit = program.merit(found) if found.run else machine.merit(found)
     where = ", ".join(figure for _, figure in machine.merit(found)[:2]) if found.run else ""
     terms = page.joined(*(page.element("div", page.joined(page.element("dt", name), page.element("dd", figure))) for name, figure in merit))
-    return page.element("header", page.joined(page.paragraph("stretto report", "kind"), page.element("h1", title), page.paragraph(f"The machine as examined: {where}", "soft") if where else "",
+    return page.element("header", page.joined(page.paragraph("stretto report", "kind"), page.element("h1", title),
+                                              page.paragraph(f"The machine as examined: {where}", "soft") if where else "",
                                               page.element("dl", terms, class_="figures-of-merit") if merit else ""))
 
 
@@ -49,7 +50,8 @@ def sources(found):
     if found.doctor and "doctor" not in found.files:
         items.append("the machine as stretto-doctor found it while this page was made")
     return page.section("What this page was made of", page.element("ul", page.joined(*(page.element("li", item) for item in items))) if items else "",
-                        page.paragraph(f"stretto {__version__}, {today}. The words are explained in docs/glossary.md, the columns in docs/mpi.md.", "soft"), name="sources")
+                        page.paragraph(f"stretto {__version__}, {today}. The words are explained in docs/glossary.md, the columns in docs/mpi.md.", "soft"),
+                        name="sources")
 
 
 def part(found, kinds, make, *arguments):

@@ -109,7 +109,8 @@ def hwloc_figure():
         return None
     here = platform.node()
     drawn = page.inside(picture, f"packages, caches and cores of {here}", "hwloc")
-    return page.figure(page.element("div", page.Piece(f'<div class="hwloc">{drawn}</div>'), class_="scroll"), f"hwloc's picture of {here}, where this page was made.")
+    return page.figure(page.element("div", page.Piece(f'<div class="hwloc">{drawn}</div>'), class_="scroll"),
+                       f"hwloc's picture of {here}, where this page was made.")
 
 
 def way_between(report, one, other):

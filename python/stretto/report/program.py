@@ -76,7 +76,8 @@ def gained(run):
     known = least > 0 or most < 0
     told = (f"All together {between(least, most)} in {calls:,} of {total(run, 'calls'):,} calls." if known else
             f"All together not known: times scatter more than {calls:,} of {total(run, 'calls'):,} calls gain.")
-    return page.joined(page.element("h3", "Time saved"), page.paragraph(told), page.figure(page.drawn(drawn, "time saved by path, with intervals", "saved"), caption))
+    return page.joined(page.element("h3", "Time saved"), page.paragraph(told),
+                       page.figure(page.drawn(drawn, "time saved by path, with intervals", "saved"), caption))
 
 
 def hidden(run):
@@ -84,8 +85,10 @@ def hidden(run):
     if not rows:
         return ""
     longest = max(row["in_flight_seconds"] for row in rows)
-    cells = [[row["operation"], row["path"], f"{row['calls']:,}", page.bar(units.seconds(row["in_flight_seconds"]), row["in_flight_seconds"] / longest, course.colour(row)),
-              page.bar(f"{row['hidden_seconds'] / row['in_flight_seconds']:.0%}", row["hidden_seconds"] / row["in_flight_seconds"], course.colour(row))] for row in rows]
+    cells = [[row["operation"], row["path"], f"{row['calls']:,}",
+              page.bar(units.seconds(row["in_flight_seconds"]), row["in_flight_seconds"] / longest, course.colour(row)),
+              page.bar(f"{row['hidden_seconds'] / row['in_flight_seconds']:.0%}", row["hidden_seconds"] / row["in_flight_seconds"],
+                       course.colour(row))] for row in rows]
     return page.joined(page.element("h3", "Overlap"),
                        page.table(None, ["operation", "path", "calls", "under way, of all ranks", "hidden by the program's work"], cells, words=(0, 1)))
 
@@ -106,7 +109,8 @@ def promised(run):
         note = page.paragraph(f"In {sum(one['calls'] for one in left):,} calls fill values were left out of the range of the bound, at most {most['values']:,} in a call: "
                               f"the range is {most['range'][0]:.6g} to {most['range'][1]:.6g}, with them {most['range_with_them'][0]:.6g} to "
                               f"{most['range_with_them'][1]:.6g}.")
-    return page.joined(page.element("h3", "Bounds and ratios"), page.table(None, ["operation", "path", "why", "calls", "error at most", "raw", "sent", "ratio"], cells, words=(0, 1), long=(2,)), note)
+    return page.joined(page.element("h3", "Bounds and ratios"),
+                       page.table(None, ["operation", "path", "why", "calls", "error at most", "raw", "sent", "ratio"], cells, words=(0, 1), long=(2,)), note)
 
 
 def all_calls(run):
