@@ -57,13 +57,13 @@ function(stretto_cuda_program target file)
   endif()
   stretto_nvcc_object(object cuda ${file})
   set(program ${CMAKE_BINARY_DIR}/cuda/${target})
-  set(libraries $<TARGET_FILE:stretto_api_archive> $<TARGET_FILE:stretto_device> $<TARGET_FILE:stretto_payload>
+  set(libraries $<TARGET_FILE:stretto_api_archive> $<TARGET_FILE:stretto_call> $<TARGET_FILE:stretto_device> $<TARGET_FILE:stretto_payload>
     $<TARGET_FILE:stretto_codec> $<TARGET_FILE:stretto_base>)
   foreach(name IN ITEMS fmt hwy)  # as archives too, where there are such
     find_library(STRETTO_STATIC_${name} NAMES lib${name}.a ${name})
     list(APPEND libraries ${STRETTO_STATIC_${name}})
   endforeach()
-  add_custom_command(OUTPUT ${program} DEPENDS ${object} stretto_api_archive stretto_device stretto_payload stretto_codec stretto_base
+  add_custom_command(OUTPUT ${program} DEPENDS ${object} stretto_api_archive stretto_call stretto_device stretto_payload stretto_codec stretto_base
     COMMAND ${STRETTO_NVCC} -cudart static ${object} -o ${program} ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
   add_custom_target(${target} DEPENDS ${program})
 endfunction()
