@@ -28,7 +28,7 @@ import traceback
 import numpy as np
 
 import stretto
-from stretto.api.numcodecs import Stretto
+from stretto.storage.numcodecs import Stretto
 
 ENOUGH = 5000  # calls of a process: requests and ranks that were left keep their memory until its end
 PATIENCE = 60  # seconds for a call, of which each wait takes at most LIMIT
