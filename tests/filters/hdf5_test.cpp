@@ -22,14 +22,10 @@ enum Kind : unsigned { lossless, absolute, relative };
 
 const FilterClass& filter() { return *static_cast<const FilterClass*>(H5PLget_plugin_info()); }
 
-std::vector<unsigned> settings(Kind kind, double bound, stretto_type type, std::uint64_t values) {
+std::vector<unsigned> settings(Kind kind, double bound, unsigned type, std::uint64_t values) {
   const auto bits = std::bit_cast<std::uint64_t>(bound);
-  return {kind,
-          static_cast<unsigned>(bits),
-          static_cast<unsigned>(bits >> 32),
-          static_cast<unsigned>(type),
-          static_cast<unsigned>(values),
-          static_cast<unsigned>(values >> 32)};
+  return {kind, static_cast<unsigned>(bits),   static_cast<unsigned>(bits >> 32),
+          type, static_cast<unsigned>(values), static_cast<unsigned>(values >> 32)};
 }
 
 // What HDF5 has in memory of malloc: a chunk, or its stream.
@@ -113,11 +109,10 @@ TEST(Hdf5Filter, AnyBitsComeBackWithoutABound) {
 TEST(Hdf5Filter, RefusedChunksStayAsTheyAre) {
   const auto x = bytes_of(wave(100));
   Chunk chunk(x);
-  for (const auto& told :
-       {settings(absolute, 0.01, STRETTO_F32, 99), settings(absolute, 0.01, STRETTO_F64, 100),
-        settings(absolute, -1, STRETTO_F32, 100), settings(relative, NAN, STRETTO_F32, 100),
-        settings(static_cast<Kind>(3), 1, STRETTO_F32, 100), settings(absolute, 1, static_cast<stretto_type>(99), 100),
-        std::vector<unsigned>{1, 0, 0}, std::vector<unsigned>{}}) {
+  for (const auto& told : {settings(absolute, 0.01, STRETTO_F32, 99), settings(absolute, 0.01, STRETTO_F64, 100),
+                           settings(absolute, -1, STRETTO_F32, 100), settings(relative, NAN, STRETTO_F32, 100),
+                           settings(static_cast<Kind>(3), 1, STRETTO_F32, 100), settings(absolute, 1, 99, 100),
+                           std::vector<unsigned>{1, 0, 0}, std::vector<unsigned>{}}) {
     EXPECT_FALSE(chunk.pass(0, told));
     EXPECT_FALSE(chunk.pass(reverse, told));
     EXPECT_EQ(chunk.content(), x);
