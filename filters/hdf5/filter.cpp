@@ -52,7 +52,7 @@ bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told
 
 bool read_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
   if (!read_user_settings(hdf5, n, told, settings)) return false;
-  if (n < words || stretto_type_size(static_cast<stretto_type>(told[type])) == 0)
+  if (n < words || told[type] < STRETTO_F32 || told[type] > STRETTO_U64)
     return fails(hdf5, "the settings of stretto's filter do not say what the elements are");
   settings.type = static_cast<stretto_type>(told[type]);
   settings.values = joined(told[values_low], told[values_high]);
