@@ -2,6 +2,7 @@
 // nothing orders. A device is lost at every call in turn, memory is short: every rank hears of it, and none hangs.
 #include <gtest/gtest.h>
 
+#include "../engine/forwarding.hpp"
 #include "cases.hpp"
 
 namespace stretto::tests {
@@ -107,13 +108,9 @@ TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
   // Rank 2 sends a message that is altered on its way: the device of the next rank finds it.
   const int ranks = 3;
   const Case c{.count = 5000};
-  class Altering final : public carrier::Carrier {
+  class Altering final : public Forwarding {
    public:
-    explicit Altering(std::unique_ptr<carrier::Carrier> to) : to_(std::move(to)) {}
-    const char* name() const noexcept override { return to_->name(); }
-    int rank() const noexcept override { return to_->rank(); }
-    int size() const noexcept override { return to_->size(); }
-    std::uint64_t tags() const noexcept override { return to_->tags(); }
+    using Forwarding::Forwarding;
     Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                       std::uint64_t id) noexcept override {
       if (bytes > 200 && !altered_) {
@@ -122,22 +119,10 @@ TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
         copy_[72] ^= std::byte{0xFF};  // the index
         data = copy_.data();
       }
-      return to_->start_send(peer, tag, data, bytes, id);
+      return Forwarding::start_send(peer, tag, data, bytes, id);
     }
-    Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity,
-                      std::uint64_t id) noexcept override {
-      return to_->start_recv(peer, tag, data, capacity, id);
-    }
-    Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
-      return to_->wait_any(done, n, seconds);
-    }
-    bool cancel(std::uint64_t id) noexcept override { return to_->cancel(id); }
-    bool peek(int peer, carrier::Arrival* found) noexcept override { return to_->peek(peer, found); }
-    void raise(const carrier::Alarm& alarm) noexcept override { to_->raise(alarm); }
-    bool hear(carrier::Alarm* alarm) noexcept override { return to_->hear(alarm); }
 
    private:
-    std::unique_ptr<carrier::Carrier> to_;
     bool altered_ = false;
     std::vector<std::byte> copy_;
   };
