@@ -358,8 +358,9 @@ void Operation::report_outcome() noexcept {
   o.error = decision_.error;
   const call::Shape shape = shape_of(call_);
   const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
-  o.rounding =
-      rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(), call_.recv}, decision_.rounding);
+  if (asks_for_rounding(*out))
+    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(), call_.recv},
+                             decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;
   o.why = decision_.choice.why;

@@ -55,9 +55,10 @@ template <class Run>
     out.algorithm = all ? agreement_name : told.backend.name();
     out.collective = collective;
     out.contributions = reduces(collective) ? static_cast<std::uint64_t>(comm.size) : 1;
-    out.rounding =
-        rounding_of({told.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
-                    unseen_additions(told.shape, out.contributions));
+    if (asks_for_rounding(*o.report))
+      out.rounding =
+          rounding_of({told.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
+                      unseen_additions(told.shape, out.contributions));
     out.bytes_known = all;
     out.why = all ? select::Why{.reason = select::Reason::agreement} : told.why;
     out.profile = comm.selector.choices().messages();

@@ -29,6 +29,9 @@ struct Outcome {
   double agree_seconds = 0, seconds = 0;
 };
 
+// Whether *out has room for the error with all rounding, which takes a pass over the result.
+inline bool asks_for_rounding(const stretto_report& out) noexcept { return out.size >= sizeof out; }
+
 // Fills as much of *out as its size says; nothing when it is null.
 void report(const Outcome& outcome, stretto_report* out) noexcept;
 
