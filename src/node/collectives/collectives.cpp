@@ -127,7 +127,9 @@ Status Collectives::reduction(CallRecord call, const void* in, void* out, std::s
   if (size() == 1 || (bytes <= eager_limit(call.kind) && size() <= kFlat))
     return finish_call(eager(call, in, out, count, type, operation));
   if (bytes >= options_.direct) {
-    if (const Status s = tune_when_due(bytes); s != Status::ok) return s;
+    if (const Status s = try_when_due(Use::moves, bytes); s != Status::ok) return s;
+    if (const Use use = Reduction::use(call.kind); use != Use::moves)
+      if (const Status s = try_when_due(use, bytes); s != Status::ok) return s;
   }
   try {
     const bool all = call.kind == Collective::barrier || call.kind == Collective::agreement;

@@ -14,6 +14,8 @@
 // Options::reproducible, Combination::rank_by_rank, and operations that do not commute, use one level.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -99,7 +101,6 @@ class Collectives {
     return options_.hierarchy;
   }
   const Counters& counters() const noexcept { return counters_; }
-  Stores stores() const noexcept { return stores_; }  // that this rank uses into its slots
   // Whether it makes a difference for moves of such blocks who copies private buffers.
   bool copies_differ(std::size_t bytes) const noexcept {
     const auto can = [this](Access a) { return memory_->usable(a); };
@@ -111,7 +112,7 @@ class Collectives {
   void reverse_copies(bool reverse) noexcept { reversed_ = reverse; }
   // Uses these from now on, instead of what is measured. The same call on every rank.
   void use(Stores stores) noexcept {
-    stores_ = stores;
+    stores_.fill(stores);
     fixed_stores_ = true;
   }
 
@@ -143,8 +144,23 @@ class Collectives {
   template <class Describe>
   Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
-  Status tune() noexcept;
-  Status tune_when_due(std::size_t bytes) noexcept;
+  // What stores are chosen for. Moves: also reduce-scatters, and outputs of others that are stored to.
+  enum class Use : std::uint8_t { moves, allreduce, reduce };
+  static constexpr std::size_t index(Use use) noexcept { return static_cast<std::size_t>(use); }
+  static constexpr std::size_t kUses = 3;
+  Stores stores(Use use) const noexcept { return stores_[index(use)]; }
+  // Microseconds that a rank spent on the best trial with such stores.
+  struct Spent {
+    double plain = 1e30, streaming = 1e30;
+    void least(Stores stores, double spent) noexcept {
+      double& best = stores == Stores::plain ? plain : streaming;
+      best = std::min(best, spent);
+    }
+  };
+  Status try_when_due(Use use, std::size_t bytes) noexcept;
+  Status try_moves() noexcept;
+  Status try_reductions(Use use) noexcept;
+  Status agree_on_stores(const Spent& mine, Use use) noexcept;
   std::byte* scratch(std::size_t bytes);
   // Of what a peer left: in the caches of another core, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
@@ -156,7 +172,7 @@ class Collectives {
   }
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  static constexpr std::uint64_t kTuneEvery = std::uint64_t{256} << 20;  // bytes: tens of milliseconds at least
+  static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20;  // bytes: tens of milliseconds at least
 
   Options options_;
   std::unique_ptr<Group> group_;
@@ -167,9 +183,9 @@ class Collectives {
   Moves moves_;                 // of the call in hand
   std::vector<int> offspring_;  // in the tree of the last broadcast
   int offspring_root_ = -1, offspring_levels_ = 0;
-  Stores stores_ = Stores::plain;
+  std::array<Stores, kUses> stores_{};  // plain, until they are tried
   bool fixed_stores_ = false, reversed_ = false;
-  std::uint64_t since_tuned_ = kNever;
+  std::array<std::uint64_t, kUses> since_tried_{kNever, kNever, kNever};  // bytes
   Counters counters_;
 };
 

@@ -31,7 +31,7 @@ Status Collectives::move(const CallRecord& call, const Describe& describe) noexc
     moves_.clear();
     moves_.bytes = call.bytes;
     if (call.bytes >= options_.direct) {
-      if (const Status s = tune_when_due(call.bytes); s != Status::ok) return s;
+      if (const Status s = try_when_due(Use::moves, call.bytes); s != Status::ok) return s;
     }
     describe(&moves_);
     return finish_call(Transfer(*this, moves_).run());

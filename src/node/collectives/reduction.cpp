@@ -21,6 +21,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       ranks_(c.size()),
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
+      stores_(c.stores(use(task.kind))),
       results_(stores_of_result(task.count * size_, kReduced)) {
   choose_chunk();
   find_readers();
@@ -171,7 +172,7 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
     }
     std::size_t end = at + source_run(c, at);
     if (at < own.first && !own.empty()) end = std::min(end, own.first);
-    c_.copy_to_peer(body + at * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, c_.stores_);
+    c_.copy_to_peer(body + at * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, stores_);
     at = end;
   }
   return Status::ok;
@@ -198,7 +199,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
     ask_ahead(c, at, end, mine.end);
     if (const Status s = combine_block(level, c, at, end - at, to); s != Status::ok) return g_.give_up_all(s);
     if (level < levels_) {
-      copy(body + region(level, me_) + (at - mine.first) * size_, to, (end - at) * size_, c_.stores_);
+      copy(body + region(level, me_) + (at - mine.first) * size_, to, (end - at) * size_, stores_);
     } else {
       deliver(c, at, end - at, to, body, mine);
     }
@@ -249,11 +250,13 @@ void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, co
     return;
   }
   if (!pushes_) {
-    c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, c_.stores_);
+    c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, stores_);
     return;
   }
   for (std::byte* const theirs : outputs_)
-    if (theirs != nullptr) c_.copy_to_peer(theirs + at, sum, bytes, results_ == Stores::plain ? c_.stores_ : results_);
+    if (theirs != nullptr)
+      c_.copy_to_peer(theirs + at, sum, bytes,
+                      results_ == Stores::plain ? c_.stores(Collectives::Use::moves) : results_);
 }
 
 Status Reduction::copy_out(std::uint64_t k) noexcept {

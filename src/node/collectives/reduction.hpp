@@ -41,6 +41,15 @@ class Reduction {
   Reduction(Collectives& c, const Task& task, const Hierarchy& hierarchy);
   Status run() noexcept;
 
+  // Which stores serve it. Of a barrier or an agreement: those of the allreduce that it is.
+  static Collectives::Use use(Collective kind) noexcept {
+    switch (kind) {
+      case Collective::reduce: return Collectives::Use::reduce;
+      case Collective::reduce_scatter: return Collectives::Use::moves;
+      default: return Collectives::Use::allreduce;
+    }
+  }
+
  private:
   struct Range {
     std::size_t first, end;
@@ -85,7 +94,7 @@ class Reduction {
   Status copy_out(std::uint64_t k) noexcept;
   // Of two ranks, who have one level: whether a rank whose input was in its slots gets its results there. The same on
   // both: all ranks use the same stores.
-  bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && c_.stores_ == Stores::plain; }
+  bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round) noexcept;
 
   Collectives& c_;
@@ -95,6 +104,7 @@ class Reduction {
   int levels_, me_, ranks_;
   std::size_t size_;       // bytes of an element
   std::size_t quantum_;    // elements of a cache line, or 1
+  Stores stores_;          // into slots
   Stores results_;         // where results are wanted
   std::size_t chunk_ = 1;  // elements of a whole chunk; of reduce_scatter, of each block
   std::uint64_t chunks_ = 0, first_ = 0;

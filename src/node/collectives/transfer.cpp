@@ -118,7 +118,8 @@ Status Transfer::expose(std::uint64_t k) noexcept {
     const Chunk part = chunk(k);
     std::byte* room = inlined_ ? line.payload : g.slot(first_ + k);
     for (std::size_t i = 0; i < m_.offsets.size(); ++i)
-      c_.copy_to_peer(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes, c_.stores_);
+      c_.copy_to_peer(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes,
+                      c_.stores(Collectives::Use::moves));
   }
   g.publish(first_ + k);
   return Status::ok;

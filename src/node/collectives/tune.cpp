@@ -1,18 +1,23 @@
-// Which stores a rank uses into its slots, by trying both. One trial: every rank fills its slot and then reads that of the rank
-// after it; what the ranks spent together, without waiting, decides for all. About a tenth of a millisecond, now and then: the
-// answer changes with the placement of the processes, which on a virtual machine changes while they run.
+// Which stores a rank uses into its slots, by trying both, for moves and for reductions apart. A trial of moves: every rank fills
+// its slot and then reads that of the rank after it. A trial of reductions is a short allreduce: with plain stores two
+// ranks lend their slots (reduction.hpp), so a copy says nothing of it. What the ranks spent together decides for all. About a tenth of
+// a millisecond, now and then: the answer changes with the placement of the processes, which on a virtual machine changes while
+// they run.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "node/collectives/collectives.hpp"
+#include "node/collectives/reduction.hpp"
 
 namespace stretto::node {
 namespace {
 
 constexpr int trials = 3;
-constexpr std::size_t trial_bytes = 64 * 1024;
+constexpr std::size_t trial_bytes = 64 * 1024;    // of a copy
+constexpr std::size_t trial_summed = 256 * 1024;  // of an allreduce: a few chunks
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) noexcept {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -20,9 +25,7 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) noexcept 
 
 }  // namespace
 
-Status Collectives::tune() noexcept {
-  since_tuned_ = 0;
-  if (size() == 1 || group_->oversubscribed()) return Status::ok;  // who shares a core measures the others
+Status Collectives::try_moves() noexcept {
   Group& g = *group_;
   const std::size_t bytes = std::min(trial_bytes, g.slot_bytes());
   std::byte* buffer = nullptr;
@@ -32,49 +35,87 @@ Status Collectives::tune() noexcept {
     return g.give_up_all(fail(Status::out_of_memory, "no memory to try {} bytes", bytes));
   }
   const int after = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  const std::uint64_t first = g.rounds(2 * trials + 1);
-  double best[2] = {1e30, 1e30};
+  const std::uint64_t first = g.rounds(2 * trials);
+  Spent best;
   for (int k = 0; k < 2 * trials; ++k) {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
+    const Stores stores = k % 2 == 0 ? Stores::plain : Stores::streaming;
     if (const Status s = g.open(round, {&before, 1}, Group::Room::slot); s != Status::ok) return s;
     auto begin = std::chrono::steady_clock::now();
-    copy_to_theirs(g.slot(round), buffer, bytes, k % 2 == 0 ? Stores::plain : Stores::streaming);
+    copy_to_theirs(g.slot(round), buffer, bytes, stores);
     double spent = microseconds_since(begin);
     g.publish(round);
     const Line* line = nullptr;
     if (const Status s = g.await(after, round, &line); s != Status::ok) return s;
     begin = std::chrono::steady_clock::now();
     copy_theirs(buffer + bytes, g.slot(after, round), bytes, Stores::plain);
-    spent += microseconds_since(begin);
+    best.least(stores, spent + microseconds_since(begin));
     g.done(round + 1);
-    best[k % 2] = std::min(best[k % 2], spent);
   }
-  const std::uint64_t last = first + 2 * trials;
-  if (const Status s = g.open(last, others_, Group::Room::small); s != Status::ok) return s;
-  std::memcpy(g.line(last).payload, best, sizeof best);
-  g.publish(last);
-  double total[2] = {0, 0};
-  for (int r = 0; r < size(); ++r) {
-    double theirs[2] = {best[0], best[1]};
-    if (r != rank()) {
-      const Line* line = nullptr;
-      if (const Status s = g.await(r, last, &line); s != Status::ok) return s;
-      std::memcpy(theirs, line->payload, sizeof theirs);
+  return agree_on_stores(best, Use::moves);
+}
+
+// All trials of one kind come before those of the other: slots then lie where such stores leave them. The time counts from the end of
+// the trial before, when all ranks were there.
+Status Collectives::try_reductions(Use use) noexcept {
+  const Counters counted = counters_;
+  const bool reduce = use == Use::reduce;
+  Spent best;
+  try {
+    std::vector<std::byte> buffer(2 * trial_summed);  // not scratch(), which reductions use
+    Reduction::Task task{.kind = reduce ? Collective::reduce : Collective::allreduce,
+                         .in = buffer.data(),
+                         .out = buffer.data() + trial_summed,
+                         .count = trial_summed / sizeof(float),
+                         .type = payload::Type::f32,
+                         .operation = {},
+                         .root = reduce ? 0 : -1};
+    if (reduce && rank() != task.root) task.out = nullptr;
+    for (int k = 0; k < 2 * trials; ++k) {
+      const Stores stores = k < trials ? Stores::plain : Stores::streaming;
+      stores_[index(use)] = stores;
+      Reduction r(*this, task, one_level_);
+      const auto begin = std::chrono::steady_clock::now();
+      if (const Status s = r.run(); s != Status::ok) return s;
+      best.least(stores, microseconds_since(begin));
     }
-    total[0] += theirs[0];
-    total[1] += theirs[1];
+  } catch (const std::bad_alloc&) {
+    return group_->give_up_all(fail(Status::out_of_memory, "no memory to try {} bytes", trial_summed));
   }
-  g.done(last + 1);
-  stores_ = total[1] < total[0] ? Stores::streaming : Stores::plain;
+  counters_ = counted;
+  return agree_on_stores(best, use);
+}
+
+// One round, in which every rank tells what it spent.
+Status Collectives::agree_on_stores(const Spent& mine, Use use) noexcept {
+  Group& g = *group_;
+  const std::uint64_t round = g.rounds(1);
+  if (const Status s = g.open(round, others_, Group::Room::small); s != Status::ok) return s;
+  std::memcpy(g.line(round).payload, &mine, sizeof mine);
+  g.publish(round);
+  Spent total = mine;
+  for (const int r : others_) {
+    const Line* line = nullptr;
+    if (const Status s = g.await(r, round, &line); s != Status::ok) return s;
+    Spent theirs;
+    std::memcpy(&theirs, line->payload, sizeof theirs);
+    total.plain += theirs.plain;
+    total.streaming += theirs.streaming;
+  }
+  g.done(round + 1);
+  stores_[index(use)] = total.streaming < total.plain ? Stores::streaming : Stores::plain;
   return Status::ok;
 }
 
-// After so many bytes through the slots they are tried again: every rank counts the same.
-Status Collectives::tune_when_due(std::size_t bytes) noexcept {
-  if (fixed_stores_) return Status::ok;
-  const bool first = since_tuned_ == kNever;
-  if (!first && (since_tuned_ += bytes) < kTuneEvery) return Status::ok;
-  return tune();
+// After so many bytes they are tried again: every rank counts the same.
+Status Collectives::try_when_due(Use use, std::size_t bytes) noexcept {
+  // Who shares a core measures the others.
+  if (fixed_stores_ || size() == 1 || group_->oversubscribed()) return Status::ok;
+  std::uint64_t& since = since_tried_[index(use)];
+  const bool first = since == kNever;
+  if (!first && (since += bytes) < kTryEvery) return Status::ok;
+  since = 0;
+  return use == Use::moves ? try_moves() : try_reductions(use);
 }
 
 }  // namespace stretto::node
