@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import secrets
+import stat
 
 
 class Output:
@@ -14,11 +16,22 @@ class Output:
         self.path, self.replace = pathlib.Path(os.path.realpath(path)), replace
         if not replace and os.path.lexists(self.path):
             raise FileExistsError(f"{path} is there already")
-        self.parts = self.path.parent / f".{self.path.name}.{os.getpid()}.part"
+        self.parts = self.path.parent / f".{self.path.name}.{secrets.token_hex(4)}.part"  # no name that a killed program may have left
+        mode = self._former_mode()
         try:
-            self.descriptor = os.open(self.parts, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self.descriptor = os.open(self.parts, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else mode)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, str(self.path)) from None
+        if mode is not None:
+            os.fchmod(self.descriptor, mode)  # also what the umask takes
+
+    def _former_mode(self):
+        """Who may read and write the file that is replaced; None where there is none."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return stat.S_IMODE(found.st_mode) & 0o777 if stat.S_ISREG(found.st_mode) else None
 
     def keep(self):
         """The file is on the disk, and has its name. FileExistsError where another came meanwhile that may not be replaced."""
@@ -35,10 +48,20 @@ class Output:
                     os.rename(self.parts, self.path)
                 else:
                     os.unlink(self.parts)
+            self._sync_directory()
         except BaseException:
             self.drop()
             raise
         self._close()
+
+    def _sync_directory(self):
+        """The name, too, is on the disk, where the file system can say so."""
+        with contextlib.suppress(OSError):  # a directory that may be written but not read, or file systems that refuse it
+            directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
 
     def drop(self):
         with contextlib.suppress(OSError):
