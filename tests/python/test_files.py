@@ -120,6 +120,22 @@ def test_hdf5_and_netcdf_keep_names_attributes_and_dimensions(stretto, small_pie
     assert "cannot be compressed: its dtype is object" in stretto.refused("compress", "x.nc", "--array", "text", "--abs", "1", "-o", "n.stretto")
 
 
+def test_what_hdf5_has_no_place_for_is_named_and_the_rest_is_written(stretto):
+    h5py = pytest.importorskip("h5py")
+    attributes = {"mixed": [1, "two"], "long": np.zeros(10_000), "null": None, "deep": {"a": 1}, "units": "K"}
+    with library.open(stretto.home / "x.stretto", "x") as file:
+        file.attributes.update(attributes)
+        file.add("t", field(3, 4), attributes=attributes)
+    for name in ("x.h5", "x.nc"):
+        done = stretto.run("decompress", "x.stretto", "-o", name)
+        assert (done.returncode, done.stdout) == (0, f"{name}\n"), done.stderr
+        assert "left out: attribute 'null' of the file, HDF5 has no null" in done.stderr
+        for word in ("mixed", "long", "null", "deep"):
+            assert f"left out: attribute '{word}' of the file, " in done.stderr and f"left out: attribute '{word}' of 't', " in done.stderr
+        with h5py.File(stretto.home / name) as file:
+            assert set(file.attrs) == {"units"} and file["t"].attrs["units"] == "K" and np.array_equal(file["t"], field(3, 4))
+
+
 def test_inspect_tells_what_is_there_and_checks_every_code(stretto):
     library.save(stretto.home / "x.stretto", {"x": field(40, 50), "n": np.arange(5)}, abs=0.1, attributes={"title": "t"})
     told = json.loads(stretto.succeeds("inspect", "x.stretto", "--json", "--check"))
