@@ -393,6 +393,20 @@ class Documents(unittest.TestCase):
             prose = re.sub(r"^```.*?^```|^(\||    )[^\n]*", "", text, flags=re.MULTILINE | re.DOTALL)
             self.assertEqual([line for line in prose.splitlines() if len(line) > 120], [], page)
 
+    def test_the_page_for_beginners_names_every_package_that_setup_wants(self):
+        script, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("scripts/packages.sh", "docs/start.md"))
+        wanted = {line.split()[0] for part in re.findall(r"<<'LIST'\n(.*?)^LIST$", script, re.MULTILINE | re.DOTALL) for line in part.splitlines()}
+        wanted |= set(re.findall(r"\becho \"?(lib[\w-]+|iproute2|python3-\w+|clang)\b", script)) - {"libclang-rt"}
+        self.assertGreater(len(wanted), 14)
+        self.assertEqual({name for name in wanted if f"`{name}`" not in page}, set())
+        self.assertIn(f"CMake {re.search(r'VERSION ([0-9.]+)', (ROOT / 'CMakeLists.txt').read_text(encoding='utf-8'))[1]} ", page)
+
+    def test_both_packages_of_python_want_the_same(self):
+        told = [dict(re.findall(r"^(requires-python|dependencies|hdf5|zarr|numcodecs) = (.*)$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+                for name in ("pyproject.toml", "python/pyproject.toml")]
+        self.assertEqual(len(told[0]), 5)
+        self.assertEqual(*told)
+
     def test_the_table_of_floors_is_that_of_the_includes(self):
         uses = runpy.run_path(ROOT / "scripts/check_floors.py")["USES"]
         table = {}
