@@ -17,13 +17,12 @@ class Output:
         if not replace and os.path.lexists(self.path):
             raise FileExistsError(f"{path} is there already")
         self.parts = self.path.parent / f".{self.path.name}.{secrets.token_hex(4)}.part"  # no name that a killed program may have left
-        mode = self._former_mode()
+        self._mode = self._former_mode()
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
-            self.descriptor = os.open(self.parts, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else mode)
+            self.descriptor = os.open(self.parts, flags, 0o666 if self._mode is None else self._mode | 0o600)  # HDF5 opens it by its name
         except OSError as error:
             raise type(error)(error.errno, error.strerror, str(self.path)) from None
-        if mode is not None:
-            os.fchmod(self.descriptor, mode)  # also what the umask takes
 
     def _former_mode(self):
         """Who may read and write the file that is replaced; None where there is none."""
@@ -36,6 +35,9 @@ class Output:
     def keep(self):
         """The file is on the disk, and has its name. FileExistsError where another came meanwhile that may not be replaced."""
         try:
+            if self._mode is not None:
+                with contextlib.suppress(OSError):  # file systems without modes
+                    os.fchmod(self.descriptor, self._mode)
             os.fsync(self.descriptor)
             if self.replace:
                 os.replace(self.parts, self.path)
