@@ -33,7 +33,7 @@ mine = [image(shot) if images is None else np.array(images[shot]) for shot in ra
 with stretto.Comm(world) as comm:
     # Ranks may have different numbers of images, and none where there are more ranks than shots: so out= says what the sum is like.
     out = np.empty((DEPTH, DISTANCE) if images is None else images.shape[1:], np.float32)
-    stack, report = comm.allreduce_multi(mine, out=out, rel=1e-4, scope="result")
+    stack, report = comm.allreduce_multi(mine, out=out, rel=1e-4)
 
     exact = np.zeros(stack.shape, np.float64)
     for one in mine:

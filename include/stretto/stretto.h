@@ -15,9 +15,10 @@
  * The sum is within 1e-4 of the range of all ranks' floats. options.scope can bound each rank's part instead, and the
  * sum by p times that. NULL options: exact.
  *
- * Beside this header: stretto_nonblocking.h (collectives that return a request), stretto_stream.h (the codec by
- * itself), stretto_mpi.h (communicators over MPI), stretto_cuda.h (the codec on a CUDA stream),
- * stretto_cuda_collectives.h (collectives of device memory), stretto.hpp (C++).
+ * Beside this header: stretto_nonblocking.h (collectives that return a request), stretto_persistent.h (collectives
+ * prepared once), stretto_stream.h (the codec by itself), stretto_mpi.h (communicators over MPI), stretto_store.h
+ * (communicators without an MPI), stretto_cuda.h (the codec on a CUDA stream), stretto_cuda_collectives.h (collectives
+ * of device memory), stretto.hpp (C++).
  *
  * Rules for every function:
  *  - It returns a stretto_status. On failure stretto_message() names the offending values. Nothing aborts, prints or

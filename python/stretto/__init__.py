@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from stretto.errors import (ArgumentError, BoundError, BufferTooSmallError, CarrierError, IncompatibleError, InternalError, NoMemoryError, StreamError,
                                 StreamOverflowError, StrettoError, UnsupportedError, WaitTimeoutError)
 
+    __version__: str
+
+# What `import stretto` offers, for people and type checkers, in the order of sorted().
+__all__ = [
+    "ArgumentError", "Array", "BoundError", "BufferTooSmallError", "CarrierError", "Comm", "File", "IN_PLACE", "IncompatibleError", "InternalError",
+    "NoMemoryError", "Report", "Request", "Stream", "StreamError", "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError",
+    "communication_cores", "compress", "concatenate", "init", "load", "open", "save", "sum", "threads",
+]
+
 # Loaded when they are asked for: the command needs neither NumPy nor the extension.
 _WHERE = {
     **dict.fromkeys(("Comm", "IN_PLACE"), "stretto.api.collectives"),
@@ -35,7 +44,6 @@ _WHERE = {
     **dict.fromkeys(("ArgumentError", "BoundError", "BufferTooSmallError", "CarrierError", "IncompatibleError", "InternalError", "NoMemoryError", "StreamError",
                      "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError"), "stretto.errors"),
 }
-__all__ = sorted(_WHERE)
 
 
 def _version():
@@ -48,15 +56,17 @@ def _version():
     return version("stretto")
 
 
-def __getattr__(name):
-    if name == "__version__":
-        value = _version()
-    elif name in _WHERE:
-        value = getattr(importlib.import_module(_WHERE[name]), name)
-    else:
-        raise AttributeError(f"module 'stretto' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a name that is not there is an error for a type checker, too
+
+    def __getattr__(name):
+        if name == "__version__":
+            value = _version()
+        elif name in _WHERE:
+            value = getattr(importlib.import_module(_WHERE[name]), name)
+        else:
+            raise AttributeError(f"module 'stretto' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__():

@@ -147,7 +147,7 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         emulate: Optional[str] = typer.Option(None, "--emulate", metavar="HOSTS@RATE",
                                               help="Run between hosts that this machine makes for the run, joined by a network of this rate, as in "
                                                    "4@1gbit: what several hosts would gain. Needs a checkout, and a machine that permits namespaces."),
-        print_: bool = flag("--print", help="Print the command line instead of running it.")):
+        print_: bool = flag("--print", help="Print the command line instead of running it; not with --emulate.")):
     """Run an MPI program with stretto's collectives, as it is.
 
     The profiling library is preloaded in the ranks: it takes the collectives that it makes faster and leaves the others to the MPI.
@@ -155,6 +155,8 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     """
     show = (lambda line: out.print(line, markup=False, soft_wrap=True)) if print_ else None
     check_carrier(carrier)
+    if emulate:
+        run_.check_emulated(carrier, print_)
     if carrier == "ucx":
         run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
                              comm_cores=comm_cores)

@@ -249,8 +249,43 @@ class Figures(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("no figure no-such; there are: stacking bounds comparison model pingpong measuring", done.stderr)
 
+    def figures(self, *names, images=False):
+        """scripts/figures in a checkout of its own, over a Python and a build that do nothing: status, what was drawn, what was said."""
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for folder in ("scripts", "build/setup", "docs"):
+                (root / folder).mkdir(parents=True)
+            for name in ("figures", "common.sh"):
+                shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
+            python = root / "python.sh"
+            for script in (python, *(root / "scripts" / name for name in ("setup", "build", "demo"))):
+                script.write_text('#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" != --plot ] || echo "drawn ${2#docs/}"; shift; done\n')
+                script.chmod(0o755)
+            (root / "build/setup/auto.build").write_text(f"MPI_FLAVOUR=openmpi MPIRUN=none PYTHON={python}\n")
+            if images:
+                (root / "marmousi_rtm_12x286x941.f32").write_bytes(b"")
+            done = subprocess.run(["bash", str(root / "scripts" / "figures"), *names], env={**os.environ, "MPI": "auto", "STRETTO_DATA_DIR": directory},
+                                  capture_output=True, text=True, timeout=30, check=False)
+            return done.returncode, re.findall("^drawn (.*)", done.stdout, re.MULTILINE), done.stdout + done.stderr
+
+    def test_without_its_images_one_picture_stays_and_the_others_are_drawn(self):
+        status, drawn, said = self.figures()
+        self.assertEqual((status, drawn), (0, ["bounds.png", "comparison.png"]), said)
+        self.assertIn("marmousi_rtm_12x286x941.f32, which docs/stacking.png shows", said)
+        self.assertEqual(self.figures(images=True)[:2], (0, ["stacking.png", "bounds.png", "comparison.png"]))
+        status, drawn, said = self.figures("stacking")
+        self.assertEqual((status, drawn), (1, []))
+        self.assertIn("STRETTO_DATA_DIR names its directory", said)
+
 
 class Bench(unittest.TestCase):
+    def test_the_help_of_make_names_every_benchmark(self):
+        there = {path.stem.split("_", 1)[1] for pattern in ("bench_*.cpp", "run_*.py") for path in (ROOT / "bench").glob(pattern)}
+        (told,) = re.findall(r"^bench-%: ## run one benchmark: bench-(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        self.assertEqual({name.lstrip("-") for name in told.split(", ")}, there)
+
+
+class BenchRuns(unittest.TestCase):
     """scripts/bench in a checkout of its own, where setup and build do nothing, over benchmarks of these few words of Python."""
 
     ROW = """open(sys.argv[2], "a").write('{"bench": "b", "case": "c", "metric": "m", "value": 1, "unit": "s"}\\n')"""
@@ -392,6 +427,20 @@ class Documents(unittest.TestCase):
                 self.assertRegex(text, r"\A# [^\n]+\n\nAfter this page you ", page)
             prose = re.sub(r"^```.*?^```|^(\||    )[^\n]*", "", text, flags=re.MULTILINE | re.DOTALL)
             self.assertEqual([line for line in prose.splitlines() if len(line) > 120], [], page)
+
+    def test_the_page_for_beginners_names_every_package_that_setup_wants(self):
+        script, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("scripts/packages.sh", "docs/start.md"))
+        wanted = {line.split()[0] for part in re.findall(r"<<'LIST'\n(.*?)^LIST$", script, re.MULTILINE | re.DOTALL) for line in part.splitlines()}
+        wanted |= set(re.findall(r"\becho \"?(lib[\w-]+|iproute2|python3-\w+|clang)\b", script)) - {"libclang-rt"}
+        self.assertGreater(len(wanted), 14)
+        self.assertEqual({name for name in wanted if f"`{name}`" not in page}, set())
+        self.assertIn(f"CMake {re.search(r'VERSION ([0-9.]+)', (ROOT / 'CMakeLists.txt').read_text(encoding='utf-8'))[1]} ", page)
+
+    def test_both_packages_of_python_want_the_same(self):
+        told = [dict(re.findall(r"^(requires-python|dependencies|hdf5|zarr|numcodecs) = (.*)$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+                for name in ("pyproject.toml", "python/pyproject.toml")]
+        self.assertEqual(len(told[0]), 5)
+        self.assertEqual(*told)
 
     def test_the_table_of_floors_is_that_of_the_includes(self):
         uses = runpy.run_path(ROOT / "scripts/check_floors.py")["USES"]

@@ -55,6 +55,11 @@ def test_every_collective_of_every_dtype_in_and_out_of_place(dtype):
         every = np.zeros((RANKS, 6, 5), dtype)
         every[r] = mine
         same(comm.allgather(stretto.IN_PLACE, out=every), np.stack(x))
+        every = np.zeros(RANKS * 30, dtype)
+        every[30 * r:30 * r + 30] = flat[r]
+        same(comm.allgather(stretto.IN_PLACE, out=every.copy()), np.concatenate(flat))
+        gathered = comm.gather(stretto.IN_PLACE if r == 1 else flat[r], out=every if r == 1 else None, root=1)
+        assert np.array_equal(gathered[0], np.concatenate(flat)) if r == 1 else gathered[0] is None
         gathered = comm.gather(mine, root=2)
         assert np.array_equal(gathered[0], np.stack(x)) if r == 2 else gathered[0] is None
         counts = [4, 0, 9]
@@ -76,10 +81,11 @@ def test_every_collective_of_every_dtype_in_and_out_of_place(dtype):
 
 @quick
 @given(some_numpy.arrays(np.float32, some.tuples(some.just(RANKS), some.integers(0, 300)), elements=some.floats(-1000, 1000, width=32)),
-       some.floats(1e-3, 10), some.sampled_from(("contribution", "result")))
+       some.floats(1e-3, 10), some.sampled_from(("contribution", "result", None)))
 def test_sums_are_within_the_bound_and_the_same_on_all_ranks(x, bound, scope):
-    results = on_ranks(lambda comm: comm.allreduce(x[comm.rank], abs=bound, scope=scope))
-    promised = bound if scope == "result" else RANKS * bound
+    how = {"scope": scope} if scope else {}
+    results = on_ranks(lambda comm: comm.allreduce(x[comm.rank], abs=bound, **how))
+    promised = RANKS * bound if scope == "contribution" else bound
     expected = x.astype(float).sum(axis=0)
     for out, report in results:
         assert report.promised_error <= promised * (1 + 1e-12)
@@ -153,6 +159,8 @@ REFUSED = [
     (stretto.BoundError, "given twice", dict(abs=1, rel=1)),
     (stretto.BoundError, "rel is nan", dict(rel=float("nan"))),
     (TypeError, "rel is 'a'", dict(rel="a")),
+    (TypeError, r"abs is array\(0.001\); it takes a number", dict(abs=np.array(1e-3))),
+    (stretto.ArgumentError, r"scope is \[\]; it takes", dict(scope=[])),
     (TypeError, "no option 'bound'", dict(bound=1)),
     (stretto.ArgumentError, "scope is 'all'; it takes contribution, result", dict(scope="all")),
     (stretto.ArgumentError, "op is 'avg'", dict(op="avg")),

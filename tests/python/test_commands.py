@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -12,6 +13,19 @@ import synthetic
 from stretto.launch import programs
 from stretto.machine import measuring, quality
 from stretto.errors import Failure
+
+
+def test_what_the_package_offers_is_one_list():
+    """Type checkers read __all__ and what is imported for them; programs get what _WHERE names."""
+    import ast  # noqa: PLC0415
+
+    import stretto as package  # noqa: PLC0415
+
+    tree = ast.parse(pathlib.Path(package.__file__).read_text(encoding="utf-8"))
+    (told,) = (ast.literal_eval(one.value) for one in tree.body if isinstance(one, ast.Assign) and one.targets[0].id == "__all__")
+    (checked,) = (one for one in tree.body if isinstance(one, ast.If) and getattr(one.test, "id", "") == "TYPE_CHECKING")
+    imported = {name.name: one.module for one in checked.body if isinstance(one, ast.ImportFrom) for name in one.names}
+    assert told == package.__all__ == sorted(package._WHERE) and imported == package._WHERE
 
 
 def measured_by(stretto, text):

@@ -106,6 +106,9 @@ def test_raw_values_and_a_stream_are_compared(stretto):
     assert json.loads(stretto.succeeds("compare", "x_6x50.f32", "s", "--json"))[0]["largest"] <= 0.5
     x.tofile(stretto.home / "x.bin")
     assert json.loads(stretto.succeeds("compare", "x.bin", "s", "--shape", "6x50", "--dtype", "f4", "--json"))[0]["shape"] == [6, 50]
+    np.save(stretto.home / "x.npy", x)
+    assert json.loads(stretto.succeeds("compare", "x.npy", "x.bin", "--shape", "6x50", "--dtype", "f4", "--json"))[0]["largest"] == 0
+    assert "x.npy and s say their own shapes" in stretto.refused("compare", "x.npy", "s", "--dtype", "f4")
 
 
 @pytest.mark.parametrize("shape", ((900,), (3, 2, 30, 40), ()))

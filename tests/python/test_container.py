@@ -140,7 +140,8 @@ def test_streams_come_out_and_go_in(path):
 
 
 def test_attributes_and_axes_come_back(path):
-    told = {"units": "K", "scale": np.float32(0.5), "missing": math.nan, "range": np.array([1, 2], np.int16), "list": ["a", 1, None], "deep": {"a": [True]}}
+    told = {"units": "K", "scale": np.float32(0.5), "missing": math.nan, "range": np.array([1, 2], np.int16),
+            "none": np.empty((0, 2), np.float32), "list": ["a", 1, None], "deep": {"a": [True]}}
     with stretto.open(path, "x") as file:
         file.attributes["title"] = "Größe"
         file.add("t", field(3, 4), attributes=told, axes=("time", "place"))
@@ -149,6 +150,7 @@ def test_attributes_and_axes_come_back(path):
         assert file.attributes == {"title": "Größe"} and file["t"].axes == ("time", "place")
         assert {key: found[key] for key in ("units", "list", "deep")} == {key: told[key] for key in ("units", "list", "deep")}
         assert found["scale"] == 0.5 and found["scale"].dtype == np.float32 and np.isnan(found["missing"]) and found["range"].dtype == np.int16
+        assert found["none"].shape == (0, 2) and found["none"].dtype == np.float32
     seen, arrays = judged(path)
     assert seen == {"title": "Größe"} and arrays["t"][1]["range"].tolist() == [1, 2] and arrays["t"][2] == ["time", "place"]
 
@@ -160,6 +162,16 @@ def test_shapes_without_many_elements(path, shape):
     found = stretto.load(path)
     assert found["a"].shape == found["b"].shape == shape and np.array_equal(found["a"], x) and (np.abs(found["b"] - x) <= 0.1).all()
     assert judged(path)[1]["b"][0].shape == shape
+
+
+def test_a_relative_bound_of_an_empty_array_never_becomes_an_absolute_one(path):
+    x = 1e-6 * field(20, 3)
+    with stretto.open(path, "x") as file:
+        file.add("w", x[:0], rel=1e-3).append(x)
+        for empty in (x[:0], x):
+            with pytest.raises(stretto.BoundError, match="given twice"):
+                file.add("v", empty, abs=1, rel=1e-3)
+    assert np.array_equal(stretto.load(path)["w"], x)
 
 
 def test_rows_are_appended(path):
@@ -270,6 +282,29 @@ def test_a_new_file_appears_whole_or_not_at_all(path, tmp_path):
     program = "import stretto, os, signal\nf = stretto.open('x.stretto', 'w')\nf.add('x', range(5))\nos.kill(os.getpid(), signal.SIGKILL)"
     assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path).returncode == -9
     assert len(stretto.load(path)["data"]) == 5
+
+
+def test_what_a_killed_program_left_blocks_nothing(path):
+    left = path.with_name(f".x.stretto.{os.getpid()}.part")
+    left.write_bytes(b"left")
+    stretto.save(path, field(5))
+    assert len(stretto.load(path)["data"]) == 5 and left.read_bytes() == b"left"
+
+
+@pytest.mark.parametrize("mode", (0o400, 0o600, 0o666))
+def test_a_file_that_is_replaced_keeps_who_may_read_it(path, mode):
+    stretto.save(path, field(5))
+    path.chmod(mode)
+    with stretto.open(path, "w") as file:
+        assert os.fstat(file._descriptor).st_mode & 0o077 & ~mode == 0  # from the first byte on
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_new_file_and_its_name_reach_the_disk(path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), path.exists())))
+    stretto.save(path, field(5))
+    assert synced[0][0].endswith(".part") and synced[1:] == [(str(path.parent), True)]
 
 
 def small(path):
@@ -390,6 +425,8 @@ def test_a_file_that_changes_while_it_is_read_is_a_stream_error(path):
     ({"": field(3)}, {}, stretto.ArgumentError, "name is ''"),
     ({3: field(3)}, {}, TypeError, "name is 3"),
     ({"\ud800": field(3)}, {}, stretto.ArgumentError, "no text that UTF-8 holds"),
+    ({"x": np.arange(3)}, {"abs": {"x": 1}}, stretto.BoundError, "int64 is lossless"),
+    ({"x": stretto.compress(field(3), abs=1)}, {"rel": {"x": 1}}, stretto.BoundError, "a Stream, which has its bound"),
 ])
 def test_what_cannot_be_kept_is_refused_and_leaves_no_file(path, tmp_path, arrays, bound, kind, said):
     with pytest.raises(kind, match=said):
@@ -409,8 +446,9 @@ def test_wrong_uses_are_named(path):
         ):
             with pytest.raises(kind, match=said):
                 use()
-    with pytest.raises(ValueError, match="is closed"):
+    with pytest.raises(stretto.ArgumentError, match="is closed"):
         file["x"]
+    assert list(stretto.load(path, "one")) == list(stretto.load(path, ["one"])) == ["one"]
     with stretto.open(path, "a") as file:
         for kind, said, use in (
             (stretto.ArgumentError, "has an array 'x' already", lambda: file.add("x", field(3))),
@@ -421,6 +459,10 @@ def test_wrong_uses_are_named(path):
             (stretto.BoundError, "the bound of 'i' is -1", lambda: file.create("i", (), np.float32, abs=-1)),
             (TypeError, "the attribute 'a' is a set", lambda: file.add("y", field(3), attributes={"a": set()})),
             (stretto.ArgumentError, "axes of 'y'", lambda: file.add("y", field(3), axes=("a", "b"))),
+            (stretto.ArgumentError, "in an array's name is no text that UTF-8 holds", lambda: file.add("\udc80", field(3))),
+            (stretto.ArgumentError, "in axes of 'y' is no text that UTF-8 holds", lambda: file.add("y", field(3), axes=("\udc80",))),
+            (stretto.ArgumentError, "in the attribute 'a' is no text", lambda: file.add("y", field(3), attributes={"a": ["\udc80"]})),
+            (stretto.ArgumentError, "in the attribute 'a' is no text", lambda: file.add("y", field(3), attributes={"a": {"\udc80": 1}})),
         ):
             with pytest.raises(kind, match=said):
                 use()

@@ -120,6 +120,22 @@ def test_hdf5_and_netcdf_keep_names_attributes_and_dimensions(stretto, small_pie
     assert "cannot be compressed: its dtype is object" in stretto.refused("compress", "x.nc", "--array", "text", "--abs", "1", "-o", "n.stretto")
 
 
+def test_what_hdf5_has_no_place_for_is_named_and_the_rest_is_written(stretto):
+    h5py = pytest.importorskip("h5py")
+    attributes = {"mixed": [1, "two"], "long": np.zeros(10_000), "null": None, "deep": {"a": 1}, "units": "K"}
+    with library.open(stretto.home / "x.stretto", "x") as file:
+        file.attributes.update(attributes)
+        file.add("t", field(3, 4), attributes=attributes)
+    for name in ("x.h5", "x.nc"):
+        done = stretto.run("decompress", "x.stretto", "-o", name)
+        assert (done.returncode, done.stdout) == (0, f"{name}\n"), done.stderr
+        assert "left out: attribute 'null' of the file, HDF5 has no null" in done.stderr
+        for word in ("mixed", "long", "null", "deep"):
+            assert f"left out: attribute '{word}' of the file, " in done.stderr and f"left out: attribute '{word}' of 't', " in done.stderr
+        with h5py.File(stretto.home / name) as file:
+            assert set(file.attrs) == {"units"} and file["t"].attrs["units"] == "K" and np.array_equal(file["t"], field(3, 4))
+
+
 def test_inspect_tells_what_is_there_and_checks_every_code(stretto):
     library.save(stretto.home / "x.stretto", {"x": field(40, 50), "n": np.arange(5)}, abs=0.1, attributes={"title": "t"})
     told = json.loads(stretto.succeeds("inspect", "x.stretto", "--json", "--check"))
@@ -171,6 +187,7 @@ def test_a_file_that_is_there_stays_unless_force_is_given(stretto):
     (lambda p: (p / "x.npy").write_bytes(b"nothing"), ("compress", "x.npy", "--abs", "1"), "does not begin as a file of .npy does", 1),
     (lambda p: (p / "x.npz").write_bytes(b"PK\x03\x04 and no zip"), ("compress", "x.npz", "--abs", "1"), "x.npz cannot be read", 1),
     (lambda p: (p / "x.nc").write_bytes(b"CDF\x01" + bytes(60)), ("compress", "x.nc", "--abs", "1"), "`nccopy -k nc4`", 2),
+    (lambda p: (p / "x.nc").write_bytes(b"CDF\x01" + bytes(60)), ("compress", "x.nc", "--abs", "1", "--dtype", "f4"), "`nccopy -k nc4`", 2),
     (lambda p: (p / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(60)), ("compress", "x.h5", "--abs", "1"), "x.h5 cannot be read", 1),
     (lambda p: (p / "x.bin").write_bytes(bytes(12)), ("compress", "x.bin", "--abs", "1"), "takes --dtype, and --shape", 2),
     (lambda p: (p / "x.bin").write_bytes(bytes(12)), ("compress", "x.bin", "--abs", "1", "--shape", "3"), "takes --dtype, such as float32", 2),
@@ -178,6 +195,9 @@ def test_a_file_that_is_there_stays_unless_force_is_given(stretto):
     (lambda p: (p / "x.bin").write_bytes(bytes(12)), ("compress", "x.bin", "--abs", "1", "--dtype", "f4", "--shape", "2x2"), "2x2 has 4 values, and x.bin has 3", 2),
     (lambda p: (p / "x.bin").write_bytes(bytes(12)), ("compress", "x.bin", "--abs", "1", "--dtype", "O"), "--dtype 'O' is none of", 2),
     (lambda p: (p / "x.bin").write_bytes(bytes(12)), ("compress", "x.bin", "--abs", "1", "--dtype", "f4", "--shape", "1x-3"), "is no shape", 2),
+    (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--abs", "1", "--dtype", "float32"), "x.npy is a .npy and says its own", 2),
+    (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--abs", "1", "--shape", "9"), "x.npy is a .npy and says its own", 2),
+    (lambda p: library.save(p / "x", field(9)), ("compress", "x", "--abs", "1", "--dtype", "f4"), "x is a .stretto file and says its own", 2),
     (lambda p: library.save(p / "x.stretto", {"a": field(3), "b": field(3)}), ("decompress", "x.stretto", "-o", "y.npy"), "holds one array", 2),
     (lambda p: library.save(p / "x.stretto", field(3)), ("decompress", "x.stretto", "--array", "b"), "has no array 'b'; it has 'data'", 2),
     (lambda p: library.save(p / "x.stretto", field(3)), ("decompress", "x.stretto", "-o", "none/y.npy"), "none/y.npy: No such file or directory", 1),

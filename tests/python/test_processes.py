@@ -16,7 +16,7 @@ import stretto
 PROGRAM = str(pathlib.Path(__file__).with_name("processes_program.py"))
 
 try:
-    stretto.threads  # noqa: B018
+    from stretto.api import ranks
 except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
@@ -56,6 +56,8 @@ def test_ranks_meet_in_a_store_of_the_program(ucx):
     store = Store()
     with stretto.init(store, 0, 1, transports="tcp") as comm:
         assert (comm.rank, comm.size, dict(store)) == (0, 1, {})
+        assert comm in ranks._open
+    assert comm not in ranks._open
     with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
         stretto.init(store, 0, 2, timeout=0.1)
 
@@ -94,15 +96,15 @@ class LikeTorch:
 
 
 def test_ranks_meet_in_a_store_of_torch(ucx):
-    store, ranks = LikeTorch(), 3
+    store, size = LikeTorch(), 3
 
     def sum_of(rank):
-        with stretto.init(store, rank, ranks, transports="tcp") as comm:
+        with stretto.init(store, rank, size, transports="tcp") as comm:
             return comm.allreduce(np.ones(5, np.float32))[0]
 
-    with concurrent.futures.ThreadPoolExecutor(ranks) as pool:
-        for result in pool.map(sum_of, range(ranks)):
-            assert (result == ranks).all()
+    with concurrent.futures.ThreadPoolExecutor(size) as pool:
+        for result in pool.map(sum_of, range(size)):
+            assert (result == size).all()
     assert store.keys == {}
     with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
         stretto.init(store, 0, 2, timeout=0.1)
@@ -120,9 +122,9 @@ def test_ranks_of_torchrun_meet_without_more_words(ucx, tmp_path):
 
 
 def test_ranks_without_an_mpi_sum_and_hear_ctrl_c(tmp_path, ucx):
-    ranks = [subprocess.Popen([sys.executable, PROGRAM, "ucx", "3", "blocking", f"{tmp_path}/heard"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env={**os.environ, "STRETTO_STORE": f"file://{tmp_path}/store", "STRETTO_RANK": str(r), "STRETTO_SIZE": "3"}) for r in range(3)]
-    said = [rank.communicate(timeout=120)[0] for rank in ranks]
+    started = [subprocess.Popen([sys.executable, PROGRAM, "ucx", "3", "blocking", f"{tmp_path}/heard"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env={**os.environ, "STRETTO_STORE": f"file://{tmp_path}/store", "STRETTO_RANK": str(r), "STRETTO_SIZE": "3"}) for r in range(3)]
+    said = [rank.communicate(timeout=120)[0] for rank in started]
     assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
 
 

@@ -130,5 +130,19 @@ def test_a_place_that_cannot_be_written_is_named(made, tmp_path):
         profile.write(made, tmp_path / "file" / "p.json")
 
 
+def test_a_profile_that_cannot_be_written_leaves_nothing(made, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    for harm, kind in ((full, Failure), (interrupted, KeyboardInterrupt)):
+        monkeypatch.setattr(json, "dump", harm)
+        with pytest.raises(kind):
+            profile.write(made, tmp_path / "p.json")
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_the_profile_is_json_without_infinities(made):
     json.dumps(made, allow_nan=False)

@@ -343,5 +343,8 @@ def test_a_network_that_is_none_is_refused(stretto, libraries):
     launcher = stretto.executable("mpirun", OPENMPI)
     for text in ("4", "4@fast", "1@1gbit", "4@0gbit", "@1gbit"):
         assert f"--emulate '{text}' is no network" in stretto.refused("run", "--emulate", text, "--mpirun", launcher, "./app")
+    for options in (("--print",), ("--carrier", "ucx"), ("--print", "--carrier", "ucx")):
+        said = stretto.refused("run", "--emulate", "4@1gbit", *options, "--mpirun", stretto.executable("mpirun", OPENMPI + "touch started\n"), "./app")
+        assert "give one of them" in said and options[0] in said and not (stretto.home / "started").exists()
     assert "--hosts names a,b" in stretto.refused("run", "--emulate", "4@1gbit", "--hosts", "a,b", "./app")
     assert "with options of its own" in stretto.refused("run", "--emulate", "4@1gbit", "--mpirun", f"{launcher} -n 4", "./app")

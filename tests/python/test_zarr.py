@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-zarr = pytest.importorskip("zarr", minversion="3")
+zarr = pytest.importorskip("zarr", minversion="3.1")
 
 import stretto  # noqa: E402
 

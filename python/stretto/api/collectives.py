@@ -43,11 +43,14 @@ class Comm:
     - One communicator is used by one thread at a time.
     - All ranks call the same collectives in the same order, with equal dtypes, shapes and options. Where they differ, each rank raises an
       IncompatibleError that names the field and both values.
-    - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="contribution" or "result",
-      schedule=, payload=, segment=, timeout= (seconds), check=, trials=, reproducible=, ignore_above=.
+    - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="result" (unless given: the
+      bound is of the result) or "contribution" (of each array that is reduced), schedule=, payload=, segment=, timeout= (seconds), check=, trials=,
+      reproducible=, ignore_above=.
     - Ctrl-C ends a call that waits, on the other ranks with a WaitTimeoutError; the communicator has no further use. Only a call inside the MPI's own
       blocking collective (report.algorithm "native") does not hear it.
     """
+
+    _when_freed = None  # a function of this communicator: whoever made it may keep it until then
 
     def __init__(self, comm):
         if isinstance(comm, _core.Communicator):
@@ -59,6 +62,8 @@ class Comm:
     def free(self):
         """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
         self._comm.free()
+        if self._when_freed:
+            self._when_freed(self)
 
     def __enter__(self):
         return self
@@ -76,7 +81,7 @@ class Comm:
         """out[i] = op over all ranks of x[i], on every rank. out=x: in place.
 
         op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean, or difference (rank 0's less those of all others). A bound goes with sum, mean,
-        min, max and difference. Error of a sum over p ranks: p * bound, or the bound with scope="result".
+        min, max and difference. Error of a sum over p ranks: the bound, or p * bound with scope="contribution".
         """
         return self._run(*self._allreduce(x, out, op), how)
 
@@ -166,7 +171,10 @@ class Comm:
     # ---- collectives that move
 
     def allgather(self, x, out=None, **how) -> tuple[np.ndarray, Report]:
-        """out[r] = x of rank r, on every rank: shape (size, *x.shape). In place: x=IN_PLACE, this rank's block is in out."""
+        """out[r] = x of rank r, on every rank: shape (size, *x.shape). In place: x=IN_PLACE, this rank's block is in out.
+
+        In place the first axis of out is cut into as many equal blocks as there are ranks, so that out may be flat.
+        """
         return self._run(*self._gathered(KINDS.allgather, x, out, None), how)
 
     def iallgather(self, x, out=None, **how) -> Request:
@@ -185,7 +193,8 @@ class Comm:
         receives = root is None or self.rank == root
         if x is IN_PLACE and receives:
             recv = arrays.writable(out)
-            return self._call(kind, IN_PLACE, recv, _count(recv[:1]) if self._part(recv, "out") else 0, recv.dtype, root=root or 0), recv
+            count = math.prod(self._part(recv, "out")) * arrays.type_of(recv.dtype)[1]
+            return self._call(kind, IN_PLACE, recv, count, recv.dtype, root=root or 0), recv
         values = arrays.readable(_no_in_place(x, "root"))
         recv = _out(out, (self.size, *values.shape), values.dtype) if receives else None
         return self._call(kind, values, recv, _count(values), values.dtype, root=root or 0), recv

@@ -24,15 +24,15 @@ def options(given):
     """The options of a call from its keywords, which are checked; those of equal calls are one object."""
     try:
         return _options(**given)
-    except TypeError as error:
+    except TypeError:
         unknown = [name for name in given if name not in NAMES]
         if unknown:
             raise TypeError(f"no option {unknown[0]!r}; there are {', '.join(NAMES)}") from None
-        raise error
+    return _options.__wrapped__(**given)  # a value that cannot be remembered, as an array: its check names it
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def _options(abs=None, rel=None, scope="contribution", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, trials=True, reproducible=False,
+def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, trials=True, reproducible=False,
              ignore_above=0.0):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:

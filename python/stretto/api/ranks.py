@@ -49,6 +49,7 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
         make = functools.partial(_core.of_store, adapted(store), int(rank), int(size), name, float(timeout), transports)
     comm = Comm(make())
     _open.add(comm)
+    comm._when_freed = _open.discard
     return comm
 
 

@@ -32,7 +32,8 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     threads: threads that share the work, up to 256; the bytes do not depend on them.
     checksum: 4 bytes that find every change of a few bytes.
 
-    Raises BoundError for a bound that is missing, given twice, or not finite and positive; TypeError for other dtypes.
+    Raises BoundError for a bound that is missing, given twice, or not finite and positive; UnsupportedError for integers of other
+    sizes; TypeError for other dtypes.
     """
     values = arrays.readable(x)
     kind, _ = arrays.type_of(values.dtype)

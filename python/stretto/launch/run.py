@@ -67,6 +67,14 @@ def check_over_ucx(**options):
             raise Failure(f"--{name.replace('_', '-')} is for unchanged MPI programs; with --carrier ucx the program's own options hold")
 
 
+def check_emulated(carrier, printed):
+    """Refuses what has no meaning between hosts that are made for the run."""
+    if printed:
+        raise Failure("--print shows one command line, and --emulate makes hosts before it starts the ranks: give one of them")
+    if carrier != "mpi":
+        raise Failure(f"--emulate starts its ranks by an MPI's launcher, and --carrier is {carrier}: give one of them")
+
+
 def emulated(network, mpirun, ranks, hosts, arguments, **wanted):
     """Runs the program between hosts that are made for it; its status."""
     if hosts:

@@ -57,7 +57,7 @@ def advice(report):
     if report["profile"]["name"] == "built-in":
         found.append({"host": None, "what": "predictions come from the built-in profile, not from this machine",
                       "how": "measure it once: stretto tune, with the launcher, ranks and hosts of your jobs" if over_mpi
-                      else "name one that stretto tune measured under an MPI, by STRETTO_PROFILE; or force schedules"})
+                      else "measure it once: stretto tune --carrier ucx, with the launcher, ranks and hosts of your jobs"})
     elif report["profile"]["name"] is None:
         found.append({"host": None, "what": f"the profile cannot be used: {report['profile']['reason']}",
                       "how": "mend STRETTO_PROFILE, or unset it"})

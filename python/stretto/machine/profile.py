@@ -195,7 +195,7 @@ def read(path):
 
 def write(profile, path):
     """Whole or not at all."""
-    path = pathlib.Path(path)
+    path, new = pathlib.Path(path), None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as new:
@@ -203,5 +203,9 @@ def write(profile, path):
             new.write("\n")
         os.chmod(new.name, 0o644)
         os.replace(new.name, path)
-    except OSError as error:
-        raise Failure(f"cannot write the profile {path}: {error.strerror}") from None
+    except BaseException as error:
+        if new:
+            pathlib.Path(new.name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise Failure(f"cannot write the profile {path}: {error.strerror}") from None
+        raise

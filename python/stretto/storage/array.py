@@ -106,7 +106,7 @@ class Array:
 
     def _target(self, out, shape):
         if out is None:
-            return np.empty(shape, self.dtype)
+            return arrays.empty(shape, self.dtype)
         arrays.writable(out)
         if out.shape != shape or out.dtype != self.dtype:
             raise ArgumentError(f"out has dtype {out.dtype} and shape {out.shape}; what is read {self.dtype} and {shape}")
@@ -124,7 +124,7 @@ class Array:
             if begin == at and end == until:
                 self._decode(which, part, threads)
             else:
-                whole = np.empty(end - begin, self.dtype)
+                whole = arrays.empty(end - begin, self.dtype)
                 self._decode(which, whole, threads)
                 part[...] = whole[at - begin:until - begin]
             at, which = until, which + 1
@@ -156,7 +156,7 @@ class Array:
     def check(self, threads=1):
         """Reads and decodes every chunk. StreamError names what is wrong."""
         for which, (_, _, size, _) in enumerate(self._entry.chunks):
-            self._decode(which, np.empty(size, self.dtype), threads)
+            self._decode(which, arrays.empty(size, self.dtype), threads)
 
     def stream(self, first=0, last=None) -> Stream:
         """Rows `first` to `last` - 1 as a Stream, without decompressing. UnsupportedError for arrays of dtypes that have none."""

@@ -33,6 +33,10 @@ def add(app, out, err):
     def say(text):
         out.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
+    def tell_left_out(found):
+        for what, why in found.items():
+            err.print(printable(f"left out: {what}, {why}"), markup=False, highlight=False, soft_wrap=True)
+
     @app.command("compress", epilog="""Examples:
 
 stretto compress velocity.npy --rel 1e-4
@@ -63,8 +67,7 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
         target = output or f"{os.path.splitext(file)[0]}.stretto"
         made, left_out = transfer.compress(err, file, target, transfer.Bounds(abs_, rel, exact, bound or ()), array or (), shape, dtype, ignore_above,
                                            force, threads)
-        for name, why in left_out.items() if not array else ():
-            err.print(printable(f"left out: {name!r}, {why}"), markup=False, highlight=False, soft_wrap=True)
+        tell_left_out({repr(name): why for name, why in left_out.items()} if not array else {})
         size = pathlib.Path(target).stat().st_size
         if json_:
             print(json.dumps({"file": target, "bytes": size, "arrays": made, "left_out": left_out}, indent=1))
@@ -86,7 +89,9 @@ stretto decompress tas.stretto --array tas -o tas.npy --force""")
                    array: Optional[List[str]] = ARRAY, force: bool = FORCE, threads: int = THREADS):
         """Write the arrays of a .stretto file into a file that other programs read."""
         transfer = needed("storage.transfer")
-        say(str(transfer.decompress(err, file, output, array or (), force, threads)))
+        written, left_out = transfer.decompress(err, file, output, array or (), force, threads)
+        tell_left_out(left_out)
+        say(str(written))
 
     @app.command("inspect", epilog="""Examples:
 

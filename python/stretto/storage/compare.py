@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import pathlib
 
 import numpy as np
 
 from stretto.errors import Failure
 from stretto.machine.tune import new_table
 from stretto.ratio import FILL
-from stretto.storage.sources import KINDS, opened
+from stretto.storage.sources import RAW, magic_of, opened
 from stretto.storage.transfer import failures, plain, progress
 
 LAGS = 10
@@ -49,7 +51,8 @@ class Figures:
 
 def compare(console, first, second, names=(), shape=None, dtype=None, pictured=False, all_pictured=False):
     """Figures of each array that both files have, or of those that are named. Two files of one array each are compared whatever their names are."""
-    with failures(first), opened(first, shape, dtype) as a, opened(second, *_of_raw(second, shape, dtype)) as b:
+    with failures(first), contextlib.ExitStack() as stack:
+        a, b = (stack.enter_context(opened(path, *told)) for path, told in _of_raw((first, second), shape, dtype))
         pairs = list(_pairs(a, b, names))
         with progress(console, f"comparing {len(pairs)} array{'s' * (len(pairs) > 1)}", 2 * sum(one.nbytes for one, _ in pairs)) as tell:
             found = [_compared(one, other, tell) for one, other in pairs]
@@ -60,14 +63,20 @@ def compare(console, first, second, names=(), shape=None, dtype=None, pictured=F
     return found
 
 
-def _of_raw(path, shape, dtype):
-    """--shape and --dtype are of a second file only where it says nothing of its own."""
+def _of_raw(paths, shape, dtype):
+    """(path, (shape, dtype)) of each file: --shape and --dtype are of those that say nothing of their own, of which there is one."""
+    raw = [_is_raw(path) for path in paths]
+    if (shape is not None or dtype is not None) and not any(raw):
+        raise Failure(f"{' and '.join(map(str, paths))} say their own shapes and dtypes; --shape and --dtype are for files of nothing but values")
+    return [(path, (shape, dtype) if one else (None, None)) for path, one in zip(paths, raw)]
+
+
+def _is_raw(path):
     try:
         with open(path, "rb") as file:
-            front = file.read(8)
-    except OSError:
-        front = b""
-    return (None, None) if any(front.startswith(magic) for magic, _ in KINDS) else (shape, dtype)
+            return pathlib.Path(path).suffix in RAW or magic_of(file.read(8)) is None
+    except OSError:  # which opening it will name
+        return True
 
 
 def _pairs(a, b, names):

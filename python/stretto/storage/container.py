@@ -39,7 +39,7 @@ def save(path, arrays_, *, abs=None, rel=None, ignore_above=None, attributes=Non
     """Writes arrays into a new container.
 
     arrays_: {name: array}, or one array, whose name is then "data". abs, rel: the bound of the floating ones, a number for all or {name: number}.
-    Without a bound, and for integers, elements keep their bits.
+    Without a bound, and for integers, elements keep their bits; a bound by name for what takes none is a BoundError.
     overwrite: whether a file of that name may be replaced; else it is a FileExistsError.
     """
     named = arrays_ if isinstance(arrays_, collections.abc.Mapping) else {"data": arrays_}
@@ -51,14 +51,18 @@ def save(path, arrays_, *, abs=None, rel=None, ignore_above=None, attributes=Non
         file.attributes.update(attributes or {})
         for name, x in named.items():
             values = x if isinstance(x, Stream) else arrays.array(x, name)
-            bound = {}
-            if values.dtype.kind in "fcV" and not isinstance(values, Stream):
-                bound = {word: of.get(name) if isinstance(of, collections.abc.Mapping) else of for word, of in (("abs", abs), ("rel", rel))}
+            bound, takes_one = {}, values.dtype.kind in "fcV" and not isinstance(values, Stream)
+            for word, of in (("abs", abs), ("rel", rel)):
+                if isinstance(of, collections.abc.Mapping):
+                    bound[word] = of.get(name)
+                elif takes_one:
+                    bound[word] = of
             file.add(name, values, **bound, ignore_above=ignore_above, threads=threads)
 
 
 def load(path, names=None, *, threads=1):
-    """{name: array} of the arrays of a container, or of those that are named."""
+    """{name: array} of the arrays of a container, or of those that are named: by a list, or one by its name."""
+    names = (names,) if isinstance(names, str) else names
     with File(path) as file:
         return {name: file[name].read(threads=threads) for name in (file if names is None else names)}
 
@@ -152,7 +156,8 @@ class File(collections.abc.Mapping):
         """A new array.
 
         x: what stretto.compress takes, arrays of all integers of 8 to 64 bits and booleans, or a Stream, which is kept as it is.
-        abs, rel: the bound, as of stretto.compress. Without one, elements keep their bits.
+        abs, rel: the bound, as of stretto.compress. Without one, elements keep their bits. It holds for what is appended, too: where `x` has no range,
+          as an empty array has none, `rel` keeps all values as they are.
         attributes: a dict of text, numbers, arrays of numbers, and lists and dicts of them. axes: a name for each axis.
         chunk: bytes of values that are one stream, which is read as a whole.
         """
@@ -163,12 +168,12 @@ class File(collections.abc.Mapping):
         values = arrays.array(x, name)
         bounded = abs is not None or rel is not None
         eps, asked = None, None
-        if bounded and values.size and elements.is_floating(values.dtype):
+        if bounded and not elements.is_floating(values.dtype):
+            raise self._lossless(name, values.dtype, abs if rel is None else rel)
+        if bounded:
             values = arrays.readable(values, name)
             eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads)
             asked = f"abs:{abs}" if rel is None else f"rel:{rel}"
-        elif bounded:
-            eps, asked = self._absolute(name, values.dtype, abs if rel is None else rel), f"abs:{abs}" if rel is None else f"rel:{rel}"
         made = self._begin(name, values.dtype, values.shape, eps, asked, attributes, axes, chunk)
         try:
             made._put(values, threads)
@@ -189,9 +194,13 @@ class File(collections.abc.Mapping):
         return self._begin(name, dtype, shape, eps, None if abs is None else f"abs:{abs}", attributes, axes, chunk)
 
     @staticmethod
-    def _absolute(name, dtype, bound):
+    def _lossless(name, dtype, bound):
+        return BoundError(f"array {name!r} of {dtype} is lossless; a bound of {bound} has no meaning")
+
+    @classmethod
+    def _absolute(cls, name, dtype, bound):
         if not elements.is_floating(dtype):
-            raise BoundError(f"array {name!r} of {dtype} is lossless; a bound of {bound} has no meaning")
+            raise cls._lossless(name, dtype, bound)
         if not isinstance(bound, numbers.Real):
             raise TypeError(f"the bound of {name!r} is {bound!r}; it takes a number")
         if not (math.isfinite(bound) and bound > 0):
@@ -205,6 +214,8 @@ class File(collections.abc.Mapping):
         elements.name_of(dtype)
         if axes is not None and (len(axes) != len(shape) or not all(isinstance(one, str) for one in axes)):
             raise ArgumentError(f"axes of {name!r} are {axes!r}; its shape is {shape}")
+        for text in (*(axes or ()),):
+            layout.utf8(text, f"axes of {name!r}")
         layout.told_attributes(attributes or {})
         if operator.index(chunk) < 1:
             raise ArgumentError(f"chunk is {chunk}; it takes bytes, at least 1")
@@ -278,7 +289,7 @@ class File(collections.abc.Mapping):
 
     def _must_be_open(self):
         if self._descriptor < 0:
-            raise ValueError(f"{self.path} is closed")
+            raise ArgumentError(f"{self.path} is closed")
 
     def _must_write(self):
         self._must_be_open()

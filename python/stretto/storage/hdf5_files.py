@@ -19,6 +19,7 @@ with contextlib.suppress(UnsupportedError):  # then datasets with stretto's filt
     import stretto.storage.hdf5  # noqa: F401  the filter
 
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable."  # NetCDF-4's own words in the name of such a scale
+REFUSALS = (TypeError, ValueError, RuntimeError, OverflowError)  # what h5py raises of values and names that HDF5 has no place for
 CACHE = 256 << 20  # bytes of decompressed chunks of a dataset that HDF5 keeps, at most: several pieces may need parts of one
 # How HDF5 and NetCDF-4 say which axis is which; dimensions are written anew.
 INTERNAL = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}
@@ -101,19 +102,19 @@ def _plain(value):
 class Writer:
     """Writes arrays as datasets. Those that axes are named like become dimension scales.
 
-    netcdf: other axes become dimensions without a variable, as NetCDF-4 wants them.
+    netcdf: other axes become dimensions without a variable, as NetCDF-4 wants them. `left_out`: {what HDF5 has no place for: why}.
     """
 
     def __init__(self, path, attributes, netcdf):
-        self._file, self._netcdf, self._axes = h5py.File(path, "w"), netcdf, {}
-        _set(self._file, attributes)
+        self._file, self._netcdf, self._axes, self.left_out = h5py.File(path, "w"), netcdf, {}, {}
+        self._set(self._file, attributes, "the file")
 
     def start(self, name, variable):
         try:
             self._dataset = self._file.create_dataset(name, variable.shape, variable.dtype)
-        except (ValueError, TypeError) as error:
+        except REFUSALS as error:
             raise Failure(f"{name!r} cannot be a dataset: {error}") from None
-        _set(self._dataset, variable.attributes)
+        self._set(self._dataset, variable.attributes, repr(name))
         self._axes[name] = variable.axes or ()
 
     def put(self, box, values):
@@ -123,7 +124,8 @@ class Writer:
         for name, axes in self._axes.items():
             for which, axis in enumerate(axes):
                 if axis:
-                    self._name_axis(name, which, axis)
+                    with self._leaving_out(f"axis {axis!r} of {name!r}"):
+                        self._name_axis(name, which, axis)
         self._file.close()
 
     def _name_axis(self, name, which, axis):
@@ -145,9 +147,18 @@ class Writer:
     def close(self):
         self._file.close()
 
+    def _set(self, item, attributes, whose):
+        for name, value in attributes.items():
+            with self._leaving_out(f"attribute {name!r} of {whose}"):
+                if value is None or isinstance(value, dict):
+                    raise TypeError(f"HDF5 has no {'null' if value is None else 'dict'}")
+                item.attrs[name] = value
 
-def _set(item, attributes):
-    for name, value in attributes.items():
-        if value is None or isinstance(value, dict):
-            continue
-        item.attrs[name] = value
+    @contextlib.contextmanager
+    def _leaving_out(self, what):
+        try:
+            yield
+        except (*REFUSALS, OSError) as error:
+            if getattr(error, "errno", None):  # the system's, as of a full disk; h5py has OSErrors of its own
+                raise
+            self.left_out[what] = str(error)

@@ -52,7 +52,7 @@ def told_attributes(attributes):
     for name, value in attributes.items():
         if not isinstance(name, str):
             raise TypeError(f"the attribute {name!r} has no text for a name")
-        found[name] = _told(name, value)
+        found[utf8(name, "the name of an attribute")] = _told(name, value)
     return found
 
 
@@ -64,12 +64,14 @@ def _told(name, value):
         return {"dtype": value.dtype.name, "shape": list(value.shape), "hex": value.astype(value.dtype.newbyteorder("<")).tobytes().hex()}
     if isinstance(value, float) and not math.isfinite(value):
         return _told(name, np.float64(value))
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, str):
+        return utf8(value, f"the attribute {name!r}")
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):
         return [_told(name, one) for one in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value) and set(value) != {"dtype", "shape", "hex"}:
-        return {key: _told(name, one) for key, one in value.items()}
+        return {utf8(key, f"the attribute {name!r}"): _told(name, one) for key, one in value.items()}
     raise TypeError(f"the attribute {name!r} is a {type(value).__name__}; numbers, text, lists and dicts of them are kept")
 
 
@@ -81,7 +83,8 @@ def _heard(value):
         return value
     if set(value) != {"dtype", "shape", "hex"}:
         return {key: _heard(one) for key, one in value.items()}
-    shape, content = _lengths(value["shape"], "of an attribute"), bytes.fromhex(_text(value["hex"], "hex"))
+    _need(isinstance(value["hex"], str), f"hex is {value['hex']!r}, no text")
+    shape, content = _lengths(value["shape"], "of an attribute"), bytes.fromhex(value["hex"])
     dtype = dtype_named(value["dtype"])
     _need(len(content) == math.prod(shape) * dtype.itemsize, "an attribute has not the bytes of its shape")
     found = np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
@@ -93,10 +96,16 @@ def write_index(entries, attributes):
     told = {"arrays": [entry.told() for entry in entries]}
     if attributes:
         told["attributes"] = told_attributes(attributes)
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def utf8(text, where):
+    """The text, which UTF-8 can hold."""
     try:
-        return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        text.encode()
     except UnicodeEncodeError as error:
-        raise ArgumentError(f"{error.object[error.start:error.end]!r} in a name or an attribute is no text that UTF-8 holds") from None
+        raise ArgumentError(f"{error.object[error.start:error.end]!r} in {where} is no text that UTF-8 holds") from None
+    return text
 
 
 def write_header(offset, index):
@@ -200,4 +209,4 @@ def check_name(name):
         raise TypeError(f"an array's name is {name!r}; it takes text")
     if not name or "\0" in name:
         raise ArgumentError(f"an array's name is {name!r}; it takes text without a NUL")
-    return name
+    return utf8(name, "an array's name")

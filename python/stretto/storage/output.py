@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import secrets
+import stat
 
 
 class Output:
@@ -14,15 +16,28 @@ class Output:
         self.path, self.replace = pathlib.Path(os.path.realpath(path)), replace
         if not replace and os.path.lexists(self.path):
             raise FileExistsError(f"{path} is there already")
-        self.parts = self.path.parent / f".{self.path.name}.{os.getpid()}.part"
+        self.parts = self.path.parent / f".{self.path.name}.{secrets.token_hex(4)}.part"  # no name that a killed program may have left
+        self._mode = self._former_mode()
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
-            self.descriptor = os.open(self.parts, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self.descriptor = os.open(self.parts, flags, 0o666 if self._mode is None else self._mode | 0o600)  # HDF5 opens it by its name
         except OSError as error:
             raise type(error)(error.errno, error.strerror, str(self.path)) from None
+
+    def _former_mode(self):
+        """Who may read and write the file that is replaced; None where there is none."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return stat.S_IMODE(found.st_mode) & 0o777 if stat.S_ISREG(found.st_mode) else None
 
     def keep(self):
         """The file is on the disk, and has its name. FileExistsError where another came meanwhile that may not be replaced."""
         try:
+            if self._mode is not None:
+                with contextlib.suppress(OSError):  # file systems without modes
+                    os.fchmod(self.descriptor, self._mode)
             os.fsync(self.descriptor)
             if self.replace:
                 os.replace(self.parts, self.path)
@@ -35,10 +50,20 @@ class Output:
                     os.rename(self.parts, self.path)
                 else:
                     os.unlink(self.parts)
+            self._sync_directory()
         except BaseException:
             self.drop()
             raise
         self._close()
+
+    def _sync_directory(self):
+        """The name, too, is on the disk, where the file system can say so."""
+        with contextlib.suppress(OSError):  # a directory that may be written but not read, or file systems that refuse it
+            directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
 
     def drop(self):
         with contextlib.suppress(OSError):

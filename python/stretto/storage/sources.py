@@ -26,6 +26,14 @@ KINDS = ((b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz"), (b"PK\x05\x06", "npz"), 
          (b"\x89HDF\r\n\x1a\n", "hdf5"))
 
 
+KIND_NAMES = {"npy": "a .npy", "npz": "a .npz", "container": "a .stretto file", "stream": "a stream", "hdf5": "of HDF5 or NetCDF-4"}
+
+
+def magic_of(front):
+    """The kind of a file that begins so; None where it may be nothing but values."""
+    return next((kind for magic, kind in KINDS if front.startswith(magic)), None)
+
+
 class Variable:
     """One array of a file. Its dtype is of this machine's byte order, whatever the file's is.
 
@@ -105,12 +113,16 @@ def kind_of(path, shape=None, dtype=None):
         raise Failure(f"{path} is no regular file")
     with reading(path), open(path, "rb") as file:
         front = file.read(8)
-    if shape is None and dtype is None and path.suffix not in RAW:
-        for magic, kind in KINDS:
-            if front.startswith(magic):
-                return kind
-        if front.startswith(b"CDF"):
-            raise Failure(f"{path} is a NetCDF file of the classic format; `nccopy -k nc4` makes a NetCDF-4 file of it, which is read")
+    if path.suffix in RAW:
+        return "raw"
+    kind, told = magic_of(front), shape is not None or dtype is not None
+    if kind and told:
+        raise Failure(f"{path} is {KIND_NAMES[kind]} and says its own shape and dtype; --shape and --dtype are for files of nothing but values")
+    if kind:
+        return kind
+    if front.startswith(b"CDF"):
+        raise Failure(f"{path} is a NetCDF file of the classic format; `nccopy -k nc4` makes a NetCDF-4 file of it, which is read")
+    if not told:
         if path.suffix in (".npy", ".npz", ".h5", ".hdf5", ".nc", ".nc4", ".stretto"):
             raise Failure(f"{path} does not begin as a file of {path.suffix} does; it is damaged or of another kind", status=1)
         raise Failure(f"{path} is no .npy, .npz, HDF5, NetCDF-4 or .stretto file; a file of nothing but values takes --dtype, and --shape")

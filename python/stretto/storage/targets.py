@@ -13,7 +13,9 @@ SEVERAL = (".npz", ".h5", ".hdf5", ".nc", ".nc4")  # of which one file holds sev
 
 
 class Npy:
-    """One array, with or without its header."""
+    """One array, with or without its header. (Attributes and axes have no place there, and none in Npz.)"""
+
+    left_out = {}
 
     def __init__(self, output, header):
         self._file, self._header = open(output.descriptor, "wb", closefd=False), header
@@ -33,6 +35,8 @@ class Npy:
 
 class Npz:
     """Arrays in a zip, not compressed."""
+
+    left_out = {}
 
     def __init__(self, output):
         self._file = open(output.descriptor, "w+b", closefd=False)

@@ -133,7 +133,7 @@ def eps_of(variable, asked, ignore_above, threads, tell):
 
 
 def decompress(console, path, output, names=(), force=False, threads=1):
-    """Writes the arrays; where."""
+    """Writes the arrays. (Where, {what was left out: why})."""
     with failures(output or path), opened(path) as source:
         if source.kind not in ("container", "stream"):
             raise Failure(f"{path} is no .stretto file")
@@ -154,7 +154,7 @@ def decompress(console, path, output, names=(), force=False, threads=1):
                 writer.finish()
             finally:
                 writer.close()
-        return output
+        return output, writer.left_out
 
 
 def described(file):
