@@ -117,6 +117,7 @@ void CommunicationCores::after_fork() noexcept {
   threads_.store(0, std::memory_order_relaxed);
   cores_.clear();
   all_.clear();
+  of_host_.store(0, std::memory_order_relaxed);
   work_.unlock();
   using_.unlock();
 }
@@ -158,12 +159,15 @@ void CommunicationCores::end() noexcept {
   thread_.reset();
 }
 
-Status CommunicationCores::use(std::vector<int> cores) noexcept {
+Status CommunicationCores::use(std::vector<int> cores, int of_host) noexcept {
   const std::lock_guard lock(using_);
-  if (cores == cores_) return Status::ok;
-  if (const Status s = check(cores); s != Status::ok) return s;
-  end();
-  cores_ = std::move(cores);
+  const int all = of_host > 0 ? of_host : static_cast<int>(cores.size());
+  if (cores != cores_) {
+    if (const Status s = check(cores); s != Status::ok) return s;
+    end();
+    cores_ = std::move(cores);
+  }
+  of_host_.store(all, std::memory_order_relaxed);
   return begin();
 }
 
@@ -192,12 +196,12 @@ void CommunicationCores::detach(Driven& work) noexcept {
   if (last) end();
 }
 
-bool CommunicationCores::drive_all(bool* busy) noexcept {
+bool CommunicationCores::drive_all(bool spare, bool* busy) noexcept {
   bool moved = false;
   for (Driven* work : all_) {
     if (work->idle()) continue;
     *busy = true;
-    moved |= work->drive();
+    moved |= spare ? work->drive_spare() : work->drive();
   }
   return moved;
 }
@@ -205,7 +209,7 @@ bool CommunicationCores::drive_all(bool* busy) noexcept {
 void CommunicationCores::drive_here() noexcept {
   const std::unique_lock lock(work_, std::try_to_lock);
   bool busy = false;
-  if (lock) drive_all(&busy);
+  if (lock) drive_all(true, &busy);
 }
 
 void CommunicationCores::run(Thread& t) noexcept {
@@ -213,12 +217,13 @@ void CommunicationCores::run(Thread& t) noexcept {
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;
+    const bool spare = idle >= looks;
     {
       const std::lock_guard lock(work_);
-      moved = drive_all(&busy);
+      moved = drive_all(spare, &busy);
     }
     if (moved) {
-      idle = 0;
+      idle = spare ? looks : 0;
     } else if (!busy) {
       if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
       idle = 0;
