@@ -50,18 +50,6 @@ TEST(Splits, BeginWhereTheirSourceHasThem) {
   }
 }
 
-// Levels of blocks double towards the root, so those next to the leaves hide behind the others' work for longer.
-TEST(Splits, OfBlocksBeginLater) {
-  const auto reduce = begins(64, Collective::reduce), gather = begins(64, Collective::gather);
-  EXPECT_EQ(begins(64, Collective::scatter), gather);
-  EXPECT_EQ(gather.begin()->first, 0);
-  for (const auto& [split, n] : gather) {
-    if (split > 0) {
-      EXPECT_GE(n, reduce.at(split)) << split;
-    }
-  }
-}
-
 // Transfers between hosts are one a host and level, and long: work hides more of what is inside.
 TEST(Splits, AcrossHostsBeginNoEarlierThanOnOne) {
   const auto one = begins(64, Collective::reduce), four = begins(64, Collective::reduce, 4);
