@@ -144,8 +144,8 @@ class Bench {
          [this] { PMPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }},
         {"stretto", false, ours(what, n, block, comm_, nullptr), [this] { end(); }}};
     if (!o_.cores.empty())
-      all.push_back({"stretto with communication cores", true, ours(what, n, block, comm_, nullptr),
-                     [this] { end(); }});
+      all.push_back(
+          {"stretto with communication cores", true, ours(what, n, block, comm_, nullptr), [this] { end(); }});
     const bool tree = what == "ibcast" || what == "ireduce" || what == "iallreduce";
     for (const auto& [split, comm] : split_comms_)
       if (tree && !o_.cores.empty())
@@ -200,10 +200,8 @@ class Bench {
     stretto_options o = STRETTO_OPTIONS_INIT;
     o.schedule = schedule;
     if (what == "ibcast") return [=] { checked(stretto_ibcast(x, n, STRETTO_F32, 0, c, &o, r)); };
-    if (what == "ireduce")
-      return [=] { checked(stretto_ireduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, &o, r)); };
-    if (what == "iallreduce")
-      return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, &o, r)); };
+    if (what == "ireduce") return [=] { checked(stretto_ireduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, &o, r)); };
+    if (what == "iallreduce") return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, &o, r)); };
     if (what == "iallgather") return [=] { checked(stretto_iallgather(x, y, block, STRETTO_F32, c, &o, r)); };
     return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, &o, r)); };
   }

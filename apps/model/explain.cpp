@@ -99,13 +99,12 @@ Json split_of(const Arguments& a, const model::Profile& profile, const Question&
   const schedule::Algorithm* algorithm = c.native ? nullptr : schedule::find(q.collective, c.schedule);
   if (a.comm_cores < 1 || algorithm == nullptr || !algorithm->uses_split) return {};
   const int hosts = (a.ranks + a.per_node - 1) / a.per_node, radix = algorithm->uses_radix && c.radix > 0 ? c.radix : 2;
-  return model::best_split(machine_of(a, profile, q.element, 1),
-                           {.collective = q.collective,
-                            .bytes = static_cast<double>(q.bytes),
-                            .ranks = a.per_node,
-                            .hosts = hosts,
-                            .comm_cores = std::min(a.comm_cores, a.per_node),
-                            .radix = radix});
+  return model::best_split(machine_of(a, profile, q.element, 1), {.collective = q.collective,
+                                                                  .bytes = static_cast<double>(q.bytes),
+                                                                  .ranks = a.per_node,
+                                                                  .hosts = hosts,
+                                                                  .comm_cores = std::min(a.comm_cores, a.per_node),
+                                                                  .radix = radix});
 }
 
 Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidate&)) {
@@ -267,8 +266,8 @@ std::string predict_text(const Json& r) {
 }
 
 std::string choose_text(const Json& r) {
-  return fmt::format("{}{}: {}{} on {}\n", r["choice"]["label"].get<std::string>(), split_text(r["choice"]), time_text(r["choice"]["seconds"]),
-                     streams_text(r), machine_text(r));
+  return fmt::format("{}{}: {}{} on {}\n", r["choice"]["label"].get<std::string>(), split_text(r["choice"]),
+                     time_text(r["choice"]["seconds"]), streams_text(r), machine_text(r));
 }
 
 std::string explain_text(const Json& r) {

@@ -244,7 +244,7 @@ typedef struct stretto_report {
 #define STRETTO_REPORT_INIT                                                                                         \
   {                                                                                                                 \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0, "", 0.0, 0                                                                                         \
+        0.0, 0.0, "", 0.0, 0                                                                                        \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

@@ -260,13 +260,13 @@ class Run {
   payload::Buffer scratch_;             // homes of blocks that the caller has no memory for
   payload::Buffer inputs_copy_;         // of inputs that results would overwrite
   std::vector<Live> live_;
-  std::vector<Queue> queues_;            // by peer
-  std::vector<std::uint32_t> receives_;  // units, grouped by peer
-  std::vector<Sends> sends_;             // by peer
+  std::vector<Queue> queues_;                      // by peer
+  std::vector<std::uint32_t> receives_;            // units, grouped by peer
+  std::vector<Sends> sends_;                       // by peer
   std::array<Ready, schedule::lane_count> ready_;  // by lane
-  Ready deliveries_;                          // results: done while nothing else is to do
-  std::size_t left_ = 0;                      // units not done, and the device
-  std::size_t left_before_ = 0;               // units before the work that are not done
+  Ready deliveries_;                               // results: done while nothing else is to do
+  std::size_t left_ = 0;                           // units not done, and the device
+  std::size_t left_before_ = 0;                    // units before the work that are not done
 
   std::unique_ptr<device::Executor> executor_;
   device::Executor* device_ = nullptr;  // null: of the host

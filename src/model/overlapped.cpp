@@ -98,7 +98,7 @@ class Overlapped {
   struct Passing {
     Ready message;
     Flow there;
-    double busy;  // seconds of a core at either end
+    double busy;             // seconds of a core at either end
     double* core = nullptr;  // that takes it in; null: the receiver's own
   };
   struct Rank {
@@ -112,10 +112,10 @@ class Overlapped {
     std::uint32_t level = 0;
     std::int32_t left_before = 0;  // acts before the application's work that are not over
     double before = 0;             // end of those that are
-    double core = 0;    // until when work is queued there
-    double last = 0;    // end of all so far
-    double others = 0;  // end of what is on levels before `level`
-    double load = 0;    // time of the core, results not counted
+    double core = 0;               // until when work is queued there
+    double last = 0;               // end of all so far
+    double others = 0;             // end of what is on levels before `level`
+    double load = 0;               // time of the core, results not counted
     double wire = 0, work = 0;
     std::int32_t index = 0;  // on its host
   };
@@ -209,9 +209,8 @@ class Overlapped {
       if (a.peer < 0) {
         const double pieces = r.forms.pieces(a);
         const double seconds = r.forms.local(a);
-        const Flow made = a.kind == Kind::copy
-                              ? at
-                              : compute(r, at, seconds + pieces * machine_.step, pieces, core_of(r, a.lane));
+        const Flow made =
+            a.kind == Kind::copy ? at : compute(r, at, seconds + pieces * machine_.step, pieces, core_of(r, a.lane));
         set(r, a.dst, a.slots, made);
         over_before(r, a, made.tail);
       } else if (a.blocks == 0 || r.forms.bytes(a) > 0) {

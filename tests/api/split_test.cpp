@@ -110,8 +110,7 @@ TEST(Split, EverySplitGivesTheBitsOfTheBlockingCallWithCoresAndWithout) {
                 for (const Form form : {Form::started, Form::persistent}) {
                   run(kind, form, comm, rank, p, &o, &started);
                   ASSERT_EQ(started.size(), blocking.size());
-                  ASSERT_TRUE(started.empty() ||
-                              std::memcmp(started.data(), blocking.data(), 4 * started.size()) == 0)
+                  ASSERT_TRUE(started.empty() || std::memcmp(started.data(), blocking.data(), 4 * started.size()) == 0)
                       << kinds[kind] << " by " << schedule << ", " << p << " ranks, split " << levels;
                   ASSERT_EQ(report.split, on ? levels : 0) << kinds[kind] << " by " << schedule;
                 }

@@ -25,11 +25,11 @@ TEST(Lanes, ADriverTakesItsOwnAlone) {
 
           engine::Request request;
           engine.take({.beside = false, .after = false});
-          EXPECT_EQ(
-              engine.start(call_of(engine, Collective::allreduce, "binomial", kind, in, out, split), &request),
-              Status::ok);
+          EXPECT_EQ(engine.start(call_of(engine, Collective::allreduce, "binomial", kind, in, out, split), &request),
+                    Status::ok);
           EXPECT_EQ(request.leads(), split > 0 && p > 1);
-          for (; request.leads() && !engine.broken(); std::this_thread::yield()) EXPECT_EQ(engine.progress(), Status::ok);
+          for (; request.leads() && !engine.broken(); std::this_thread::yield())
+            EXPECT_EQ(engine.progress(), Status::ok);
           together.arrive_and_wait();
           bool done = false;
           for (int look = 0; look < 50; ++look) EXPECT_EQ(request.test(&done), Status::ok);
@@ -59,8 +59,8 @@ TEST(Lanes, WhoWaitsTakesAll) {
     std::vector<float> out(100);
     engine::Request request;
     engine.take({.before = false, .beside = false, .after = false});
-    ASSERT_EQ(
-        engine.start(call_of(engine, Collective::allreduce, "binomial", Kind::raw, in, out, 1), &request), Status::ok);
+    ASSERT_EQ(engine.start(call_of(engine, Collective::allreduce, "binomial", Kind::raw, in, out, 1), &request),
+              Status::ok);
     ASSERT_EQ(request.wait(), Status::ok);
     EXPECT_EQ(out, std::vector<float>(100, 10));
   });

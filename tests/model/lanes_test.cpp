@@ -23,8 +23,7 @@ double walked(Collective collective, int ranks, int split, double work, bool joi
                           {.allowed = false}, &programs),
             Status::ok)
       << message();
-  return predict(programs, {}, uniform(1, 0),
-                 {.bytes = 1e6, .comm_cores = cores - ranks, .work = work, .joins = joins})
+  return predict(programs, {}, uniform(1, 0), {.bytes = 1e6, .comm_cores = cores - ranks, .work = work, .joins = joins})
       .seconds;
 }
 

@@ -83,8 +83,7 @@ TEST(SplitTree, AGatherSplitsWhereItsBytesSay) {
 
 TEST(SplitTree, BetweenHostsATransferALevel) {
   const Machine machine = of_bytes_alone();
-  const SplitCall call{
-      .collective = schedule::Collective::reduce, .bytes = 1, .ranks = 7, .hosts = 5, .comm_cores = 1};
+  const SplitCall call{.collective = schedule::Collective::reduce, .bytes = 1, .ranks = 7, .hosts = 5, .comm_cores = 1};
   EXPECT_EQ(edges_of(machine, call), (std::vector<double>(6, 1.0)));
   EXPECT_EQ(best_split(machine, call), 1);  // beside 3 + 2 + 1 and 3: 9, 1 + 6 8/7, 2 + 6 8/7, ...
 }

@@ -26,9 +26,7 @@ Request rooted_at_0(const Request& q) {
 Tree tree_for(const Request& q, int radix) { return tree_of(q.ranks, q.rank, q.root, radix); }
 
 // Rounds of the levels that a split gives to the application's cores.
-int of_leaves(const Request& q, const Tree& tree, int radix) {
-  return std::min(q.split, tree.rounds) * (radix - 1);
-}
+int of_leaves(const Request& q, const Tree& tree, int radix) { return std::min(q.split, tree.rounds) * (radix - 1); }
 
 // The one block of every rank is combined into `sum`, and so to the root. A leaf sends what it holds.
 void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {

@@ -93,7 +93,8 @@ std::string picture(std::span<const Schedule> all) {
   };
   line(split ? "lane   level" : "level", [](std::size_t r) { return fmt::format("{}", r); });
   for (const auto& [level, row] : rows) {
-    line(split ? fmt::format("{:<6} {:>5}", name(lane_of[level]), level) : fmt::format("{}", level), [&row = row](std::size_t r) { return row[r].empty() ? std::string(".") : row[r]; });
+    line(split ? fmt::format("{:<6} {:>5}", name(lane_of[level]), level) : fmt::format("{}", level),
+         [&row = row](std::size_t r) { return row[r].empty() ? std::string(".") : row[r]; });
   }
   return lines;
 }
