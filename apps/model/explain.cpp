@@ -153,7 +153,9 @@ Json predict(const Arguments& a) {
   request.root = q.root;
   const model::Machine machine = machine_of(a, profile, q.element, q.ratio);
   model::Programs programs;
-  check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, profile.cores}, &programs));
+  // Communication cores are set aside: each rank has a core of its own.
+  const int cores = a.comm_cores > 0 ? a.per_node + a.comm_cores : profile.cores;
+  check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, cores}, &programs));
   const bool row = q.collective == schedule::Collective::alltoall;
   const double bytes = static_cast<double>(q.bytes) * (row ? a.ranks : 1);
   model::Prediction p;
