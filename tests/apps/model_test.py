@@ -190,13 +190,15 @@ class SplitTrees(unittest.TestCase):
         self.assertNotIn("split", result("choose", "reduce", "-n", 52, "--schedule", "binomial")["choice"])
 
     def test_a_split_is_predicted_with_its_cores_and_work(self):
-        def seconds(ranks, split, work="6ms"):
-            return result("predict", "reduce", "--schedule", "binomial", "-n", ranks, "--per-node", ranks, "--bytes", "2M", "--machine",
-                          self.slow, "--comm-cores", 64 - ranks, "--split", split, "--work", work)["seconds"]
+        def times(ranks, work):
+            return [result("predict", "reduce", "--schedule", "binomial", "-n", ranks, "--per-node", ranks, "--bytes", 1000000, "--machine",
+                           self.machine, "--comm-cores", 64 - ranks, "--split", split, "--work", work)["seconds"] for split in range(4)]
 
-        self.assertLess(seconds(32, 0), seconds(32, 1))
-        self.assertLess(seconds(62, 2), seconds(62, 0))
-        self.assertGreaterEqual(seconds(62, 2, "100ms"), 0.1)
+        for split, seconds in enumerate(times(32, "12ms")):  # the work hides all that is left
+            self.assertAlmostEqual(seconds, 12e-3 + split * 1e-3)
+        few = times(62, "6194us")  # two cores for 61 transfers
+        self.assertEqual(min(few), few[2])
+        self.assertAlmostEqual(few[3], 9.194e-3)
 
     def test_an_allreduce_of_a_plan_is_two_trees_and_what_blocks_hides_nothing(self):
         def seconds(calls):
