@@ -197,7 +197,7 @@ class SplitTrees(unittest.TestCase):
         for split, seconds in enumerate(times(32, "12ms")):  # the work hides all that is left
             self.assertAlmostEqual(seconds, 12e-3 + split * 1e-3)
         few = times(62, "6194us")  # two cores for 61 transfers
-        self.assertEqual(min(few), few[2])
+        self.assertLess(max(few[2:]), min(few[:2]))
         self.assertAlmostEqual(few[3], 9.194e-3)
 
     def test_an_allreduce_of_a_plan_is_two_trees_and_what_blocks_hides_nothing(self):
