@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <thread>
 
 namespace stretto {
@@ -214,22 +215,23 @@ void CommunicationCores::drive_here() noexcept {
 
 void CommunicationCores::run(Thread& t) noexcept {
   int idle = 0;
+  std::optional<unsigned> spare;  // since that wake nothing else was to do
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;
-    const bool spare = idle >= looks;
     {
       const std::lock_guard lock(work_);
-      moved = drive_all(spare, &busy);
+      moved = drive_all(spare == seen, &busy);
     }
     if (moved) {
-      idle = spare ? looks : 0;
+      idle = 0;
     } else if (!busy) {
       if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
       idle = 0;
     } else if (++idle < looks) {
       sched_yield();  // other ranks' threads may want the core
     } else {
+      spare = seen;
       nanosleep(&moment, nullptr);
     }
   }
