@@ -1,7 +1,8 @@
 // bench_overlap: how much of a nonblocking collective a program hides behind its own work: the MPI's, and stretto's driven
 // by its caller and by communication cores, in turns in one run. With the profiling library loaded, also that of a program
 // which only calls the MPI. With --bound, also allreduce within that bound, nonblocking and blocking: communication cores
-// share the codec's work of blocking calls. Started under mpirun by run_overlap.py.
+// share the codec's work of blocking calls. With --splits, also stretto's binomial tree of ireduce, ibcast and iallreduce,
+// of which the callers do so many levels (STRETTO_SPLIT). Started under mpirun by run_overlap.py.
 //
 // Two definitions of overlap are printed. t_pure: start and wait; t_compute: the work alone; t_total: start, work, wait;
 // each from the first rank's beginning to the last one's end (the hosts' clocks are one), medians over the turns. The
@@ -13,7 +14,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -35,7 +38,7 @@ struct Options {
   std::vector<std::string> collectives{"ibcast", "ireduce", "iallreduce", "iallgather", "ialltoall"};
   std::vector<std::string> work{"registers", "triad", "stencil"};
   std::vector<std::size_t> sizes{64 << 10, 512 << 10, 2 << 20, 16 << 20, 64 << 20};
-  std::vector<int> cores;
+  std::vector<int> cores, splits;
   double bound = 0;  // of the range; 0: exact calls only
   bool multiple = false;
   int turns = 15;
@@ -113,10 +116,16 @@ class Bench {
     for (std::size_t i = 0; i < most; ++i) x_[i] = static_cast<float>(std::sin(1e-3 * static_cast<double>(i) + rank_));
     y_.assign(most, 0);
     checked(stretto_comm_create(MPI_COMM_WORLD, &comm_));
+    for (const int split : o.splits) {
+      setenv("STRETTO_SPLIT", std::to_string(split).c_str(), 1);
+      checked(stretto_comm_create(MPI_COMM_WORLD, &split_comms_[split]));
+    }
+    unsetenv("STRETTO_SPLIT");
   }
   ~Bench() {
     static_cast<void>(stretto_comm_cores(nullptr, 0));
     static_cast<void>(stretto_comm_free(comm_));
+    for (const auto& [split, comm] : split_comms_) static_cast<void>(stretto_comm_free(comm));
   }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -133,9 +142,15 @@ class Bench {
     std::vector<Contestant> all{
         {bench::mpi_version(), false, by_mpi(what, static_cast<int>(n), static_cast<int>(block)),
          [this] { PMPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }},
-        {"stretto", false, ours(what, n, block), [this] { end(); }}};
+        {"stretto", false, ours(what, n, block, comm_, nullptr), [this] { end(); }}};
     if (!o_.cores.empty())
-      all.push_back({"stretto with communication cores", true, ours(what, n, block), [this] { end(); }});
+      all.push_back(
+          {"stretto with communication cores", true, ours(what, n, block, comm_, nullptr), [this] { end(); }});
+    const bool tree = what == "ibcast" || what == "ireduce" || what == "iallreduce";
+    for (const auto& [split, comm] : split_comms_)
+      if (tree && !o_.cores.empty())
+        all.push_back({fmt::format("stretto's binomial tree with communication cores, S={}", split), true,
+                       ours(what, n, block, comm, "binomial"), [this] { end(); }});
     if (!o_.cores.empty() && is_preloaded())
       all.push_back({"an unchanged program, with communication cores", true,
                      unchanged(what, static_cast<int>(n), static_cast<int>(block)),
@@ -178,17 +193,17 @@ class Bench {
     if (what == "ialltoall") return [=] { MPI_Ialltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
     throw std::runtime_error(fmt::format("no collective '{}'", what));
   }
-  std::function<void()> ours(const std::string& what, std::size_t n, std::size_t block) {
+  std::function<void()> ours(const std::string& what, std::size_t n, std::size_t block, stretto_comm c,
+                             const char* schedule) {
     float *x = x_.data(), *y = y_.data();
     stretto_request* r = &of_ours_;
-    stretto_comm c = comm_;
-    if (what == "ibcast") return [=] { checked(stretto_ibcast(x, n, STRETTO_F32, 0, c, nullptr, r)); };
-    if (what == "ireduce")
-      return [=] { checked(stretto_ireduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, nullptr, r)); };
-    if (what == "iallreduce")
-      return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, nullptr, r)); };
-    if (what == "iallgather") return [=] { checked(stretto_iallgather(x, y, block, STRETTO_F32, c, nullptr, r)); };
-    return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, nullptr, r)); };
+    stretto_options o = STRETTO_OPTIONS_INIT;
+    o.schedule = schedule;
+    if (what == "ibcast") return [=] { checked(stretto_ibcast(x, n, STRETTO_F32, 0, c, &o, r)); };
+    if (what == "ireduce") return [=] { checked(stretto_ireduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, &o, r)); };
+    if (what == "iallreduce") return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, &o, r)); };
+    if (what == "iallgather") return [=] { checked(stretto_iallgather(x, y, block, STRETTO_F32, c, &o, r)); };
+    return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, &o, r)); };
   }
 
   stretto_options within_bound() const {
@@ -286,6 +301,7 @@ class Bench {
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
   stretto_comm comm_ = nullptr;
+  std::map<int, stretto_comm> split_comms_;
   MPI_Request of_mpi_ = MPI_REQUEST_NULL;
   stretto_request of_ours_ = nullptr;
   std::vector<float> x_, y_;
@@ -302,6 +318,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--work", o.work, "some of registers, triad, stencil")->delimiter(',');
   app.add_option("--sizes", o.sizes, "bytes of all ranks' data together")->delimiter(',');
   app.add_option("--cores", o.cores, "communication cores")->delimiter(',');
+  app.add_option("--splits", o.splits, "levels of a tree that the callers do: measure each; takes --multiple")
+      ->delimiter(',');
   app.add_option("--bound", o.bound, "of the values' range: measure allreduce within it, too")
       ->check(CLI::PositiveNumber);
   app.add_flag("--multiple", o.multiple, "MPI_THREAD_MULTIPLE, which messages on communication cores take");

@@ -3,7 +3,7 @@
 
 usage: run_overlap.py --json FILE [--place HOSTSxRANKSxGBPS]... [ARG of bench_overlap...]
 --place 1x2x0, which is taken where none is given: two ranks of this host. 2x1x5: two hosts of a rank each at 5 Gb/s, where messages move on
-the communication cores and MPI_THREAD_MULTIPLE is asked for. MPICH is measured again with its progress threads (MPICH_ASYNC_PROGRESS).
+the communication cores and MPI_THREAD_MULTIPLE is asked for; so do the split trees of --splits 0,1,2,3. MPICH is measured again with its progress threads (MPICH_ASYNC_PROGRESS).
 """
 
 import argparse
@@ -37,7 +37,7 @@ def measure(name, arguments):
     with place(hosts, gbps, ranks) as command:
         for program, mpi, how, settings in contests():
             argv = ["env", f"STRETTO_COMM_CORES={second}", *settings, "taskset", "-c", str(first), str(program), "--cores", str(second),
-                    "--place", where + how, *["--multiple"] * (hosts > 1), *arguments]
+                    "--place", where + how, *["--multiple"] * (hosts > 1 or "--splits" in arguments), *arguments]
             one = [str(ROOT / "scripts" / "launch"), mpi[1] if mpi else os.environ["MPIRUN"], str(ranks), *argv]
             if subprocess.run(one if hosts == 1 else command(argv, mpi), check=False).returncode != 0:
                 sys.exit(f"{program} failed: {where}{how}")

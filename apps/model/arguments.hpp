@@ -39,6 +39,10 @@ struct Arguments {
   // predict
   std::string schedule, payload = "auto", system, segment;
   bool rounds = false;  // no overlap
+  // predict: of a started tree, the levels that the ranks' own cores do, the communication cores of a host, and the work
+  // beside it; explain and choose: the cores
+  int split = 0, comm_cores = 0;
+  std::string work;  // empty: none
   bool json = false;
 };
 

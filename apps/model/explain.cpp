@@ -7,8 +7,10 @@
 #include <fmt/core.h>
 
 #include "model/candidates.hpp"
+#include "model/split_tree.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
+#include "work.hpp"
 
 namespace stretto::app {
 namespace {
@@ -53,6 +55,11 @@ std::string streams_text(const Json& r) {
                      q["ratio_assumed"].get<bool>() ? " (assumed)" : "");
 }
 
+// ", S=1" of what splits.
+std::string split_text(const Json& candidate) {
+  return candidate.contains("split") ? fmt::format(", S={}", candidate["split"].get<int>()) : "";
+}
+
 // What makes two choices different: not the segment, nor the number of blocks.
 std::string family(const Candidate& c) {
   Candidate plain = c;
@@ -73,6 +80,31 @@ std::vector<payload::Kind> payloads_of(const Question& q) {
   if (q.payload >= 0) return {static_cast<payload::Kind>(q.payload)};
   if (!q.compress) return {payload::Kind::raw};
   return {payload::Kind::raw, payload::Kind::fused, payload::Kind::homomorphic};
+}
+
+// Refuses what does not fit together of a started collective that communication cores drive.
+void check_lanes(const Arguments& a, const schedule::Algorithm& algorithm) {
+  if (a.comm_cores < 0 || a.comm_cores > 4096)
+    throw Problem(fmt::format("{} communication cores; from 0 to 4096", a.comm_cores));
+  if (a.split < 0 || a.split > 30) throw Problem(fmt::format("a split of {} levels; from 0 to 30", a.split));
+  if (a.comm_cores == 0 && (a.split > 0 || !a.work.empty()))
+    throw Problem("a split, and work beside a collective, need --comm-cores");
+  if (a.comm_cores > 0 && a.rounds) throw Problem("--no-overlap leaves --comm-cores nothing to do");
+  if (a.split > 0 && !algorithm.uses_split)
+    throw Problem(fmt::format("{} {} is no tree that splits", schedule::name(algorithm.collective), algorithm.name));
+}
+
+// Levels of a tree that the library gives to the ranks' own cores, where each rank has one.
+Json split_of(const Arguments& a, const model::Profile& profile, const Question& q, const Candidate& c) {
+  const schedule::Algorithm* algorithm = c.native ? nullptr : schedule::find(q.collective, c.schedule);
+  if (a.comm_cores < 1 || algorithm == nullptr || !algorithm->uses_split) return {};
+  const int hosts = (a.ranks + a.per_node - 1) / a.per_node, radix = algorithm->uses_radix && c.radix > 0 ? c.radix : 2;
+  return model::best_split(machine_of(a, profile, q.element, 1), {.collective = q.collective,
+                                                                  .bytes = static_cast<double>(q.bytes),
+                                                                  .ranks = a.per_node,
+                                                                  .hosts = hosts,
+                                                                  .comm_cores = std::min(a.comm_cores, a.per_node),
+                                                                  .radix = radix});
 }
 
 Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidate&)) {
@@ -113,19 +145,28 @@ Json predict(const Arguments& a) {
   }
   const schedule::Algorithm* algorithm = schedule::find(q.collective, name);
   if (algorithm == nullptr) throw Problem(model::no_schedule(q.collective, name));
+  check_lanes(a, *algorithm);
   schedule::Request request;
+  request.split = a.split;
   request.collective = q.collective;
   request.ranks = a.ranks;
   request.root = q.root;
   const model::Machine machine = machine_of(a, profile, q.element, q.ratio);
   model::Programs programs;
-  check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, profile.cores}, &programs));
+  // Communication cores are set aside: each rank has a core of its own.
+  const int cores = a.comm_cores > 0 ? a.per_node + a.comm_cores : profile.cores;
+  check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, cores}, &programs));
   const bool row = q.collective == schedule::Collective::alltoall;
   const double bytes = static_cast<double>(q.bytes) * (row ? a.ranks : 1);
   model::Prediction p;
   std::string payload;
   for (const auto& [system, label] : ways) {
-    const auto found = predict(programs, system, machine, {bytes, static_cast<double>(q.segment), 0, overlap});
+    const auto found = predict(programs, system, machine,
+                               {.bytes = bytes,
+                                .segment = static_cast<double>(q.segment),
+                                .overlap = overlap,
+                                .comm_cores = a.comm_cores,
+                                .work = a.work.empty() ? 0 : parse_time(a.work)});
     if (!payload.empty() && found.seconds >= p.seconds) continue;
     p = found;
     payload = label;
@@ -134,6 +175,7 @@ Json predict(const Arguments& a) {
   j["schedule"] = algorithm->name;
   j["payload"] = payload;
   j["overlap"] = overlap;
+  if (a.comm_cores > 0) j["lanes"] = {{"comm_cores", a.comm_cores}, {"split", a.split}, {"work", a.work}};
   j["seconds"] = p.seconds;
   j["wire_bytes"] = p.wire;
   j["work_seconds"] = p.work;
@@ -150,6 +192,7 @@ Json choose(const Arguments& a) {
   check(chooser.choose(q, &best));
   Json j = head(a, q, asked);
   j["choice"] = to_json(best);
+  if (const Json split = split_of(a, profile, q, best); !split.is_null()) j["choice"]["split"] = split;
   return j;
 }
 
@@ -166,6 +209,7 @@ Json explain(const Arguments& a) {
   for (const Candidate& c : all) {
     j["candidates"].push_back(to_json(c));
     j["candidates"].back()["first_of_row"] = rows.insert(row_of(c)).second;
+    if (const Json split = split_of(a, profile, q, c); !split.is_null()) j["candidates"].back()["split"] = split;
   }
   const double mpi = model::Chooser::mpi_seconds(all);
   j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
@@ -210,16 +254,22 @@ Json profiles(const std::string& one) {
 }
 
 std::string predict_text(const Json& r) {
+  std::string lanes;
+  if (r.contains("lanes")) {
+    const Json& l = r["lanes"];
+    lanes = fmt::format(", S={} with {} communication cores{}", l["split"].get<int>(), l["comm_cores"].get<int>(),
+                        l["work"] == "" ? "" : " beside work of " + l["work"].get<std::string>());
+  }
   return fmt::format(
-      "{} {} {} of {}{} on {} ranks, {} a node, {}: {} ({} sent by the busiest rank, {} of work there)\n",
+      "{} {} {} of {}{} on {} ranks, {} a node{}, {}: {} ({} sent by the busiest rank, {} of work there)\n",
       r["question"]["collective"].get<std::string>(), r["schedule"].get<std::string>(), r["payload"].get<std::string>(),
-      size_text(r["question"]["bytes"]), streams_text(r), r["ranks"].get<int>(), r["per_node"].get<int>(),
+      size_text(r["question"]["bytes"]), streams_text(r), r["ranks"].get<int>(), r["per_node"].get<int>(), lanes,
       machine_text(r), time_text(r["seconds"]), size_text(r["wire_bytes"]), time_text(r["work_seconds"]));
 }
 
 std::string choose_text(const Json& r) {
-  return fmt::format("{}: {}{} on {}\n", r["choice"]["label"].get<std::string>(), time_text(r["choice"]["seconds"]),
-                     streams_text(r), machine_text(r));
+  return fmt::format("{}{}: {}{} on {}\n", r["choice"]["label"].get<std::string>(), split_text(r["choice"]),
+                     time_text(r["choice"]["seconds"]), streams_text(r), machine_text(r));
 }
 
 std::string explain_text(const Json& r) {
@@ -238,8 +288,8 @@ std::string explain_text(const Json& r) {
     if (shown >= most_rows && !own) continue;
     ++shown;
     const double seconds = c["seconds"];
-    text += fmt::format("{:>12}  {:>11.2f}  {}\n", time_text(seconds), unit > 0 ? seconds / unit : 1.0,
-                        c["label"].get<std::string>());
+    text += fmt::format("{:>12}  {:>11.2f}  {}{}\n", time_text(seconds), unit > 0 ? seconds / unit : 1.0,
+                        c["label"].get<std::string>(), split_text(c));
   }
   if (shown < rows) text += fmt::format("and {} slower ones (--json)\n", rows - shown);
   if (!r["sweep"].empty()) text += "\nby size\n";

@@ -124,6 +124,10 @@ int run(int argc, char** argv) {
   add_network(predicting, &a);
   predicting->add_option("--system", a.system, "as this system runs it: cprp2p, c-coll, hzccl, homcomp-f, argm, ...");
   predicting->add_flag("--no-overlap", a.rounds, "a rank exchanges or computes, never both");
+  predicting->add_option("--comm-cores", a.comm_cores,
+                         "of each host, on which a started collective moves beside the ranks' work; 0: none");
+  predicting->add_option("--split", a.split, "levels of a tree, from its leaves, that the ranks' own cores do");
+  predicting->add_option("--work", a.work, "of each rank, beside the collective: 20ms");
 
   CLI::App* choosing = app.add_subcommand("choose", "the cheapest way");
   CLI::App* explaining =
@@ -133,6 +137,8 @@ int run(int argc, char** argv) {
     add_forced(c, &a);
     add_network(c, &a);
     c->add_flag("!--no-native", a.native, "leave the MPI's own collective out");
+    c->add_option("--comm-cores", a.comm_cores,
+                  "of each host: also says how many levels S of a started tree the ranks' own cores do");
   }
 
   CLI::App* simulating = app.add_subcommand("simulate", "systems side by side, up to 131072 ranks; split trees");

@@ -15,20 +15,6 @@ namespace {
 
 using schedule::Collective;
 
-// Seconds of an edge at each level of a tree of so many ranks, as the clock counts a message inside a host, and a sum.
-// Of blocks each level carries twice what the one below it does, and the edge to the root what is left.
-std::vector<double> edges_of(const model::Machine& machine, Collective collective, double bytes, int ranks,
-                             int levels) {
-  const bool blocks = collective == Collective::gather || collective == Collective::scatter;
-  std::vector<double> edges;
-  for (int i = 0; i < levels; ++i) {
-    const double n = blocks ? bytes / ranks * std::min(1 << i, ranks - (1 << i)) : bytes;
-    const model::Span& span = machine.span(topology::Distance::cache, n);
-    edges.push_back(span.alpha + n * span.beta + (collective == Collective::reduce ? machine.combine.of(n) : 0));
-  }
-  return edges;
-}
-
 // Whether a time is shorter by more than rounding.
 bool shorter(double a, double b) noexcept { return a < b * (1 - 1e-9); }
 
@@ -44,7 +30,7 @@ class Planner {
     std::vector<model::Parts> started(ranks < tree_.cores ? static_cast<std::size_t>(most_) + 1 : 0);  // by split
     const int levels = tree_.levels(ranks);
     const auto add = [&](const TreeCall& call, Collective collective) {
-      const std::vector<double> edges = edges_of(machine_, collective, call.bytes, ranks, levels);
+      const std::vector<double> edges = model::edges_of(machine_, {collective, call.bytes, ranks});
       (call.started ? unsplit : blocking) += call.calls * tree_.parts(ranks, levels, edges).before;
       for (std::size_t split = 0; call.started && split < started.size(); ++split) {
         const model::Parts parts = tree_.parts(ranks, static_cast<int>(split), edges);

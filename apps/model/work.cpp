@@ -46,18 +46,6 @@ std::optional<TreeCall> call_of(std::string_view name) {
   return call;
 }
 
-double parse_time(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, double>, 5> units{
-      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6}, {"ns", 1e-9}}};
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const auto unit = std::find_if(units.begin(), units.end(), [&](const auto& u) { return u.first == end; });
-  constexpr double most = 1e9;
-  if (end == text.c_str() || unit == units.end() || !(number > 0) || number * unit->second > most)
-    throw Problem(fmt::format("'{}' is no time; write a number above 0 with its unit: 1.5s, 20ms, 300us", text));
-  return number * unit->second;
-}
-
 int parse_count(const std::string& text) {
   int count = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -104,6 +92,18 @@ Json load_report(const std::string& path) {
 }
 
 }  // namespace
+
+double parse_time(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> units{
+      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6}, {"ns", 1e-9}}};
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const auto unit = std::find_if(units.begin(), units.end(), [&](const auto& u) { return u.first == end; });
+  constexpr double most = 1e9;
+  if (end == text.c_str() || unit == units.end() || !(number > 0) || number * unit->second > most)
+    throw Problem(fmt::format("'{}' is no time; write a number above 0 with its unit: 1.5s, 20ms, 300us", text));
+  return number * unit->second;
+}
 
 std::string name_of(const TreeCall& call) {
   return (call.started ? "i" : "") + std::string(schedule::name(call.collective));

@@ -25,6 +25,9 @@ struct Work {
 
 std::string name_of(const TreeCall& call);  // "ireduce", "bcast"
 
+// "1.5s", "20ms", "300us". Throws Problem where it is no time above 0.
+double parse_time(const std::string& text);
+
 // "compute 20ms, ireduce 2M, repeat 100". Throws Problem with the word that is wrong.
 Work parse_work(const std::string& text);
 

@@ -237,12 +237,15 @@ typedef struct stretto_report {
    * minimum and maximum), and what docs/bounds.md lists. Costs a pass over the result of a reduction with a bound, which
    * is left out where `size` ends before this field. */
   double error_with_rounding;
+  /* Of a started tree that communication cores drive: levels from its leaves that the caller's core did (S in
+   * docs/overlap.md); 0: the cores drove all of it, or there were none. */
+  int split;
 } stretto_report;
 
 #define STRETTO_REPORT_INIT                                                                                         \
   {                                                                                                                 \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0, "", 0.0                                                                                           \
+        0.0, 0.0, "", 0.0, 0                                                                                        \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

@@ -1,6 +1,8 @@
 #include "api/comm_cores.hpp"
 
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
@@ -16,9 +18,33 @@ namespace {
 std::mutex saying;  // who says which
 bool said = false;
 
+constexpr const char* split_variable = "STRETTO_SPLIT";
+constexpr int most_levels = 30;
+
+// Whether the text is a number of levels, or none is given.
+bool read_split(std::optional<int>* levels) noexcept {
+  const char* const text = secure_getenv(split_variable);
+  if (text == nullptr || *text == '\0') return true;
+  const char* const end = text + std::strlen(text);
+  int n = 0;
+  const auto [at, error] = std::from_chars(text, end, n);
+  if (error != std::errc() || at != end || n < 0 || n > most_levels) return false;
+  *levels = n;
+  return true;
+}
+
 }  // namespace
 
+std::optional<int> asked_split() noexcept {
+  std::optional<int> levels;
+  static_cast<void>(read_split(&levels));
+  return levels;
+}
+
 Status ask_comm_cores() noexcept {
+  if (std::optional<int> levels; !read_split(&levels))
+    return fail(Status::invalid_argument, "{}={}: a number of levels, from 0 to {}", split_variable,
+                secure_getenv(split_variable), most_levels);
   const std::lock_guard lock(saying);
   const char* const text = secure_getenv("STRETTO_COMM_CORES");
   if (said || text == nullptr || *text == '\0') return Status::ok;
@@ -31,11 +57,12 @@ Status ask_comm_cores() noexcept {
 
 Status use_free_core(std::span<const topology::Cpus> bound, std::size_t rank) noexcept try {
   std::vector<int> cores;
-  if (const Status s = topology::free_core(bound, rank, &cores); s != Status::ok) return s;
+  int serving = 0;
+  if (const Status s = topology::free_core(bound, rank, &cores, &serving); s != Status::ok) return s;
   if (cores.empty())
     return fail(Status::unsupported, std::string_view("every core has a rank, or ranks are not bound to cores"));
   const std::lock_guard lock(saying);
-  const Status s = CommunicationCores::mine().use(std::move(cores));
+  const Status s = CommunicationCores::mine().use(std::move(cores), serving);
   said = said || s == Status::ok;
   return s;
 } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/comm_cores.hpp"
 #include "api/operation.hpp"
 #include "backend/schedules.hpp"
 #include "base/communication_cores.hpp"
@@ -27,7 +28,8 @@ stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
   return fail(Status::unsupported, "a communicator was used in a forked child of the process that made it");
 }
 
-void stretto_comm_s::progress() noexcept {
+void stretto_comm_s::progress(stretto::engine::Lanes lanes) noexcept {
+  data.take(lanes);
   // Operations leave `live` as they complete: walk by position, and look again where one left.
   bool may_start_data = true;
   for (std::size_t i = 0; i < live.size();) {
@@ -37,6 +39,7 @@ void stretto_comm_s::progress() noexcept {
     may_start_data = may_start_data && o->data_started();
     ++i;
   }
+  data.take({});
 }
 
 stretto_comm_s::~stretto_comm_s() {
@@ -44,20 +47,25 @@ stretto_comm_s::~stretto_comm_s() {
 }
 
 void stretto_comm_s::let_others_drive() {
+  selector.force_split(stretto::api::asked_split());
   stretto::CommunicationCores::mine().attach(drive);
   is_driven = true;
 }
 
 bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }
 
-bool stretto::api::Drive::drive() noexcept {
+bool stretto::api::Drive::drive() noexcept { return drive(false); }
+bool stretto::api::Drive::drive_spare() noexcept { return drive(true); }
+
+// What is before the work is the caller's while it is there, and what is after it, as long as the core has other work:
+// a collective must come to its end though its caller never comes.
+bool stretto::api::Drive::drive(bool spare) noexcept {
   const Guard guard(comm_.driving, std::try_to_lock);
   if (!guard || comm_.live.empty()) return false;
-  const auto moves = [this] { return comm_.data.moves() + comm_.agreement.moves(); };
   const std::size_t before = comm_.live.size();
-  const std::uint64_t moved = moves();
-  comm_.progress();
-  return comm_.live.size() != before || moves() != moved;
+  const std::uint64_t moved = comm_.moves();
+  comm_.progress({.before = !comm_.caller_leads, .after = spare});
+  return comm_.live.size() != before || comm_.moves() != moved;
 }
 
 void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {

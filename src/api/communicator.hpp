@@ -43,9 +43,12 @@ class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
   bool drive() noexcept override;
+  bool drive_spare() noexcept override;
   bool idle() const noexcept override;
 
  private:
+  bool drive(bool spare) noexcept;
+
   stretto_comm_s& comm_;
 };
 
@@ -63,8 +66,11 @@ struct stretto_comm_s {
 
   ~stretto_comm_s();
 
-  // Lets every operation in flight advance, without waiting.
-  void progress() noexcept;
+  // Lets every operation in flight advance, without waiting; of split schedules these lanes.
+  void progress(stretto::engine::Lanes lanes = {}) noexcept;
+
+  // How often something moved so far.
+  std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
   // From now on any thread may drive it, one at a time. Throws std::bad_alloc.
   void let_others_drive();
@@ -111,6 +117,7 @@ struct stretto_comm_s {
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
   bool is_driven = false;             // by other threads, too
+  bool caller_leads = false;          // a call that starts a collective does what is before the work (Operation::lead)
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
 };

@@ -24,7 +24,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
     comm->give_up(s, message());
     return to_c(s);
   }
-  const Guard guard = comm->guard();
+  Guard guard = comm->guard();
   Call call;
   call.nonblocking = true;
   select::Decision decision;
@@ -33,6 +33,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   ++comm->requests;
   *request = r;
   CommunicationCores::mine().wake();
+  r->operation->lead(guard);
   return STRETTO_OK;
 }
 

@@ -45,6 +45,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     stop(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
     return;
   }
+  decision_.choice.split = split();
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
   if (meets_in_memory()) {
     meet();
@@ -60,6 +61,13 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   // Where a communication core drives it, the caller goes back to its own work at once.
   const bool driven = (state_ == State::meeting || comm_.is_driven) && CommunicationCores::mine().on();
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
+}
+
+// Each rank's own affair: the steps are the same, whoever does them.
+int Operation::split() const noexcept {
+  const CommunicationCores& cores = CommunicationCores::mine();
+  if (!call_.nonblocking || !decision_.made || !comm_.is_driven || !cores.on()) return 0;
+  return comm_.selector.split(call_, decision_.choice, cores.of_host());
 }
 
 // Every rank meets for the same calls: whether one is checked is known to all, and an unchecked one is what all ranks say it is.
@@ -363,6 +371,7 @@ void Operation::report_outcome() noexcept {
                              decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;
+  o.split = decision_.choice.provider == Provider::schedules ? decision_.choice.split : 0;
   o.why = decision_.choice.why;
   o.trial = decision_.turn.trial != 0;
   if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;

@@ -34,6 +34,11 @@ class Operation {
   // compared words already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
+  // After start(), before the call returns: where communication cores drive a tree that is split, does the levels which
+  // are before the work, and gives up where nothing moves for a moment, since a nonblocking call may not wait for other
+  // ranks. `guard` as of wait().
+  void lead(Guard& guard) noexcept;
+
   // One step without waiting. `may_start_data`: every earlier operation has started its own.
   void advance(bool may_start_data) noexcept;
 
@@ -73,6 +78,7 @@ class Operation {
   void leave_settling(Status s) noexcept;
   void leave_exchange(Status s) noexcept;  // of the state that exchanges something
 
+  int split() const noexcept;
   bool meets_in_memory() const noexcept;
   void meet() noexcept;
   bool uniform() const noexcept;

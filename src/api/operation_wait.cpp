@@ -5,6 +5,39 @@
 #include "base/interrupt.hpp"
 
 namespace stretto::api {
+namespace {
+
+// A communication core may go on meanwhile.
+void give_way(Guard& guard, int idle) noexcept {
+  constexpr int patience = 1000;
+  const bool shared = guard.owns_lock();
+  if (shared) guard.unlock();
+  if (idle < patience)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  if (shared) guard.lock();
+}
+
+}  // namespace
+
+void Operation::lead(Guard& guard) noexcept {
+  constexpr std::chrono::milliseconds patience(10);
+  if (decision_.choice.split == 0 || done()) return;
+  const auto leads = [this] { return !done() && (!data_started() || (pending_ && pending_->leads())); };
+  comm_.caller_leads = true;
+  Clock::time_point since = Clock::now();
+  for (int idle = 0; Clock::now() - since < patience; ++idle) {
+    const std::uint64_t moved = comm_.moves();
+    comm_.progress({.beside = false, .after = false});
+    if (!leads()) break;
+    if (comm_.moves() != moved)
+      since = Clock::now();
+    else
+      give_way(guard, idle);
+  }
+  comm_.caller_leads = false;
+}
 
 // Where there is nothing else to serve: lets the engine wait, which gives the core away. False: there is no such wait.
 bool Operation::wait_alone() noexcept {
@@ -40,7 +73,6 @@ void Operation::late(const Operation* first, double waited, const char* why) noe
 }
 
 Status Operation::wait(Guard& guard) noexcept {
-  constexpr int patience = 1000;
   constexpr std::chrono::milliseconds between_questions(50);
   Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
   Clock::time_point asked = since;
@@ -68,13 +100,7 @@ Status Operation::wait(Guard& guard) noexcept {
         break;
       }
     }
-    const bool shared = guard.owns_lock();  // a communication core may go on meanwhile
-    if (shared) guard.unlock();
-    if (idle < patience)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    if (shared) guard.lock();
+    give_way(guard, idle);
   }
   return status();
 }

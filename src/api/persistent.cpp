@@ -42,7 +42,7 @@ stretto_status stretto_start(stretto_request request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   stretto_comm_s& comm = request->comm;
   if (const Status s = usable(&comm); s != Status::ok) return to_c(s);
-  const Guard guard = comm.guard();
+  Guard guard = comm.guard();
   if (!request->call) return to_c(fail(Status::invalid_argument, "the request is not a persistent one"));
   if (request->runs()) return to_c(fail(Status::invalid_argument, "the request was started, and is not complete"));
   Call call;
@@ -58,6 +58,7 @@ stretto_status stretto_start(stretto_request request) {
   }
   request->start(std::move(call), std::move(decision), own);
   CommunicationCores::mine().wake();
+  request->operation->lead(guard);
   return STRETTO_OK;
 }
 

@@ -59,6 +59,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   r.expected_ratio = o.expected_ratio;
   r.raw_below = o.raw_below;
   r.trial = o.trial ? 1 : 0;
+  r.split = o.split;
   if (o.ranges) tell_range(*o.ranges, &r);
   const std::size_t size = out->size;
   r.size = size;

@@ -22,6 +22,7 @@ struct Outcome {
   double eps = 0, error = 0, expected_ratio = 1;
   double rounding = 0;  // beyond `error`, of additions and of the result; infinite: not known
   std::uint64_t raw_below = 0;
+  int split = 0;
   select::Why why;
   const char* profile = "";  // whose times of messages were taken
   bool trial = false;
@@ -30,7 +31,9 @@ struct Outcome {
 };
 
 // Whether *out has room for the error with all rounding, which takes a pass over the result.
-inline bool asks_for_rounding(const stretto_report& out) noexcept { return out.size >= sizeof out; }
+inline bool asks_for_rounding(const stretto_report& out) noexcept {
+  return out.size >= offsetof(stretto_report, error_with_rounding) + sizeof out.error_with_rounding;
+}
 
 // Fills as much of *out as its size says; nothing when it is null.
 void report(const Outcome& outcome, stretto_report* out) noexcept;

@@ -31,6 +31,8 @@ class Pending {
  public:
   // If not complete: waits, or leaves its buffers to the system for as long as it runs.
   virtual ~Pending() = default;
+  // Whether there is something left that the caller does before its work (schedule::Lane).
+  virtual bool leads() const noexcept { return false; }
   // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 

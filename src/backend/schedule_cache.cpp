@@ -9,7 +9,7 @@ namespace {
 
 bool same(const schedule::Request& a, const schedule::Request& b) noexcept {
   return a.collective == b.collective && a.ranks == b.ranks && a.rank == b.rank && a.root == b.root &&
-         a.blocks == b.blocks && a.radix == b.radix && a.groups == b.groups;
+         a.blocks == b.blocks && a.radix == b.radix && a.split == b.split && a.groups == b.groups;
 }
 
 }  // namespace

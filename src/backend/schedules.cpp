@@ -39,6 +39,7 @@ class Schedules final : public Backend {
 
  private:
   struct Running final : Pending {
+    bool leads() const noexcept override { return request.leads(); }
     Status test(bool* done, engine::Report* ran) noexcept override { return request.test(done, ran); }
     bool wait(Status* ended, engine::Report* ran) noexcept override {
       *ended = request.wait(ran);
@@ -55,6 +56,7 @@ class Schedules final : public Backend {
     request.root = rooted(c.collective) ? c.root : 0;
     request.blocks = d.choice.blocks;
     request.radix = d.choice.radix;
+    request.split = d.choice.split;
     request.groups = &groups_;
     if (const Status s = schedule::check_ranks(request.collective, ranks_); s != Status::ok) return s;
     run->schedule = cache_.get(d.choice.schedule, request);

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <thread>
 
 namespace stretto {
@@ -117,6 +118,7 @@ void CommunicationCores::after_fork() noexcept {
   threads_.store(0, std::memory_order_relaxed);
   cores_.clear();
   all_.clear();
+  of_host_.store(0, std::memory_order_relaxed);
   work_.unlock();
   using_.unlock();
 }
@@ -158,12 +160,15 @@ void CommunicationCores::end() noexcept {
   thread_.reset();
 }
 
-Status CommunicationCores::use(std::vector<int> cores) noexcept {
+Status CommunicationCores::use(std::vector<int> cores, int of_host) noexcept {
   const std::lock_guard lock(using_);
-  if (cores == cores_) return Status::ok;
-  if (const Status s = check(cores); s != Status::ok) return s;
-  end();
-  cores_ = std::move(cores);
+  const int all = of_host > 0 ? of_host : static_cast<int>(cores.size());
+  if (cores != cores_) {
+    if (const Status s = check(cores); s != Status::ok) return s;
+    end();
+    cores_ = std::move(cores);
+  }
+  of_host_.store(all, std::memory_order_relaxed);
   return begin();
 }
 
@@ -192,12 +197,12 @@ void CommunicationCores::detach(Driven& work) noexcept {
   if (last) end();
 }
 
-bool CommunicationCores::drive_all(bool* busy) noexcept {
+bool CommunicationCores::drive_all(bool spare, bool* busy) noexcept {
   bool moved = false;
   for (Driven* work : all_) {
     if (work->idle()) continue;
     *busy = true;
-    moved |= work->drive();
+    moved |= spare ? work->drive_spare() : work->drive();
   }
   return moved;
 }
@@ -205,17 +210,18 @@ bool CommunicationCores::drive_all(bool* busy) noexcept {
 void CommunicationCores::drive_here() noexcept {
   const std::unique_lock lock(work_, std::try_to_lock);
   bool busy = false;
-  if (lock) drive_all(&busy);
+  if (lock) drive_all(true, &busy);
 }
 
 void CommunicationCores::run(Thread& t) noexcept {
   int idle = 0;
+  std::optional<unsigned> spare;  // since that wake nothing else was to do
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;
     {
       const std::lock_guard lock(work_);
-      moved = drive_all(&busy);
+      moved = drive_all(spare == seen, &busy);
     }
     if (moved) {
       idle = 0;
@@ -225,6 +231,7 @@ void CommunicationCores::run(Thread& t) noexcept {
     } else if (++idle < looks) {
       sched_yield();  // other ranks' threads may want the core
     } else {
+      spare = seen;
       nanosleep(&moment, nullptr);
     }
   }

@@ -22,10 +22,12 @@ class CommunicationCores {
  public:
   static CommunicationCores& mine() noexcept;
 
-  // From now on these, in place of those before; none: nobody but callers drives. invalid_argument names one that is given twice, or is not
+  // From now on these, in place of those before; none: nobody but callers drives. `of_host`: cores that serve this host's ranks, in
+  // all their processes; 0: these. invalid_argument names one that is given twice, or is not
   // there for this process; nothing has changed then. Where there is no thread to be had, nobody drives, and the status says so.
-  Status use(std::vector<int> cores) noexcept;
+  Status use(std::vector<int> cores, int of_host = 0) noexcept;
   std::vector<int> used() const;
+  int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
   // What is driven, from now on; throws std::bad_alloc. detach() waits until nobody drives it.
   void attach(Driven& work);
@@ -50,12 +52,13 @@ class CommunicationCores {
   Status begin() noexcept;
   void end() noexcept;
   void run(Thread& thread) noexcept;
-  bool drive_all(bool* busy) noexcept;
+  bool drive_all(bool spare, bool* busy) noexcept;
   void after_fork() noexcept;
 
   mutable std::mutex using_;  // held while the thread may come or go
   std::unique_ptr<Thread> thread_;
   std::vector<int> cores_;
+  std::atomic<int> of_host_{0};
   std::atomic<int> threads_{0};
   std::atomic<unsigned> wakes_{0};
 

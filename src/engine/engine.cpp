@@ -49,6 +49,7 @@ struct Engine::Impl {
   Clock::time_point left = Clock::now();      // when the caller last went away
   Clock::time_point listened = Clock::now();  // when alarms of other ranks were last looked for
   std::uint64_t moves = 0;                    // turns in which something happened
+  Lanes lanes;                                // that who drives takes
 
   // No run from this one on starts, or goes on. In memory of its own: it may be memory that is missing.
   std::uint64_t end = none_ends;
@@ -82,7 +83,7 @@ struct Engine::Impl {
   void listen() noexcept;
   void compare_calls() noexcept;
   bool may_go(const Run& run) const noexcept;
-  bool turn_all() noexcept;
+  bool turn_all(Lanes taken) noexcept;
   std::size_t fetch(double seconds) noexcept;
   void look_at_limits() noexcept;
   void overdue(Run& run) noexcept;
@@ -218,13 +219,13 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
 }
 
 // One turn: finished transfers, then some work of every run. True when anything happened.
-bool Engine::Impl::turn_all() noexcept {
+bool Engine::Impl::turn_all(Lanes taken) noexcept {
   bool some = fetch(0) > 0, held = false;
   for (auto& run : runs) {
     if (!run->active() || run->ended()) continue;
     if (!run->going() && may_go(*run)) run->go();
     held = held || !run->going();
-    some = run->advance(turn) || some;
+    some = run->advance(turn, taken) || some;
   }
   if (some) ++moves;
   if (!held || !some) return some;
@@ -271,7 +272,7 @@ void Engine::Impl::look_at_limits() noexcept {
 
 Status Engine::Impl::wait(Run& run, Report* report) noexcept {
   while (!run.ended()) {
-    if (turn_all()) continue;
+    if (turn_all({})) continue;
     if (run.ended()) break;
     const auto begin = Clock::now();
     const double limit = run.timeout() > 0 ? std::min(look_every, run.timeout()) : look_every;
@@ -308,15 +309,17 @@ Status Engine::start(const Work& call, Request* request) noexcept {
   *request = Request{};
   request->engine_ = this;
   request->run_ = run;
-  run->advance(turn);
+  run->advance(turn, impl_->lanes);
   return Status::ok;
 }
+
+void Engine::take(Lanes lanes) noexcept { impl_->lanes = lanes; }
 
 std::uint64_t Engine::moves() const noexcept { return impl_->moves; }
 
 Status Engine::progress() noexcept {
   const Impl::Visit visit(*impl_);
-  if (!impl_->turn_all()) impl_->look_at_limits();
+  if (!impl_->turn_all(impl_->lanes)) impl_->look_at_limits();
   return Status::ok;
 }
 
@@ -348,6 +351,8 @@ Request& Request::operator=(Request&& other) noexcept {
   return *this;
 }
 
+bool Request::leads() const noexcept { return run_ != nullptr && run_->leads(); }
+
 Request::~Request() {
   if (active()) static_cast<void>(wait());
 }
@@ -356,7 +361,7 @@ Status Request::test(bool* done, Report* report) noexcept {
   *done = true;
   if (!active()) return Status::ok;
   const Engine::Impl::Visit visit(*engine_->impl_);
-  if (!run_->ended() && !engine_->impl_->turn_all()) engine_->impl_->look_at_limits();
+  if (!run_->ended() && !engine_->impl_->turn_all(engine_->impl_->lanes)) engine_->impl_->look_at_limits();
   if (!run_->ended()) {
     *done = false;
     return Status::ok;

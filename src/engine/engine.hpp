@@ -4,6 +4,9 @@
 // requests of an engine may be in flight; whichever is tested or waited for, all of them progress. All ranks start the same
 // runs on an engine in the same order. An engine is used by one thread at a time; distinct engines are independent.
 //
+// A run of a split schedule may be driven by several, each of whom takes some lanes (Engine::take): the caller before its
+// work, communication cores beside it. Who waits for a run takes all that is left.
+//
 // Failure. A rank that fails (a corrupt stream, say) keeps its side of the schedule: in place of each message that it still
 // owes it sends a mark that says so, and it takes in what others send. So each rank that depends on the failed one gets an
 // error that names it, nobody hangs, and the engine stays usable. When a peer is silent for `timeout` seconds the run ends
@@ -33,6 +36,11 @@ class Device;
 }
 
 namespace stretto::engine {
+
+// What a driver takes, by lanes of the schedule.
+struct Lanes {
+  bool before = true, beside = true, after = true;
+};
 
 struct Options {
   std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
@@ -108,6 +116,9 @@ class Request {
 
   bool active() const noexcept { return run_ != nullptr; }
 
+  // Whether something is left in the lane before the work.
+  bool leads() const noexcept;
+
   // Progress without waiting. *done: the run has ended (well or not), its status is returned, and the request is inactive.
   // An inactive request is done, ok.
   Status test(bool* done, Report* report = nullptr) noexcept;
@@ -139,6 +150,10 @@ class Engine {
 
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
+
+  // What start(), progress() and Request::test() take from here on; first all lanes. Engine::run() and Request::wait()
+  // always take all.
+  void take(Lanes lanes) noexcept;
 
   // How often something happened so far: it differs where a run has moved.
   std::uint64_t moves() const noexcept;

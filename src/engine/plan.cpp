@@ -167,6 +167,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   const schedule::Step& step = schedule.steps[index];
   Unit unit;
   unit.incoming_first = step.incoming_first;
+  unit.lane = step.lane;
   unit.level = step.level;
   unit.peer = step.peer;
   unit.step = index;

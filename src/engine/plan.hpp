@@ -25,6 +25,7 @@ struct Unit {
   Task task{};
   bool incoming_first = false;
   bool raw = true;  // a message of values as they are; false: of streams
+  schedule::Lane lane = schedule::Lane::beside;
   std::uint16_t level = 0;
   std::int32_t peer = -1;
   std::uint32_t step = 0;          // of the schedule; deliver: none

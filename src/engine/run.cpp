@@ -37,7 +37,7 @@ void Run::make_ready(std::uint32_t u) noexcept {
   Live& live = live_[u];
   if (unit.task == Task::deliver) {
     live.state = State::ready;
-    deliveries_.push_back(u);
+    deliveries_.add(u);
     return;
   }
   if (receives(unit.task) && !lands_in_place(unit)) {
@@ -48,26 +48,27 @@ void Run::make_ready(std::uint32_t u) noexcept {
   if (unit.task == Task::send)
     send_in_turn(u);
   else
-    ready_.push_back(u);
+    push_ready(u);
 }
 
-bool Run::advance(int budget) noexcept {
-  if (device_ == nullptr) return advance_units(budget);
+bool Run::advance(int budget, Lanes taken) noexcept {
+  if (device_ == nullptr) return advance_units(budget, taken);
   const device::Device::Visit visit(device_->device());
   const bool some = advance_device();
-  return advance_units(budget) || some;
+  return advance_units(budget, taken) || some;
 }
 
-bool Run::advance_units(int budget) noexcept {
+bool Run::advance_units(int budget, Lanes taken) noexcept {
+  auto& [before, beside, after] = ready_;
   bool some = false;
   for (; going_ && budget > 0; --budget) {
-    if (next_ready_ < ready_.size()) {
-      execute(ready_[next_ready_++]);
-    } else if (next_delivery_ < deliveries_.size()) {
-      execute(deliveries_[next_delivery_++]);
-    } else {
-      break;
-    }
+    Ready* const from = taken.before && before.some()        ? &before
+                        : taken.beside && beside.some()      ? &beside
+                        : taken.after && after.some()        ? &after
+                        : taken.beside && deliveries_.some() ? &deliveries_
+                                                             : nullptr;
+    if (from == nullptr) break;
+    execute(from->take());
     some = true;
   }
   if (some) moved_ = Clock::now();
@@ -183,6 +184,7 @@ void Run::release(std::uint32_t u) noexcept {
 void Run::done(std::uint32_t u) noexcept {
   live_[u].state = State::done;
   --left_;
+  if (plan_.units[u].lane == schedule::Lane::before) --left_before_;
 }
 
 bool Run::overdue(Clock::time_point now) const noexcept {

@@ -71,8 +71,11 @@ class Run {
   bool active() const noexcept { return active_; }
   bool ended() const noexcept { return left_ == 0; }
 
-  // Executes at most `budget` units that are ready; true when there was one.
-  bool advance(int budget) noexcept;
+  // Executes at most `budget` units of these lanes that are ready; true when there was one.
+  bool advance(int budget, Lanes taken) noexcept;
+
+  // Whether units of the lane before the work are left.
+  bool leads() const noexcept { return left_before_ > 0 && !ended(); }
 
   // The transfer of `unit` (the lower half of the completion's id) has ended.
   void complete(std::uint32_t unit, const carrier::Completion& completion) noexcept;
@@ -126,6 +129,20 @@ class Run {
     int open = 0;  // posted and not consumed
   };
 
+  struct Ready {  // units in order of becoming ready; from `next` on
+    std::vector<std::uint32_t> units;
+    std::size_t next = 0;
+
+    void begin(std::size_t most) {
+      units.clear();
+      units.reserve(most);
+      next = 0;
+    }
+    void add(std::uint32_t unit) noexcept { units.push_back(unit); }
+    bool some() const noexcept { return next < units.size(); }
+    std::uint32_t take() noexcept { return units[next++]; }
+  };
+
   struct Sends {                       // to one peer, by their numbers
     std::uint32_t first = 0;           // of those that have not begun
     std::uint32_t ahead = 0;           // begun beyond it
@@ -161,7 +178,8 @@ class Run {
   Status bring(payload::Stream* stream) noexcept;
   Status take_raw(payload::Cell& cell, const std::byte* arrived, const Unit& unit) noexcept;
   bool advance_device() noexcept;
-  bool advance_units(int budget) noexcept;
+  bool advance_units(int budget, Lanes taken) noexcept;
+  void push_ready(std::uint32_t unit) noexcept { ready_[static_cast<std::size_t>(plan_.units[unit].lane)].add(unit); }
   void end_on_device(Status usable) noexcept;
   void leave_device() noexcept;
 
@@ -242,14 +260,13 @@ class Run {
   payload::Buffer scratch_;             // homes of blocks that the caller has no memory for
   payload::Buffer inputs_copy_;         // of inputs that results would overwrite
   std::vector<Live> live_;
-  std::vector<Queue> queues_;            // by peer
-  std::vector<std::uint32_t> receives_;  // units, grouped by peer
-  std::vector<Sends> sends_;             // by peer
-  std::vector<std::uint32_t> ready_;     // units in order of becoming ready; from next_ready_ on
-  std::size_t next_ready_ = 0;
-  std::vector<std::uint32_t> deliveries_;  // the same, for results: done while nothing else is to do
-  std::size_t next_delivery_ = 0;
-  std::size_t left_ = 0;  // units not done, and the device
+  std::vector<Queue> queues_;                      // by peer
+  std::vector<std::uint32_t> receives_;            // units, grouped by peer
+  std::vector<Sends> sends_;                       // by peer
+  std::array<Ready, schedule::lane_count> ready_;  // by lane
+  Ready deliveries_;                               // results: done while nothing else is to do
+  std::size_t left_ = 0;                           // units not done, and the device
+  std::size_t left_before_ = 0;                    // units before the work that are not done
 
   std::unique_ptr<device::Executor> executor_;
   device::Executor* device_ = nullptr;  // null: of the host

@@ -221,11 +221,11 @@ Status Run::prepare(const Work& call) {
   }
 
   live_.assign(plan_.units.size(), Live{});
-  ready_.clear();
-  deliveries_.clear();
-  ready_.reserve(plan_.units.size());
-  deliveries_.reserve(plan_.units.size());
-  next_ready_ = next_delivery_ = 0;
+  std::array<std::size_t, schedule::lane_count> most{};
+  for (const Unit& unit : plan_.units) ++most[static_cast<std::size_t>(unit.lane)];
+  for (std::size_t lane = 0; lane < most.size(); ++lane) ready_[lane].begin(most[lane]);
+  deliveries_.begin(plan_.units.size());
+  left_before_ = most[static_cast<std::size_t>(schedule::Lane::before)];
   left_ = plan_.units.size() + (device_ != nullptr ? 1 : 0);
   queue_receives();
   queue_sends();

@@ -23,7 +23,7 @@ void Run::queue_sends() {
 }
 
 void Run::begin_send(Sends& sends, std::uint32_t number) noexcept {
-  ready_.push_back(sends.units[number]);
+  push_ready(sends.units[number]);
   sends.begun[number] = 1;
   ++sends.ahead;
   while (sends.first < sends.begun.size() && sends.begun[sends.first] != 0) {
@@ -34,7 +34,7 @@ void Run::begin_send(Sends& sends, std::uint32_t number) noexcept {
 
 void Run::send_in_turn(std::uint32_t u) noexcept {
   if (sends_.empty()) {
-    ready_.push_back(u);
+    push_ready(u);
     return;
   }
   const Unit& unit = plan_.units[u];

@@ -15,6 +15,13 @@ struct Run {
   double grain = 0;          // bytes that cuts between blocks fall on; 0: blocks of equal length, whatever it is
   bool overlap = true;       // as our engine: all that does not wait for another goes on at the same time
   double enough = INFINITY;  // seconds: a walk with overlap may end, with a time above, once it is seen to take longer
+  // A started collective, of which so many communication cores of each host do what is beside the application's work of
+  // so many seconds on each rank (schedule::Lane). A message there keeps one core busy, on the receiver's host, from its
+  // start to the end of what is done with it. `joins`: a rank whose work is over does such steps, too, as the library has
+  // it; else it only waits. 0 cores: there is no work, and a rank does all of its steps. With overlap alone.
+  int comm_cores = 0;
+  double work = 0;
+  bool joins = true;
 };
 
 struct Prediction {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <queue>
 
+#include "model/comm_cores.hpp"
 #include "model/forms.hpp"
 #include "model/network.hpp"
 #include "model/walks.hpp"
@@ -13,6 +14,7 @@ namespace stretto::model {
 namespace {
 
 using schedule::Kind;
+using schedule::Lane;
 
 class Overlapped {
  public:
@@ -20,9 +22,12 @@ class Overlapped {
       : programs_(programs),
         machine_(machine),
         enough_(run.enough),
+        work_(run.comm_cores > 0 ? run.work : 0),
+        joins_(run.joins),
         cut_{run.segment},
         extents_(run.bytes, programs.blocks, run.grain),
-        network_(programs, machine, false) {
+        network_(programs, machine, false),
+        comm_cores_(programs.hosts, run.comm_cores) {
     ranks_.reserve(programs.all.size());
     for (const Program& p : programs.all) {
       ranks_.push_back({p, Forms(programs, p, system, machine, extents_, cut_)});
@@ -31,16 +36,18 @@ class Overlapped {
       r.index = same_host ? ranks_[ranks_.size() - 2].index + 1 : 0;
       r.slots.resize(p.slots.size());
       r.ready.resize(p.acts.size());
+      r.left_before = static_cast<std::int32_t>(
+          std::count_if(p.acts.begin(), p.acts.end(), [](const Act& a) { return a.lane == Lane::before; }));
       const double first = r.forms.up_front();
       if (first > 0) {
-        const Flow made = compute(r, {}, first, 1);
+        const Flow made = compute(r, {}, first, 1, core_of(r, Lane::beside));
         for (Held& h : r.slots) h.at = {made.tail, made.tail};
       }
     }
   }
 
   // Messages pass in the order in which they could begin; of those at one time the earlier round first, and those of one round
-  // together, so that nothing depends on the numbers of ranks.
+  // together, so that nothing depends on the numbers of ranks; but one by one where communication cores take them.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -49,7 +56,7 @@ class Overlapped {
       do {
         together.push_back({ready_.top(), {}, 0});
         ready_.pop();
-      } while (!ready_.empty() && ready_.top().time == together[0].message.time &&
+      } while (!comm_cores_.any() && !ready_.empty() && ready_.top().time == together[0].message.time &&
                ready_.top().level == together[0].message.level);
       for (Passing& p : together) travel(p);
       for (Passing& p : together) {
@@ -64,7 +71,7 @@ class Overlapped {
     }
     Prediction all;
     for (Rank& r : ranks_) {
-      all.seconds = std::max(all.seconds, end_of(r));
+      all.seconds = std::max({all.seconds, end_of(r), r.before + work_ * r.program.share});
       all.wire = std::max(all.wire, r.wire);
       all.work = std::max(all.work, r.work);
     }
@@ -91,7 +98,8 @@ class Overlapped {
   struct Passing {
     Ready message;
     Flow there;
-    double busy;  // seconds of a core at either end
+    double busy;             // seconds of a core at either end
+    double* core = nullptr;  // that takes it in; null: the receiver's own
   };
   struct Rank {
     const Program& program;
@@ -102,16 +110,37 @@ class Overlapped {
     std::int32_t open = 0;        // messages that are issued and not over
     std::int32_t open_here = 0;   // of these, on `level`, the last one issued on
     std::uint32_t level = 0;
-    double core = 0;    // until when work is queued there
-    double last = 0;    // end of all so far
-    double others = 0;  // end of what is on levels before `level`
-    double load = 0;    // time of the core, results not counted
+    std::int32_t left_before = 0;  // acts before the application's work that are not over
+    double before = 0;             // end of those that are
+    double core = 0;               // until when work is queued there
+    double last = 0;               // end of all so far
+    double others = 0;             // end of what is on levels before `level`
+    double load = 0;               // time of the core, results not counted
     double wire = 0, work = 0;
     std::int32_t index = 0;  // on its host
   };
 
+  // The core on which a rank's act is done: its own, or a communication core.
+  double& core_of(Rank& r, Lane lane) {
+    if (lane != Lane::beside || !comm_cores_.any()) return r.core;
+    double& first = comm_cores_.first(r.program.host);
+    if (!joins_ || r.left_before > 0) return first;
+    const double own = std::max(r.core, work_end(r));
+    if (own >= first) return first;
+    r.core = own;
+    return r.core;
+  }
+  double work_end(const Rank& r) const { return r.before + work_ * r.program.share; }
+
+  // An act before the work is over.
+  void over_before(Rank& r, const Act& a, double at) const {
+    if (a.lane != Lane::before) return;
+    --r.left_before;
+    r.before = std::max(r.before, at);
+  }
+
   // Work of `seconds`, in pieces, on what flows in.
-  Flow compute(Rank& r, Flow in, double seconds, double pieces) const {
+  Flow compute(Rank& r, Flow in, double seconds, double pieces, double& core) const {
     const double w = seconds * r.program.share;
     if (w <= 0) {
       r.last = std::max(r.last, in.tail);
@@ -119,9 +148,9 @@ class Overlapped {
     }
     const double piece = w / pieces;
     Flow out;
-    out.head = std::max(in.head, r.core) + piece;
-    r.core = std::max(in.head, r.core) + w;
-    out.tail = std::max(in.tail + piece, r.core);
+    out.head = std::max(in.head, core) + piece;
+    core = std::max(in.head, core) + w;
+    out.tail = std::max(in.tail + piece, core);
     r.work += seconds;
     r.load += w;
     r.last = std::max(r.last, out.tail);
@@ -167,6 +196,10 @@ class Overlapped {
       const Act& a = r.program.acts[r.next];
       Flow at;
       if (!may_start(r, a, &at)) return;
+      if (a.lane == Lane::after) {
+        if (r.left_before > 0) return;
+        at = {std::max(at.head, work_end(r)), std::max(at.tail, work_end(r))};
+      }
       const auto index = static_cast<std::int32_t>(r.next++);
       if (a.level != r.level) {
         r.level = a.level;
@@ -176,10 +209,14 @@ class Overlapped {
       if (a.peer < 0) {
         const double pieces = r.forms.pieces(a);
         const double seconds = r.forms.local(a);
-        const Flow made = a.kind == Kind::copy ? at : compute(r, at, seconds + pieces * machine_.step, pieces);
+        const Flow made =
+            a.kind == Kind::copy ? at : compute(r, at, seconds + pieces * machine_.step, pieces, core_of(r, a.lane));
         set(r, a.dst, a.slots, made);
+        over_before(r, a, made.tail);
       } else if (a.blocks == 0 || r.forms.bytes(a) > 0) {
         issue(r, self, index, at);
+      } else {
+        over_before(r, a, 0);
       }
     }
   }
@@ -190,7 +227,7 @@ class Overlapped {
     if (a.kind == Kind::send) {
       const double pieces = r.forms.pieces(a);
       const double seconds = r.forms.pack(a, &own.parcel);
-      at = compute(r, at, seconds + pieces * machine_.step, pieces);
+      at = compute(r, at, seconds + pieces * machine_.step, pieces, core_of(r, a.lane));
       if (seconds > 0) set(r, a.src, a.slots, at);
       r.wire += own.parcel.wire;
     }
@@ -213,7 +250,8 @@ class Overlapped {
     ready_.push(both);
   }
 
-  void over(Rank& r, const Act& a) const {
+  void over(Rank& r, const Act& a, double at) const {
+    over_before(r, a, at);
     --r.open;
     if (a.level == r.level) --r.open_here;
   }
@@ -232,8 +270,16 @@ class Overlapped {
     Rank& d = ranks_[static_cast<std::size_t>(m.to)];
     const Posted& out = s.ready[static_cast<std::size_t>(m.send)];
     const double pieces = s.forms.pieces(sent(m));
-    p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready,
-                            d.ready[static_cast<std::size_t>(m.receive)].ready.head, &p.busy);
+    const double posted = d.ready[static_cast<std::size_t>(m.receive)].ready.head;
+    if (got(m).lane == Lane::beside && comm_cores_.any()) {
+      p.core = &core_of(d, Lane::beside);
+      const Flow ready{std::max(out.ready.head, *p.core), std::max(out.ready.tail, *p.core)};
+      p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, ready, posted, &p.busy);
+      *p.core = p.there.tail;
+      p.busy = 0;  // of the core that is busy all the time
+      return;
+    }
+    p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy);
     if (p.busy <= 0) return;
     const double begun = p.there.head;
     for (Rank* r : {&s, &d}) {
@@ -255,7 +301,7 @@ class Overlapped {
       --h.readers;
       h.reading = std::max(h.reading, p.there.tail);
     }
-    over(s, sent(m));
+    over(s, sent(m), p.there.tail);
   }
 
   void arrive(const Passing& p) {
@@ -273,14 +319,15 @@ class Overlapped {
     const double pieces = d.forms.pieces(a);
     const double contributions =
         ranks_[static_cast<std::size_t>(m.from)].ready[static_cast<std::size_t>(m.send)].parcel.contributions;
-    const Flow made = compute(d, in, d.forms.take(a, contributions) + pieces * machine_.step, pieces);
+    const Flow made = compute(d, in, d.forms.take(a, contributions) + pieces * machine_.step, pieces,
+                              p.core != nullptr ? *p.core : d.core);
     if (a.level != d.level) d.others = std::max(d.others, made.tail);
     for (std::int32_t i = 0; i < a.slots; ++i) {
       Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
       --h.writers;
       h.at = made;
     }
-    over(d, a);
+    over(d, a, made.tail);
   }
 
   // Results are decoded while the core has nothing else to do: each when it is there, one after another, and all of the
@@ -313,9 +360,12 @@ class Overlapped {
   const Programs& programs_;
   const Machine& machine_;
   const double enough_;
+  const double work_;
+  const bool joins_;
   const Cut cut_;
   const Extents extents_;
   Network network_;
+  CommCores comm_cores_;
   std::vector<Rank> ranks_;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
 };

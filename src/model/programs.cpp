@@ -136,6 +136,7 @@ Program program_of(const Schedule& s, const topology::Topology& topology, int pe
     Act a;
     a.kind = step.kind;
     a.level = step.level;
+    a.lane = step.lane;
     if (step.peer >= 0) {
       a.distance = topology.distance(s.rank, step.peer);
       a.peer = step.peer % period;

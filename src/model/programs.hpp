@@ -21,6 +21,7 @@ struct Act {
   schedule::Kind kind{};
   topology::Distance distance = topology::Distance::network;  // of messages
   std::uint32_t level = 0;
+  schedule::Lane lane = schedule::Lane::beside;
   std::int32_t peer = -1;     // of messages: the program that stands for it
   std::int32_t partner = -1;  // of messages: the act there that it meets
   std::int32_t blocks = 0;    // how many; 0: a signal

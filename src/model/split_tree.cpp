@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
 namespace stretto::model {
 namespace {
@@ -58,6 +60,86 @@ int SplitTree::best(int ranks, int most) const noexcept {
   for (int split = 1; split <= most; ++split)
     if (overlapped(ranks, split) < overlapped(ranks, found)) found = split;
   return found;
+}
+
+namespace {
+
+int levels_of(int ranks, int radix) noexcept {
+  int levels = 0;
+  for (std::int64_t reached = 1; reached < ranks; reached *= radix) ++levels;
+  return levels;
+}
+
+// One direction of the call: seconds of each level on the application's cores, and on the communication cores.
+struct Levels {
+  std::vector<double> before, beside;
+
+  Levels(const Machine& machine, const SplitCall& call) : before(edges_of(machine, call)), beside(before) {
+    std::int64_t subtrees = call.ranks;  // of a host, that the levels so far have made
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (subtrees <= 1) break;  // between hosts: one transfer of each
+      const std::int64_t joined = (subtrees + call.radix - 1) / call.radix;
+      const std::int64_t transfers = subtrees - joined, rounds = std::min<std::int64_t>(subtrees, call.radix) - 1;
+      beside[i] *= static_cast<double>((transfers + call.comm_cores - 1) / call.comm_cores);
+      before[i] *= static_cast<double>(rounds);
+      subtrees = joined;
+    }
+  }
+
+  // Of the tree with a rank on each core.
+  double with_all_cores(const SplitCall& call) const {
+    const int more = levels_of(call.ranks + call.comm_cores, call.radix) - levels_of(call.ranks, call.radix);
+    return std::accumulate(before.begin(), before.end(), more * (before.empty() ? 0 : before.front()));
+  }
+};
+
+}  // namespace
+
+std::vector<double> edges_of(const Machine& machine, const SplitCall& call) {
+  using schedule::Collective;
+  const bool blocks = call.collective == Collective::gather || call.collective == Collective::scatter;
+  const double all = double(call.ranks) * call.hosts;
+  const int inside = levels_of(call.ranks, call.radix), levels = inside + levels_of(call.hosts, call.radix);
+  std::vector<double> edges;
+  for (int i = 0; i < levels; ++i) {
+    // Ranks in the subtree that the edge hangs on.
+    const double below = i < inside ? std::pow(call.radix, i) : call.ranks * std::pow(call.radix, i - inside);
+    const double n = blocks ? call.bytes / all * std::min(below, all - below) : call.bytes;
+    const Span& span = machine.span(i < inside ? topology::Distance::cache : topology::Distance::network, n);
+    edges.push_back(span.alpha + n * span.beta + (call.collective == Collective::reduce ? machine.combine.of(n) : 0));
+  }
+  return edges;
+}
+
+int best_split(const Machine& machine, const SplitCall& call) {
+  using schedule::Collective;
+  if (call.comm_cores < 1 || call.ranks < 1) return 0;
+  std::vector<Levels> ways;
+  SplitCall one = call;
+  if (call.collective == Collective::allreduce) {
+    one.collective = Collective::bcast;
+    ways.emplace_back(machine, one);
+    one.collective = Collective::reduce;
+  }
+  ways.emplace_back(machine, one);
+  double work = 0;
+  for (const Levels& way : ways) work += way.with_all_cores(call);
+  work *= double(call.ranks + call.comm_cores) / call.ranks;
+  int best = 0;
+  double shortest = INFINITY;
+  for (std::size_t split = 0; split <= ways.front().before.size(); ++split) {
+    Parts parts;
+    for (const Levels& way : ways) {
+      const auto here = static_cast<std::ptrdiff_t>(split);
+      parts.before = std::accumulate(way.before.begin(), way.before.begin() + here, parts.before);
+      parts.beside = std::accumulate(way.beside.begin() + here, way.beside.end(), parts.beside);
+    }
+    const double time = parts.before + std::max(work, parts.beside);
+    if (time >= shortest * (1 - 1e-9)) continue;  // but for rounding
+    shortest = time;
+    best = static_cast<int>(split);
+  }
+  return best;
 }
 
 }  // namespace stretto::model

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/status.hpp"
+#include "model/machine.hpp"
+#include "schedule/collective.hpp"
 
 namespace stretto::model {
 
@@ -42,5 +45,23 @@ struct SplitTree {
  private:
   double weight(int level) const noexcept;
 };
+
+// A tree of a call, on hosts that are alike.
+struct SplitCall {
+  schedule::Collective collective{};  // reduce, bcast, gather, scatter, or allreduce: a tree up and one down
+  double bytes = 0;                   // of the whole vector
+  int ranks = 1;                      // of a host, on a core each; their levels are the ones next to the leaves
+  int hosts = 1;
+  int comm_cores = 0;  // of a host
+  int radix = 2;       // of the tree
+};
+
+// Seconds of an edge at each level, from the leaves, of a tree one way: a message, and the sum in a reduction. Of blocks each level carries
+// radix times what the one below it does, and the edge to the root what is left.
+std::vector<double> edges_of(const Machine& machine, const SplitCall& call);
+
+// How many levels from the leaves the application's cores best take, if its work is as long as the same tree with a rank
+// on each core, shared by the ranks (SplitTree::work, in seconds); of equal ones the smallest. 0 without communication cores.
+int best_split(const Machine& machine, const SplitCall& call);
 
 }  // namespace stretto::model

@@ -31,6 +31,15 @@ const char* name(Link l) noexcept {
   return "unknown link";
 }
 
+const char* name(Lane l) noexcept {
+  switch (l) {
+    case Lane::before: return "before";
+    case Lane::beside: return "beside";
+    case Lane::after: return "after";
+  }
+  return "unknown lane";
+}
+
 std::optional<Collective> find_collective(std::string_view text) noexcept {
   for (int i = 0; i < families; ++i) {
     const auto c = static_cast<Collective>(i);

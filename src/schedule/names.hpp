@@ -11,6 +11,7 @@ namespace stretto::schedule {
 const char* name(Buffer b) noexcept;
 const char* name(Kind k) noexcept;
 const char* name(Link l) noexcept;
+const char* name(Lane l) noexcept;  // "before", "beside", "after": the application's work
 
 // A family by its name; "broadcast" is "bcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;

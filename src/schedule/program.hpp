@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -27,6 +28,14 @@ class Program {
 
   // Ranks bracket a sum differently (Schedule::ranks_differ).
   void let_ranks_differ() { s_.ranks_differ = true; }
+
+  // So many rounds next to the leaves are the application's (Lane). Of `rounds` in all the first `up` go up a tree, and
+  // the last `down` go down one, whose leaves come last. To be said before any step.
+  void split(int of_leaves, int rounds, int up, int down) {
+    if (of_leaves <= 0) return;
+    begin_ = std::min(of_leaves, up);
+    if (down > 0) end_ = rounds - std::min(of_leaves, down);
+  }
 
   // Blocks [first, first + count) of a buffer travel as one message.
   void send(int peer, Buffer from, int first, int count, int level) {
@@ -79,6 +88,8 @@ class Program {
   static std::uint32_t u(int level) { return static_cast<std::uint32_t>(level); }
   void add(Step step) {
     if (step.peer >= 0) step.link = near(step.peer) ? Link::node : Link::network;
+    const auto round = static_cast<int>(step.level);
+    step.lane = round < begin_ ? Lane::before : round < end_ ? Lane::beside : Lane::after;
     s_.steps.push_back(step);
   }
   bool near(int peer) const {
@@ -89,6 +100,7 @@ class Program {
 
   Schedule s_;
   const Groups* groups_;
+  int begin_ = 0, end_ = INT_MAX;
 };
 
 // x modulo p in [0, p), for x in [-p, 2p).

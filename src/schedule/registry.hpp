@@ -27,6 +27,7 @@ struct Traits {
   bool keeps_order = false;  // fit for operations that do not commute, whatever the groups; or nothing is combined
   bool uses_blocks = false;  // Request::blocks chooses the number of pieces
   bool uses_radix = false;   // Request::radix chooses the arity
+  bool uses_split = false;   // a tree: Request::split shares its levels out between lanes
   bool uses_groups = false;  // Request::groups makes floors of it
   bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
   bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...

@@ -27,6 +27,12 @@
 // commutes. A schedule that breaks this law says so (Schedule::ranks_differ), and serves only what has the same bits in
 // any brackets: integers, minimum, maximum, sums of codes.
 //
+// Lanes. A started collective that communication cores drive may be split: some steps are done by the application's
+// core, the others beside its work (Lane). Lanes say who does a step, and change nothing else. They only go forward:
+// what a step depends on, and what it meets, is in its own lane or an earlier one. So nobody waits in a lane for a later
+// one. Trees take a split (Request::split): of S levels from the leaves. Where leaves come first, in reductions and
+// gathers, these are before the work; where they come last, in broadcasts and scatters, after it.
+//
 // All of this is what the checker proves (checker.hpp).
 #pragma once
 
@@ -72,10 +78,19 @@ enum class Kind : std::uint8_t {
 // What kind of connection a step crosses: none, one inside a group of Request::groups, one between groups.
 enum class Link : std::uint8_t { local, node, network };
 
+// Who does a step of a started collective, and when. Of one that is not split all steps are beside.
+enum class Lane : std::uint8_t {
+  before,  // the application's core, before the call that starts the collective returns
+  beside,  // a communication core, while the application works
+  after,   // the application's core again, once it waits
+};
+inline constexpr std::size_t lane_count = 3;
+
 struct Step {
   Kind kind{};
   bool incoming_first = false;  // operand order of a combining step, for operations that do not commute
   Link link = Link::network;
+  Lane lane = Lane::beside;
   std::uint32_t level = 0;  // round, counted from 0; in trees counted from the leaves in reductions, from the root else
   std::int32_t peer = -1;   // -1 for copy and combine
   Range dst{};              // written (receive, copy, combine)
@@ -112,7 +127,8 @@ struct Groups {
   std::int32_t tree_rounds = 0;
 };
 
-// What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees.
+// What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees,
+// `split` by algorithms that take one (registry.hpp): as many levels from the leaves, or all that there are.
 struct Request {
   Collective collective{};
   std::int32_t ranks = 1;
@@ -120,6 +136,7 @@ struct Request {
   std::int32_t root = 0;
   std::int32_t blocks = 0;  // 0: what the algorithm needs
   std::int32_t radix = 2;
+  std::int32_t split = 0;
   const Groups* groups = nullptr;  // of these ranks; borrowed while building; null: every rank is alone
 };
 

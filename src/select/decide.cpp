@@ -69,7 +69,7 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
 }  // namespace
 
 Selector::Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages)
-    : choices_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
+    : choices_(chooser), splits_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
 
 // Of arguments that are not fit to choose with, only the needs are found that all ranks have.
 Decision Selector::decide(const Call& call, Served served) noexcept {
@@ -179,6 +179,10 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), limits_.eager_limit);
   const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
   return fit_segment(call, bytes, grain, limits_.messages, &c.segment);
+}
+
+int Selector::split(const Call& call, const Choice& choice, int comm_cores) noexcept {
+  return splits_.of(call, vector_bytes(call, ranks_), choice, comm_cores);
 }
 
 void Selector::remember(const Call& call, double ratio) noexcept {

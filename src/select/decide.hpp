@@ -10,6 +10,7 @@
 #include "select/decision.hpp"
 #include "select/ratios.hpp"
 #include "select/segments.hpp"
+#include "select/splits.hpp"
 
 namespace stretto::select {
 
@@ -32,6 +33,10 @@ class Selector {
   // found.
   void remember(const Call& call, double ratio) noexcept;
 
+  // As Splits: of a started call that is decided, where communication cores drive.
+  int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
+  void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
+
   Choices& choices() noexcept { return choices_; }
   const Ratios& ratios() const noexcept { return ratios_; }
 
@@ -40,6 +45,7 @@ class Selector {
   Status settle(const Call& call, const Agreed& agreed, Served served, std::size_t bytes, Decision* decision);
 
   Choices choices_;
+  Splits splits_;
   Ratios ratios_;
   int ranks_;
   CarrierLimits limits_;

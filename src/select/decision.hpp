@@ -40,6 +40,7 @@ struct Choice {
   std::size_t segment = 0;    // bytes; 0: uncut
   int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
+  int split = 0;  // levels of a tree that the application's core does (schedule::Lane)
   Why why;
 };
 

@@ -39,7 +39,7 @@ int height_over_both(hwloc_obj_t core, hwloc_const_bitmap_t rank) {
 
 }  // namespace
 
-std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bound, std::size_t rank) {
+std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bound, std::size_t rank, int* serving) {
   std::vector<Set> ranks;
   const Set taken(hwloc_bitmap_alloc());
   if (taken == nullptr) throw std::bad_alloc();
@@ -54,6 +54,7 @@ std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bo
     if (hwloc_bitmap_isincluded(o->cpuset, allowed) == 0) continue;
     cores.push_back({o, hwloc_bitmap_first(o->cpuset)});
   }
+  *serving = static_cast<int>(std::min(cores.size(), ranks.size()));
   if (cores.empty()) return {};
   const auto most = static_cast<int>((ranks.size() + cores.size() - 1) / cores.size());
   Core* mine = nullptr;
@@ -71,10 +72,10 @@ std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bo
   return {mine->cpu};
 }
 
-Status free_core(std::span<const Cpus> bound, std::size_t rank, std::vector<int>* cpus) {
+Status free_core(std::span<const Cpus> bound, std::size_t rank, std::vector<int>* cpus, int* serving) {
   Machine machine;
   if (const Status s = describe(&machine); s != Status::ok) return s;
-  *cpus = free_core_of(machine.get(), bound, rank);
+  *cpus = free_core_of(machine.get(), bound, rank, serving);
   return Status::ok;
 }
 

@@ -21,7 +21,7 @@ Cpus bound_to() noexcept;
 // For the rank `rank` of a host, whose ranks are bound to `bound`: a CPU of a free core near it, in the list; empty: every core that the job may use has a
 // rank, as where ranks are not bound. With fewer free cores than ranks these share them, as evenly as can be. A core with two hardware
 // threads is free where neither has a rank. The same `bound` gives disjoint or shared cores on every rank alike. internal where hwloc cannot describe
-// the machine; throws std::bad_alloc.
-Status free_core(std::span<const Cpus> bound, std::size_t rank, std::vector<int>* cpus);
+// the machine; throws std::bad_alloc. *serving: cores that serve all these ranks.
+Status free_core(std::span<const Cpus> bound, std::size_t rank, std::vector<int>* cpus, int* serving);
 
 }  // namespace stretto::topology

@@ -33,6 +33,6 @@ Place place_of(hwloc_topology_t machine, hwloc_const_cpuset_t bound) noexcept;
 int cores_of(hwloc_topology_t machine) noexcept;
 
 // free_core() in this machine.
-std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bound, std::size_t rank);
+std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bound, std::size_t rank, int* serving);
 
 }  // namespace stretto::topology

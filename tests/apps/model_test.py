@@ -57,6 +57,17 @@ class Errors(unittest.TestCase):
         self.refused("root 9", "choose", "broadcast", "-n", 4, "--root", 9)
         self.refused("homomorphic", "predict", "allreduce", "--payload", "brown paper")
 
+    def test_lanes_that_do_not_fit_together_are_named(self):
+        tree = ("predict", "reduce", "--schedule", "binomial", "-n", 4)
+        self.refused("-1 communication cores", *tree, "--comm-cores=-1")
+        self.refused("a split of 31 levels", *tree, "--comm-cores", 1, "--split", 31)
+        self.refused("need --comm-cores", *tree, "--split", 1)
+        self.refused("need --comm-cores", *tree, "--work", "1ms")
+        self.refused("'1 hour' is no time", *tree, "--comm-cores", 1, "--work", "1 hour")
+        self.refused("--no-overlap leaves", *tree, "--comm-cores", 1, "--no-overlap")
+        self.refused("reduce rabenseifner is no tree that splits", "predict", "reduce", "--schedule", "rabenseifner", "-n", 4,
+                     "--comm-cores", 1, "--split", 1)
+
     def test_a_ratio_without_streams_is_refused(self):
         for command in (("explain", "allreduce"), ("choose", "allreduce"), ("predict", "allreduce", "--schedule", "ring")):
             self.refused("ratio 9 is that of streams, which need a bound", *command, "--ratio", 9)
@@ -167,6 +178,27 @@ class SplitTrees(unittest.TestCase):
                                    "--machine", self.slow, "--no-overlap")["seconds"]
                 row = self.plan(f"compute 1ns, i{name} 2M", "-n", ranks, machine=self.slow)["rows"][0]
                 self.assertAlmostEqual(row["blocking"] - row["compute"], predicted, places=12)
+
+    def test_a_split_that_is_explained_is_the_sources(self):
+        for ranks, split in ((51, 0), (52, 1), (57, 1), (58, 2), (62, 3)):
+            question = ("reduce", "-n", ranks, "--per-node", ranks, "--bytes", "2M", "--schedule", "binomial", "--comm-cores", 64 - ranks,
+                        "--no-native")
+            for c in result("explain", *question)["candidates"]:
+                self.assertEqual(c["split"], split, ranks)
+            self.assertEqual(result("choose", *question)["choice"]["split"], split)
+            self.assertIn(f", S={split}\n", run("explain", *question)[1])
+        self.assertNotIn("split", result("choose", "reduce", "-n", 52, "--schedule", "binomial")["choice"])
+
+    def test_a_split_is_predicted_with_its_cores_and_work(self):
+        def times(ranks, work):
+            return [result("predict", "reduce", "--schedule", "binomial", "-n", ranks, "--per-node", ranks, "--bytes", 1000000, "--machine",
+                           self.machine, "--comm-cores", 64 - ranks, "--split", split, "--work", work)["seconds"] for split in range(4)]
+
+        for split, seconds in enumerate(times(32, "12ms")):  # the work hides all that is left
+            self.assertAlmostEqual(seconds, 12e-3 + split * 1e-3)
+        few = times(62, "6194us")  # two cores for 61 transfers
+        self.assertLess(max(few[2:]), min(few[:2]))
+        self.assertAlmostEqual(few[3], 9.194e-3)
 
     def test_an_allreduce_of_a_plan_is_two_trees_and_what_blocks_hides_nothing(self):
         def seconds(calls):

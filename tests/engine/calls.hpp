@@ -14,11 +14,12 @@ namespace stretto::tests {
 
 // `in` and `out` may be one vector. Segments of 4096 bytes, within 1e-3.
 inline engine::Work call_of(engine::Engine& engine, schedule::Collective collective, const char* algorithm,
-                            payload::Kind kind, const std::vector<float>& in, std::vector<float>& out) {
+                            payload::Kind kind, const std::vector<float>& in, std::vector<float>& out, int split = 0) {
   schedule::Request request;
   request.collective = collective;
   request.ranks = engine.carrier().size();
   request.rank = engine.carrier().rank();
+  request.split = split;
   engine::Work call;
   call.schedule = std::make_shared<schedule::Schedule>(schedule::find(collective, algorithm)->build(request));
   call.payload.kind = kind;

@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "model/profile.hpp"
+
 namespace stretto::model {
 namespace {
 
@@ -60,6 +62,30 @@ TEST(SplitTree, RanksThatLeaveNoCoreAreRefused) {
   EXPECT_EQ((SplitTree{64}.check(63)), Status::ok);
   for (const int ranks : {64, 65, 0, -1}) EXPECT_EQ((SplitTree{64}.check(ranks)), Status::invalid_argument) << ranks;
   EXPECT_EQ((SplitTree{1}.check(1)), Status::invalid_argument);
+}
+
+// Seconds are those of so many bytes, and sums and latencies take none.
+Machine of_bytes_alone() {
+  Profile profile = built_in();
+  for (Link& link : profile.links) link = {Span{.beta = 1}};
+  profile.gamma = 0;
+  return machine_of(profile, 4, 1);
+}
+
+// 15 ranks that give a byte each: edges of 1, 2, 4 and 7 bytes, of which there are 7, 4, 2 and 1; 14 16/15 of work.
+TEST(SplitTree, AGatherSplitsWhereItsBytesSay) {
+  using schedule::Collective;
+  const Machine machine = of_bytes_alone();
+  const SplitCall call{.collective = Collective::gather, .bytes = 15, .ranks = 15, .comm_cores = 1};
+  EXPECT_EQ(edges_of(machine, call), (std::vector<double>{1, 2, 4, 7}));
+  EXPECT_EQ(best_split(machine, call), 2);  // 30, 24, 18, 7 + 14.9, 14 + 14.9
+}
+
+TEST(SplitTree, BetweenHostsATransferALevel) {
+  const Machine machine = of_bytes_alone();
+  const SplitCall call{.collective = schedule::Collective::reduce, .bytes = 1, .ranks = 7, .hosts = 5, .comm_cores = 1};
+  EXPECT_EQ(edges_of(machine, call), (std::vector<double>(6, 1.0)));
+  EXPECT_EQ(best_split(machine, call), 1);  // beside 3 + 2 + 1 and 3: 9, 1 + 6 8/7, 2 + 6 8/7, ...
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "topology/locate.hpp"
 
 namespace stretto::topology {
@@ -25,11 +27,14 @@ class MadeUp {
   // The core of each rank, -1: none.
   std::vector<int> cores(const std::vector<Cpus>& bound) const {
     std::vector<int> all;
+    int serving = -1;
     for (std::size_t r = 0; r < bound.size(); ++r) {
-      const std::vector<int> cpus = free_core_of(machine_.get(), bound, r);
+      const std::vector<int> cpus = free_core_of(machine_.get(), bound, r, &serving);
       EXPECT_LE(cpus.size(), 1u);
       all.push_back(cpus.empty() ? -1 : cpus[0]);
     }
+    const std::set<int> distinct(all.begin(), all.end());
+    EXPECT_EQ(serving, distinct.contains(-1) ? 0 : static_cast<int>(distinct.size()));
     return all;
   }
 
@@ -69,8 +74,9 @@ TEST(FreeCores, NoneWhereRanksAreNotBoundOrHaveAll) {
 
 TEST(FreeCores, OfThisMachine) {
   std::vector<int> cpus{-1};
+  int serving = -1;
   const std::vector<Cpus> bound{bound_to()};
-  ASSERT_EQ(free_core(bound, 0, &cpus), Status::ok) << message();
+  ASSERT_EQ(free_core(bound, 0, &cpus, &serving), Status::ok) << message();
   for (const int cpu : cpus)
     EXPECT_FALSE(CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof bound[0].set, bound[0].set));
 }

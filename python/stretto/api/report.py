@@ -32,6 +32,7 @@ class Report:
     ignored_range: tuple[float, float]  # the same with those left out
     profile: str  # whose times the predictions took
     error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite where nobody looked at the values
+    split: int  # levels of a started tree that the caller's core did; 0: communication cores drove all, or there were none
 
 
 Report.__module__ = "stretto"

@@ -25,6 +25,9 @@ Request rooted_at_0(const Request& q) {
 
 Tree tree_for(const Request& q, int radix) { return tree_of(q.ranks, q.rank, q.root, radix); }
 
+// Rounds of the levels that a split gives to the application's cores.
+int of_leaves(const Request& q, const Tree& tree, int radix) { return std::min(q.split, tree.rounds) * (radix - 1); }
+
 // The one block of every rank is combined into `sum`, and so to the root. A leaf sends what it holds.
 void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   const bool leaf = tree.children.empty() && tree.parent >= 0 && sum == Buffer::tmp;
@@ -50,21 +53,26 @@ Schedule tree_allreduce(const Request& request, int radix, std::string_view name
   const Request q = rooted_at_0(request);
   const Tree tree = tree_for(q, radix);
   Program program(request, Collective::allreduce, name, 1, true);
+  program.split(of_leaves(q, tree, radix), 2 * tree.rounds, tree.rounds, tree.rounds);
   reduce(program, tree, q.rank, Buffer::out);
   broadcast(program, tree, Buffer::out, tree.rounds);
   return std::move(program).finish();
 }
 
 Schedule tree_reduce(const Request& q, int radix, std::string_view name) {
+  const Tree tree = tree_for(q, radix);
   Program program(q, Collective::reduce, name, 1, true);
-  reduce(program, tree_for(q, radix), q.rank, q.rank == q.root ? Buffer::out : Buffer::tmp);
+  program.split(of_leaves(q, tree, radix), tree.rounds, tree.rounds, 0);
+  reduce(program, tree, q.rank, q.rank == q.root ? Buffer::out : Buffer::tmp);
   return std::move(program).finish();
 }
 
 Schedule tree_broadcast(const Request& q, int radix, std::string_view name) {
+  const Tree tree = tree_for(q, radix);
   Program program(q, Collective::bcast, name, 1, true);
+  program.split(of_leaves(q, tree, radix), tree.rounds, 0, tree.rounds);
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, 1);
-  broadcast(program, tree_for(q, radix), Buffer::in, 0);
+  broadcast(program, tree, Buffer::in, 0);
   return std::move(program).finish();
 }
 
@@ -74,6 +82,7 @@ Schedule tree_gather(const Request& q, int radix, std::string_view name) {
   const bool leaf = tree.children.empty() && tree.parent >= 0;
   const Buffer to = tree.parent < 0 ? Buffer::out : Buffer::tmp;
   Program program(q, Collective::gather, name, q.ranks, true);
+  program.split(of_leaves(q, tree, radix), tree.rounds, tree.rounds, 0);
   if (!leaf) program.copy(to, Buffer::in, q.rank, 1);
   for (const Tree::Child& child : tree.children) {
     program.replace(child.rank, to, child.first, child.end - child.first, child.round);
@@ -90,6 +99,7 @@ Schedule tree_scatter(const Request& q, int radix, std::string_view name) {
   const bool leaf = tree.children.empty();
   const bool root = tree.parent < 0;
   Program program(q, Collective::scatter, name, q.ranks, true);
+  program.split(of_leaves(q, tree, radix), tree.rounds, 0, tree.rounds);
   if (root) program.copy(Buffer::out, Buffer::in, q.rank, 1);
   if (!root) {
     const Buffer to = leaf ? Buffer::out : Buffer::tmp;

@@ -30,6 +30,7 @@ struct Ground {
         rounds_inside(floors.tree_rounds()) {}
 
   bool leads() const { return index == leader; }
+  int rounds() const { return rounds_inside + log2_ceil(floors.groups()); }  // of a tree of leaders and those it leads
   // Of the members, who are led by leaders again where they are grouped in turn.
   template <class Build>
   Schedule inside(const Build& flat, const Build& grouped) const {
@@ -49,7 +50,9 @@ struct Ground {
 Schedule leader_allreduce(const Request& q) {
   const Ground own(q, -1);
   const Fold fold(own.floors.groups());
+  const int between = fold.rounds() + (fold.folds() ? 2 : 0);
   Program program(q, Collective::allreduce, "leader", 1, own.floors.ordered());
+  program.split(q.split, 2 * own.rounds_inside + between, own.rounds_inside, own.rounds_inside);
   program.copy(Buffer::out, Buffer::in, 0, 1);
   Part inside{.rank = members(own.floors, own.group), .blocks = all_of(1), .tmp = Buffer::out};
   append(program, own.inside(binomial_reduce, leader_reduce), inside);
@@ -57,7 +60,7 @@ Schedule leader_allreduce(const Request& q) {
     append(program, recursive_doubling_allreduce(own.between()),
            {.rank = leaders(own.floors), .blocks = all_of(1), .level = own.rounds_inside});
   }
-  inside.level = own.rounds_inside + fold.rounds() + (fold.folds() ? 2 : 0);
+  inside.level = own.rounds_inside + between;
   append(program, own.inside(binomial_broadcast, leader_broadcast), inside);
   return std::move(program).finish();
 }
@@ -67,6 +70,7 @@ Schedule leader_reduce(const Request& q) {
   const Buffer sum = q.rank == q.root ? Buffer::out : Buffer::tmp;
   const bool alone = own.size == 1;
   Program program(q, Collective::reduce, "leader", 1, own.floors.ordered());
+  program.split(q.split, own.rounds(), own.rounds(), 0);
   if (!alone) {
     append(program, own.inside(binomial_reduce, leader_reduce),
            {.rank = members(own.floors, own.group), .blocks = all_of(1), .in = Buffer::in, .out = sum});
@@ -84,6 +88,7 @@ Schedule leader_broadcast(const Request& q) {
   const Ground own(q, q.root);
   const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;
   Program program(q, Collective::bcast, "leader", 1, true);
+  program.split(q.split, own.rounds(), 0, own.rounds());
   if (q.rank == q.root) program.copy(Buffer::out, Buffer::in, 0, 1);
   if (own.leads()) {
     append(program, binomial_broadcast(own.between(own.floors.group_of(q.root))),
@@ -120,6 +125,7 @@ Schedule leader_gather(const Request& q) {
   const Buffer gathered = q.rank == q.root ? Buffer::out : Buffer::tmp;
   const bool alone = own.size == 1 && q.rank != q.root;
   Program program(q, Collective::gather, "leader", q.ranks, true);
+  program.split(q.split, own.rounds(), own.rounds(), 0);
   if (!alone) {
     append(program, own.inside(binomial_gather, leader_gather),
            {.rank = members(own.floors, own.group),
@@ -142,6 +148,7 @@ Schedule leader_scatter(const Request& q) {
   const bool root = q.rank == q.root;
   const bool alone = own.size == 1 && !root;
   Program program(q, Collective::scatter, "leader", q.ranks, true);
+  program.split(q.split, own.rounds(), 0, own.rounds());
   if (own.leads()) {
     append(program, binomial_scatter(own.between(own.floors.group_of(q.root))),
            {.rank = leaders(own.floors),

@@ -203,6 +203,21 @@ class Knowledge {
   std::vector<std::vector<Set>> after_;
 };
 
+// No step waits for one of a later lane. Steps that meet are in one lane (Replay::match).
+Status check_lanes(std::span<const Schedule> all, const Replay& replay) {
+  for (const Schedule& s : all) {
+    for (std::size_t i = 0; i < s.steps.size(); ++i) {
+      for (const std::int32_t e : replay.dependencies(s.rank).of(i)) {
+        const Lane own = s.steps[i].lane, earlier = s.steps[static_cast<std::size_t>(e)].lane;
+        if (earlier > own)
+          return fail(Status::internal, "{}, which is {} the work, waits for step {}, which is {} it",
+                      describe(all, {s.rank, static_cast<std::int32_t>(i)}), name(own), e, name(earlier));
+      }
+    }
+  }
+  return Status::ok;
+}
+
 template <class Model>
 Status run(Replay& replay, Model& model) {
   const Status ran = replay.run([&](Place place, Place sender) { return model.apply(place, sender); });
@@ -217,6 +232,7 @@ Status check(std::span<const Schedule> all) {
   if (const Status s = check_in_place(all); s != Status::ok) return s;
   Replay replay(all);
   if (const Status s = replay.match(); s != Status::ok) return s;
+  if (const Status s = check_lanes(all, replay); s != Status::ok) return s;
   if (all.front().collective == Collective::barrier) {
     Knowledge knowledge(all, replay);
     return run(replay, knowledge);

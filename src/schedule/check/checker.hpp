@@ -15,6 +15,7 @@ namespace stretto::schedule {
 //   bits       all ranks that expect a block bracket its sum alike, up to the order of the two operands of one combination,
 //              unless ranks_differ;
 //   messages   each send meets a receive of the same blocks and level, and the other way round;
+//   lanes      messages are in one lane at both ends, and no step waits for one of a later lane;
 //   progress   no deadlock, even where a send ends only with its receive and steps are issued in list order;
 //   buffers    in is never written, nothing is read before it is written, nothing lies outside the vector, out is touched only
 //              where the caller expects a result, sends and receives of one level never conflict, and in and out may be one

@@ -20,6 +20,10 @@ std::string blocks(const Range& range) {
   return range.count == 0 ? "signal" : fmt::format("{}[{}]", name(range.buffer), numbers(range));
 }
 
+bool is_split(const Schedule& s) {
+  return std::any_of(s.steps.begin(), s.steps.end(), [](const Step& step) { return step.lane != Lane::beside; });
+}
+
 // "" for local steps.
 std::string cell(const Step& step) {
   const auto entry = [&](char direction, char how, const Range& range) {
@@ -54,8 +58,10 @@ std::string text(const Schedule& s) {
   const std::string root = rooted(s.collective) ? fmt::format(" root {},", s.root) : "";
   std::string lines = fmt::format("{} {}: rank {} of {},{} {} blocks, {}\n", name(s.collective), s.algorithm, s.rank,
                                   s.ranks, root, s.blocks, s.keeps_order ? "keeps order" : "any order");
+  const bool split = is_split(s);
   for (std::size_t i = 0; i < s.steps.size(); ++i) {
-    lines += fmt::format("{:5}  L{:<4} {}\n", i, s.steps[i].level, text(s.steps[i]));
+    const std::string lane = split ? fmt::format("{:<7}", name(s.steps[i].lane)) : "";
+    lines += fmt::format("{:5}  L{:<4} {}{}\n", i, s.steps[i].level, lane, text(s.steps[i]));
   }
   return lines;
 }
@@ -63,6 +69,8 @@ std::string text(const Schedule& s) {
 std::string picture(std::span<const Schedule> all) {
   if (all.empty()) return "";
   std::map<std::uint32_t, std::vector<std::string>> rows;
+  std::map<std::uint32_t, Lane> lane_of;
+  const bool split = std::any_of(all.begin(), all.end(), is_split);
   std::size_t width = 1;
   for (std::size_t r = 0; r < all.size(); ++r) {
     for (const Step& step : all[r].steps) {
@@ -70,6 +78,7 @@ std::string picture(std::span<const Schedule> all) {
       if (entry.empty()) continue;
       auto& row = rows[step.level];
       row.resize(all.size());
+      lane_of[step.level] = step.lane;
       row[r] += row[r].empty() ? entry : " " + entry;
       width = std::max(width, row[r].size());
     }
@@ -82,9 +91,10 @@ std::string picture(std::span<const Schedule> all) {
     l.erase(l.find_last_not_of(' ') + 1);
     lines += l + "\n";
   };
-  line("level", [](std::size_t r) { return fmt::format("{}", r); });
+  line(split ? "lane   level" : "level", [](std::size_t r) { return fmt::format("{}", r); });
   for (const auto& [level, row] : rows) {
-    line(fmt::format("{}", level), [&row = row](std::size_t r) { return row[r].empty() ? std::string(".") : row[r]; });
+    line(split ? fmt::format("{:<6} {:>5}", name(lane_of[level]), level) : fmt::format("{}", level),
+         [&row = row](std::size_t r) { return row[r].empty() ? std::string(".") : row[r]; });
   }
   return lines;
 }

@@ -11,11 +11,12 @@ namespace stretto::schedule {
 // "recv_combine out[3] <- 1, incoming first", "send out[4-7] -> 5", "copy out[0] = in[0]", "send signal -> 2".
 std::string text(const Step& step);
 
-// A line that says what it is, and one a step: number, level, step.
+// A line that says what it is, and one a step: number, level, lane where the schedule is split, step.
 std::string text(const Schedule& schedule);
 
 // All ranks side by side: a row a level, a column a rank; ">2:5" sends block 5 to rank 2, "<1:4" receives block 4 from rank
-// 1, "<1+4" combines it, "." does nothing. Local steps are left out. Meant for some dozen ranks.
+// 1, "<1+4" combines it, "." does nothing. Where the schedule is split, a level's lane comes first. Local steps are left
+// out. Meant for some dozen ranks.
 std::string picture(std::span<const Schedule> all);
 
 }  // namespace stretto::schedule

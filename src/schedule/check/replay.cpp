@@ -77,6 +77,9 @@ Status Replay::match() {
                   describe(all_, sender), receiver.rank, receiver.step, text(r), s.src.first, s.src.count, s.level,
                   r.dst.first, r.dst.count, r.level);
     }
+    if (s.lane != r.lane)
+      return fail(Status::internal, "{}, which is {} the work, meets rank {}, step {}, which is {} it",
+                  describe(all_, sender), name(s.lane), receiver.rank, receiver.step, name(r.lane));
   }
   return Status::ok;
 }

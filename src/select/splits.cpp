@@ -1,0 +1,35 @@
+#include "select/splits.hpp"
+
+#include <algorithm>
+
+#include "model/split_tree.hpp"
+
+namespace stretto::select {
+
+int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept try {
+  if (choice.provider != Provider::schedules || call.device != nullptr) return 0;
+  const auto family = schedule::family(call.collective);
+  const schedule::Algorithm* algorithm = schedule::find(family, choice.schedule);
+  if (algorithm == nullptr || !algorithm->uses_split) return 0;
+  if (forced_) return *forced_;
+  const topology::Topology& topology = shared_->chooser.topology();
+  int ranks = 0;  // of the fullest host
+  for (int h = 0; h < topology.hosts(); ++h) ranks = std::max(ranks, static_cast<int>(topology.ranks_of(h).size()));
+  const int serving = std::min(comm_cores, ranks);  // a thread of each
+  if (serving == 0 || ranks + serving > topology.cores_per_host()) return 0;
+  const int radix = algorithm->uses_radix ? choice.radix : 2;
+  const auto known = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& a) {
+    return a.algorithm == algorithm && a.bytes == bytes && a.radix == radix && a.comm_cores == serving;
+  });
+  if (known != answers_.end()) return known->levels;
+  const model::Machine machine = model::machine_of(shared_->chooser.profile(), 4, 1);
+  const int levels =
+      model::best_split(machine, {family, static_cast<double>(bytes), ranks, topology.hosts(), serving, radix});
+  if (answers_.size() == most_answers) answers_.erase(answers_.begin());
+  answers_.push_back({algorithm, bytes, radix, serving, levels});
+  return levels;
+} catch (...) {
+  return 0;
+}
+
+}  // namespace stretto::select

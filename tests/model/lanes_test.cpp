@@ -1,0 +1,72 @@
+// Split trees, walked: their lanes give the times of the closed model, or better ones where its levels wait for each other.
+#include <algorithm>
+#include <map>
+
+#include "model/split_tree.hpp"
+#include "world.hpp"
+
+namespace stretto::model {
+namespace {
+
+using schedule::Collective;
+
+constexpr int cores = 64, most = 3;
+
+// A tree by so many ranks of a host, whose other cores communicate; a transfer takes a second.
+double walked(Collective collective, int ranks, int split, double work, bool joins) {
+  Programs programs;
+  schedule::Request request;
+  request.collective = collective;
+  request.ranks = ranks;
+  request.split = split;
+  EXPECT_EQ(make_programs(*schedule::find(collective, "binomial"), request, topology::Topology::regular(ranks, ranks),
+                          {.allowed = false}, &programs),
+            Status::ok)
+      << message();
+  return predict(programs, {}, uniform(1, 0), {.bytes = 1e6, .comm_cores = cores - ranks, .work = work, .joins = joins})
+      .seconds;
+}
+
+TEST(Lanes, AWalkTakesNoLongerThanTheClosedModelAndNoLessThanItsCoresNeed) {
+  const SplitTree tree{cores};
+  for (const Collective c : {Collective::reduce, Collective::bcast}) {
+    for (int n = cores / 2; n < cores; ++n) {
+      for (int split = 0; split <= most; ++split) {
+        int beside = 0;
+        for (int i = split + 1; i <= tree.levels(n); ++i) beside += tree.transfers(n, i);
+        const double least = std::max((beside + cores - n - 1) / (cores - n), tree.levels(n));
+        const double time = walked(c, n, split, tree.work(n), false);
+        EXPECT_LE(time, tree.overlapped(n, split) + 1e-9) << schedule::name(c) << " " << n << ", split " << split;
+        EXPECT_GE(time, std::max(least, split + tree.work(n)) - 1e-9) << schedule::name(c) << " " << n << ", " << split;
+        EXPECT_LE(walked(c, n, split, tree.work(n), true), time + 1e-9) << schedule::name(c) << " " << n;
+      }
+    }
+  }
+}
+
+// No level waits for the one below it to be over everywhere, and who waits joins in: splits pay later than in the closed model.
+TEST(Lanes, TheBestSplitOfAWalk) {
+  for (const bool joins : {false, true}) {
+    std::map<int, int> begins;
+    for (int n = cores / 2; n < cores; ++n) {
+      int best = 0;
+      const auto time = [&](int split) {
+        return walked(Collective::reduce, n, split, SplitTree{cores}.work(n), joins);
+      };
+      for (int split = 1; split <= most; ++split)
+        if (time(split) < time(best) - 1e-9) best = split;
+      begins.emplace(best, n);
+    }
+    EXPECT_EQ(begins, (std::map<int, int>{{0, 32}, {1, 55}, {2, 60}, {3, 63}})) << joins;
+  }
+}
+
+TEST(Lanes, WithoutWorkASplitTakesTheWholeTreesTime) {
+  for (const Collective c : {Collective::reduce, Collective::bcast, Collective::allreduce}) {
+    for (int split = 0; split <= most; ++split)
+      EXPECT_NEAR(walked(c, 32, split, 0, false), c == Collective::allreduce ? 10 : 5, 1e-9) << schedule::name(c);
+  }
+}
+
+}  // namespace
+}  // namespace stretto::model
