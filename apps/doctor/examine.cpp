@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "devices.hpp"
 #include "facts.hpp"
 #include "model/profile.hpp"
 #include "node/arena/arena.hpp"
@@ -101,6 +102,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
     mine["host"].update(ways);
     mine["host"].update(pairs);
     mine["codec"] = facts_of_codec();
+    mine["devices"] = facts_of_devices();
     mine["name"] = host_name();
   }
   const std::vector<Json> parts = gathered(mine, *job.all);
@@ -115,6 +117,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
       Json one = {{"name", parts[r]["name"]}, {"ranks", Json::array()}};
       one.update(parts[r]["host"]);
       one["codec"] = parts[r]["codec"];
+      one["devices"] = parts[r]["devices"];
       hosts.push_back(std::move(one));
     }
     const int host = number[first];
@@ -123,9 +126,13 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
     one.update(parts[r]["process"]);
     ranks.push_back(std::move(one));
   }
-  const Json report = {{"stretto", stretto_version()},  {"mpi", job.over},
-                       {"modules", facts_of_modules()}, {"profile", profile_of(host_name(), job.over)},
-                       {"hosts", std::move(hosts)},     {"ranks", std::move(ranks)}};
+  const Json report = {{"stretto", stretto_version()},
+                       {"mpi", job.over},
+                       {"modules", facts_of_modules()},
+                       {"profile", profile_of(host_name(), job.over)},
+                       {"device_memory", carrier_of_device_memory(job.over)},
+                       {"hosts", std::move(hosts)},
+                       {"ranks", std::move(ranks)}};
   fmt::print("{}\n", report.dump());
   return 0;
 }

@@ -1,0 +1,17 @@
+// What can be found out about a host's GPUs without CUDA: from its driver, and from NVML, both loaded at run time.
+#pragma once
+
+#include <string>
+
+#include "facts.hpp"
+
+namespace stretto::doctor {
+
+// {"reason", "driver", "links_reason", "list": [...]} (docs/doctor.md). Never fails. `reason`: why there is no device; null where
+// there is one. `links_reason`: why NVML says nothing of links; null where it does. Makes no context on any device.
+Json facts_of_devices();
+
+// How a collective moves memory of a device in this job: "pinned memory, over Open MPI 5.0.11". Null where it cannot.
+Json carrier_of_device_memory(const std::string& over);
+
+}  // namespace stretto::doctor
