@@ -10,6 +10,20 @@
 #include "select/signature.hpp"
 
 namespace stretto::api {
+namespace {
+
+// Fused sums as a device carries them out.
+stretto_payload payload_as_asked(const select::Decision& d) noexcept {
+  if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
+  switch (d.spec.codes) {
+    case payload::Codes::in_passing: return STRETTO_PAYLOAD_FUSED;
+    case payload::Codes::when_met: return STRETTO_PAYLOAD_QUANTISED;
+    case payload::Codes::ahead: return STRETTO_PAYLOAD_QUANTISED_AHEAD;
+  }
+  return STRETTO_PAYLOAD_FUSED;
+}
+
+}  // namespace
 
 Operation::~Operation() = default;
 
@@ -350,7 +364,7 @@ void Operation::report_outcome() noexcept {
   }
   const char* const backend = comm_.backends.of(decision_.choice.provider).name();
   o.algorithm = backend ? backend : ran_.algorithm.data();
-  o.payload = decision_.payload;
+  o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
   o.contributions = decision_.contributions;
   o.ran = &ran_;
   o.bytes_known = decision_.choice.provider == Provider::schedules || decision_.streams();

@@ -11,6 +11,7 @@
 #include "base/status.hpp"
 #include "codec/codec.hpp"
 #include "payload/element.hpp"
+#include "payload/payload.hpp"
 #include "schedule/collective.hpp"
 #include "stretto/stretto.h"
 
@@ -34,7 +35,8 @@ constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properti
 // stretto_options with its defaults filled in and its pointers resolved.
 struct Settings {
   stretto_options options = STRETTO_OPTIONS_INIT;
-  std::string schedule;  // empty: chosen
+  std::string schedule;                               // empty: chosen
+  payload::Codes codes = payload::Codes::in_passing;  // which form of FUSED was asked for
 };
 
 // Seconds until a wait is given up; <= 0: never.
@@ -100,8 +102,8 @@ payload::UserFunction user_function(const Call& call) noexcept;
 // Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
-// Sets the payload of a reproducible floating reduction within a bound to FUSED: a free choice could be raw in one run
-// and compressed in another.
+// Takes the forms of FUSED for what they are, and sets the payload of a reproducible floating reduction within a bound to FUSED: a free
+// choice could be raw in one run and compressed in another.
 void settle_payload(Call* call) noexcept;
 
 }  // namespace stretto::call

@@ -120,7 +120,8 @@ Status Device::need(payload::Type type, std::size_t count, std::size_t* device_b
     if (const Status s = check(e, "a workspace"); s != Status::ok) return s;
     most = std::max(most, workspace);
   }
-  *device_bytes += 2 * lanes * static_cast<std::size_t>(most);
+  const std::size_t code = *codec == codec::Type::f64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  *device_bytes += 2 * lanes * static_cast<std::size_t>(most) + count * code;
   return Status::ok;
 }
 

@@ -151,6 +151,7 @@ class Run {
 
   Status begin_on_device(const Work& call);
   Status share_homes() noexcept;
+  Status quantise_ahead() noexcept;
   void enter_lane(std::uint32_t cell) noexcept;
   Status same_lane(std::uint32_t a, std::uint32_t b) const noexcept;
   Status collect(const Unit& unit, Departure* departure) noexcept;

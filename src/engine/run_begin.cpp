@@ -218,6 +218,7 @@ Status Run::prepare(const Work& call) {
   if (const Status s = bind_memory(call); s != Status::ok) return s;
   if (device_ != nullptr) {
     if (const Status s = share_homes(); s != Status::ok) return s;
+    if (const Status s = quantise_ahead(); s != Status::ok) return s;
   }
 
   live_.assign(plan_.units.size(), Live{});

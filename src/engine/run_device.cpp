@@ -39,6 +39,21 @@ Status Run::share_homes() noexcept {
   return device_->device().join(0);
 }
 
+// The codes of all inputs, before the first message, where the payload asks for them.
+Status Run::quantise_ahead() noexcept {
+  if (!reduces_ || spec_.codes != payload::Codes::ahead) return Status::ok;
+  device_->begin_unit(0);
+  Status s = Status::ok;
+  for (std::uint32_t c = 0; c < cells_.size() && s == Status::ok; ++c) {
+    if (cells_[c].value.raw == nullptr || unloaded_[c] != 0) continue;
+    enter_lane(c);
+    s = worker_.quantise(cells_[c]);
+  }
+  device::Moment found;
+  const Status marked = device_->end_unit(&found);
+  return s == Status::ok ? marked : s;
+}
+
 // Blocks that meet on a rank are cut alike, so that their segments have the same lane.
 Status Run::same_lane(std::uint32_t a, std::uint32_t b) const noexcept {
   if (plan_.segment(plan_.cell(a)) % device::lanes == plan_.segment(plan_.cell(b)) % device::lanes) return Status::ok;

@@ -32,6 +32,9 @@ struct Emulation {
 
   // Allocations of this device fail from here on; negative: none do.
   void (*refuse_memory)(int device);
+
+  // How often a kernel was launched on the device since reset(); of the codec's operations, by codec::cuda::StreamOperation.
+  long (*launches)(int device, int operation);
 };
 
 constexpr const char* kEmulationSymbol = "stretto_cuda_emulation";

@@ -56,6 +56,7 @@ struct Stream {
 struct Faults {
   long skip_wait = -1, lie = -1, lose = -1;
   long waits = 0, unready = 0, calls = 0;
+  std::map<int, long> launches;  // by operation
 };
 
 class Emulator {
@@ -359,6 +360,7 @@ void run_kernel(Emulator& e, Stream& s, Arguments a) {
 
 int launch(const Arguments& a) {
   return on_stream(a.stream, [&](Emulator& e, Stream& s) {
+    ++e.faults[s.device].launches[static_cast<int>(a.operation)];
     e.enqueue(s, [&e, a](Stream& self) { run_kernel(e, self, a); });
     return 0;
   });
@@ -436,6 +438,7 @@ constexpr Emulation kEmulation = {
     },
     [](int d) { alone([=](Emulator& e) { e.stalled = d; }); },
     [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
+    [](int d, int operation) { return alone([=](Emulator& e) { return e.faults[d].launches[operation]; }); },
 };
 
 }  // namespace
