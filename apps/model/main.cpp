@@ -133,6 +133,7 @@ int run(int argc, char** argv) {
     add_forced(c, &a);
     add_network(c, &a);
     c->add_flag("!--no-native", a.native, "leave the MPI's own collective out");
+    c->add_flag("--device", a.device, "values are in the memory of devices, whose messages the host carries");
   }
 
   CLI::App* simulating = app.add_subcommand("simulate", "systems side by side, up to 131072 ranks; split trees");

@@ -240,12 +240,15 @@ typedef struct stretto_report {
    * minimum and maximum), and what docs/bounds.md lists. Costs a pass over the result of a reduction with a bound, which
    * is left out where `size` ends before this field. */
   double error_with_rounding;
+  /* Of this rank, in which it only waited for messages; in memory of a device: and no codec was at work there, whose time
+   * is codec_seconds. Of schedules alone; else 0. */
+  double wait_seconds;
 } stretto_report;
 
 #define STRETTO_REPORT_INIT                                                                                         \
   {                                                                                                                 \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0, "", 0.0                                                                                           \
+        0.0, 0.0, "", 0.0, 0.0                                                                                      \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

@@ -55,8 +55,10 @@ Status check(const payload::Spec& spec, bool reduces) noexcept {
   return Status::ok;
 }
 
-void Executor::begin(const payload::Spec& spec) noexcept {
+void Executor::begin(const payload::Spec& spec, std::size_t lanes) noexcept {
   spec_ = spec;
+  lanes_ = lanes;
+  lane_ = 0;
   type_ = payload::codec_type(spec.type).value_or(codec::Type::f32);
   open_ = 0;
   used_ = 0;
@@ -64,7 +66,7 @@ void Executor::begin(const payload::Spec& spec) noexcept {
 }
 
 void Executor::enter(std::uint32_t segment) noexcept {
-  lane_ = segment % lanes;
+  lane_ = lane_of(segment);
   used_ |= 1u << lane_;
 }
 

@@ -207,6 +207,7 @@ Status Run::finish(Report* report) noexcept {
     report->compress_seconds = spent.compress;
     report->decompress_seconds = spent.decompress;
     report->combine_seconds = spent.combine;
+    if (device_ != nullptr) report->compress_seconds += codec_seconds_;
     report->wait_seconds = wait_seconds_;
     report->total_seconds = seconds_between(begun_, Clock::now());
     report->contributions = contributions_;

@@ -100,7 +100,10 @@ class Run {
   // Who is missing, and where.
   std::string diagnosis(double seconds) const;
 
-  void waited(double seconds) noexcept { wait_seconds_ += seconds; }
+  // Where the device's codec was at work meanwhile, that is what took the time.
+  void waited(double seconds) noexcept {
+    if (device_ == nullptr || device_->open() == 0) wait_seconds_ += seconds;
+  }
   double timeout() const noexcept { return options_.timeout; }
 
   // Whether a device works for it, which tells nobody when it is done: it must be asked.
@@ -259,6 +262,8 @@ class Run {
   bool ending_ = false;
   std::vector<Departure> departures_;
   device::Moment last_;
+  double codec_seconds_ = 0;  // with operations under way, as far as the host looked
+  Clock::time_point looked_{};
 
   Status status_ = Status::ok;
   bool stranded_ = false;

@@ -19,16 +19,22 @@ Status Run::begin_on_device(const Work& call) {
   Device& d = *call.device;
   if (const Status s = d.usable(); s != Status::ok) return s;
   if (const Status s = device::check(spec_, reduces_); s != Status::ok) return s;
+  const std::size_t lanes = call.lanes > 0 ? static_cast<std::size_t>(call.lanes) : device::usual_lanes;
+  if (lanes > device::most_lanes)
+    return fail(Status::invalid_argument, "segments on {} streams of a device; at most {}", lanes, device::most_lanes);
+  if (const Status s = d.make_lanes(lanes); s != Status::ok) return s;
   executor_ = std::make_unique<device::Executor>(d);
   device_ = executor_.get();
-  device_->begin(spec_);
+  device_->begin(spec_, lanes);
   pool_ = &d.pinned();
   stream_ = call.stream;
   leaves_early_ = call.leaves_early;
   departures_.clear();
   last_ = {};
   ending_ = false;
-  return stream_ ? d.start_after(*stream_) : Status::ok;
+  codec_seconds_ = 0;
+  looked_ = Clock::now();
+  return stream_ ? d.start_after(*stream_, lanes) : Status::ok;
 }
 
 // Blocks without a home, and inputs that were copied away, are memory of the first lane's that all of them use.
@@ -36,7 +42,7 @@ Status Run::share_homes() noexcept {
   device::Moment copied;
   const Status s = device_->end_unit(&copied);
   if (s != Status::ok || (!scratch_ && !inputs_copy_)) return s;
-  return device_->device().join(0);
+  return device_->device().join(0, device_->lanes());
 }
 
 // The codes of all inputs, before the first message, where the payload asks for them.
@@ -56,7 +62,8 @@ Status Run::quantise_ahead() noexcept {
 
 // Blocks that meet on a rank are cut alike, so that their segments have the same lane.
 Status Run::same_lane(std::uint32_t a, std::uint32_t b) const noexcept {
-  if (plan_.segment(plan_.cell(a)) % device::lanes == plan_.segment(plan_.cell(b)) % device::lanes) return Status::ok;
+  const auto lane = [this](std::uint32_t c) { return device_->lane_of(plan_.segment(plan_.cell(c))); };
+  if (lane(a) == lane(b)) return Status::ok;
   return fail(Status::internal, "a step names segments of two lanes of a device");
 }
 
@@ -202,6 +209,9 @@ bool Run::advance_device() noexcept {
   Device& device = device_->device();
   const std::size_t left = left_, departing = departures_.size();
   const std::uint64_t open = device_->open();
+  const Clock::time_point now = Clock::now();
+  if (open > 0) codec_seconds_ += std::chrono::duration<double>(now - looked_).count();
+  looked_ = now;
   Status lost = device_->poll();
   if (lost != Status::ok) failed(lost, nullptr);
   std::uint32_t unit = 0;
@@ -217,7 +227,7 @@ void Run::end_on_device(Status usable) noexcept {
   if (!ending_ && usable == Status::ok) {
     ending_ = true;
     if (stream_) usable = device.end_before(*stream_);
-    if (usable == Status::ok) usable = device.mark((1u << device::lanes) - 1, &last_);
+    if (usable == Status::ok) usable = device.mark((1u << device_->lanes()) - 1, &last_);
     if (usable != Status::ok) failed(usable, nullptr);
   }
   const bool leaves = leaves_early_ && status_ == Status::ok;

@@ -24,6 +24,7 @@ struct Served {
   bool mpi = false, node = false;
   bool streams = false;     // by the node's, within a bound
   bool other_copy = false;  // by the node's, with another way to copy private buffers
+  bool device = false;      // a rank's buffers are in the memory of a device
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }
@@ -40,6 +41,7 @@ struct Choice {
   std::size_t segment = 0;    // bytes; 0: uncut
   int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
+  int lanes = 0;  // streams of a device that segments are on; 0: as usual
   Why why;
 };
 

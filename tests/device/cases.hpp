@@ -31,6 +31,7 @@ struct Case {
   std::size_t overlap = 0;  // on a device the result begins so many elements behind the input's beginning; 0: apart
   bool one_device = false;  // for all ranks
   payload::Codes codes = payload::Codes::in_passing;
+  int lanes = 0;           // of the device; 0: as usual
   int per_node = 0;        // ranks of a node, whose messages are raw; 0: no nodes
   bool on_stream = false;  // input and result are copied on a stream of the program's, in whose order the run is
   std::function<void(int rank)> ready{};  // called by each rank before its first run on a device
@@ -80,6 +81,7 @@ inline engine::Work work_of(const Case& c, engine::Engine& engine, const float* 
   work.schedule = std::make_shared<schedule::Schedule>(schedule::find(c.collective, c.algorithm)->build(request));
   work.payload.kind = c.kind;
   work.payload.codes = c.codes;
+  work.lanes = c.lanes;
   work.payload.op = c.op;
   work.payload.eps = 1e-3;
   work.options.segment_bytes = 4096;

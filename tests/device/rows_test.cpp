@@ -114,5 +114,26 @@ TEST(Rows, CodesFoundAheadServeInPlaceAndEveryOperation) {
   }
 }
 
+TEST(Lanes, AnyNumberOfThemGivesTheHostsBits) {
+  for (const int lanes : {1, 2, 3, 8}) {
+    for (const bool on_stream : {false, true}) {
+      const Case c{.count = 12000, .lanes = lanes, .on_stream = on_stream};
+      begin_order(static_cast<std::uint64_t>(lanes));
+      const Ran expected = run(c, 3, Where::host);
+      const Ran ran = run(c, 3, Where::device, 2);
+      ASSERT_TRUE(all_ok(expected) && all_ok(ran));
+      EXPECT_TRUE(same_bits(ran, expected)) << lanes << " lanes";
+      expect_order();
+    }
+  }
+}
+
+TEST(Lanes, MoreThanADeviceMayHaveAreRefused) {
+  begin_order(1);
+  const Ran ran = run({.lanes = 9}, 1, Where::device);
+  EXPECT_EQ(ran.status[0], Status::invalid_argument);
+  EXPECT_NE(ran.text[0].find("9 streams of a device; at most 8"), std::string::npos) << ran.text[0];
+}
+
 }  // namespace
 }  // namespace stretto::tests

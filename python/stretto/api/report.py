@@ -32,6 +32,7 @@ class Report:
     ignored_range: tuple[float, float]  # the same with those left out
     profile: str  # whose times the predictions took
     error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite where nobody looked at the values
+    wait_seconds: float  # with nothing to do but wait for messages
 
 
 Report.__module__ = "stretto"
