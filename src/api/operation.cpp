@@ -373,7 +373,8 @@ void Operation::report_outcome() noexcept {
   const call::Shape shape = shape_of(call_);
   const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
   if (asks_for_rounding(*out))
-    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(), call_.recv},
+    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(),
+                              call_.device != nullptr ? nullptr : call_.recv},  // which the host cannot read
                              decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;

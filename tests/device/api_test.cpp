@@ -2,6 +2,7 @@
 // for bit; ranks with memory of the host and of a device meet in one call; what is wrong on one rank is told to all.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -262,6 +263,29 @@ TEST(DeviceApi, ACommunicatorUsesOneDevice) {
     EXPECT_EQ(stretto_allreduce(c.data(), d.data(), 100, STRETTO_F32, STRETTO_SUM, comm, nullptr), STRETTO_UNSUPPORTED);
     EXPECT_NE(std::string(stretto_message()).find("first 0, now 1"), std::string::npos) << stretto_message();
   });
+}
+
+TEST(DeviceApi, AReportSaysWhatRanOnTheDeviceAndLooksAtNoValues) {
+  emulation().reset(3);
+  for (const stretto_payload payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_QUANTISED, STRETTO_PAYLOAD_QUANTISED_AHEAD}) {
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      const auto in = api_test::wave(rank, 9000);
+      static_cast<void>(plugin().use_device(rank));
+      const DeviceVector<float> from(rank, in), to(rank, in.size());
+      stretto_report r = STRETTO_REPORT_INIT;
+      stretto_options o = timed(bounded(1e-3));
+      o.schedule = "ring";
+      o.payload = payload;
+      o.report = &r;
+      ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), in.size(), STRETTO_F32, STRETTO_SUM, comm, &o));
+      const char* const names[] = {"fused", "quantised", "quantised_ahead"};
+      EXPECT_STREQ(r.payload, names[payload == STRETTO_PAYLOAD_FUSED ? 0 : payload - STRETTO_PAYLOAD_QUANTISED + 1]);
+      EXPECT_GT(r.codec_seconds, 0);
+      EXPECT_LE(r.codec_seconds + r.wait_seconds, r.seconds);
+      EXPECT_GT(r.predicted_seconds, 0);
+      EXPECT_TRUE(std::isinf(r.error_with_rounding));
+    });
+  }
 }
 
 }  // namespace
