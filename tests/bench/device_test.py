@@ -47,7 +47,7 @@ class Device(unittest.TestCase):
             if name in rows:
                 self.assertEqual(rows[name]["payload"], payload)
 
-        status, text = self.run_device(*small, "--bytes", "4096,8192")
+        status, text = self.run_device(*small, "--bytes", "4096,8192", "--rows", "HomComp_F,raw")
         self.assertEqual(status, 0, text)
         second = kept.read_text()
         self.assertTrue(second.startswith(first))  # nothing was measured twice

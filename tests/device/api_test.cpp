@@ -267,7 +267,8 @@ TEST(DeviceApi, ACommunicatorUsesOneDevice) {
 
 TEST(DeviceApi, AReportSaysWhatRanOnTheDeviceAndLooksAtNoValues) {
   emulation().reset(3);
-  for (const stretto_payload payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_QUANTISED, STRETTO_PAYLOAD_QUANTISED_AHEAD}) {
+  for (const stretto_payload payload :
+       {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_QUANTISED, STRETTO_PAYLOAD_QUANTISED_AHEAD}) {
     on_ranks(3, [&](stretto_comm comm, int rank, int) {
       const auto in = api_test::wave(rank, 9000);
       static_cast<void>(plugin().use_device(rank));
