@@ -204,7 +204,10 @@ void Operation::start_data() noexcept {
   const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
   // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
   if (merged_.devices > 0) decision_.made = false;
-  const select::Served served = merged_.devices > 0 ? select::Served{.device = true} : comm_.backends.serve(call_);
+  // Its costs count where every rank knows of it.
+  select::Served served;
+  served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
+  if (merged_.devices == 0) served = comm_.backends.serve(call_);
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   const bool complete = s == Status::ok;
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider);
