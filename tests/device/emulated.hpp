@@ -32,6 +32,13 @@ struct Emulation {
 
   // Allocations of this device fail from here on; negative: none do.
   void (*refuse_memory)(int device);
+
+  // Memory of a device in the hands of what carries messages, from now until the loan is given back: read, or written. *real is
+  // where the host may touch it. What touches the memory meanwhile, or afterwards without having come after the return, is found.
+  // The number of the loan. And how many there have been since reset().
+  std::size_t (*lend)(void* p, std::size_t bytes, bool writes, void** real);
+  void (*give_back)(std::size_t loan);
+  long (*loans)();
 };
 
 constexpr const char* kEmulationSymbol = "stretto_cuda_emulation";

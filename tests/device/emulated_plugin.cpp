@@ -4,6 +4,7 @@
 //
 // STRETTO_EMULATED_DEVICES (1 unless given), STRETTO_EMULATED_VERSION: it lacks a device, or is another's.
 // STRETTO_EMULATED_PLAIN: any memory is the device's, unless its address is 64 modulo 128, and work is done at once.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -53,6 +54,13 @@ struct Stream {
   std::deque<Work> queue;
 };
 
+// To what carries messages. One that was given back is used again.
+struct Loan {
+  std::size_t who = 0;
+  Time now;
+  bool open = false;
+};
+
 struct Faults {
   long skip_wait = -1, lie = -1, lose = -1;
   long waits = 0, unready = 0, calls = 0;
@@ -69,7 +77,9 @@ class Emulator {
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
   int stalled = -1;
   int refuses_memory = -1;    // the device that does
-  std::size_t everybody = 0;  // streams and threads so far
+  std::size_t everybody = 0;  // streams, threads and loans so far
+  std::vector<Loan> loans;
+  long lent = 0;
 
   // Counts a call on the device; 0, or the error that it is lost.
   int call(int device) {
@@ -404,6 +414,23 @@ int divide_values(const Values& v) {
   return on_values(v, [](const Values& of, auto run) { return with_division(of, run); });
 }
 
+std::size_t lend(Emulator& e, void* p, std::size_t bytes, bool writes, void** real) {
+  ++e.lent;
+  auto at = std::find_if(e.loans.begin(), e.loans.end(), [](const Loan& l) { return !l.open; });
+  if (at == e.loans.end()) at = e.loans.insert(at, Loan{e.everybody++, {}, false});
+  at->open = true;
+  at->now.learn(e.host());
+  at->now.tick(at->who);
+  e.memory.touch(p, bytes, writes, {at->who, at->now, "a message"});
+  *real = e.memory.real(p);
+  return static_cast<std::size_t>(at - e.loans.begin());
+}
+
+void give_back(Emulator& e, std::size_t loan) {
+  e.loans[loan].open = false;
+  e.host().learn(e.loans[loan].now);
+}
+
 // What tests ask.
 template <class Body>
 auto alone(Body body) {
@@ -417,6 +444,7 @@ void reset(std::uint64_t seed) {
     e.random.seed(seed);
     for (Faults& f : e.faults) f = {};
     e.memory.forget();
+    e.lent = 0;
     e.refuses_memory = e.stalled = -1;
   });
 }
@@ -436,6 +464,11 @@ constexpr Emulation kEmulation = {
     },
     [](int d) { alone([=](Emulator& e) { e.stalled = d; }); },
     [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
+    [](void* p, std::size_t n, bool w, void** real) {
+      return alone([=](Emulator& e) { return lend(e, p, n, w, real); });
+    },
+    [](std::size_t loan) { alone([=](Emulator& e) { give_back(e, loan); }); },
+    [] { return alone([](Emulator& e) { return e.lent; }); },
 };
 
 }  // namespace
