@@ -23,7 +23,7 @@ struct DeviceTransfer {
   std::uint64_t tag = 0;  // below Carrier::tags() of the carrier that announced it
   void* data = nullptr;
   std::size_t bytes = 0;  // not 0
-  std::uint64_t id = 0;   // distinct among those in flight
+  std::uint64_t id = 0;   // reported when it has ended; several may have one
 };
 
 class DeviceMessages {

@@ -3,8 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "emulated_memory.hpp"
 
 namespace stretto::device {
+
+// What another library enqueues on an emulated stream.
+class StreamWork {
+ public:
+  virtual ~StreamWork() = default;
+  // Asked, while nothing else happens on any device, from when all before it on its stream is over until it says that it is over, too.
+  virtual bool go_on(EmulatedMemory& memory, const Visitor& stream) = 0;
+};
 
 struct Emulation {
   // Begins anew: faults, counts and findings are forgotten. The seed decides in which order streams go on, and how late.
@@ -39,6 +51,14 @@ struct Emulation {
   std::size_t (*lend)(void* p, std::size_t bytes, bool writes, void** real);
   void (*give_back)(std::size_t loan);
   long (*loans)();
+
+  // 0, or an error: the stream is none of the current device. In `alone` nothing else happens on any device.
+  int (*enqueue)(void* stream, std::shared_ptr<StreamWork> work);
+  void (*alone)(const std::function<void()>& body);
+
+  // Streams of tests that are captured in a graph: what is enqueued there is not done.
+  void (*capture)(void* stream, bool begins);
+  long (*captured)(void* stream);  // how much has been enqueued since
 };
 
 constexpr const char* kEmulationSymbol = "stretto_cuda_emulation";

@@ -50,8 +50,12 @@ struct Stream {
     std::function<void(Stream&)> run;
     std::shared_ptr<Event> event;  // of a wait: until this record is over
     std::size_t record = 0;
+    std::shared_ptr<StreamWork> others;  // of another library
+    bool begun = false;
   };
   std::deque<Work> queue;
+  bool captures = false;  // into a graph, which nobody runs
+  long captured = 0;
 };
 
 // To what carries messages. One that was given back is used again.
@@ -107,7 +111,14 @@ class Emulator {
 
   void enqueue(Stream& s, std::function<void(Stream&)> run, std::shared_ptr<Event> event = nullptr,
                std::size_t record = 0) {
-    s.queue.push_back({host(), std::move(run), std::move(event), record});
+    add(s, {host(), std::move(run), std::move(event), record, nullptr, false});
+  }
+  void add(Stream& s, Stream::Work work) {
+    if (s.captures) {
+      ++s.captured;
+      return;
+    }
+    s.queue.push_back(std::move(work));
     while (plain && step(s)) {
     }
   }
@@ -125,9 +136,13 @@ class Emulator {
     if (s.queue.empty()) return false;
     Stream::Work& w = s.queue.front();
     if (w.event && w.event->over < w.record) return false;
-    s.now.learn(w.host);
-    if (w.event) s.now.learn(w.event->times[w.record]);
-    s.now.tick(s.who);
+    if (!w.begun) {
+      s.now.learn(w.host);
+      if (w.event) s.now.learn(w.event->times[w.record]);
+      s.now.tick(s.who);
+      w.begun = true;
+    }
+    if (w.others && !w.others->go_on(memory, {s.who, s.now, "a library"})) return false;
     if (w.run) w.run(s);
     s.queue.pop_front();
     return true;
@@ -268,8 +283,12 @@ int stream_device(void* stream, int* device) {
   *device = s->device;
   return 0;
 }
-int stream_captures(void*, int* captures) {
-  *captures = 0;
+int stream_captures(void* stream, int* captures) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  const auto s = e.stream(stream, current);
+  if (!s) return invalid_handle;
+  *captures = s->captures;
   return 0;
 }
 
@@ -449,6 +468,21 @@ void reset(std::uint64_t seed) {
   });
 }
 
+int enqueue_work(void* stream, std::shared_ptr<StreamWork> work) {
+  return on_stream(stream, [&](Emulator& e, Stream& s) {
+    e.add(s, {e.host(), nullptr, nullptr, 0, std::move(work), false});
+    return 0;
+  });
+}
+
+void capture(void* stream, bool begins) {
+  alone([=](Emulator& e) {
+    Stream& s = *e.stream(stream, current);
+    s.captures = begins;
+    s.captured = begins ? 0 : s.captured;
+  });
+}
+
 constexpr Emulation kEmulation = {
     reset,
     [](int d, long n) { alone([=](Emulator& e) { e.faults[d].skip_wait = n; }); },
@@ -469,6 +503,10 @@ constexpr Emulation kEmulation = {
     },
     [](std::size_t loan) { alone([=](Emulator& e) { give_back(e, loan); }); },
     [] { return alone([](Emulator& e) { return e.lent; }); },
+    enqueue_work,
+    [](const std::function<void()>& body) { alone([&](Emulator&) { body(); }); },
+    capture,
+    [](void* stream) { return alone([=](Emulator& e) { return e.stream(stream, current)->captured; }); },
 };
 
 }  // namespace
