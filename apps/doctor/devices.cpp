@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
 #include <fmt/core.h>
 
+#include "api/creation/modules.hpp"
 #include "stretto/stretto_cuda.h"
 
 namespace stretto::doctor {
@@ -155,9 +157,19 @@ Json facts_of_devices() {
   return found;
 }
 
-Json carrier_of_device_memory(const std::string& over) {
+// By the rules of src/api/device/link.hpp; that all ranks agree is not looked at.
+Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport) {
+  const char* const setting = getenv("STRETTO_DEVICE_CARRIER");
+  const std::string wanted = setting ? setting : "";
+  const std::string transport = by_transport();
   if (stretto_cuda_available() != STRETTO_OK) return nullptr;
-  return fmt::format("copied to pinned memory of the host, and sent over {}", over);
+  const backend::Module* nccl = nullptr;
+  std::string found;
+  const bool may_nccl = wanted.empty() || wanted == "nccl", may_transport = wanted.empty() || wanted == "transport";
+  if (may_nccl && api::find_module("nccl", &nccl) == Status::ok && nccl->finds(&found) == Status::ok)
+    return "moved between devices by " + found;
+  if (may_transport && !transport.empty()) return "moved between devices by " + transport;
+  return "copied to pinned memory of the host, and sent over " + over;
 }
 
 }  // namespace stretto::doctor

@@ -1,6 +1,7 @@
 // What can be found out about a host's GPUs without CUDA: from its driver, and from NVML, both loaded at run time.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "facts.hpp"
@@ -11,7 +12,8 @@ namespace stretto::doctor {
 // there is one. `links_reason`: why NVML says nothing of links; null where it does. Makes no context on any device.
 Json facts_of_devices();
 
-// How a collective moves memory of a device in this job: "pinned memory, over Open MPI 5.0.11". Null where it cannot.
-Json carrier_of_device_memory(const std::string& over);
+// How a collective moves memory of a device in this job, as this rank sees it: "between devices, by NCCL 2.28.9". Null where it cannot.
+// `by_transport`: what the job's transport would move it with, empty where it does not take such memory; collective.
+Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport);
 
 }  // namespace stretto::doctor

@@ -12,6 +12,8 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "device/loader.hpp"
+#include "device/memory_kind.hpp"
 #include "devices.hpp"
 #include "facts.hpp"
 #include "model/profile.hpp"
@@ -81,6 +83,19 @@ Json profile_of(const std::string& host, const std::string& over) {
 
 }  // namespace
 
+std::string device_messages_of(backend::Transport& transport) {
+  constexpr double limit = 60;  // seconds within which the ranks must have come
+  const device::Plugin* plugin = nullptr;
+  int device = 0;
+  const bool own =
+      device::find_plugin(&plugin) == Status::ok && device::told(*plugin, plugin->current_device(&device), "") == Status::ok;
+  std::vector<int> all;
+  check(transport.allgather(own ? 1 : 0, &all));
+  if (*std::min_element(all.begin(), all.end()) == 0) return "";
+  std::unique_ptr<carrier::DeviceMessages> made;
+  return transport.make_device_messages(*plugin, device, limit, &made) == Status::ok && made ? made->name() : "";
+}
+
 int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   CLI::App app{
       "Says what stretto would use between the ranks of this job, and why, as JSON. `stretto doctor` starts it."};
@@ -94,6 +109,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   Json mine = {{"process", facts_of_process()}};
   Json ways = ways_of_host(*job.here);
   Json pairs = failing_pairs(*job.here);
+  const Json device_memory = carrier_of_device_memory(job.over, job.by_transport);
   std::vector<int> ranks_here;  // the lowest names the host
   check(job.here->allgather(rank, &ranks_here));
   mine["first"] = ranks_here.front();
@@ -130,7 +146,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
                        {"mpi", job.over},
                        {"modules", facts_of_modules()},
                        {"profile", profile_of(host_name(), job.over)},
-                       {"device_memory", carrier_of_device_memory(job.over)},
+                       {"device_memory", device_memory},
                        {"hosts", std::move(hosts)},
                        {"ranks", std::move(ranks)}};
   fmt::print("{}\n", report.dump());

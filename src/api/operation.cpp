@@ -197,11 +197,23 @@ void Operation::leave_counting(Status s) noexcept {
     state_ = State::agreed;
 }
 
+// Where all ranks have their buffers in the memory of devices, messages may cross between these.
+Status Operation::link() noexcept {
+  if (merged_.devices != static_cast<std::uint64_t>(comm_.size)) return Status::ok;
+  const Status s = link_devices(comm_, call::timeout_of(call_.settings.options));
+  if (s == Status::ok) call_.messages = comm_.device_link.messages();
+  return s;
+}
+
 // What is found wrong here is found on every rank alike, but for missing memory.
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
   const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+  if (const Status s = link(); s != Status::ok) {
+    leave_running(s, s == Status::unsupported);
+    return;
+  }
   // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
   if (merged_.devices > 0) decision_.made = false;
   // Its costs count where every rank knows of it.

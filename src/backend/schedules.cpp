@@ -65,6 +65,7 @@ class Schedules final : public Backend {
     run->options.timeout = timeout_of(c.settings.options);
     run->device = c.device;
     run->lanes = d.choice.lanes;
+    run->messages = c.messages;
     run->stream = c.stream;
     run->leaves_early = c.stream.has_value();
     if (c.collective == Collective::allreduce_multi) {

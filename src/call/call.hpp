@@ -15,6 +15,9 @@
 #include "schedule/collective.hpp"
 #include "stretto/stretto.h"
 
+namespace stretto::carrier {
+class DeviceMessages;
+}
 namespace stretto::device {
 class Device;
 }
@@ -59,11 +62,12 @@ struct Call {
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
-  std::vector<const void*> inputs;      // allreduce_multi
-  bool nonblocking = false;             // started as a request
-  device::Device* device = nullptr;     // whose memory the buffers are in; null: the host's
-  std::optional<void*> stream;          // of the device, in whose order the call is
-  std::optional<codec::Ranges> values;  // of the input, where the host cannot read it
+  std::vector<const void*> inputs;              // allreduce_multi
+  bool nonblocking = false;                     // started as a request
+  device::Device* device = nullptr;             // whose memory the buffers are in; null: the host's
+  carrier::DeviceMessages* messages = nullptr;  // between all ranks' devices; null: through the host
+  std::optional<void*> stream;                  // of the device, in whose order the call is
+  std::optional<codec::Ranges> values;          // of the input, where the host cannot read it
   Settings settings;
 };
 

@@ -24,6 +24,7 @@
 
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
+#include "carrier/device_messages.hpp"
 #include "codec/codec.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
@@ -68,6 +69,9 @@ struct Work {
   // are the host's. Messages are the same bytes either way.
   device::Device* device = nullptr;
   int lanes = 0;  // of the device that segments go to, in turns; 0: device::usual_lanes
+  // How messages cross between devices, where every rank's blocks are in the memory of one; borrowed while the engine lives. Null:
+  // through pinned memory of the host, as messages of the carrier. All ranks give it, or none does.
+  carrier::DeviceMessages* messages = nullptr;
   // A stream of that device. The run comes after what is enqueued there when it begins, and before what is enqueued there
   // once it has ended. With `leaves_early` a run ends as soon as its last work is enqueued; how that went is told by
   // Device::late(). Without a stream the inputs must be ready.

@@ -6,6 +6,8 @@
 //   a receive   arrives in pinned memory and is copied to the device, where the worker takes it: done when enqueued
 //   others      done when enqueued
 //
+// Where messages cross between devices (run_crossings.cpp), nothing goes through pinned memory.
+//
 // The run has ended when the device has passed all of it, or, where it leaves early, when all of it is enqueued.
 #include <algorithm>
 
@@ -26,7 +28,7 @@ Status Run::begin_on_device(const Work& call) {
   executor_ = std::make_unique<device::Executor>(d);
   device_ = executor_.get();
   device_->begin(spec_, lanes);
-  pool_ = &d.pinned();
+  if (between_ == nullptr) pool_ = &d.pinned();
   stream_ = call.stream;
   leaves_early_ = call.leaves_early;
   departures_.clear();
@@ -82,6 +84,7 @@ Status Run::collect(const Unit& unit, Departure* departure) noexcept {
     if (s != Status::ok) return s;
     Part part;
     part.segment = plan_.segment(plan_.cell(unit.src + i));
+    departure->fixed = departure->fixed && (!unit.raw || cell.value.raw_fixed);
     if (unit.raw) {
       part.data = cell.value.raw;
       part.keeps = cell.value.raw_store;
@@ -109,8 +112,7 @@ Status Run::depart(std::uint32_t u) noexcept {
     Departure departure;
     departure.unit = u;
     Status s = collect(unit, &departure);
-    device::Moment packed;
-    const Status marked = device_->end_unit(&packed);
+    const Status marked = device_->end_unit(&departure.staged);
     if (s == Status::ok) s = marked;
     try {
       if (s == Status::ok) departures_.push_back(std::move(departure));
@@ -123,7 +125,9 @@ Status Run::depart(std::uint32_t u) noexcept {
     }
     failed(s, &unit);
   }
-  return status_ == Status::ok ? send_bytes(u, nullptr, 0, true) : send_mark(u);
+  if (status_ == Status::ok) return send_bytes(u, nullptr, 0, true);
+  skip_crossing(u);
+  return send_mark(u);
 }
 
 // Copies the message to pinned memory. Precondition: lengths are known.
@@ -150,20 +154,24 @@ Status Run::stage(Departure& d) noexcept {
 // True: the message has begun, or its place is taken by a mark.
 bool Run::advance_departure(Departure& d) noexcept {
   const Unit& unit = plan_.units[d.unit];
+  const bool crosses = live_[d.unit].crossing != none;
   if (status_ == Status::ok && !d.staging) {
     for (Part& p : d.parts) {
       if (p.bytes == payload::Buffer::unknown) p.bytes = p.keeps.content();
       if (p.bytes == payload::Buffer::unknown) return false;
     }
-    if (const Status s = stage(d); s != Status::ok) failed(s, &unit);
+    if (const Status s = crosses ? Status::ok : stage(d); s != Status::ok) failed(s, &unit);
   }
   if (status_ == Status::ok && !device_->device().passed(d.staged)) return false;
   Status s = Status::ok;
-  if (status_ == Status::ok) {
+  if (status_ == Status::ok && crosses) {
+    s = announce(d);
+  } else if (status_ == Status::ok) {
     live_[d.unit].hold.buffer = d.staging;
     s = send_bytes(d.unit, d.staging.data(), d.bytes, true);
   } else {
     static_cast<void>(device_->device().keep(d.staging, d.staged));
+    skip_crossing(d.unit);
     s = send_mark(d.unit);
   }
   if (s == Status::ok) return true;
@@ -217,8 +225,9 @@ bool Run::advance_device() noexcept {
   std::uint32_t unit = 0;
   if (const Status s = device_->failed(&unit); s != Status::ok) failed(s, &plan_.units[unit]);
   std::erase_if(departures_, [this](Departure& d) { return advance_departure(d); });
+  const bool began = begin_crossings();
   if (left_ == 1 && departures_.empty()) end_on_device(lost == Status::ok ? device.usable() : lost);
-  return left_ != left || departures_.size() != departing || device_->open() != open;
+  return began || left_ != left || departures_.size() != departing || device_->open() != open;
 }
 
 // All units are done: only the device may still be at work.
