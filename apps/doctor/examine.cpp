@@ -87,8 +87,8 @@ std::string device_messages_of(backend::Transport& transport) {
   constexpr double limit = 60;  // seconds within which the ranks must have come
   const device::Plugin* plugin = nullptr;
   int device = 0;
-  const bool own =
-      device::find_plugin(&plugin) == Status::ok && device::told(*plugin, plugin->current_device(&device), "") == Status::ok;
+  const bool own = device::find_plugin(&plugin) == Status::ok &&
+                   device::told(*plugin, plugin->current_device(&device), "") == Status::ok;
   std::vector<int> all;
   check(transport.allgather(own ? 1 : 0, &all));
   if (*std::min_element(all.begin(), all.end()) == 0) return "";
@@ -142,12 +142,9 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
     one.update(parts[r]["process"]);
     ranks.push_back(std::move(one));
   }
-  const Json report = {{"stretto", stretto_version()},
-                       {"mpi", job.over},
-                       {"modules", facts_of_modules()},
-                       {"profile", profile_of(host_name(), job.over)},
-                       {"device_memory", device_memory},
-                       {"hosts", std::move(hosts)},
+  const Json report = {{"stretto", stretto_version()},   {"mpi", job.over},
+                       {"modules", facts_of_modules()},  {"profile", profile_of(host_name(), job.over)},
+                       {"device_memory", device_memory}, {"hosts", std::move(hosts)},
                        {"ranks", std::move(ranks)}};
   fmt::print("{}\n", report.dump());
   return 0;

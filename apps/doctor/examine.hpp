@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/status.hpp"
 #include "backend/transport.hpp"
+#include "base/status.hpp"
 #include "node/group/exchange.hpp"
 
 namespace stretto::doctor {
@@ -20,7 +20,8 @@ inline void check(Status s) {
 struct Job {
   std::unique_ptr<node::Exchange> all, here;
   std::string over;  // what moves their messages, and its version, as profiles name it: "Open MPI 5.0.11"
-  std::function<std::string()> by_transport{};  // what moves memory of devices without the host; "": nothing. Collective
+  std::function<std::string()>
+      by_transport{};  // what moves memory of devices without the host; "": nothing. Collective
 };
 
 // What a transport moves memory of devices with, or "". Collective.

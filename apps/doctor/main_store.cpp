@@ -64,7 +64,8 @@ Job meet(int rank, int ranks) {
     if (std::memcmp(names.data() + static_cast<std::size_t>(r) * name_size, own.data(), name_size) == 0)
       here.push_back(r);
   const auto within = static_cast<int>(std::find(here.begin(), here.end(), rank) - here.begin());
-  job.here = join(fmt::format("doctor-{}", here.front()), within, static_cast<int>(here.size()), &job.over, &within_host);
+  job.here =
+      join(fmt::format("doctor-{}", here.front()), within, static_cast<int>(here.size()), &job.over, &within_host);
   return job;
 }
 

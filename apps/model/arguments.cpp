@@ -167,7 +167,7 @@ model::Question question_of(const Arguments& a) {
   q.ratio = q.compress ? a.ratio : 1;
   // Over UCX there are no native collectives; the baseline of ranks that share a host is its memory.
   const bool ucx = carrier_of(a) == model::Carrier::ucx;
-  q.device = a.device;  // whose memory neither the MPI's collectives nor the node's reach
+  q.device = q.staged = a.device;  // whose memory neither the MPI's collectives nor the node's reach
   q.native = a.native && !ucx && !a.device;
   q.node = ucx && a.ranks <= a.per_node && !a.device;
   q.schedule = a.schedule;

@@ -219,6 +219,7 @@ void Operation::start_data() noexcept {
   // Its costs count where every rank knows of it.
   select::Served served;
   served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
+  served.staged = served.device && call_.messages == nullptr;
   if (merged_.devices == 0) served = comm_.backends.serve(call_);
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   const bool complete = s == Status::ok;

@@ -68,7 +68,7 @@ Key key_of(const Question& q) {
           static_cast<std::uint8_t>(q.collective),
           static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
                                      bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5) |
-                                     bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8)),
+                                     bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9)),
           q.schedule};
 }
 
@@ -163,10 +163,10 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   std::string why;
   const std::vector<Option> options = options_for(q, topology, &why);
   const Machine machine =
-      q.device ? machine_on_device(profile, q.element, q.ratio, 1) : machine_of(profile, q.element, q.ratio);
+      q.device ? machine_on_device(profile, q.element, q.ratio, 1, q.staged) : machine_of(profile, q.element, q.ratio);
   // Of a candidate: a device's depends on the streams that its segments are on.
   const auto machine_for = [&](const Candidate& c) {
-    return q.device ? machine_on_device(profile, q.element, q.ratio, c.lanes) : machine;
+    return q.device ? machine_on_device(profile, q.element, q.ratio, c.lanes, q.staged) : machine;
   };
   const int root = schedule::rooted(q.collective) ? q.root : 0;
   const auto bytes = static_cast<double>(q.bytes);

@@ -95,11 +95,12 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   return m;
 }
 
-Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes) {
+Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged) {
   const Device d = device_of(profile);
   Machine m = machine_of(profile, element, ratio);
   for (Link& link : m.links) {
     for (Span& s : link) {
+      if (!staged) break;
       s.alpha += 2 * (d.launch + d.look);
       s.beta += 2 * d.staging;
     }

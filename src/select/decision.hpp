@@ -25,6 +25,7 @@ struct Served {
   bool streams = false;     // by the node's, within a bound
   bool other_copy = false;  // by the node's, with another way to copy private buffers
   bool device = false;      // a rank's buffers are in the memory of a device
+  bool staged = false;      // and messages pass the host's
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }

@@ -26,7 +26,7 @@ Profile measured(double call) {
 
 TEST(DeviceCosts, WorkIsTheDevicesAndMessagesPassTheHostAtBothEnds) {
   const Profile p = measured(2e-5);
-  const Machine host = machine_of(p, 4, 8), device = machine_on_device(p, 4, 8, 1);
+  const Machine host = machine_of(p, 4, 8), device = machine_on_device(p, 4, 8, 1, true);
   EXPECT_EQ(device.compress.byte, 1e-12);
   EXPECT_EQ(device.fused.byte, 4e-12);
   EXPECT_EQ(device.compress.call, 2e-5);
@@ -35,19 +35,23 @@ TEST(DeviceCosts, WorkIsTheDevicesAndMessagesPassTheHostAtBothEnds) {
   const Span &a = host.span(Distance::network, 1e6), &b = device.span(Distance::network, 1e6);
   EXPECT_DOUBLE_EQ(b.alpha, a.alpha + 2 * (5e-6 + 1e-5));
   EXPECT_DOUBLE_EQ(b.beta, a.beta + 2e-10);
+  const Machine between = machine_on_device(p, 4, 8, 1, false);
+  const Span& direct = between.span(Distance::network, 1e6);
+  EXPECT_EQ(direct.alpha, a.alpha);
+  EXPECT_EQ(direct.beta, a.beta);
 }
 
 TEST(DeviceCosts, KernelsOnSeveralStreamsHideTheirLeastTimeDownToALaunch) {
   const Profile p = measured(2e-5);
-  EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 2).compress.call, 1e-5);
-  EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 8).compress.call, 5e-6);
+  EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 2, true).compress.call, 1e-5);
+  EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 8, true).compress.call, 5e-6);
 }
 
 TEST(DeviceCosts, AProfileOfADeviceServesWithItsOwnFiguresAndOthersWithEstimates) {
   Profile a100;
   ASSERT_EQ(shipped("a100-hdr", &a100), Status::ok) << message();
-  EXPECT_EQ(machine_on_device(a100, 4, 8, 1).compress.byte, machine_of(a100, 4, 8).compress.byte);
-  const Machine host = machine_of(profile(), 4, 8), estimated = machine_on_device(profile(), 4, 8, 1);
+  EXPECT_EQ(machine_on_device(a100, 4, 8, 1, true).compress.byte, machine_of(a100, 4, 8).compress.byte);
+  const Machine host = machine_of(profile(), 4, 8), estimated = machine_on_device(profile(), 4, 8, 1, true);
   EXPECT_GT(estimated.compress.byte, 0);
   EXPECT_LT(estimated.compress.byte, host.compress.byte);
   EXPECT_GT(estimated.span(Distance::network, 1e6).beta, host.span(Distance::network, 1e6).beta);
@@ -80,8 +84,11 @@ TEST(Lanes, AreChosenForACallOfDeviceMemoryAlone) {
   EXPECT_EQ(best(chooser, q).lanes, 0);
   const double on_host = best(chooser, q).seconds;
   q.device = true;
+  const double direct = best(chooser, q).seconds;
+  q.staged = true;
   const Candidate c = best(chooser, q);
   EXPECT_EQ(c.lanes, most_lanes);
+  EXPECT_GT(c.seconds, direct);
   EXPECT_NE(c.seconds, on_host);
 
   Chooser slower(measured(2e-3), topology::Topology::regular(4, 1));
@@ -95,7 +102,7 @@ TEST(DeviceCosts, StreamsAreChosenWhereTheLinkIsSlowerThanTheDevice) {
     p.links[static_cast<std::size_t>(Distance::network)] = {{0, 1e-5, beta, 0}};
     Chooser chooser(p, topology::Topology::regular(4, 1));
     Question q = allreduce(64u << 20u, 8);
-    q.device = true;
+    q.device = q.staged = true;
     EXPECT_EQ(best(chooser, q).payload == Kind::raw, beta < 1e-12) << beta;
   }
 }
