@@ -159,7 +159,7 @@ Json facts_of_devices() {
 
 // By the rules of src/api/device/link.hpp; that all ranks agree is not looked at.
 Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport) {
-  const char* const setting = getenv("STRETTO_DEVICE_CARRIER");
+  const char* const setting = secure_getenv("STRETTO_DEVICE_CARRIER");
   const std::string wanted = setting ? setting : "";
   const std::string transport = by_transport();
   if (stretto_cuda_available() != STRETTO_OK) return nullptr;
