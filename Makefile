@@ -40,7 +40,7 @@ test-peers: ## MPICH's and mpi4py's own suites, plain and under the profiling li
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
-bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -node, -streams, -call, -carriers, -overlap, -preload, -training, -programs, -small, -choose, -choose_cost, -python, -files, -smpi
+bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -device, -node, -streams, -call, -carriers, -overlap, -preload, -training, -programs, -small, -choose, -choose_cost, -python, -files, -smpi
 	@scripts/bench $* -- $(ARGS)
 
 gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)
@@ -52,7 +52,7 @@ gpu-test: ## on a GPU: exactness against the host, compute-sanitizer
 gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields
 	@scripts/gpu bench
 
-gpu-all: ## on a GPU: build, test and time everything, within 8 minutes
+gpu-all: ## on a GPU: build, test and time everything, within 10 minutes
 	@scripts/gpu all
 
 figures: ## draw the pictures of docs/ that compute again: stacking (where its images are), bounds, comparison, model; in minutes

@@ -12,6 +12,9 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "device/loader.hpp"
+#include "device/memory_kind.hpp"
+#include "devices.hpp"
 #include "facts.hpp"
 #include "model/profile.hpp"
 #include "node/arena/arena.hpp"
@@ -80,6 +83,19 @@ Json profile_of(const std::string& host, const std::string& over) {
 
 }  // namespace
 
+std::string device_messages_of(backend::Transport& transport) {
+  constexpr double limit = 60;  // seconds within which the ranks must have come
+  const device::Plugin* plugin = nullptr;
+  int device = 0;
+  const bool own = device::find_plugin(&plugin) == Status::ok &&
+                   device::told(*plugin, plugin->current_device(&device), "") == Status::ok;
+  std::vector<int> all;
+  check(transport.allgather(own ? 1 : 0, &all));
+  if (*std::min_element(all.begin(), all.end()) == 0) return "";
+  std::unique_ptr<carrier::DeviceMessages> made;
+  return transport.make_device_messages(*plugin, device, limit, &made) == Status::ok && made ? made->name() : "";
+}
+
 int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   CLI::App app{
       "Says what stretto would use between the ranks of this job, and why, as JSON. `stretto doctor` starts it."};
@@ -93,6 +109,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   Json mine = {{"process", facts_of_process()}};
   Json ways = ways_of_host(*job.here);
   Json pairs = failing_pairs(*job.here);
+  const Json device_memory = carrier_of_device_memory(job.over, job.by_transport);
   std::vector<int> ranks_here;  // the lowest names the host
   check(job.here->allgather(rank, &ranks_here));
   mine["first"] = ranks_here.front();
@@ -101,6 +118,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
     mine["host"].update(ways);
     mine["host"].update(pairs);
     mine["codec"] = facts_of_codec();
+    mine["devices"] = facts_of_devices();
     mine["name"] = host_name();
   }
   const std::vector<Json> parts = gathered(mine, *job.all);
@@ -115,6 +133,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
       Json one = {{"name", parts[r]["name"]}, {"ranks", Json::array()}};
       one.update(parts[r]["host"]);
       one["codec"] = parts[r]["codec"];
+      one["devices"] = parts[r]["devices"];
       hosts.push_back(std::move(one));
     }
     const int host = number[first];
@@ -123,9 +142,10 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
     one.update(parts[r]["process"]);
     ranks.push_back(std::move(one));
   }
-  const Json report = {{"stretto", stretto_version()},  {"mpi", job.over},
-                       {"modules", facts_of_modules()}, {"profile", profile_of(host_name(), job.over)},
-                       {"hosts", std::move(hosts)},     {"ranks", std::move(ranks)}};
+  const Json report = {{"stretto", stretto_version()},   {"mpi", job.over},
+                       {"modules", facts_of_modules()},  {"profile", profile_of(host_name(), job.over)},
+                       {"device_memory", device_memory}, {"hosts", std::move(hosts)},
+                       {"ranks", std::move(ranks)}};
   fmt::print("{}\n", report.dump());
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "backend/transport.hpp"
 #include "base/status.hpp"
 #include "node/group/exchange.hpp"
 
@@ -19,7 +20,12 @@ inline void check(Status s) {
 struct Job {
   std::unique_ptr<node::Exchange> all, here;
   std::string over;  // what moves their messages, and its version, as profiles name it: "Open MPI 5.0.11"
+  std::function<std::string()>
+      by_transport{};  // what moves memory of devices without the host; "": nothing. Collective
 };
+
+// What a transport moves memory of devices with, or "". Collective.
+std::string device_messages_of(backend::Transport& transport);
 
 // Collective. Reads the arguments, meets the other ranks by `meet`, and prints the report on rank 0. The exit status; throws
 // std::runtime_error where something failed.

@@ -24,7 +24,8 @@ Job meet() {
   auto here = transport_of(shared);
   MPI_Comm_free(&shared);
   std::string over = all->name();
-  return {std::move(all), std::move(here), std::move(over)};
+  stretto::backend::Transport& transport = *all;
+  return {std::move(all), std::move(here), std::move(over), [&transport] { return device_messages_of(transport); }};
 }
 
 }  // namespace

@@ -32,7 +32,10 @@ class Alone final : public node::Exchange {
   }
 };
 
-std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size, std::string* over) {
+// *transport: what it goes over; null: nothing.
+std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size, std::string* over,
+                                     stretto::backend::Transport** transport) {
+  *transport = nullptr;
   if (size == 1) return std::make_unique<Alone>();
   const stretto::backend::Module* module = nullptr;
   std::unique_ptr<stretto::carrier::Store> store;
@@ -42,13 +45,16 @@ std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size
   check(module->transport_in(*store, {name, rank, size, limit, ""}, &made));
   made->created({});
   *over = made->name();
+  *transport = made.get();
   return made;
 }
 
 // Ranks whose hosts have one name are on one host, as communicators take it.
 Job meet(int rank, int ranks) {
-  Job job{nullptr, nullptr, "no MPI"};
-  job.all = join("doctor", rank, ranks, &job.over);
+  Job job{nullptr, nullptr, "no MPI", {}};
+  stretto::backend::Transport *all = nullptr, *within_host = nullptr;
+  job.all = join("doctor", rank, ranks, &job.over, &all);
+  job.by_transport = [all] { return all ? device_messages_of(*all) : std::string(); };
   std::string own(name_size, '\0');
   gethostname(own.data(), own.size() - 1);
   std::vector<char> names(static_cast<std::size_t>(ranks) * name_size);
@@ -58,7 +64,8 @@ Job meet(int rank, int ranks) {
     if (std::memcmp(names.data() + static_cast<std::size_t>(r) * name_size, own.data(), name_size) == 0)
       here.push_back(r);
   const auto within = static_cast<int>(std::find(here.begin(), here.end(), rank) - here.begin());
-  job.here = join(fmt::format("doctor-{}", here.front()), within, static_cast<int>(here.size()), &job.over);
+  job.here =
+      join(fmt::format("doctor-{}", here.front()), within, static_cast<int>(here.size()), &job.over, &within_host);
   return job;
 }
 

@@ -167,8 +167,9 @@ model::Question question_of(const Arguments& a) {
   q.ratio = q.compress ? a.ratio : 1;
   // Over UCX there are no native collectives; the baseline of ranks that share a host is its memory.
   const bool ucx = carrier_of(a) == model::Carrier::ucx;
-  q.native = a.native && !ucx;
-  q.node = ucx && a.ranks <= a.per_node;
+  q.device = q.staged = a.device;  // whose memory neither the MPI's collectives nor the node's reach
+  q.native = a.native && !ucx && !a.device;
+  q.node = ucx && a.ranks <= a.per_node && !a.device;
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (a.payload != "auto") {

@@ -66,6 +66,7 @@ std::string family(const Candidate& c) {
   plain.raw_below = 0;
   plain.segment = 0;
   plain.blocks = 0;
+  plain.lanes = 0;
   return label(plain);
 }
 

@@ -18,6 +18,7 @@ Json to_json(const model::Candidate& c) {
     j["segment"] = c.segment;
     j["blocks"] = c.blocks;
     j["radix"] = c.radix;
+    j["lanes"] = c.lanes;
   }
   j["seconds"] = c.seconds;
   return j;
@@ -27,6 +28,7 @@ Json to_json(const model::Question& q) {
   return {{"collective", schedule::name(q.collective)},
           {"bytes", q.bytes},
           {"element", q.element},
+          {"device", q.device},
           {"root", q.root},
           {"compress", q.compress},
           {"ratio", q.ratio}};
@@ -43,6 +45,7 @@ std::string label(const model::Candidate& c) {
   if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);
   if (c.radix > 0) text += fmt::format(", radix {}", c.radix);
   if (c.segment > 0) text += ", " + size_text(static_cast<double>(c.segment));
+  if (c.lanes > 1) text += fmt::format(" on {} streams", c.lanes);
   return text;
 }
 

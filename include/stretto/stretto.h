@@ -179,7 +179,11 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every input compressed first, then stream + stream */
   STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass; bits of HOMOMORPHIC */
   STRETTO_PAYLOAD_CPRP2P = 5,      /* every message compressed by its sender, decompressed by its receiver */
-  STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
+  STRETTO_PAYLOAD_MIXED = 6,       /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
+  /* FUSED in two kernels, for comparison: on a device the codes of local values are found by a kernel of their own, when
+   * a stream meets them, or all of them before the first message. Bytes and bits are FUSED's; the host runs FUSED. */
+  STRETTO_PAYLOAD_QUANTISED = 7,
+  STRETTO_PAYLOAD_QUANTISED_AHEAD = 8
 } stretto_payload;
 
 #define STRETTO_NAME_MAX 32
@@ -240,12 +244,15 @@ typedef struct stretto_report {
   /* Of a started tree that communication cores drive: levels from its leaves that the caller's core did (S in
    * docs/overlap.md); 0: the cores drove all of it, or there were none. */
   int split;
+  /* Of this rank, in which it only waited for messages; in memory of a device: and no codec was at work there, whose time
+   * is codec_seconds. Of schedules alone; else 0. */
+  double wait_seconds;
 } stretto_report;
 
 #define STRETTO_REPORT_INIT                                                                                         \
   {                                                                                                                 \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0, "", 0.0, 0                                                                                        \
+        0.0, 0.0, "", 0.0, 0, 0.0                                                                                   \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

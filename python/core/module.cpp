@@ -54,7 +54,9 @@ NB_MODULE(_core, m) {
       .value("homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC)
       .value("fused", STRETTO_PAYLOAD_FUSED)
       .value("cprp2p", STRETTO_PAYLOAD_CPRP2P)
-      .value("mixed", STRETTO_PAYLOAD_MIXED);
+      .value("mixed", STRETTO_PAYLOAD_MIXED)
+      .value("quantised", STRETTO_PAYLOAD_QUANTISED)
+      .value("quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD);
 
   stretto::python::add_streams(m);
   stretto::python::add_options(m);

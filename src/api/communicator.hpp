@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "api/device/link.hpp"
 #include "api/prepared.hpp"
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
@@ -100,6 +101,7 @@ struct stretto_comm_s {
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
   stretto::api::Carriers carriers;
   std::unique_ptr<stretto::device::Device> device;  // null: no call had one yet
+  stretto::api::DeviceLink device_link;             // between the ranks' devices
   stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts

@@ -17,9 +17,10 @@ void merge_words(const void* left, void* right, std::size_t count, void*) {
   std::memcpy(right, &into, sizeof into);
 }
 
-// An exchange of `words` words on all ranks: one block, never cut, values as they are.
-Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
-                payload::Spec spec, double timeout, engine::Request* request) {
+}  // namespace
+
+Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
+                      payload::Spec spec, double timeout, engine::Request* request) {
   engine::Work c;
   schedule::Request r;
   r.collective = schedule::Collective::allreduce;
@@ -36,16 +37,14 @@ Status exchange(stretto_comm_s& comm, engine::Engine& engine, const void* in, vo
   return engine.start(c, request);
 }
 
-}  // namespace
-
 Status Operation::exchange_signatures() noexcept {
   try {
     payload::Spec spec;
     spec.type = payload::Type::u64;
     spec.op = payload::Op::user;
     spec.user = {merge_words, nullptr, true};
-    return exchange(comm_, comm_.agreement, &own_, &merged_, signature_words, spec, timeout_of(call_.settings.options),
-                    &exchange_);
+    return exchange_words(comm_, comm_.agreement, &own_, &merged_, signature_words, spec,
+                          timeout_of(call_.settings.options), &exchange_);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the agreement"));
   }
@@ -62,8 +61,8 @@ Status Operation::exchange_counts() noexcept {
     payload::Spec spec;
     spec.type = payload::Type::u64;
     spec.op = payload::Op::max;
-    return exchange(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec,
-                    timeout_of(call_.settings.options), &exchange_);
+    return exchange_words(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec,
+                          timeout_of(call_.settings.options), &exchange_);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to exchange counts"));
   }
@@ -92,8 +91,8 @@ Status Operation::exchange_times() noexcept {
     payload::Spec spec;
     spec.type = payload::Type::f64;
     spec.op = payload::Op::max;
-    return exchange(comm_, comm_.data, own_times_.data(), all_times_.data(), own_times_.size(), spec,
-                    timeout_of(call_.settings.options), &exchange_);
+    return exchange_words(comm_, comm_.data, own_times_.data(), all_times_.data(), own_times_.size(), spec,
+                          timeout_of(call_.settings.options), &exchange_);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to compare what was tried"));
   }

@@ -10,6 +10,20 @@
 #include "select/signature.hpp"
 
 namespace stretto::api {
+namespace {
+
+// Fused sums as a device carries them out.
+stretto_payload payload_as_asked(const select::Decision& d) noexcept {
+  if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
+  switch (d.spec.codes) {
+    case payload::Codes::in_passing: return STRETTO_PAYLOAD_FUSED;
+    case payload::Codes::when_met: return STRETTO_PAYLOAD_QUANTISED;
+    case payload::Codes::ahead: return STRETTO_PAYLOAD_QUANTISED_AHEAD;
+  }
+  return STRETTO_PAYLOAD_FUSED;
+}
+
+}  // namespace
 
 Operation::~Operation() = default;
 
@@ -191,14 +205,30 @@ void Operation::leave_counting(Status s) noexcept {
     state_ = State::agreed;
 }
 
+// Where all ranks have their buffers in the memory of devices, messages may cross between these.
+Status Operation::link() noexcept {
+  if (merged_.devices != static_cast<std::uint64_t>(comm_.size)) return Status::ok;
+  const Status s = link_devices(comm_, call::timeout_of(call_.settings.options));
+  if (s == Status::ok) call_.messages = comm_.device_link.messages();
+  return s;
+}
+
 // What is found wrong here is found on every rank alike, but for missing memory.
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
   const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+  if (const Status s = link(); s != Status::ok) {
+    leave_running(s, s == Status::unsupported);
+    return;
+  }
   // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
   if (merged_.devices > 0) decision_.made = false;
-  const select::Served served = merged_.devices > 0 ? select::Served{} : comm_.backends.serve(call_);
+  // Its costs count where every rank knows of it.
+  select::Served served;
+  served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
+  served.staged = served.device && call_.messages == nullptr;
+  if (merged_.devices == 0) served = comm_.backends.serve(call_);
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   const bool complete = s == Status::ok;
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider);
@@ -358,7 +388,7 @@ void Operation::report_outcome() noexcept {
   }
   const char* const backend = comm_.backends.of(decision_.choice.provider).name();
   o.algorithm = backend ? backend : ran_.algorithm.data();
-  o.payload = decision_.payload;
+  o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
   o.contributions = decision_.contributions;
   o.ran = &ran_;
   o.bytes_known = decision_.choice.provider == Provider::schedules || decision_.streams();
@@ -367,7 +397,8 @@ void Operation::report_outcome() noexcept {
   const call::Shape shape = shape_of(call_);
   const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
   if (asks_for_rounding(*out))
-    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(), call_.recv},
+    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(),
+                              call_.device != nullptr ? nullptr : call_.recv},  // which the host cannot read
                              decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;

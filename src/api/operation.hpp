@@ -23,6 +23,11 @@
 
 namespace stretto::api {
 
+// Begins an exchange of `words` words on all ranks: one block, never cut, values as they are. `in` and `out` are borrowed. Throws
+// std::bad_alloc.
+Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
+                      payload::Spec spec, double timeout, engine::Request* request);
+
 class Operation {
  public:
   explicit Operation(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -85,6 +90,7 @@ class Operation {
   void compared(Status s, bool same) noexcept;
   void agree() noexcept;
   bool decide_again() noexcept;
+  Status link() noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
   void test_meeting() noexcept;

@@ -43,6 +43,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
     r.raw_bytes = o.ran->raw_bytes;
     r.bytes_sent = o.ran->bytes_sent;
     r.ratio = o.ran->ratio();
+    r.wait_seconds = o.ran->wait_seconds;
     if (o.payload > STRETTO_PAYLOAD_RAW)
       r.codec_seconds = o.ran->compress_seconds + o.ran->decompress_seconds + o.ran->combine_seconds;
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/device_comm.hpp"
 #include "backend/transport.hpp"
 #include "base/status.hpp"
 #include "carrier/store.hpp"
@@ -29,6 +30,10 @@ struct Module {
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
   // Of ranks that meet in a store, which is not used any more afterwards. Else null.
   Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;
+  // Of ranks with devices, who know an id that one of them has made: what works in their memory. Collective. Else null.
+  Status (*make_device_comm_id)(DeviceCommId* id) noexcept = nullptr;
+  Status (*make_device_comm)(const DevicePlace& place, const DeviceCommId& id,
+                             std::unique_ptr<DeviceComm>* made) noexcept = nullptr;
 };
 
 inline constexpr const char* module_symbol = "stretto_module";

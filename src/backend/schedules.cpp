@@ -66,6 +66,8 @@ class Schedules final : public Backend {
     run->options.segment_bytes = d.choice.segment;
     run->options.timeout = timeout_of(c.settings.options);
     run->device = c.device;
+    run->lanes = d.choice.lanes;
+    run->messages = c.messages;
     run->stream = c.stream;
     run->leaves_early = c.stream.has_value();
     if (c.collective == Collective::allreduce_multi) {

@@ -11,6 +11,8 @@
 
 #include "backend/backend.hpp"
 #include "carrier/carrier.hpp"
+#include "carrier/device_messages.hpp"
+#include "device/plugin.hpp"
 #include "node/group/exchange.hpp"
 
 namespace stretto::backend {
@@ -27,6 +29,18 @@ class Transport : public node::Exchange {
 
   // A carrier whose messages meet no others. Collective.
   virtual Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept = 0;
+
+  // Messages between the memories of devices, of which this rank uses one; null where the transport does not take such memory.
+  // Collective; every rank must have come within `limit` seconds. Its messages meet no others. Called with the device as the
+  // thread's current one.
+  virtual Status make_device_messages(const device::Plugin& plugin, int device, double limit,
+                                      std::unique_ptr<carrier::DeviceMessages>* made) noexcept {
+    static_cast<void>(plugin);
+    static_cast<void>(device);
+    static_cast<void>(limit);
+    made->reset();
+    return Status::ok;
+  }
 
   // The transport's own collectives; null where it has none. Throws std::bad_alloc.
   virtual std::unique_ptr<Backend> make_native() = 0;

@@ -11,9 +11,13 @@
 #include "base/status.hpp"
 #include "codec/codec.hpp"
 #include "payload/element.hpp"
+#include "payload/payload.hpp"
 #include "schedule/collective.hpp"
 #include "stretto/stretto.h"
 
+namespace stretto::carrier {
+class DeviceMessages;
+}
 namespace stretto::device {
 class Device;
 }
@@ -34,7 +38,8 @@ constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properti
 // stretto_options with its defaults filled in and its pointers resolved.
 struct Settings {
   stretto_options options = STRETTO_OPTIONS_INIT;
-  std::string schedule;  // empty: chosen
+  std::string schedule;                               // empty: chosen
+  payload::Codes codes = payload::Codes::in_passing;  // which form of FUSED was asked for
 };
 
 // Seconds until a wait is given up; <= 0: never.
@@ -57,11 +62,12 @@ struct Call {
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
-  std::vector<const void*> inputs;      // allreduce_multi
-  bool nonblocking = false;             // started as a request
-  device::Device* device = nullptr;     // whose memory the buffers are in; null: the host's
-  std::optional<void*> stream;          // of the device, in whose order the call is
-  std::optional<codec::Ranges> values;  // of the input, where the host cannot read it
+  std::vector<const void*> inputs;              // allreduce_multi
+  bool nonblocking = false;                     // started as a request
+  device::Device* device = nullptr;             // whose memory the buffers are in; null: the host's
+  carrier::DeviceMessages* messages = nullptr;  // between all ranks' devices; null: through the host
+  std::optional<void*> stream;                  // of the device, in whose order the call is
+  std::optional<codec::Ranges> values;          // of the input, where the host cannot read it
   Settings settings;
 };
 
@@ -100,8 +106,8 @@ payload::UserFunction user_function(const Call& call) noexcept;
 // Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
-// Sets the payload of a reproducible floating reduction within a bound to FUSED: a free choice could be raw in one run
-// and compressed in another.
+// Takes the forms of FUSED for what they are, and sets the payload of a reproducible floating reduction within a bound to FUSED: a free
+// choice could be raw in one run and compressed in another.
 void settle_payload(Call* call) noexcept;
 
 }  // namespace stretto::call

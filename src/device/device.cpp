@@ -49,11 +49,17 @@ Status Device::open(const Plugin& plugin, int number, std::unique_ptr<Device>* m
 }
 
 Status Device::make() noexcept {
-  Status s = check(plugin_.create_event(&boundary_), "an event");
-  for (Lane& lane : lane_) {
-    if (s == Status::ok) s = check(plugin_.create_stream(&lane.stream), "a stream");
+  const Status s = check(plugin_.create_event(&boundary_), "an event");
+  return s == Status::ok ? make_lanes(usual_lanes) : s;
+}
+
+Status Device::make_lanes(std::size_t lanes) noexcept {
+  Status s = Status::ok;
+  for (std::size_t i = 0; i < std::min(lanes, most_lanes); ++i) {
+    Lane& lane = lane_[i];
+    if (s == Status::ok && lane.stream == nullptr) s = check(plugin_.create_stream(&lane.stream), "a stream");
     for (void*& event : lane.event) {
-      if (s == Status::ok) s = check(plugin_.create_event(&event), "an event");
+      if (s == Status::ok && event == nullptr) s = check(plugin_.create_event(&event), "an event");
     }
   }
   return s;
@@ -120,14 +126,15 @@ Status Device::need(payload::Type type, std::size_t count, std::size_t* device_b
     if (const Status s = check(e, "a workspace"); s != Status::ok) return s;
     most = std::max(most, workspace);
   }
-  *device_bytes += 2 * lanes * static_cast<std::size_t>(most);
+  const std::size_t code = *codec == codec::Type::f64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  *device_bytes += 2 * most_lanes * static_cast<std::size_t>(most) + count * code;
   return Status::ok;
 }
 
-Status Device::start_after(void* stream) noexcept {
+Status Device::start_after(void* stream, std::size_t lanes) noexcept {
   if (const Status s = check(plugin_.record(boundary_, stream), "an event"); s != Status::ok) return s;
-  for (Lane& lane : lane_) {
-    if (const Status s = check(plugin_.wait(lane.stream, boundary_), "a wait"); s != Status::ok) return s;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (const Status s = check(plugin_.wait(lane_[i].stream, boundary_), "a wait"); s != Status::ok) return s;
   }
   return Status::ok;
 }
@@ -142,11 +149,11 @@ Status Device::end_before(void* stream) noexcept {
   return Status::ok;
 }
 
-Status Device::join(std::size_t first) noexcept {
+Status Device::join(std::size_t first, std::size_t lanes) noexcept {
   if (const Status s = mark(lane_[first]); s != Status::ok) return s;
-  for (Lane& lane : lane_) {
-    if (&lane == &lane_[first]) continue;
-    const int e = plugin_.wait(lane.stream, lane_[first].event[lane_[first].marked % events]);
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (i == first) continue;
+    const int e = plugin_.wait(lane_[i].stream, lane_[first].event[lane_[first].marked % events]);
     if (const Status s = check(e, "a wait"); s != Status::ok) return s;
   }
   return Status::ok;
@@ -160,7 +167,7 @@ Status Device::mark(Lane& lane) noexcept {
 
 Status Device::mark(std::uint32_t which, Moment* moment) noexcept {
   *moment = {};
-  for (std::size_t i = 0; i < lanes; ++i) {
+  for (std::size_t i = 0; i < most_lanes; ++i) {
     if ((which >> i & 1) == 0) continue;
     if (const Status s = mark(lane_[i]); s != Status::ok) return s;
     moment->at[i] = lane_[i].marked;
@@ -169,7 +176,7 @@ Status Device::mark(std::uint32_t which, Moment* moment) noexcept {
 }
 
 bool Device::passed(const Moment& moment) const noexcept {
-  for (std::size_t i = 0; i < lanes; ++i) {
+  for (std::size_t i = 0; i < most_lanes; ++i) {
     if (lane_[i].passed < moment.at[i]) return false;
   }
   return true;

@@ -23,11 +23,12 @@
 
 namespace stretto::device {
 
-constexpr std::size_t lanes = 4;
+// Streams are made when a run first uses as many.
+constexpr std::size_t most_lanes = 8, usual_lanes = 4;
 
 // A place in every lane. Passed once all is over that was enqueued before it.
 struct Moment {
-  std::array<std::uint64_t, lanes> at{};  // 0: nothing of that lane
+  std::array<std::uint64_t, most_lanes> at{};  // 0: nothing of that lane
 };
 
 // Who is told how operations ended.
@@ -70,7 +71,7 @@ class Device {
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
   // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once
-  // for the sum and once for what it is made of, and what comes and goes; workspaces of all lanes.
+  // for the sum and once for what it is made of, and what comes and goes; codes found ahead; workspaces of all lanes.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   // ok, or that the device was lost in an earlier call.
@@ -80,11 +81,14 @@ class Device {
   Status check(int error, const char* what) noexcept;
 
   // What is enqueued on the lanes from now on comes after what was enqueued on `stream`; and the other way about.
-  Status start_after(void* stream) noexcept;
+  Status start_after(void* stream, std::size_t lanes) noexcept;  // the first so many
   Status end_before(void* stream) noexcept;
 
-  // What is enqueued on any lane from now on comes after all that was enqueued on `lane`.
-  Status join(std::size_t lane) noexcept;
+  // What is enqueued on any of the first `lanes` lanes from now on comes after all that was enqueued on `lane`.
+  Status join(std::size_t lane, std::size_t lanes) noexcept;
+
+  // Makes the first so many lanes, where they are not there yet.
+  Status make_lanes(std::size_t lanes) noexcept;
 
   // The moment after all that was enqueued on the lanes of the bits in `which` so far.
   Status mark(std::uint32_t which, Moment* moment) noexcept;
@@ -142,7 +146,7 @@ class Device {
   const int number_;
   Region device_memory_, pinned_memory_;
   payload::Pool pinned_;
-  std::array<Lane, lanes> lane_;
+  std::array<Lane, most_lanes> lane_;
   void* boundary_ = nullptr;  // an event
   std::vector<payload::Buffer> result_chunks_;
   std::vector<codec::cuda::Result*> results_;  // free ones

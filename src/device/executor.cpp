@@ -55,8 +55,10 @@ Status check(const payload::Spec& spec, bool reduces) noexcept {
   return Status::ok;
 }
 
-void Executor::begin(const payload::Spec& spec) noexcept {
+void Executor::begin(const payload::Spec& spec, std::size_t lanes) noexcept {
   spec_ = spec;
+  lanes_ = lanes;
+  lane_ = 0;
   type_ = payload::codec_type(spec.type).value_or(codec::Type::f32);
   open_ = 0;
   used_ = 0;
@@ -64,7 +66,7 @@ void Executor::begin(const payload::Spec& spec) noexcept {
 }
 
 void Executor::enter(std::uint32_t segment) noexcept {
-  lane_ = segment % lanes;
+  lane_ = lane_of(segment);
   used_ |= 1u << lane_;
 }
 
@@ -134,6 +136,30 @@ Status Executor::add_values(const Stream& s, const std::byte* x, std::size_t cou
   a.count = count;
   a.a = ref(s);
   a.x = x;
+  return write(&a, sum_room(type_, count), made);
+}
+
+Status Executor::quantise(const std::byte* x, std::size_t count, Buffer* codes) noexcept {
+  const std::size_t code = type_ == codec::Type::f64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  if (const Status s = pool().take(count * code, codes); s != Status::ok) return s;
+  Arguments a{};
+  a.operation = StreamOperation::quantise;
+  a.count = count;
+  a.x = x;
+  a.y = codes->data();
+  a.eps = spec_.eps;
+  a.width = codec::grid_width(type_, spec_.eps, spec_.magnitude);
+  return launch(&a, {});
+}
+
+Status Executor::add_codes(const Stream& s, const Buffer& codes, const std::byte* x, std::size_t count,
+                           Stream* made) noexcept {
+  Arguments a{};
+  a.operation = StreamOperation::add_codes;
+  a.count = count;
+  a.a = ref(s);
+  a.x = x;
+  a.codes = codes.data();
   return write(&a, sum_room(type_, count), made);
 }
 

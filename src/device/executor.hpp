@@ -18,7 +18,10 @@ class Executor final : public payload::Executor, private Owner {
   explicit Executor(Device& device) noexcept : device_(device) {}
   ~Executor() override { device_.forget(this); }  // the run may end before its last operations do
 
-  void begin(const payload::Spec& spec) noexcept;
+  // Segments go to the first `lanes` lanes, in turns.
+  void begin(const payload::Spec& spec, std::size_t lanes) noexcept;
+  std::size_t lanes() const noexcept { return lanes_; }
+  std::size_t lane_of(std::uint32_t segment) const noexcept { return segment % lanes_; }
 
   Device& device() noexcept { return device_; }
 
@@ -45,6 +48,9 @@ class Executor final : public payload::Executor, private Owner {
                     std::uint32_t divisor) noexcept override;
   Status add_values(const payload::Stream& a, const std::byte* x, std::size_t count,
                     payload::Stream* made) noexcept override;
+  Status quantise(const std::byte* x, std::size_t count, payload::Buffer* codes) noexcept override;
+  Status add_codes(const payload::Stream& a, const payload::Buffer& codes, const std::byte* x, std::size_t count,
+                   payload::Stream* made) noexcept override;
   Status combine(codec::Combine op, const payload::Stream& a, const payload::Stream& b, std::size_t count,
                  payload::Stream* made) noexcept override;
   Status combine_values(payload::Op op, payload::Type type, const void* left, const void* right, void* out,
@@ -64,7 +70,7 @@ class Executor final : public payload::Executor, private Owner {
   payload::Spec spec_{};
   codec::Type type_{};
   std::uint32_t unit_ = 0;
-  std::size_t lane_ = 0;
+  std::size_t lane_ = 0, lanes_ = usual_lanes;
   std::uint32_t used_ = 0;  // lanes of the unit
   std::uint64_t open_ = 0;
   Status failure_ = Status::ok;

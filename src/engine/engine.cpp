@@ -85,6 +85,9 @@ struct Engine::Impl {
   bool may_go(const Run& run) const noexcept;
   bool turn_all(Lanes taken) noexcept;
   std::size_t fetch(double seconds) noexcept;
+  std::size_t fetch_crossed() noexcept;
+  void complete(const carrier::Completion& done) noexcept;
+  void order_crossings() noexcept;
   void look_at_limits() noexcept;
   void overdue(Run& run) noexcept;
   void interrupt(const Run& run) noexcept;
@@ -201,21 +204,47 @@ bool Engine::Impl::may_go(const Run& run) const noexcept {
 
 // Routes finished transfers to their runs; how many there were.
 std::size_t Engine::Impl::fetch(double seconds) noexcept {
+  const std::size_t crossed = fetch_crossed();
   std::array<carrier::Completion, 64> done;
   std::size_t n = 0;
+  if (crossed > 0) seconds = 0;
   if (const Status s = carrier.wait_any(done, &n, seconds); s != Status::ok) {
     std::array<char, sizeof(carrier::Alarm::text)> cause{};
     std::strncpy(cause.data(), message(), cause.size() - 1);
     tell(0, s, cause.data());
     return 0;
   }
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto slot = static_cast<std::size_t>(done[i].id >> 32);
-    if (slot < runs.size() && runs[slot]->active() && !runs[slot]->ended()) {
-      runs[slot]->complete(static_cast<std::uint32_t>(done[i].id), done[i]);
-    }
+  for (std::size_t i = 0; i < n; ++i) complete(done[i]);
+  return n + crossed;
+}
+
+void Engine::Impl::complete(const carrier::Completion& done) noexcept {
+  const auto slot = static_cast<std::size_t>(done.id >> 32);
+  if (slot < runs.size() && runs[slot]->active() && !runs[slot]->ended())
+    runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
+}
+
+// The same between devices. Runs share what moves their messages, so each may learn of another's.
+std::size_t Engine::Impl::fetch_crossed() noexcept {
+  std::array<carrier::Completion, 64> done;
+  std::size_t all = 0;
+  for (const auto& run : runs) {
+    if (!run->active() || run->ended()) continue;
+    std::size_t n = 0;
+    run->poll_crossings(done, &n);
+    for (std::size_t i = 0; i < n; ++i) complete(done[i]);
+    all += n;
   }
-  return n;
+  return all;
+}
+
+// Messages between devices begin in the order of the runs, which is the same on all ranks.
+void Engine::Impl::order_crossings() noexcept {
+  std::uint64_t first = none_ends;
+  for (const auto& run : runs) {
+    if (run->active() && !run->ended() && run->crosses()) first = std::min(first, run->sequence());
+  }
+  for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
 // One turn: finished transfers, then some work of every run. True when anything happened.
@@ -225,6 +254,7 @@ bool Engine::Impl::turn_all(Lanes taken) noexcept {
     if (!run->active() || run->ended()) continue;
     if (!run->going() && may_go(*run)) run->go();
     held = held || !run->going();
+    order_crossings();
     some = run->advance(turn, taken) || some;
   }
   if (some) ++moves;

@@ -27,6 +27,7 @@
 
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
+#include "carrier/device_messages.hpp"
 #include "codec/codec.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
@@ -75,6 +76,10 @@ struct Work {
   // Blocks in the memory of a device, which is borrowed while the run lasts and used by nobody else meanwhile. Null: they
   // are the host's. Messages are the same bytes either way.
   device::Device* device = nullptr;
+  int lanes = 0;  // of the device that segments go to, in turns; 0: device::usual_lanes
+  // How messages cross between devices, where every rank's blocks are in the memory of one; borrowed while the engine lives. Null:
+  // through pinned memory of the host, as messages of the carrier. All ranks give it, or none does.
+  carrier::DeviceMessages* messages = nullptr;
   // A stream of that device. The run comes after what is enqueued there when it begins, and before what is enqueued there
   // once it has ended. With `leaves_early` a run ends as soon as its last work is enqueued; how that went is told by
   // Device::late(). Without a stream the inputs must be ready.
@@ -89,11 +94,11 @@ struct Report {
   std::uint64_t raw_bytes = 0;   // what this rank's messages would have been as raw values
   std::uint64_t bytes_sent = 0;  // what they were
   std::uint64_t messages_sent = 0;
-  std::uint64_t segments = 0;  // streams (or raw pieces) the vector was cut into
-  double compress_seconds = 0;
+  std::uint64_t segments = 0;   // streams (or raw pieces) the vector was cut into
+  double compress_seconds = 0;  // on a device: all time in which a codec was at work, as far as the host saw
   double decompress_seconds = 0;
   double combine_seconds = 0;       // raw + raw, stream + stream, or raw + stream
-  double wait_seconds = 0;          // nothing to do but wait for a transfer
+  double wait_seconds = 0;          // nothing to do but wait for a transfer; on a device, and no codec at work there
   double total_seconds = 0;         // start to end
   std::uint32_t contributions = 0;  // inputs in each result value
   double promised_error = 0;        // error_factor * eps

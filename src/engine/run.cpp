@@ -141,7 +141,11 @@ Status Run::execute_local(const Unit& unit) noexcept {
 }
 
 void Run::complete(std::uint32_t id, const carrier::Completion& completion) noexcept {
-  const std::uint32_t u = id & ~notice_bit;
+  const std::uint32_t u = id & ~(notice_bit | crossing_bit);
+  if ((id & crossing_bit) != 0) {
+    crossed(u, completion);
+    return;
+  }
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
   moved_ = Clock::now();
@@ -157,7 +161,7 @@ void Run::complete(std::uint32_t id, const carrier::Completion& completion) noex
   if (receives(unit.task) && !lands_in_place(unit)) {
     live.bytes = completion.bytes;
     live.state = State::arrived;
-    if (completion.status == Status::ok && expect_long(u)) return;
+    if (live.crossing != none ? land(u) : completion.status == Status::ok && expect_long(u)) return;
     if (live.waits_for == 0) make_ready(u);
     return;
   }
@@ -169,8 +173,12 @@ void Run::complete(std::uint32_t id, const carrier::Completion& completion) noex
     }
   }
   if (unit.task == Task::send && --live.transfers > 0) return;
-  live.hold = {};
-  if (!live.early) release(u);
+  sent(u);
+}
+
+void Run::sent(std::uint32_t u) noexcept {
+  live_[u].hold = {};
+  if (!live_[u].early) release(u);
   done(u);
 }
 
@@ -209,6 +217,7 @@ Status Run::finish(Report* report) noexcept {
     report->compress_seconds = spent.compress;
     report->decompress_seconds = spent.decompress;
     report->combine_seconds = spent.combine;
+    if (device_ != nullptr) report->compress_seconds += codec_seconds_;
     report->wait_seconds = wait_seconds_;
     report->total_seconds = seconds_between(begun_, Clock::now());
     report->contributions = contributions_;
@@ -216,6 +225,7 @@ Status Run::finish(Report* report) noexcept {
     if (spec_.kind == payload::Kind::raw) report->promised_error = 0;
   }
   for (payload::Cell& cell : cells_) cell.value.clear();
+  crossings_.clear();
   if (device_ != nullptr) leave_device();
   scratch_ = {};
   inputs_copy_ = {};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,11 @@ struct Notice {
   std::uint64_t bytes = 0;
 };
 
+// Between devices a message is announced by one of the host: this word, and the length of each part, 0 where it is absent. Or by the mark
+// of a failed rank; then nothing crosses.
+constexpr std::uint64_t announcement_mark = 0xFD;
+constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return sizeof(std::uint64_t) * (1 + parts); }
+
 // How many messages to a peer may be sent before one that the schedule names earlier. A peer takes what comes from one rank in the
 // schedule's order, and some transports hold only so many messages that nobody has asked for yet (libfabric's over TCP: 64) before they
 // look at no further one, so what the peer waits for must not stand behind more.
@@ -49,6 +55,9 @@ constexpr std::uint32_t most_ahead = 32;
 
 // In the id of a transfer: it is a notice, not the message.
 constexpr std::uint32_t notice_bit = 0x80000000u;
+
+// The same: it is a message between devices, or a part of one.
+constexpr std::uint32_t crossing_bit = 0x40000000u;
 
 class Run {
  public:
@@ -77,6 +86,13 @@ class Run {
   // Whether units of the lane before the work are left.
   bool leads() const noexcept { return left_before_ > 0 && !ended(); }
 
+  // Whether messages between devices are still to begin; and whether they may, since no earlier run has any.
+  bool crosses() const noexcept { return next_crossing_ < crossings_.size(); }
+  void may_cross(bool may) noexcept { may_cross_ = may; }
+
+  // Those that have ended, of whatever run. Asks the device; *n is 0 where the run has none.
+  void poll_crossings(std::span<carrier::Completion> done, std::size_t* n) noexcept;
+
   // The transfer of `unit` (the lower half of the completion's id) has ended.
   void complete(std::uint32_t unit, const carrier::Completion& completion) noexcept;
 
@@ -103,7 +119,10 @@ class Run {
   // Who is missing, and where.
   std::string diagnosis(double seconds) const;
 
-  void waited(double seconds) noexcept { wait_seconds_ += seconds; }
+  // Where the device's codec was at work meanwhile, that is what took the time.
+  void waited(double seconds) noexcept {
+    if (device_ == nullptr || device_->open() == 0) wait_seconds_ += seconds;
+  }
   double timeout() const noexcept { return options_.timeout; }
 
   // Whether a device works for it, which tells nobody when it is done: it must be asked.
@@ -118,7 +137,8 @@ class Run {
     State state = State::waiting;
     std::uint32_t waits_for = 0;
     bool early = false;  // released before its transfer ended
-    int transfers = 0;   // of a send, not ended
+    int transfers = 0;   // of a send, or between devices, not ended
+    std::uint32_t crossing = none;
     Hold hold;
     std::size_t bytes = 0;  // arrived
     Notice notice;
@@ -163,11 +183,37 @@ class Run {
     std::vector<Part> parts;
     payload::Buffer staging;
     std::size_t bytes = 0;
-    device::Moment staged;
+    device::Moment staged;  // or packed, where it crosses
+    bool fixed = true;      // nobody writes what is sent
   };
+
+  // A message between devices (run_crossings.cpp). A part for each cell.
+  struct Crossing {
+    enum class State : std::uint8_t { open, ready, begun, none };  // none: it is not to be, or has ended
+    std::uint32_t unit = 0;
+    std::uint64_t turn = 0;
+    State state = State::open;
+    std::vector<Part> parts;
+    device::Moment free;  // from then on no lane uses the memory of a receive
+  };
+
+  void queue_crossings();
+  Status take_landing(std::uint32_t unit) noexcept;
+  Status announce(Departure& departure) noexcept;
+  bool land(std::uint32_t unit) noexcept;
+  Status read_announcement(std::uint32_t unit) noexcept;
+  void skip_crossing(std::uint32_t unit) noexcept;
+  bool may_begin(const Crossing& crossing) const noexcept;
+  bool begin_crossings() noexcept;
+  void begin_group(std::size_t first, std::size_t end) noexcept;
+  void crossed(std::uint32_t unit, const carrier::Completion& completion) noexcept;
+  Status consume_crossed(std::uint32_t unit, const Hold& hold) noexcept;
+  Status consume_part(const Unit& unit, payload::Cell& cell, const Part& part) noexcept;
+  void end_crossings(std::vector<Hold>* lost) noexcept;
 
   Status begin_on_device(const Work& call);
   Status share_homes() noexcept;
+  Status quantise_ahead() noexcept;
   void enter_lane(std::uint32_t cell) noexcept;
   Status same_lane(std::uint32_t a, std::uint32_t b) const noexcept;
   Status collect(const Unit& unit, Departure* departure) noexcept;
@@ -219,9 +265,11 @@ class Run {
   Status pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool* early) noexcept;
   Status pack_streams(const Unit& unit, Hold* hold, const std::byte** data, std::size_t* bytes) noexcept;
   bool expect_long(std::uint32_t unit) noexcept;
+  static Status failed_peer(std::int32_t peer, std::byte mark) noexcept;
   Status check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept;
   Status parse(const Unit& unit, const payload::Buffer& buffer, std::size_t bytes, std::size_t* offset, std::uint32_t i,
                payload::Stream* stream) noexcept;
+  void sent(std::uint32_t unit) noexcept;
   void release(std::uint32_t unit) noexcept;
   void done(std::uint32_t unit) noexcept;
   void failed(Status status, const Unit* unit) noexcept;
@@ -275,6 +323,14 @@ class Run {
   bool ending_ = false;
   std::vector<Departure> departures_;
   device::Moment last_;
+  double codec_seconds_ = 0;  // with operations under way, as far as the host looked
+  Clock::time_point looked_{};
+
+  carrier::DeviceMessages* between_ = nullptr;  // null: no messages cross
+  std::vector<Crossing> crossings_;             // in the order in which they begin
+  std::size_t next_crossing_ = 0;               // all before have begun, or are not to be
+  bool may_cross_ = true;
+  std::vector<carrier::DeviceTransfer> group_;
 
   Status status_ = Status::ok;
   bool stranded_ = false;

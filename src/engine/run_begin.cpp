@@ -202,6 +202,7 @@ Status Run::prepare(const Work& call) {
   from_stream_ = spec_.kind != payload::Kind::raw && (everywhere || (codes && reduces_ && !mixes));
   const auto ranks = static_cast<std::uint32_t>(schedule_->ranks);
   contributions_ = !reduces_ ? 1 : call.contributions != 0 ? call.contributions : ranks;
+  between_ = call.device != nullptr ? call.messages : nullptr;
   if (call.device != nullptr) {
     if (const Status s = begin_on_device(call); s != Status::ok) return s;
   }
@@ -218,6 +219,7 @@ Status Run::prepare(const Work& call) {
   if (const Status s = bind_memory(call); s != Status::ok) return s;
   if (device_ != nullptr) {
     if (const Status s = share_homes(); s != Status::ok) return s;
+    if (const Status s = quantise_ahead(); s != Status::ok) return s;
   }
 
   live_.assign(plan_.units.size(), Live{});
@@ -229,6 +231,7 @@ Status Run::prepare(const Work& call) {
   left_ = plan_.units.size() + (device_ != nullptr ? 1 : 0);
   queue_receives();
   queue_sends();
+  queue_crossings();
   return Status::ok;
 }
 
@@ -238,6 +241,7 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
   carrier_ = &carrier;
   pool_ = &pool;
   device_ = nullptr;
+  between_ = nullptr;
   slot_ = slot;
   sequence_ = sequence;
   status_ = Status::ok;
@@ -255,6 +259,7 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
   }
   if (s != Status::ok) {
     cells_.clear();
+    crossings_.clear();
     if (device_ != nullptr) leave_device();
     scratch_ = {};
     inputs_copy_ = {};
@@ -268,6 +273,8 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
 void Run::go() noexcept {
   going_ = true;
   moved_ = Clock::now();
+  std::optional<device::Device::Visit> visit;
+  if (device_ != nullptr) visit.emplace(device_->device());
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) live_[u].waits_for = plan_.units[u].waits_for;
   for (std::int32_t peer = 0; peer < schedule_->ranks; ++peer) post_receives(peer);
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {

@@ -6,6 +6,8 @@
 //   a receive   arrives in pinned memory and is copied to the device, where the worker takes it: done when enqueued
 //   others      done when enqueued
 //
+// Where messages cross between devices (run_crossings.cpp), nothing goes through pinned memory.
+//
 // The run has ended when the device has passed all of it, or, where it leaves early, when all of it is enqueued.
 #include <algorithm>
 
@@ -19,16 +21,22 @@ Status Run::begin_on_device(const Work& call) {
   Device& d = *call.device;
   if (const Status s = d.usable(); s != Status::ok) return s;
   if (const Status s = device::check(spec_, reduces_); s != Status::ok) return s;
+  const std::size_t lanes = call.lanes > 0 ? static_cast<std::size_t>(call.lanes) : device::usual_lanes;
+  if (lanes > device::most_lanes)
+    return fail(Status::invalid_argument, "segments on {} streams of a device; at most {}", lanes, device::most_lanes);
+  if (const Status s = d.make_lanes(lanes); s != Status::ok) return s;
   executor_ = std::make_unique<device::Executor>(d);
   device_ = executor_.get();
-  device_->begin(spec_);
-  pool_ = &d.pinned();
+  device_->begin(spec_, lanes);
+  if (between_ == nullptr) pool_ = &d.pinned();
   stream_ = call.stream;
   leaves_early_ = call.leaves_early;
   departures_.clear();
   last_ = {};
   ending_ = false;
-  return stream_ ? d.start_after(*stream_) : Status::ok;
+  codec_seconds_ = 0;
+  looked_ = Clock::now();
+  return stream_ ? d.start_after(*stream_, lanes) : Status::ok;
 }
 
 // Blocks without a home, and inputs that were copied away, are memory of the first lane's that all of them use.
@@ -36,12 +44,28 @@ Status Run::share_homes() noexcept {
   device::Moment copied;
   const Status s = device_->end_unit(&copied);
   if (s != Status::ok || (!scratch_ && !inputs_copy_)) return s;
-  return device_->device().join(0);
+  return device_->device().join(0, device_->lanes());
+}
+
+// The codes of all inputs, before the first message, where the payload asks for them.
+Status Run::quantise_ahead() noexcept {
+  if (!reduces_ || spec_.codes != payload::Codes::ahead) return Status::ok;
+  device_->begin_unit(0);
+  Status s = Status::ok;
+  for (std::uint32_t c = 0; c < cells_.size() && s == Status::ok; ++c) {
+    if (cells_[c].value.raw == nullptr || unloaded_[c] != 0) continue;
+    enter_lane(c);
+    s = worker_.quantise(cells_[c]);
+  }
+  device::Moment found;
+  const Status marked = device_->end_unit(&found);
+  return s == Status::ok ? marked : s;
 }
 
 // Blocks that meet on a rank are cut alike, so that their segments have the same lane.
 Status Run::same_lane(std::uint32_t a, std::uint32_t b) const noexcept {
-  if (plan_.segment(plan_.cell(a)) % device::lanes == plan_.segment(plan_.cell(b)) % device::lanes) return Status::ok;
+  const auto lane = [this](std::uint32_t c) { return device_->lane_of(plan_.segment(plan_.cell(c))); };
+  if (lane(a) == lane(b)) return Status::ok;
   return fail(Status::internal, "a step names segments of two lanes of a device");
 }
 
@@ -60,6 +84,7 @@ Status Run::collect(const Unit& unit, Departure* departure) noexcept {
     if (s != Status::ok) return s;
     Part part;
     part.segment = plan_.segment(plan_.cell(unit.src + i));
+    departure->fixed = departure->fixed && (!unit.raw || cell.value.raw_fixed);
     if (unit.raw) {
       part.data = cell.value.raw;
       part.keeps = cell.value.raw_store;
@@ -87,8 +112,7 @@ Status Run::depart(std::uint32_t u) noexcept {
     Departure departure;
     departure.unit = u;
     Status s = collect(unit, &departure);
-    device::Moment packed;
-    const Status marked = device_->end_unit(&packed);
+    const Status marked = device_->end_unit(&departure.staged);
     if (s == Status::ok) s = marked;
     try {
       if (s == Status::ok) departures_.push_back(std::move(departure));
@@ -101,7 +125,9 @@ Status Run::depart(std::uint32_t u) noexcept {
     }
     failed(s, &unit);
   }
-  return status_ == Status::ok ? send_bytes(u, nullptr, 0, true) : send_mark(u);
+  if (status_ == Status::ok) return send_bytes(u, nullptr, 0, true);
+  skip_crossing(u);
+  return send_mark(u);
 }
 
 // Copies the message to pinned memory. Precondition: lengths are known.
@@ -128,20 +154,24 @@ Status Run::stage(Departure& d) noexcept {
 // True: the message has begun, or its place is taken by a mark.
 bool Run::advance_departure(Departure& d) noexcept {
   const Unit& unit = plan_.units[d.unit];
+  const bool crosses = live_[d.unit].crossing != none;
   if (status_ == Status::ok && !d.staging) {
     for (Part& p : d.parts) {
       if (p.bytes == payload::Buffer::unknown) p.bytes = p.keeps.content();
       if (p.bytes == payload::Buffer::unknown) return false;
     }
-    if (const Status s = stage(d); s != Status::ok) failed(s, &unit);
+    if (const Status s = crosses ? Status::ok : stage(d); s != Status::ok) failed(s, &unit);
   }
   if (status_ == Status::ok && !device_->device().passed(d.staged)) return false;
   Status s = Status::ok;
-  if (status_ == Status::ok) {
+  if (status_ == Status::ok && crosses) {
+    s = announce(d);
+  } else if (status_ == Status::ok) {
     live_[d.unit].hold.buffer = d.staging;
     s = send_bytes(d.unit, d.staging.data(), d.bytes, true);
   } else {
     static_cast<void>(device_->device().keep(d.staging, d.staged));
+    skip_crossing(d.unit);
     s = send_mark(d.unit);
   }
   if (s == Status::ok) return true;
@@ -187,13 +217,17 @@ bool Run::advance_device() noexcept {
   Device& device = device_->device();
   const std::size_t left = left_, departing = departures_.size();
   const std::uint64_t open = device_->open();
+  const Clock::time_point now = Clock::now();
+  if (open > 0) codec_seconds_ += std::chrono::duration<double>(now - looked_).count();
+  looked_ = now;
   Status lost = device_->poll();
   if (lost != Status::ok) failed(lost, nullptr);
   std::uint32_t unit = 0;
   if (const Status s = device_->failed(&unit); s != Status::ok) failed(s, &plan_.units[unit]);
   std::erase_if(departures_, [this](Departure& d) { return advance_departure(d); });
+  const bool began = begin_crossings();
   if (left_ == 1 && departures_.empty()) end_on_device(lost == Status::ok ? device.usable() : lost);
-  return left_ != left || departures_.size() != departing || device_->open() != open;
+  return began || left_ != left || departures_.size() != departing || device_->open() != open;
 }
 
 // All units are done: only the device may still be at work.
@@ -202,7 +236,7 @@ void Run::end_on_device(Status usable) noexcept {
   if (!ending_ && usable == Status::ok) {
     ending_ = true;
     if (stream_) usable = device.end_before(*stream_);
-    if (usable == Status::ok) usable = device.mark((1u << device::lanes) - 1, &last_);
+    if (usable == Status::ok) usable = device.mark((1u << device_->lanes()) - 1, &last_);
     if (usable != Status::ok) failed(usable, nullptr);
   }
   const bool leaves = leaves_early_ && status_ == Status::ok;

@@ -110,6 +110,7 @@ void Run::give_up(Status status, const char* text, std::vector<Hold>* lost) noex
     live.hold = {};
     live.state = State::done;
   }
+  end_crossings(lost);
   left_ = 0;
   if (status_ != Status::ok) return;
   status_ = status;

@@ -5,18 +5,9 @@
 #include "engine/run.hpp"
 
 namespace stretto::engine {
-namespace {
-
-// What the mark of a failed rank says.
-Status status_of(std::byte mark) noexcept {
-  const int code = std::to_integer<int>(mark);
-  return code >= 1 && code <= static_cast<int>(Status::internal) ? static_cast<Status>(code) : Status::internal;
-}
-
-}  // namespace
-
 // Bytes that a receive is posted with; at least one, for the mark of a failed peer.
 std::size_t Run::room_for(const Unit& unit) const noexcept {
+  if (between_ != nullptr && unit.cells > 0) return announcement_bytes(unit.cells);
   std::size_t bytes = 0;
   const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
@@ -71,6 +62,7 @@ void Run::post_receives(std::int32_t peer) noexcept {
     ++q.open;
     const std::size_t bytes = room_for(unit);
     Status s = pool_->take(bytes, &live.hold.buffer);
+    if (s == Status::ok && live.crossing != none) s = take_landing(u);
     if (s == Status::ok) s = carrier_->start_recv(peer, tag_of(unit), live.hold.buffer.data(), bytes, id_of(u));
     if (s == Status::ok) {
       live.state = State::posted;
@@ -105,15 +97,20 @@ bool Run::expect_long(std::uint32_t u) noexcept {
   return false;
 }
 
+// What the mark of a failed rank says.
+Status Run::failed_peer(std::int32_t peer, std::byte mark) noexcept {
+  const int code = std::to_integer<int>(mark);
+  const Status s =
+      code >= 1 && code <= static_cast<int>(Status::internal) ? static_cast<Status>(code) : Status::internal;
+  return fail(s, "rank {} had failed ({})", peer, name(s));
+}
+
 // A message of the length that its unit expects, or a mark, or one that cannot be right.
 Status Run::check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept {
   const std::size_t raw = worker_.raw_bytes(elements(unit));
   const bool streams = !unit.raw && unit.cells > 0;
   const bool marked = streams ? bytes == 1 && data[0] != absent_mark : raw == 1 ? bytes == 0 : bytes == 1;
-  if (marked) {
-    const Status s = bytes == 1 ? status_of(data[0]) : Status::internal;
-    return fail(s, "rank {} had failed ({})", unit.peer, name(s));
-  }
+  if (marked) return failed_peer(unit.peer, bytes == 1 ? data[0] : std::byte{0});
   if (!streams && bytes != raw) {
     return fail(Status::incompatible, "{} bytes came from rank {} where {} were expected", bytes, unit.peer, raw);
   }
@@ -154,7 +151,7 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   --queues_[static_cast<std::size_t>(unit.peer)].open;
   post_receives(unit.peer);
   if (status_ != Status::ok) return Status::ok;
-  const Status s = consume(u, hold);
+  const Status s = live.crossing != none ? consume_crossed(u, hold) : consume(u, hold);
   return device_ == nullptr ? s : close_unit(s, hold.buffer);
 }
 

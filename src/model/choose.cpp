@@ -36,7 +36,8 @@ struct Key {
   int bytes, ratio, root, payload;
   std::uint64_t segment;
   std::uint32_t element;
-  std::uint8_t collective, flags;
+  std::uint8_t collective;
+  std::uint16_t flags;
   std::string schedule;
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -51,24 +52,24 @@ struct Hash {
     mix(static_cast<std::uint32_t>(k.payload));
     mix(k.segment);
     mix(k.element);
-    mix(std::uint64_t{k.collective} << 8 | k.flags);
+    mix(std::uint64_t{k.collective} << 16 | k.flags);
     return h;
   }
 };
 
 Key key_of(const Question& q) {
-  const auto bit = [](bool on, int i) { return static_cast<std::uint8_t>(on ? 1 << i : 0); };
-  return {
-      cell_of(q.bytes),
-      q.compress ? ratio_cell_of(q.ratio) : 0,
-      schedule::rooted(q.collective) ? q.root : 0,
-      q.payload,
-      q.segment,
-      q.element,
-      static_cast<std::uint8_t>(q.collective),
-      static_cast<std::uint8_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7)),
-      q.schedule};
+  const auto bit = [](bool on, int i) { return static_cast<std::uint16_t>(on ? 1 << i : 0); };
+  return {cell_of(q.bytes),
+          q.compress ? ratio_cell_of(q.ratio) : 0,
+          schedule::rooted(q.collective) ? q.root : 0,
+          q.payload,
+          q.segment,
+          q.element,
+          static_cast<std::uint8_t>(q.collective),
+          static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
+                                     bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5) |
+                                     bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9)),
+          q.schedule};
 }
 
 std::size_t acts_of(const Programs& programs) {
@@ -161,7 +162,12 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   all->clear();
   std::string why;
   const std::vector<Option> options = options_for(q, topology, &why);
-  const Machine machine = machine_of(profile, q.element, q.ratio);
+  const Machine machine =
+      q.device ? machine_on_device(profile, q.element, q.ratio, 1, q.staged) : machine_of(profile, q.element, q.ratio);
+  // Of a candidate: a device's depends on the streams that its segments are on.
+  const auto machine_for = [&](const Candidate& c) {
+    return q.device ? machine_on_device(profile, q.element, q.ratio, c.lanes, q.staged) : machine;
+  };
   const int root = schedule::rooted(q.collective) ? q.root : 0;
   const auto bytes = static_cast<double>(q.bytes);
   const double grain =
@@ -203,7 +209,9 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
       run.segment = static_cast<double>(c.segment);
       run.enough = least;
       const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));
-      c.seconds = predict(*programs, system, machine, run).seconds;
+      if (q.device)
+        c.lanes = lanes_for(profile, q.element, q.ratio, c.payload != payload::Kind::raw, block, run.segment);
+      c.seconds = predict(*programs, system, machine_for(c), run).seconds;
       if (!all_of_them) least = std::min(least, c.seconds);
       const bool an_mpi_has_it = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
       if (guessed && c.payload == payload::Kind::raw && an_mpi_has_it) {

@@ -25,6 +25,8 @@ struct Question {
   bool exact = false;         // raw values combine to the same bits in any brackets: integers, minimum, maximum
   bool compress = false;      // a bound allows streams
   bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
+  bool device = false;        // values are in the memory of devices
+  bool staged = false;        // and messages pass the host's, on their way from one to another
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams
@@ -44,6 +46,7 @@ struct Candidate {
   std::uint64_t segment = 0;    // bytes; 0: uncut
   int blocks = 0;               // pieces of a pipelined schedule; 0: what it needs
   int radix = 0;                // of k-nomial trees; 0: the default
+  int lanes = 0;                // device: streams that segments are on
   double seconds = 0;           // predicted
   bool assumed = false;  // of the node's: nobody measured it here, so it is a part of the MPI's time (unmeasured_node)
 };

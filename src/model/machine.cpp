@@ -33,6 +33,22 @@ const Link& nearest(const Profile& profile, std::size_t distance) {
   return none;
 }
 
+Device device_of(const Profile& profile) {
+  // docs/model.md says where these come from. None was measured.
+  static const Device estimated{
+      "", "estimated", 5e-6, 4e-11, 1e-5, 7e-13, 4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}}, {}};
+  if (!profile.device.known()) return estimated;
+  Device d = profile.device;
+  if (d.look <= 0) d.look = estimated.look;
+  if (d.f32.empty()) {  // a profile whose own figures are a device's
+    d.f32 = profile.f32;
+    d.f64 = profile.f64;
+    d.combine = profile.gamma;
+    d.copy = profile.copy;
+  }
+  return d;
+}
+
 }  // namespace
 
 const Span& Machine::span(topology::Distance d, double bytes) const noexcept {
@@ -77,6 +93,47 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   m.quantise = {c.call, profile.copy};
   m.add_codes = m.add;
   return m;
+}
+
+Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged) {
+  const Device d = device_of(profile);
+  Machine m = machine_of(profile, element, ratio);
+  for (Link& link : m.links) {
+    for (Span& s : link) {
+      if (!staged) break;
+      s.alpha += 2 * (d.launch + d.look);
+      s.beta += 2 * d.staging;
+    }
+  }
+  m.combine = {d.launch, d.combine};
+  m.copy = {d.launch, d.copy};
+  const CodecCost c = at_ratio(element == 8 && !d.f64.empty() ? d.f64 : d.f32, ratio);
+  const double call = std::max(d.launch, c.call / std::max(lanes, 1));
+  m.compress = {call, c.compress};
+  m.decompress = {call, c.decompress};
+  m.add = {call, c.add};
+  m.fused = {call, c.fused};
+  m.quantise = {call, d.copy};
+  m.add_codes = m.add;
+  return m;
+}
+
+int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
+              double segment) noexcept {
+  const Device d = device_of(profile);
+  const bool cut = segment > 0 && block > segment;
+  const double segments = cut ? std::ceil(block / segment) : 1;
+  const double call = streams ? at_ratio(element == 8 && !d.f64.empty() ? d.f64 : d.f32, ratio).call : d.launch;
+  const double travels = streams ? block / std::max(ratio, 1.0) : block;
+  int best = 1;
+  double least = INFINITY;
+  for (int lanes = 1; lanes <= most_lanes && lanes <= segments; lanes *= 2) {
+    const double alone = lanes == 1 ? travels * d.staging : 0;  // transfers that wait for kernels
+    const double seconds = segments * std::max(d.launch, call / lanes) + alone + 2 * lanes * d.launch;
+    if (seconds < least) best = lanes;
+    least = std::min(least, seconds);
+  }
+  return best;
 }
 
 }  // namespace stretto::model

@@ -55,4 +55,14 @@ inline constexpr double kIndependentGrowth = 0.5;
 // and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
+// Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
+// and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
+Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged);
+
+// How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them hide the least time
+// of a kernel behind others, and transfers behind kernels; each costs two waits.
+inline constexpr int most_lanes = 8;
+int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
+              double segment) noexcept;
+
 }  // namespace stretto::model

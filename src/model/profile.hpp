@@ -56,10 +56,19 @@ struct Switches {
   std::optional<std::size_t> eager, eager_reduce, kernel;
 };
 
-// Of a device that holds the values, where there is one.
+// Of a device that holds the values, where there is one. Figures of its own kernels (f32, f64, combine, copy) are measured beside those of the
+// host; where there are none and `launch` is known, the profile's own figures are the device's.
 struct Device {
-  double launch = 0;   // seconds a kernel
-  double staging = 0;  // seconds a byte between host and device
+  std::string name;                 // "NVIDIA H200"
+  std::string source;               // where the figures come from
+  double launch = 0;                // seconds a kernel
+  double staging = 0;               // seconds a byte between host and device
+  double look = 0;                  // seconds until the host knows that enqueued work is over
+  double combine = 0;               // seconds a byte of result of raw + raw
+  double copy = 0;                  // seconds a byte copied
+  std::vector<CodecCost> f32, f64;  // `call`: the least time of a kernel
+
+  bool known() const noexcept { return launch > 0; }
 };
 
 // What moves the messages of a communicator. One of threads takes the figures of an MPI.

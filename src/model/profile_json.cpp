@@ -121,6 +121,12 @@ std::vector<CodecCost> read_costs(const Node& node) {
   return costs;
 }
 
+constexpr std::pair<const char*, double Device::*> kDeviceFigures[] = {{"launch", &Device::launch},
+                                                                       {"staging", &Device::staging},
+                                                                       {"look", &Device::look},
+                                                                       {"combine", &Device::combine},
+                                                                       {"copy", &Device::copy}};
+
 // The key of each provider's array: a reader that does not know a provider passes it over.
 constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
 
@@ -209,6 +215,19 @@ void write_messages(const Messages& m, ordered_json* j) {
   (*j)["agreement"] = m.agreement;
 }
 
+Device read_device(const Node& node) {
+  Device d;
+  d.name = node.text("name");
+  d.source = node.text("source");
+  for (const auto& [key, at] : kDeviceFigures) d.*at = node.number(key, 0);
+  if (node.has("codec")) {
+    const Node codec = node.at("codec");
+    if (codec.has("f32")) d.f32 = read_costs(codec.at("f32"));
+    if (codec.has("f64")) d.f64 = read_costs(codec.at("f64"));
+  }
+  return d;
+}
+
 Profile read(const Node& root) {
   const int version = root.at("version").integer(0);
   if (version != kProfileVersion) {
@@ -234,10 +253,7 @@ Profile read(const Node& root) {
       for (const Node& n : root.at(key).items()) p.natives.push_back(read_native(n, provider));
   if (root.has("switches"))
     for (const Node& n : root.at("switches").items()) p.switches.push_back(read_switches(n));
-  if (root.has("device")) {
-    p.device.launch = root.at("device").number("launch", 0);
-    p.device.staging = root.at("device").number("staging", 0);
-  }
+  if (root.has("device")) p.device = read_device(root.at("device"));
   if (root.has("ucx")) p.ucx = read_ucx(root.at("ucx"));
   if (root.has("quality") && root.at("quality").has("doubts"))
     for (const Node& n : root.at("quality").at("doubts").items()) p.doubts.push_back(n.text());
@@ -255,6 +271,15 @@ ordered_json write_costs(const std::vector<CodecCost>& costs) {
                    {"fused", c.fused}});
   }
   return all;
+}
+
+ordered_json write_device(const Device& d) {
+  ordered_json j = ordered_json::object();
+  if (!d.name.empty()) j["name"] = d.name;
+  if (!d.source.empty()) j["source"] = d.source;
+  for (const auto& [key, at] : kDeviceFigures) j[key] = d.*at;
+  if (!d.f32.empty() || !d.f64.empty()) j["codec"] = {{"f32", write_costs(d.f32)}, {"f64", write_costs(d.f64)}};
+  return j;
 }
 
 }  // namespace
@@ -295,7 +320,7 @@ std::string to_json(const Profile& p) {
     }
   }
   for (const Switches& s : p.switches) root["switches"].push_back(write_switches(s));
-  root["device"] = {{"launch", p.device.launch}, {"staging", p.device.staging}};
+  root["device"] = write_device(p.device);
   if (p.ucx) {
     ordered_json& ucx = root["ucx"];
     ucx["library"] = p.ucx->library;

@@ -21,6 +21,10 @@ class Executor {
   virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
   virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
   virtual Status add_values(const Stream& a, const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
+  // add_values() in two kernels: the codes of values, and the sum of a stream and codes, which reads values again where they have none.
+  virtual Status quantise(const std::byte* x, std::size_t count, Buffer* codes) noexcept = 0;
+  virtual Status add_codes(const Stream& a, const Buffer& codes, const std::byte* x, std::size_t count,
+                           Stream* made) noexcept = 0;
   virtual Status combine(codec::Combine op, const Stream& a, const Stream& b, std::size_t count,
                          Stream* made) noexcept = 0;
 

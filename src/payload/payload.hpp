@@ -34,6 +34,10 @@ enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused };
 const char* name(Kind k) noexcept;
 bool find(const char* text, Kind* kind) noexcept;  // by name; false when there is none
 
+// Where fused sums on a device find the codes of local values: in the pass that adds them to a stream, or by a kernel of their own, when the
+// stream is met, or all before the first message (HomComp). Streams are the same bytes either way. The host has the first form alone.
+enum class Codes : std::uint8_t { in_passing, when_met, ahead };
+
 // What travels and how it is combined. Every rank gives the same.
 struct Spec {
   Kind kind = Kind::raw;
@@ -42,7 +46,8 @@ struct Spec {
   double eps = 0;         // absolute bound for each contribution; ignored by raw and by integers (lossless)
   UserFunction user{};    // op == user
   bool checksum = false;  // streams carry and verify a CRC-32C
-  double magnitude = 0;   // largest |value| of any contribution, if known (codec::Options); the same on every rank
+  Codes codes = Codes::in_passing;
+  double magnitude = 0;  // largest |value| of any contribution, if known (codec::Options); the same on every rank
 
   // Messages that travel raw although `kind` compresses: those over links inside a node, of which there are so many (the schedule
   // adds up the contributions of a node before any of it leaves; 0: none do), and those with fewer bytes of values than this.

@@ -25,6 +25,7 @@ struct Value {
   Buffer raw_store;                // keeps `raw` alive when it lies in a pool's buffer, which nobody writes any more
   bool raw_fixed = false;          // nobody writes the memory at `raw` while the run lasts
   Stream stream;
+  Buffer codes;          // of `raw`, which an executor found before they were wanted
   bool settled = false;  // `raw` is what a stream decodes to: compressing it again gives the same values
   bool absent = false;   // no contribution at all: the neutral element of a sum
 

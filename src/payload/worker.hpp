@@ -71,6 +71,9 @@ class Worker {
   // Bytes that nobody else touches meanwhile.
   Status copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
+  // Finds the codes of a contribution before a stream meets it, where the payload asks for that.
+  Status quantise(Cell& cell) noexcept;
+
   // Load one rank's contribution from `n` vectors (n != 1, or negated) into a value that owns it.
   Status load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept;
 
@@ -82,7 +85,7 @@ class Worker {
   Status make_stream(Value& value, std::size_t count) noexcept;
   Status make_raw(Cell& cell) noexcept;
   Status home(Cell& cell, std::byte** at, Buffer* store) noexcept;
-  Status add_raw(Value& value, const std::byte* x, std::size_t count) noexcept;
+  Status add_raw(Value& value, const std::byte* x, std::size_t count, Buffer codes = {}) noexcept;
   Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
   Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
 

@@ -37,10 +37,12 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
 
 // Room for a sum without exceptions does nearly always; exact sums of many values off the grid, or a summand that the other's
 // predictor does not suit, may take many times that.
-Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count) noexcept {
+Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count, Buffer codes) noexcept {
   if (executor_ != nullptr) {
     const Stream a = value.stream;
-    return executor_->add_values(a, x, count, &value.stream);
+    if (spec_.codes == Codes::in_passing) return executor_->add_values(a, x, count, &value.stream);
+    const Status s = codes ? Status::ok : executor_->quantise(x, count, &codes);
+    return s == Status::ok ? executor_->add_codes(a, codes, x, count, &value.stream) : s;
   }
   codec::Info a, local;
   if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
@@ -96,10 +98,10 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
     case Kind::fused:
       if (sums_ && !value.stream && value.raw != nullptr) {
         const std::byte* local = value.raw;
-        const Buffer keep = value.raw_store;
+        const Buffer keep = value.raw_store, codes = value.codes;
         value.clear();
         value.stream = std::move(arrived);
-        return add_raw(value, local, dst.count);
+        return add_raw(value, local, dst.count, codes);
       }
       [[fallthrough]];
     case Kind::homomorphic: {
@@ -155,7 +157,7 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
     if (spec_.kind == Kind::fused && sums_ && dst.value.stream && !src.value.stream && src.value.raw != nullptr) {
       dst.value.raw = nullptr;
       dst.value.raw_store = {};
-      return add_raw(dst.value, src.value.raw, dst.count);
+      return add_raw(dst.value, src.value.raw, dst.count, src.value.codes);
     }
     if (const Status s = make_stream(src.value, src.count); s != Status::ok) return s;
     return meet(dst, src.value.stream, src_first);
@@ -185,6 +187,7 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
     dst.value.raw = src.value.raw;
     dst.value.raw_store = src.value.raw_store;
     dst.value.raw_fixed = true;
+    dst.value.codes = src.value.codes;
     dst.value.settled = src.value.settled;
   } else if (!dst.value.stream) {
     std::byte* at = nullptr;
@@ -193,9 +196,17 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
     if (const Status s = copy_bytes(at, src.value.raw, raw_bytes(src.count)); s != Status::ok) return s;
     set_raw(dst.value, at, static_cast<bool>(store));
     dst.value.raw_store = std::move(store);
+    dst.value.codes = src.value.codes;
     dst.value.settled = src.value.settled;
   }
   return Status::ok;
+}
+
+Status Worker::quantise(Cell& cell) noexcept {
+  Value& value = cell.value;
+  const bool wanted = executor_ != nullptr && spec_.codes == Codes::ahead && spec_.kind == Kind::fused && sums_;
+  if (!wanted || value.raw == nullptr || value.stream || value.codes) return Status::ok;
+  return executor_->quantise(value.raw, cell.count, &value.codes);
 }
 
 Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept {

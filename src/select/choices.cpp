@@ -52,6 +52,7 @@ Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, doub
   choice.segment = static_cast<std::size_t>(c.segment);
   choice.blocks = c.blocks;
   choice.radix = c.radix > 0 ? c.radix : 2;
+  choice.lanes = c.lanes;
   choice.why = {reason, static_cast<float>(c.seconds), static_cast<float>(mpi_seconds)};
   return choice;
 }

@@ -174,6 +174,7 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
     d->payload = STRETTO_PAYLOAD_MIXED;
     if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
+  d->spec.codes = call.settings.codes;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
   c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), limits_.eager_limit);

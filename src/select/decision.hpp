@@ -24,6 +24,8 @@ struct Served {
   bool mpi = false, node = false;
   bool streams = false;     // by the node's, within a bound
   bool other_copy = false;  // by the node's, with another way to copy private buffers
+  bool device = false;      // a rank's buffers are in the memory of a device
+  bool staged = false;      // and messages pass the host's
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }
@@ -41,6 +43,7 @@ struct Choice {
   int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
   int split = 0;  // levels of a tree that the application's core does (schedule::Lane)
+  int lanes = 0;  // streams of a device that segments are on; 0: as usual
   Why why;
 };
 

@@ -174,6 +174,8 @@ bool rounds(const Call& call, int ranks) noexcept {
   const bool several = call.collective == Collective::allreduce_multi;
   switch (call.settings.options.payload) {
     case STRETTO_PAYLOAD_HOMOMORPHIC:
+    case STRETTO_PAYLOAD_QUANTISED:
+    case STRETTO_PAYLOAD_QUANTISED_AHEAD:
     case STRETTO_PAYLOAD_FUSED: return false;
     case STRETTO_PAYLOAD_AUTO:
       if (several) return false;  // as codes, always

@@ -14,7 +14,7 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.exact == b.exact &&
          a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
          a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
-         a.schedule == b.schedule;
+         a.device == b.device && a.staged == b.staged && a.schedule == b.schedule;
 }
 
 // Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
@@ -67,6 +67,8 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   // always added as codes, or the result would depend on how they are shared out.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
   q.code_space = compress && (adds_codes || streaming.alone || call.collective == Collective::allreduce_multi);
+  q.device = served.device;
+  q.staged = served.staged;
   q.native = served.mpi;
   q.node = served.node;
   q.node_streams = compress && served.streams;
@@ -78,11 +80,11 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
-  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.rank_by_rank} << 15 |
-                 std::uint64_t{q.exact} << 14 | std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 |
-                 std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
-                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
-                 std::uint64_t{q.node_streams});
+  h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.staged} << 12 |
+                 std::uint64_t{q.device} << 13 | std::uint64_t{q.rank_by_rank} << 15 | std::uint64_t{q.exact} << 14 |
+                 std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 |
+                 std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
+                 std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   a.cell = mix(h, q.segment ^ q.schedule.size());
   a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;

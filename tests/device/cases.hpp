@@ -11,6 +11,7 @@
 #include "../engine/calls.hpp"
 #include "../engine/ranks.hpp"
 #include "devices.hpp"
+#include "schedule/floors.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::tests {
@@ -29,7 +30,10 @@ struct Case {
   bool in_place = false;
   std::size_t overlap = 0;  // on a device the result begins so many elements behind the input's beginning; 0: apart
   bool one_device = false;  // for all ranks
-  bool on_stream = false;   // input and result are copied on a stream of the program's, in whose order the run is
+  payload::Codes codes = payload::Codes::in_passing;
+  int lanes = 0;           // of the device; 0: as usual
+  int per_node = 0;        // ranks of a node, whose messages are raw; 0: no nodes
+  bool on_stream = false;  // input and result are copied on a stream of the program's, in whose order the run is
   std::function<void(int rank)> ready{};  // called by each rank before its first run on a device
 };
 
@@ -65,9 +69,19 @@ inline engine::Work work_of(const Case& c, engine::Engine& engine, const float* 
   request.collective = c.collective;
   request.ranks = engine.carrier().size();
   request.rank = engine.carrier().rank();
+  schedule::Groups nodes;
   engine::Work work;
+  if (c.per_node > 0) {
+    std::vector<std::int32_t> node_of;
+    for (std::int32_t r = 0; r < request.ranks; ++r) node_of.push_back(r / c.per_node);
+    nodes = schedule::groups_of(node_of);
+    request.groups = &nodes;
+    work.payload.nodes = static_cast<int>(nodes.members.size());
+  }
   work.schedule = std::make_shared<schedule::Schedule>(schedule::find(c.collective, c.algorithm)->build(request));
   work.payload.kind = c.kind;
+  work.payload.codes = c.codes;
+  work.lanes = c.lanes;
   work.payload.op = c.op;
   work.payload.eps = 1e-3;
   work.options.segment_bytes = 4096;
@@ -172,6 +186,9 @@ inline bool all_ok(const Ran& ran) {
 
 inline std::string name_of(const Case& c, int ranks) {
   return std::string(schedule::name(c.collective)) + " " + std::string(c.algorithm) + ", " + payload::name(c.kind) +
+         (c.codes == payload::Codes::in_passing ? ""
+          : c.codes == payload::Codes::ahead    ? " ahead"
+                                                : " in two kernels") +
          ", " + payload::name(c.op) + ", " + std::to_string(c.count) + " values, " + std::to_string(ranks) + " ranks";
 }
 

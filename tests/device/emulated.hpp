@@ -3,8 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "emulated_memory.hpp"
 
 namespace stretto::device {
+
+// What another library enqueues on an emulated stream.
+class StreamWork {
+ public:
+  virtual ~StreamWork() = default;
+  // Asked, while nothing else happens on any device, from when all before it on its stream is over until it says that it is over, too.
+  virtual bool go_on(EmulatedMemory& memory, const Visitor& stream) = 0;
+};
 
 struct Emulation {
   // Begins anew: faults, counts and findings are forgotten. The seed decides in which order streams go on, and how late.
@@ -32,6 +44,23 @@ struct Emulation {
 
   // Allocations of this device fail from here on; negative: none do.
   void (*refuse_memory)(int device);
+
+  // How often a kernel was launched on the device since reset(); of the codec's operations, by codec::cuda::StreamOperation.
+  long (*launches)(int device, int operation);
+  // Memory of a device in the hands of what carries messages, from now until the loan is given back: read, or written. *real is
+  // where the host may touch it. What touches the memory meanwhile, or afterwards without having come after the return, is found.
+  // The number of the loan. And how many there have been since reset().
+  std::size_t (*lend)(void* p, std::size_t bytes, bool writes, void** real);
+  void (*give_back)(std::size_t loan);
+  long (*loans)();
+
+  // 0, or an error: the stream is none of the current device. In `alone` nothing else happens on any device.
+  int (*enqueue)(void* stream, std::shared_ptr<StreamWork> work);
+  void (*alone)(const std::function<void()>& body);
+
+  // Streams of tests that are captured in a graph: what is enqueued there is not done.
+  void (*capture)(void* stream, bool begins);
+  long (*captured)(void* stream);  // how much has been enqueued since
 };
 
 constexpr const char* kEmulationSymbol = "stretto_cuda_emulation";

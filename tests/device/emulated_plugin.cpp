@@ -4,6 +4,7 @@
 //
 // STRETTO_EMULATED_DEVICES (1 unless given), STRETTO_EMULATED_VERSION: it lacks a device, or is another's.
 // STRETTO_EMULATED_PLAIN: any memory is the device's, unless its address is 64 modulo 128, and work is done at once.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -49,13 +50,25 @@ struct Stream {
     std::function<void(Stream&)> run;
     std::shared_ptr<Event> event;  // of a wait: until this record is over
     std::size_t record = 0;
+    std::shared_ptr<StreamWork> others;  // of another library
+    bool begun = false;
   };
   std::deque<Work> queue;
+  bool captures = false;  // into a graph, which nobody runs
+  long captured = 0;
+};
+
+// To what carries messages. One that was given back is used again.
+struct Loan {
+  std::size_t who = 0;
+  Time now;
+  bool open = false;
 };
 
 struct Faults {
   long skip_wait = -1, lie = -1, lose = -1;
   long waits = 0, unready = 0, calls = 0;
+  std::map<int, long> launches;  // by operation
 };
 
 class Emulator {
@@ -69,7 +82,9 @@ class Emulator {
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
   int stalled = -1;
   int refuses_memory = -1;    // the device that does
-  std::size_t everybody = 0;  // streams and threads so far
+  std::size_t everybody = 0;  // streams, threads and loans so far
+  std::vector<Loan> loans;
+  long lent = 0;
 
   // Counts a call on the device; 0, or the error that it is lost.
   int call(int device) {
@@ -97,7 +112,14 @@ class Emulator {
 
   void enqueue(Stream& s, std::function<void(Stream&)> run, std::shared_ptr<Event> event = nullptr,
                std::size_t record = 0) {
-    s.queue.push_back({host(), std::move(run), std::move(event), record});
+    add(s, {host(), std::move(run), std::move(event), record, nullptr, false});
+  }
+  void add(Stream& s, Stream::Work work) {
+    if (s.captures) {
+      ++s.captured;
+      return;
+    }
+    s.queue.push_back(std::move(work));
     while (plain && step(s)) {
     }
   }
@@ -115,9 +137,13 @@ class Emulator {
     if (s.queue.empty()) return false;
     Stream::Work& w = s.queue.front();
     if (w.event && w.event->over < w.record) return false;
-    s.now.learn(w.host);
-    if (w.event) s.now.learn(w.event->times[w.record]);
-    s.now.tick(s.who);
+    if (!w.begun) {
+      s.now.learn(w.host);
+      if (w.event) s.now.learn(w.event->times[w.record]);
+      s.now.tick(s.who);
+      w.begun = true;
+    }
+    if (w.others && !w.others->go_on(memory, {s.who, s.now, "a library"})) return false;
     if (w.run) w.run(s);
     s.queue.pop_front();
     return true;
@@ -258,8 +284,12 @@ int stream_device(void* stream, int* device) {
   *device = s->device;
   return 0;
 }
-int stream_captures(void*, int* captures) {
-  *captures = 0;
+int stream_captures(void* stream, int* captures) {
+  Emulator& e = emulator();
+  const std::lock_guard lock(e.mutex);
+  const auto s = e.stream(stream, current);
+  if (!s) return invalid_handle;
+  *captures = s->captures;
   return 0;
 }
 
@@ -359,6 +389,7 @@ void run_kernel(Emulator& e, Stream& s, Arguments a) {
 
 int launch(const Arguments& a) {
   return on_stream(a.stream, [&](Emulator& e, Stream& s) {
+    ++e.faults[s.device].launches[static_cast<int>(a.operation)];
     e.enqueue(s, [&e, a](Stream& self) { run_kernel(e, self, a); });
     return 0;
   });
@@ -404,6 +435,23 @@ int divide_values(const Values& v) {
   return on_values(v, [](const Values& of, auto run) { return with_division(of, run); });
 }
 
+std::size_t lend(Emulator& e, void* p, std::size_t bytes, bool writes, void** real) {
+  ++e.lent;
+  auto at = std::find_if(e.loans.begin(), e.loans.end(), [](const Loan& l) { return !l.open; });
+  if (at == e.loans.end()) at = e.loans.insert(at, Loan{e.everybody++, {}, false});
+  at->open = true;
+  at->now.learn(e.host());
+  at->now.tick(at->who);
+  e.memory.touch(p, bytes, writes, {at->who, at->now, "a message"});
+  *real = e.memory.real(p);
+  return static_cast<std::size_t>(at - e.loans.begin());
+}
+
+void give_back(Emulator& e, std::size_t loan) {
+  e.loans[loan].open = false;
+  e.host().learn(e.loans[loan].now);
+}
+
 // What tests ask.
 template <class Body>
 auto alone(Body body) {
@@ -417,7 +465,23 @@ void reset(std::uint64_t seed) {
     e.random.seed(seed);
     for (Faults& f : e.faults) f = {};
     e.memory.forget();
+    e.lent = 0;
     e.refuses_memory = e.stalled = -1;
+  });
+}
+
+int enqueue_work(void* stream, std::shared_ptr<StreamWork> work) {
+  return on_stream(stream, [&](Emulator& e, Stream& s) {
+    e.add(s, {e.host(), nullptr, nullptr, 0, std::move(work), false});
+    return 0;
+  });
+}
+
+void capture(void* stream, bool begins) {
+  alone([=](Emulator& e) {
+    Stream& s = *e.stream(stream, current);
+    s.captures = begins;
+    s.captured = begins ? 0 : s.captured;
   });
 }
 
@@ -436,6 +500,16 @@ constexpr Emulation kEmulation = {
     },
     [](int d) { alone([=](Emulator& e) { e.stalled = d; }); },
     [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
+    [](int d, int operation) { return alone([=](Emulator& e) { return e.faults[d].launches[operation]; }); },
+    [](void* p, std::size_t n, bool w, void** real) {
+      return alone([=](Emulator& e) { return lend(e, p, n, w, real); });
+    },
+    [](std::size_t loan) { alone([=](Emulator& e) { give_back(e, loan); }); },
+    [] { return alone([](Emulator& e) { return e.lent; }); },
+    enqueue_work,
+    [](const std::function<void()>& body) { alone([&](Emulator&) { body(); }); },
+    capture,
+    [](void* stream) { return alone([=](Emulator& e) { return e.stream(stream, current)->captured; }); },
 };
 
 }  // namespace

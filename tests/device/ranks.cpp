@@ -69,7 +69,7 @@ namespace stretto::tests {
 
 int sums_of_ranks(stretto_comm comm) {
   const int ranks = stretto_comm_size(comm);
-  emulation().reset(static_cast<std::uint64_t>(stretto_comm_rank(comm) + 1));
+  begin_order(static_cast<std::uint64_t>(stretto_comm_rank(comm) + 1));
   for (const std::size_t n : {std::size_t{10}, std::size_t{3000}, std::size_t{100000}}) {
     for (const bool within_bound : {false, true}) {
       for (int i = 0; i < 3; ++i) {  // from the second on a host's call is a prepared one
@@ -80,7 +80,7 @@ int sums_of_ranks(stretto_comm comm) {
       }
     }
   }
-  expect(emulation().races() == 0, emulation().first_race());
+  if (find_emulation()) expect(emulation().races() == 0, emulation().first_race());
   return wrong == 0 ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-// Collectives of device memory between processes: each rank has an emulated device. Some ranks have their vectors on the
+// Collectives of device memory between processes: each rank has an emulated device, or all share a GPU. Some ranks have their vectors on the
 // host: no rank then uses what cannot reach a device.
 #pragma once
 

@@ -67,7 +67,15 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}},
                {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
   p.switches = {{2, 16384, {}, std::size_t{1} << 20}, {3, {}, 0, {}}};
-  p.device = {5e-6, 4e-11};
+  p.device.name = "NVIDIA H200";
+  p.device.source = "a test";
+  p.device.launch = 5e-6;
+  p.device.staging = 4e-11;
+  p.device.look = 1e-5;
+  p.device.combine = 7e-13;
+  p.device.copy = 5e-13;
+  p.device.f32 = {{1, 1.5e-5, 1e-12, 2e-12, 3e-12, 4e-12}, {8, 1e-5, 1e-12, 2e-12, 3e-12, 4e-12}};
+  p.device.f64 = {{2, 2e-5, 1e-12, 2e-12, 3e-12, 4e-12}};
   p.ucx.emplace();
   p.ucx->library = "UCX 1.13.1";
   p.ucx->ranks = 3;

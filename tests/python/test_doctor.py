@@ -21,7 +21,9 @@ HEALTHY = {
                "segment": True, "segment_reason": "in use",
                "ways": [way("arena", "mapped", True), way("xpmem", "mapped", True), way("kernel", "copyable", True),
                         way("staged", "staged", True, "always")],
-               "failing": 0, "pairs": [], "codec": {"kernels": "avx512", "gpu": False, "gpu_reason": "no CUDA plugin: a: b"}}],
+               "failing": 0, "pairs": [], "codec": {"kernels": "avx512", "gpu": False, "gpu_reason": "no CUDA plugin: a: b"},
+               "devices": {"reason": "no CUDA driver: libcuda.so.1: cannot open", "driver": None, "links_reason": None, "list": []}}],
+    "device_memory": None,
     "ranks": [{"rank": r, "host": 0, "pid": 70 + r, "uid": 1000, "user_namespace": "user:[1]", "pid_namespace": "pid:[1]",
                "cpus": str(r), "cpu_count": 1, "socket": 0, "cache": 0, "core": r} for r in range(2)],
 }
@@ -132,6 +134,47 @@ def test_a_way_that_is_not_usable_has_no_answer():
     assert why[2] == "in use: large blocks of allgather, gather, scatter and alltoall"
 
 
+DEVICE = {"number": 0, "name": "NVIDIA H200", "memory": 141 << 30, "capability": "9.0", "bus": "0000:0a:00.0", "peers": [1],
+          "gpudirect": {"rdma": True, "dma_buf": True, "peer_memory_module": False},
+          "pcie": {"generation": 5, "width": 16, "most_generation": 5, "most_width": 16}, "nvlink": {"links": 18, "active": 17, "version": 4}}
+
+
+def with_devices(links_reason=None, **other):
+    report = copy.deepcopy(HEALTHY)
+    bare = {"number": 1, "name": "Tesla T4", "memory": 16 << 30, "capability": "7.5", "bus": "0000:0b:00.0", "peers": [],
+            "gpudirect": {"rdma": False, "dma_buf": None, "peer_memory_module": False}, "nvlink": None, **other,
+            "pcie": other.get("pcie", {"generation": 1, "width": 8, "most_generation": 3, "most_width": 16})}
+    report["hosts"][0]["devices"] = {"reason": None, "driver": "13.1", "links_reason": links_reason, "list": [DEVICE, bare]}
+    report["hosts"][0]["codec"]["gpu_reason"] = "plugin and device are there"
+    report["device_memory"] = "copied to pinned memory of the host, and sent over Open MPI 5.0.11"
+    return report
+
+
+def cells(table):
+    return list(zip(*(column.cells for column in table.columns)))
+
+
+def test_each_device_has_its_links_and_what_network_cards_may_do():
+    report = with_devices()
+    table = doctor.devices_table(report, report["hosts"][0])
+    assert report["device_memory"] in table.title
+    assert cells(table) == [
+        ("0: NVIDIA H200 (9.0)", "141 GiB", "5.0 x16", "17 of 18 links active, version 4", "1", "yes, by dma-buf"),
+        ("1: Tesla T4 (7.5)", "16 GiB", "1.0 x8, at most 3.0 x16", "none", "none", "no")]
+    assert doctor.gpu(report["hosts"][0]) == "2 devices, driver for CUDA 13.1; plugin and device are there"
+
+
+def test_links_that_nobody_tells_are_not_known():
+    report = with_devices("no NVML: libnvidia-ml.so.1: cannot open", pcie=None)
+    *_, bare = cells(doctor.devices_table(report, report["hosts"][0]))
+    assert bare[2:4] == ("not known: no NVML", "not known: no NVML")
+
+
+def test_without_a_driver_one_line_says_so():
+    host = HEALTHY["hosts"][0]
+    assert ("GPU", "no CUDA driver") in cells(doctor.hosts_table(host))
+
+
 def test_without_an_mpi_no_advice_is_of_one():
     for harm in (no_segment, crowd, loose, same_core, no_xpmem, small, no_module, built_in):
         report = copy.deepcopy(HEALTHY)
@@ -160,6 +203,7 @@ def test_the_report_is_shown_with_who_is_refused_and_why(stretto):
     (stretto.home / "report").write_text("a launcher's greeting\n" + json.dumps(report) + "\n", encoding="utf-8")
     launcher = examined_by(stretto, f'cat "{stretto.home}/report"\n')
     shown = stretto.succeeds("doctor", "--mpirun", launcher)
+    assert "Devices of" not in shown
     for words in ("2 ranks on 1 host", "profile: node7", "XPMEM", "0 of 1", "Operation not permitted", "What could be better"):
         assert words in shown, shown
     assert json.loads(stretto.succeeds("doctor", "--mpirun", launcher, "--json"))["advice"]

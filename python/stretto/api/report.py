@@ -33,6 +33,7 @@ class Report:
     profile: str  # whose times the predictions took
     error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite where nobody looked at the values
     split: int  # levels of a started tree that the caller's core did; 0: communication cores drove all, or there were none
+    wait_seconds: float  # with nothing to do but wait for messages
 
 
 Report.__module__ = "stretto"

@@ -153,6 +153,8 @@ def show(console, report):
     console.print(modules_table(report))
     for host in hosts:
         console.print(hosts_table(host))
+        if host["devices"]["list"]:
+            console.print(devices_table(report, host))
         console.print(ways_table(host))
         if host["failing"]:
             console.print(pairs_table(host))
@@ -187,8 +189,59 @@ def hosts_table(host):
     table.add_row("container", host["container"] or "no sign of one")
     table.add_row("huge pages; for shared memory", f"{host['huge_pages'] or 'none'}; {host['shared_huge_pages'] or 'none'}")
     table.add_row("codec", f"{host['codec']['kernels']} kernels")
-    table.add_row("GPU", host["codec"]["gpu_reason"].partition(": ")[0])
+    table.add_row("GPU", gpu(host))
     return table
+
+
+def gpu(host):
+    """Devices and stretto's plugin for them, in one line."""
+    devices = host["devices"]
+    if not devices["list"]:
+        return devices["reason"].partition(": ")[0]
+    number = len(devices["list"])
+    driver = f", driver for CUDA {devices['driver']}" if devices["driver"] else ""
+    return f"{number} device{'s' * (number > 1)}{driver}; {host['codec']['gpu_reason'].partition(': ')[0]}"
+
+
+def devices_table(report, host):
+    carrier = report["device_memory"] or "not moved: " + host["codec"]["gpu_reason"].partition(": ")[0]
+    table = new_table(f"Devices of {host['name']}; their memory is {carrier}", "device", "memory", "PCIe", "NVLink", "reads of others", "GPUDirect")
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "left", False
+    unknown = "not known: " + (host["devices"]["links_reason"] or "NVML does not say").partition(": ")[0]
+    for device in host["devices"]["list"]:
+        capability = f" ({device['capability']})" if device.get("capability") else ""
+        table.add_row(f"{device['number']}: {device['name'] or 'does not answer'}{capability}",
+                      units.size(device["memory"]) if device.get("memory") is not None else "not known",
+                      pcie(device.get("pcie")) or unknown, nvlink(device.get("nvlink")) or (unknown if not device.get("pcie") else "none"),
+                      ", ".join(map(str, device.get("peers", []))) or "none", gpudirect(device.get("gpudirect")))
+    return table
+
+
+def pcie(link):
+    """As "5.0 x16", with what the device could do where that is more: an idle link may be slower."""
+    if not link or link["generation"] is None or link["width"] is None:
+        return None
+    most = (link["most_generation"], link["most_width"])
+    could = f", at most {most[0]}.0 x{most[1]}" if None not in most and most != (link["generation"], link["width"]) else ""
+    return f"{link['generation']}.0 x{link['width']}{could}"
+
+
+def nvlink(link):
+    if not link:
+        return None
+    version = f", version {link['version']}" if link["version"] else ""
+    return f"{link['active']} of {link['links']} links active{version}"
+
+
+def gpudirect(found):
+    """What network cards may do with the device's memory, as far as the driver tells."""
+    if not found or found["rdma"] is None:
+        return "not known"
+    if not found["rdma"]:
+        return "no"
+    ways = [name for name, there in (("dma-buf", found["dma_buf"]), ("nvidia_peermem", found["peer_memory_module"])) if there]
+    return "yes, by " + " and ".join(ways) if ways else "the device can; the kernel has no module for it"
 
 
 def ways_table(host):

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "call/enums.hpp"
+#include "carrier/paced.hpp"
 #include "carrier/threads.hpp"
 
 using namespace stretto;
@@ -153,6 +154,7 @@ Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made)
     if (const Status s = api::ask_comm_cores(); s != Status::ok) return s;
     api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank),
                     carrier::make_thread_carrier(parts.data, rank)};
+    if (const Status s = carrier::pace(&c.data); s != Status::ok) return s;
     *made = std::make_unique<stretto_comm_s>(std::move(c), parts.chooser, "ranks are threads of a process");
     (*made)->let_others_drive();
     return Status::ok;

@@ -9,6 +9,7 @@
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
 #include "api/creation/node.hpp"
+#include "carrier/paced.hpp"
 #include "node/memory/handle.hpp"
 
 namespace stretto::api {
@@ -22,6 +23,7 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   Status s = transport.make_carrier(&c->agreement);
   const Status t = transport.make_carrier(&c->data);
   if (s == Status::ok) s = t;
+  if (s == Status::ok) s = carrier::pace(&c->data);
   const Status m = find_machine(transport, carrier, chooser);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();

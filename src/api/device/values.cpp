@@ -101,7 +101,7 @@ Status find_values(stretto_comm_s& comm, Call* call) noexcept {
   Device& device = *call->device;
   const Device::Visit visit(device);
   if (call->stream) {
-    if (const Status s = device.start_after(*call->stream); s != Status::ok) return s;
+    if (const Status s = device.start_after(*call->stream, lane + 1); s != Status::ok) return s;
   }
   Finder finder(device, codec_type(call->type));
   call->values.emplace();

@@ -17,8 +17,6 @@ namespace stretto::modules {
 
 using namespace carrier;
 
-namespace {
-
 Status translate(int code) noexcept {
   int error_class = MPI_ERR_OTHER;
   MPI_Error_class(code, &error_class);
@@ -28,6 +26,16 @@ Status translate(int code) noexcept {
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI error {}", code);
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
+
+// What was sent long before may not show at the first look, which may be all the progress that the MPI made since.
+bool has_arrivals(MPI_Comm comm) noexcept {
+  int found = 0, code = MPI_SUCCESS;
+  for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
+    code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+  return code != MPI_SUCCESS || found != 0;
+}
+
+namespace {
 
 std::size_t length_of(const MPI_Status& status) noexcept {
   int length = 0;
@@ -60,7 +68,7 @@ class MpiCarrier final : public Carrier {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;  // too late to give anything back, and an error that would end the program
-    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !arrived();
+    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_);
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
@@ -125,14 +133,6 @@ class MpiCarrier final : public Carrier {
   bool hear(Alarm* alarm) noexcept override { return alarms_->hear(alarm); }
 
  private:
-  bool arrived() const noexcept {
-    // What was sent long before may not show at the first look, which may be all the progress that the MPI made since.
-    int found = 0, code = MPI_SUCCESS;
-    for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
-      code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
-    return code != MPI_SUCCESS || found != 0;
-  }
-
   Status start(Transfer transfer) noexcept {
     if (transfer.peer < 0 || transfer.peer >= size_) {
       return fail(Status::invalid_argument, "a message with rank {} of {}", transfer.peer, size_);

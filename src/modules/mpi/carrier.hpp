@@ -22,4 +22,10 @@ struct MpiOptions {
 // before MPI_Finalize: destruction frees the duplicate, unless messages that nobody took may be on their way in it.
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier) noexcept;
 
+// The status of an error of the MPI, with its text.
+Status translate(int code) noexcept;
+
+// Whether a message is there that nobody has asked for, or the MPI cannot tell.
+bool has_arrivals(MPI_Comm comm) noexcept;
+
 }  // namespace stretto::modules

@@ -13,6 +13,7 @@
 #include "base/interrupt.hpp"
 #include "base/positive.hpp"
 #include "modules/mpi/carrier.hpp"
+#include "modules/mpi/device_messages.hpp"
 #include "modules/mpi/eager_limit.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/native.hpp"
@@ -116,6 +117,11 @@ class MpiTransport final : public backend::Transport {
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
     return make_mpi_carrier(comm_, {}, carrier);
+  }
+
+  Status make_device_messages(const device::Plugin&, int, double limit,
+                              std::unique_ptr<carrier::DeviceMessages>* made) noexcept override {
+    return make_mpi_device_messages(comm_, limit, MpiOptions{}.chunk, made);
   }
 
   std::unique_ptr<backend::Backend> make_native() override {

@@ -29,9 +29,9 @@ Status find(Ucp* u) {
   const bool whole =
       get(library, "ucp_get_version_string", &u->get_version_string) &&
       get(library, "ucp_init_version", &u->init_version) && get(library, "ucp_cleanup", &u->cleanup) &&
-      get(library, "ucp_config_read", &u->config_read) && get(library, "ucp_config_modify", &u->config_modify) &&
-      get(library, "ucp_config_release", &u->config_release) && get(library, "ucp_worker_create", &u->worker_create) &&
-      get(library, "ucp_worker_destroy", &u->worker_destroy) &&
+      get(library, "ucp_context_query", &u->context_query) && get(library, "ucp_config_read", &u->config_read) &&
+      get(library, "ucp_config_modify", &u->config_modify) && get(library, "ucp_config_release", &u->config_release) &&
+      get(library, "ucp_worker_create", &u->worker_create) && get(library, "ucp_worker_destroy", &u->worker_destroy) &&
       get(library, "ucp_worker_get_address", &u->worker_get_address) &&
       get(library, "ucp_worker_release_address", &u->worker_release_address) &&
       get(library, "ucp_worker_progress", &u->worker_progress) &&

@@ -13,6 +13,7 @@ struct Ucp {
   decltype(&ucp_get_version_string) get_version_string;
   decltype(&ucp_init_version) init_version;
   decltype(&ucp_cleanup) cleanup;
+  decltype(&ucp_context_query) context_query;
   decltype(&ucp_config_read) config_read;
   decltype(&ucp_config_modify) config_modify;
   decltype(&ucp_config_release) config_release;

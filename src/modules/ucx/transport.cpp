@@ -9,6 +9,7 @@
 
 #include "carrier/rendezvous.hpp"
 #include "modules/ucx/carrier.hpp"
+#include "modules/ucx/device_messages.hpp"
 #include "modules/ucx/worker.hpp"
 #include "node/memory/handle.hpp"
 
@@ -75,6 +76,14 @@ class UcxTransport final : public backend::Transport {
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
     return make_ucx_carrier(*worker_, next_++, worker_->connections(), carrier);
+  }
+  Status make_device_messages(const device::Plugin&, int, double,
+                              std::unique_ptr<carrier::DeviceMessages>* made) noexcept override {
+    made->reset();
+    const Status mine = worker_->takes_device_memory() ? make_ucx_device_messages(*worker_, made) : Status::unsupported;
+    const Status all = node::agree(*this, mine);
+    if (all != Status::ok) made->reset();
+    return all == Status::unsupported ? Status::ok : all;
   }
   std::unique_ptr<backend::Backend> make_native() override { return nullptr; }
   std::size_t eager_limit() noexcept override { return 0; }

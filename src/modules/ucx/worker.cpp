@@ -158,6 +158,13 @@ void UcxWorker::drain() noexcept {
   }
 }
 
+bool UcxWorker::takes_device_memory() const noexcept {
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  return ucp_.context_query(context_, &attributes) == UCS_OK &&
+         (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+}
+
 Status UcxWorker::address(std::string* address) {
   ucp_address_t* found = nullptr;
   std::size_t bytes = 0;

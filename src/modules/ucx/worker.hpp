@@ -37,6 +37,9 @@ class UcxWorker {
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
 
+  // Whether UCX has transports for the memory of CUDA devices.
+  bool takes_device_memory() const noexcept;
+
   // Where others reach it. Throws std::bad_alloc.
   Status address(std::string* address);
   // After the ranks have met: who they are, and which one this is. Throws std::bad_alloc.
@@ -56,6 +59,10 @@ class UcxWorker {
   }
   std::uint64_t tag_of_piece(int sender, std::uint32_t number, unsigned piece) const noexcept {
     return tag(channel_of_pieces, sender, (std::uint64_t{number} << piece_bits & mask_message) | piece);
+  }
+  // Of messages between devices: pieces are never cut.
+  std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
+    return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
   }
   static constexpr unsigned rank_shift = tag_bits + cut_bits;
   static constexpr std::uint64_t mask_message = (std::uint64_t{1} << tag_bits) - 1;

@@ -40,14 +40,16 @@ Status parse_range(std::string_view text, Rule* rule) {
 }
 
 Status parse_payload(std::string_view text, stretto_payload* payload) {
-  constexpr std::array<std::pair<std::string_view, stretto_payload>, 7> all = {
+  constexpr std::array<std::pair<std::string_view, stretto_payload>, 9> all = {
       {{"raw", STRETTO_PAYLOAD_RAW},
        {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
        {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // as predictions name it
        {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
        {"fused", STRETTO_PAYLOAD_FUSED},
        {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
-       {"mixed", STRETTO_PAYLOAD_MIXED}}};
+       {"mixed", STRETTO_PAYLOAD_MIXED},
+       {"quantised", STRETTO_PAYLOAD_QUANTISED},
+       {"quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD}}};
   for (const auto& [name, value] : all) {
     if (text != name) continue;
     *payload = value;

@@ -84,6 +84,24 @@ class Script(unittest.TestCase):
             status, text = self.run_script(what)
             self.assertEqual(status, 0, text)
 
+    def test_ranks_of_an_mpi_share_the_gpu_where_there_is_one(self):
+        self.driver(1)
+        (self.at / "build/tests/device").mkdir(parents=True)
+        self.program("bin/pretended-mpirun", 'case $1 in --version) echo HYDRA ;; *) echo "ranks $2"; shift 2; exec "$@" ;; esac')
+        self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/gpu_collectives", "true")
+        self.program("build/tests/device/device_mpi_ranks", 'echo "plugin $STRETTO_CUDA_PLUGIN $NCCL_MULTI_RANK_GPU_ENABLE"')
+        self.program("bin/compute-sanitizer", 'while [ "${1##*/}" != device_mpi_ranks ] && [ $# -gt 1 ]; do shift; done; case $1 in */device_mpi_ranks) exec "$1" ;; esac')
+        status, text = self.run_script("test", MPIRUN="pretended-mpirun")
+        self.assertEqual(status, 0, text)
+        for name, ranks in (("ranks-2", 2), ("ranks-3", 3), ("ranks-4", 4), ("ranks-sanitizer-2", 2)):
+            self.assertEqual((self.at / "out" / f"{name}.log").read_text(),
+                             f"ranks {ranks}\nplugin {self.at}/build/cuda/libstretto_cuda.so 1\n")
+        self.program("build/tests/device/device_mpi_ranks", "exit 1")
+        status, text = self.run_script("test", MPIRUN="pretended-mpirun")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: ranks-2 ranks-3 ranks-4", text)
+
     def test_steps_for_which_no_time_is_left_are_errors(self):
         self.driver(1)
         self.program("build/cuda/gpu_check", "true")

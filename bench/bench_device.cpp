@@ -1,0 +1,369 @@
+// bench_device: allreduce of float32 in the memory of devices, the systems of the literature in turns, over links of several rates.
+// Started under mpirun by run_device.py. Every rank uses the device of its number, modulo the devices that there are; a GPU or the emulated
+// one. Beside them: the MPI's own allreduce of values copied to the host and back, and the library's native collective where one serves.
+//
+// A part is a size at a rate. Its rows are written at its end, and a part whose rows the file has already is passed over: an interrupted
+// run goes on where it was. Each result is compared with that of the same call of the host's memory, bit for bit.
+#include <sched.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "apps/mpi_main.hpp"
+#include "bench/device_costs.hpp"
+#include "bench/device_memory.hpp"
+#include "bench/device_rows.hpp"
+#include "bench/mpi.hpp"
+#include "stretto/stretto_cuda.h"
+#include "stretto/stretto_mpi.h"
+
+namespace {
+
+using namespace stretto;
+using bench::DeviceRow;
+
+struct Options {
+  std::string json, device = "unnamed", rows;
+  std::vector<std::uint64_t> bytes{1U << 20U, 16U << 20U, 256U << 20U, 1U << 30U};
+  std::vector<double> rates{0, 25, 100, 200, 400};  // Gb/s; 0: as it is
+  double bound = 1e-4, seconds = 480;
+  std::uint64_t compare = 64U << 20U, costs = 64U << 20U;
+  int hosts = 0, repeats = 5;
+};
+
+void require(stretto_status s, const std::string& doing) {
+  if (s != STRETTO_OK)
+    throw std::runtime_error(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
+}
+
+// Host names are a process's own for the library: ranks of one machine stand for several hosts. False: that is not permitted.
+bool rename_host(int host) {
+  const std::string name = fmt::format("bench-device-{}", host);
+  return unshare(CLONE_NEWUTS) == 0 && sethostname(name.data(), name.size()) == 0;
+}
+
+// A random walk, another on each rank, over and over.
+std::vector<float> walk(int rank, std::size_t count) {
+  std::vector<float> v(std::max<std::size_t>(count, 1));
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank) + 1);
+  const std::size_t period = std::min<std::size_t>(v.size(), std::size_t{1} << 22U);
+  float at = 0;
+  for (std::size_t i = 0; i < period; ++i) v[i] = at += static_cast<float>(random() >> 40U) * 0x1p-24F - 0.5F;
+  for (std::size_t i = period; i < v.size(); ++i) v[i] = v[i - period];
+  return v;
+}
+
+// Ranks whose messages travel at no more than `rate` Gb/s; 0: as fast as they can.
+class Ranks {
+ public:
+  explicit Ranks(double rate) {
+    if (rate > 0)
+      setenv("STRETTO_LINK_GBIT", fmt::format("{:g}", rate).c_str(), 1);
+    else
+      unsetenv("STRETTO_LINK_GBIT");
+    require(stretto_comm_create(MPI_COMM_WORLD, &comm_), "making the communicator");
+  }
+  ~Ranks() { static_cast<void>(stretto_comm_free(comm_)); }
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  stretto_comm get() const noexcept { return comm_; }
+
+ private:
+  stretto_comm comm_ = nullptr;
+};
+
+// What its turns took: milliseconds of the slowest rank.
+struct Turns {
+  const DeviceRow* row = nullptr;  // null: the MPI's own
+  std::string name;
+  std::vector<double> ms{}, codec{}, wait{}, agree{};
+  stretto_report report = STRETTO_REPORT_INIT;
+  bool compared = false, serves = true;
+};
+
+class Bench {
+ public:
+  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows), begun_(MPI_Wtime()) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    require(stretto_cuda_available(), "looking for a device");
+    int devices = 1;
+    bench::check(bench::plugin().device_count(&devices), "devices");
+    bench::check(bench::plugin().use_device(rank_ % devices), "a device");
+    name_hosts();
+    read_done();
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  // True: nothing is left.
+  bool run() {
+    costs();
+    for (const std::uint64_t bytes : o_.bytes) {
+      for (const double rate : o_.rates) {
+        if (!in_time()) return false;
+        part(bytes, rate);
+      }
+    }
+    return true;
+  }
+
+ private:
+  void name_hosts() {
+    if (o_.hosts <= 1 || ranks_ % o_.hosts != 0) return;
+    const int mine = rename_host(rank_ / (ranks_ / o_.hosts)) ? 1 : 0;
+    int all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    hosts_ = all != 0 ? o_.hosts : 1;
+    if (all == 0 && rank_ == 0) fmt::print(stderr, "bench_device: ranks cannot take host names, so ArGM is left out\n");
+  }
+
+  // What the file has of an earlier run, by case.
+  void read_done() {
+    if (rank_ != 0 || o_.json.empty()) return;
+    std::ifstream file(o_.json);
+    for (std::string line; std::getline(file, line);) {
+      const auto row = nlohmann::json::parse(line, nullptr, false);
+      if (row.is_object() && row.contains("case")) done_.insert(row["case"].get<std::string>());
+    }
+  }
+  bool all_agree(bool mine) const {
+    int answer = mine ? 1 : 0;
+    MPI_Bcast(&answer, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return answer != 0;
+  }
+  bool in_time() const { return all_agree(MPI_Wtime() - begun_ < o_.seconds); }
+  bool is_done(const std::string& subject) const { return all_agree(done_.count(subject) > 0); }
+
+  std::string place(std::uint64_t bytes, double rate) const {
+    const std::string at = rate > 0 ? fmt::format("{:g} Gb/s", rate) : "as it is";
+    return fmt::format("p={} {} B, {}", ranks_, bytes, at);
+  }
+
+  // Of rank 0's device, while the others wait.
+  void costs() {
+    const std::string subject = "costs";
+    if (o_.costs == 0 || is_done(subject)) return;
+    if (rank_ == 0) {
+      const std::vector<float> values = walk(0, o_.costs / sizeof(float));
+      const bench::DeviceCosts c = bench::measure_device(values.data(), o_.costs, o_.bound * range(values), o_.repeats);
+      bench::Row r{.bench = "device", .subject = subject, .metric = "launch", .value = c.launch * 1e6, .unit = "us"};
+      r.fields["device"] = o_.device;
+      r.fields["costs"] = {{"launch", c.launch}, {"look", c.look},         {"staging", c.staging},
+                           {"copy", c.copy},     {"combine", c.combine},   {"ratio", c.ratio},
+                           {"call", c.call},     {"compress", c.compress}, {"decompress", c.decompress},
+                           {"add", c.add},       {"fused", c.fused}};
+      rows_->write(r);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  static double range(const std::vector<float>& v) {
+    const auto [low, high] = std::minmax_element(v.begin(), v.end());
+    return std::max(1e-30, static_cast<double>(*high) - *low);
+  }
+
+  bool wanted(const DeviceRow& row) const {
+    if (row.hosts && hosts_ < 2) return false;
+    return o_.rows.empty() || fmt::format(",{},", o_.rows).find(fmt::format(",{},", row.name)) != std::string::npos;
+  }
+
+  std::vector<Turns> contestants(double rate) const {
+    std::vector<Turns> all;
+    if (rate <= 0) {
+      all.push_back({nullptr, "MPI"});
+      static constexpr DeviceRow native{"native", "native", STRETTO_PAYLOAD_AUTO, false};
+      all.push_back({&native, "native"});
+    }
+    for (const DeviceRow& row : bench::device_rows)
+      if (wanted(row)) all.push_back({&row, std::string(row.name)});
+    return all;
+  }
+
+  void part(std::uint64_t bytes, double rate) {
+    std::vector<Turns> all = contestants(rate);
+    const std::string where = place(bytes, rate);
+    if (is_done(where + ", end")) return;
+    const std::size_t count = std::max<std::size_t>(1, bytes / sizeof(float));
+    const std::vector<float> values = walk(rank_, count);
+    double most = range(values);
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    eps_ = o_.bound * most;
+    bench::Memory in(device::MemoryKind::device, count * sizeof(float)), out(device::MemoryKind::device, in.bytes());
+    copier_.to_device(in.data(), values.data(), in.bytes());
+    const Ranks ranks(rate);
+    comm_ = ranks.get();
+    for (int turn = 0; turn <= o_.repeats; ++turn) {
+      for (Turns& t : all) {
+        if (t.serves) take_turn(&t, values, in, out, turn > 0);
+      }
+    }
+    for (const Turns& t : all)
+      if (t.serves) write(t, all, where, bytes, rate);
+    if (rank_ == 0) {
+      bench::Row end{
+          .bench = "device", .subject = where + ", end", .metric = "rows", .value = double(all.size()), .unit = ""};
+      end.fields["device"] = o_.device;
+      rows_->write(end);
+    }
+  }
+
+  stretto_options options_of(const DeviceRow& row, stretto_report* report) const {
+    stretto_options options = STRETTO_OPTIONS_INIT;
+    if (!row.schedule.empty()) options.schedule = row.schedule.data();
+    options.report = report;
+    options.payload = row.payload;
+    const bool native = row.schedule == "native";
+    if (row.payload == STRETTO_PAYLOAD_RAW || native) return options;
+    options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    options.scope = STRETTO_SCOPE_CONTRIBUTION;
+    options.bound = eps_;
+    options.trials = 0;
+    return options;
+  }
+
+  void take_turn(Turns* t, const std::vector<float>& values, const bench::Memory& in, const bench::Memory& out,
+                 bool counts) {
+    const std::size_t count = values.size();
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    if (t->row == nullptr) {
+      over_mpi(in, out);
+    } else {
+      const stretto_options options = options_of(*t->row, &t->report);
+      const stretto_status s =
+          stretto_allreduce(in.data(), out.data(), count, STRETTO_F32, STRETTO_SUM, comm_, &options);
+      if (s == STRETTO_UNSUPPORTED && t->row->schedule == "native") {  // on every rank
+        t->serves = false;
+        return;
+      }
+      require(s, t->name);
+    }
+    const double ms = bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - start) * 1e3);
+    if (!counts && t->row != nullptr) compare(t, values, out);
+    if (!counts) return;
+    t->ms.push_back(ms);
+    t->codec.push_back(bench::largest(MPI_COMM_WORLD, t->report.codec_seconds) * 1e3);
+    t->wait.push_back(bench::largest(MPI_COMM_WORLD, t->report.wait_seconds) * 1e3);
+    t->agree.push_back(bench::largest(MPI_COMM_WORLD, t->report.agree_seconds) * 1e3);
+  }
+
+  // As a program without a library for devices does.
+  void over_mpi(const bench::Memory& in, const bench::Memory& out) {
+    host_.resize(in.bytes() / sizeof(float));
+    copier_.to_host(host_.data(), in.data(), in.bytes());
+    MPI_Allreduce(MPI_IN_PLACE, host_.data(), static_cast<int>(host_.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    copier_.to_device(out.data(), host_.data(), out.bytes());
+  }
+
+  // With the host's result under the same options. A native collective has bits of its own, and so has a free choice.
+  void compare(Turns* t, const std::vector<float>& values, const bench::Memory& out) {
+    if (out.bytes() > o_.compare || t->row->schedule.empty() || t->row->schedule == "native") return;
+    std::vector<float> expected(values.size()), found(values.size());
+    stretto_report report = STRETTO_REPORT_INIT;
+    const stretto_options options = options_of(*t->row, &report);
+    require(stretto_allreduce(values.data(), expected.data(), values.size(), STRETTO_F32, STRETTO_SUM, comm_, &options),
+            t->name + " of the host");
+    copier_.to_host(found.data(), out.data(), out.bytes());
+    if (std::memcmp(found.data(), expected.data(), out.bytes()) != 0)
+      throw std::runtime_error(fmt::format("{} of {} bytes differs from the host's result", t->name, out.bytes()));
+    t->compared = true;
+  }
+
+  void write(const Turns& t, const std::vector<Turns>& all, const std::string& where, std::uint64_t bytes,
+             double rate) {
+    const double sent = bench::largest(MPI_COMM_WORLD, static_cast<double>(t.report.bytes_sent));
+    const double raw = bench::largest(MPI_COMM_WORLD, static_cast<double>(t.report.raw_bytes));
+    if (rank_ != 0) return;
+    const auto beside = std::find_if(all.begin(), all.end(), [](const Turns& other) { return other.name == "raw"; });
+    bench::Row r{.bench = "device",
+                 .subject = where + ", " + t.name,
+                 .metric = "ms",
+                 .value = bench::median(t.ms),
+                 .unit = "ms",
+                 .better = bench::Better::smaller};
+    if (beside != all.end() && &*beside != &t) r.peer = bench::Peer{"raw", bench::median(beside->ms)};
+    r.fields["row"] = t.name;
+    r.fields["bytes"] = bytes;
+    r.fields["gbps"] = rate;
+    r.fields["ranks"] = ranks_;
+    r.fields["device"] = o_.device;
+    if (t.row != nullptr) {
+      r.fields["algorithm"] = t.report.algorithm;
+      r.fields["payload"] = t.report.payload;
+      r.fields["codec_ms"] = bench::median(t.codec);
+      r.fields["wait_ms"] = bench::median(t.wait);
+      r.fields["agree_ms"] = bench::median(t.agree);
+      const double wire = rate > 0 ? sent * 8 / (rate * 1e9) * 1e3 : 0;  // its bytes at the link's full rate
+      if (rate > 0) r.fields["wire_ms"] = wire;
+      if (r.value < wire * 0.9)
+        throw std::runtime_error(
+            fmt::format("{} took {:.3g} ms for bytes that take {:.3g} ms at {:g} Gb/s: nothing slows the link down",
+                        t.name, r.value, wire, rate));
+      r.fields["compression"] = sent > 0 ? raw / sent : 1;
+      r.fields["predicted_ms"] = t.report.predicted_seconds * 1e3;
+      r.fields["compared"] = t.compared;
+    }
+    rows_->write(r);
+  }
+
+  const Options& o_;
+  bench::Writer* rows_;  // on rank 0
+  const double begun_;
+  int rank_ = 0, ranks_ = 1, hosts_ = 1;
+  double eps_ = 0;
+  stretto_comm comm_ = nullptr;  // of the part
+  std::set<std::string> done_;
+  bench::Copier copier_;
+  std::vector<float> host_;
+};
+
+int run(int argc, char** argv, int rank) {
+  Options o;
+  CLI::App app{"Allreduce in the memory of devices, every row of the literature; run_device.py starts it"};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--json", o.json, "append rows to this file, and pass over the parts that it has");
+  app.add_option("--device", o.device, "the device's name, in rows");
+  app.add_option("--rows", o.rows, "those of these names alone, with commas between");
+  app.add_option("--bytes", o.bytes, "of a vector")->delimiter(',')->transform(CLI::AsSizeValue(false));
+  app.add_option("--gbps", o.rates, "rates of links, in Gb/s; 0: as they are")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--bound", o.bound, "of a contribution, as a fraction of the range")->check(CLI::PositiveNumber);
+  app.add_option("--hosts", o.hosts, "that ranks stand for, by names of their own");
+  app.add_option("--compare", o.compare, "vectors of up to so many bytes are compared with the host's")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--costs", o.costs, "bytes by which the device's own costs are measured; 0: they are not")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--seconds", o.seconds, "no part begins later than this");
+  app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return rank == 0 ? app.exit(e) : e.get_exit_code();
+  }
+  std::unique_ptr<bench::Writer> rows;
+  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  Bench bench(o, rows.get());
+  if (!bench.run() && rank == 0)
+    fmt::print(stderr, "bench_device: {:.0f} s are over; the same command goes on with the parts that are left\n",
+               o.seconds);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "bench_device", run); }

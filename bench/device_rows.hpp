@@ -1,0 +1,32 @@
+// The systems of the literature as configurations of a collective, and what stands beside them.
+#pragma once
+
+#include <string_view>
+
+#include "stretto/stretto.h"
+
+namespace stretto::bench {
+
+struct DeviceRow {
+  std::string_view name, schedule;
+  stretto_payload payload;
+  bool hosts;  // means something on several hosts alone
+};
+
+// docs/gpu.md has the table in words. "raw" is what the others are to gain over: the ring of exact values over the same carrier.
+inline constexpr DeviceRow device_rows[] = {
+    {"raw", "ring", STRETTO_PAYLOAD_RAW, false},
+    {"CPRP2P", "ring", STRETTO_PAYLOAD_CPRP2P, false},
+    {"C-Coll", "ring", STRETTO_PAYLOAD_RECOMPRESS, false},
+    {"gZCCL", "recursive_doubling", STRETTO_PAYLOAD_RECOMPRESS, false},
+    {"hZCCL", "ring", STRETTO_PAYLOAD_HOMOMORPHIC, false},
+    {"ghZCCL", "recursive_doubling", STRETTO_PAYLOAD_HOMOMORPHIC, false},
+    {"HomComp", "ring", STRETTO_PAYLOAD_QUANTISED, false},
+    {"HomComp ahead", "ring", STRETTO_PAYLOAD_QUANTISED_AHEAD, false},
+    {"HomComp_F", "ring", STRETTO_PAYLOAD_FUSED, false},
+    {"ArGM", "hierarchical_ring", STRETTO_PAYLOAD_MIXED, true},
+    {"ours", "rabenseifner", STRETTO_PAYLOAD_FUSED, false},
+    {"chosen", "", STRETTO_PAYLOAD_AUTO, false},
+};
+
+}  // namespace stretto::bench

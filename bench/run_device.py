@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Runs bench_device on a GPU of this machine, which its ranks share, and makes a page of the rows.
+
+usage: run_device.py --json FILE [--emulated] [--ranks N] [--fresh] [--out DIR] [--profile FILE [--base FILE]] [ARG of bench_device...]
+Rows are kept in DIR (build/bench/device) by device and ranks: the same command goes on where an earlier one ended, and --fresh begins anew.
+--emulated takes the emulated device: small vectors, whose times are those of the emulation. --profile writes what the device's work was
+measured to cost into a copy of a profile (--base: built-in). Without a GPU and without --emulated nothing is measured (status 77). Needs
+BUILD, MPIRUN and MPI_FLAVOUR in the environment.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from places import ROOT, SKIPPED, launch, skip
+
+sys.path.insert(0, str(ROOT / "python"))
+
+EMULATED = "emulated"
+SMALL = {"--bytes": "16384,65536", "--gbps": "0,1", "--costs": "65536", "--repeat": "1", "--bound": "1e-3"}
+SECONDS = 480
+MARGIN = 100  # seconds beyond --seconds until a run is a hang: the part that it is in
+
+
+def device_name():
+    """The first GPU's name by the driver, or (None, why there is none)."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return None, f"no driver: {error}"
+    count, name = ctypes.c_int(0), ctypes.create_string_buffer(256)
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
+        return None, "the driver sees no device"
+    driver.cuDeviceGetName(name, 255, 0)
+    return name.value.decode() or "a GPU", None
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()] if path.exists() else []
+
+
+def profile_of(rows, base):
+    """A profile with the measured costs of the device; `base` has the rest."""
+    (row,) = [row for row in rows if row["case"] == "costs"]
+    costs, name = row["costs"], row["device"]
+    said = ("times of the emulation, of no use for a GPU" if name == EMULATED else f"measured by bench-device on {name}, float32 alone, ratio {costs['ratio']:.3g}")
+    slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    codec = {"ratio": max(1, costs["ratio"]), **{key: costs[key] for key in ("call", "compress", "decompress", "add", "fused")}}
+    device = {"name": name, "source": said, **{key: costs[key] for key in ("launch", "staging", "look", "combine", "copy")}, "codec": {"f32": [codec]}}
+    return {**base, "name": slug, "source": f"{base.get('source', '')}; device: {said}", "device": device}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", required=True, type=pathlib.Path)
+    parser.add_argument("--emulated", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench" / "device")
+    parser.add_argument("--profile", type=pathlib.Path)
+    parser.add_argument("--base", type=pathlib.Path, default=ROOT / "profiles" / "built-in.json")
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    options, arguments = parser.parse_known_args()
+
+    build = pathlib.Path(os.environ["BUILD"])
+    name, missing = (EMULATED, None) if options.emulated else device_name()
+    plugin = build / ("tests/device/libstretto_cuda_emulated.so" if options.emulated else "cuda/libstretto_cuda.so")
+    if missing:
+        skip(f"no GPU: {missing}. ARGS=--emulated runs the same on the emulated device")
+        return SKIPPED
+    if not plugin.exists():
+        skip(f"there is no {plugin}: " + ("ninja stretto_cuda_emulated" if options.emulated else "make gpu") + " builds it")
+        return SKIPPED
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = options.out / f"{re.sub('[^A-Za-z0-9]+', '-', name)}-{options.ranks}.jsonl"
+    if options.fresh:
+        rows.unlink(missing_ok=True)
+    hosts = ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
+    small = [word for pair in SMALL.items() if options.emulated and pair[0] not in arguments for word in pair]
+    argv = [*launch(options.ranks), "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", build / "bench" / "bench_device",
+            "--json", rows, "--device", name, "--seconds", options.seconds, *hosts, *small, *arguments]
+    try:
+        status = subprocess.run([str(word) for word in argv], timeout=options.seconds + MARGIN, check=False).returncode
+    except subprocess.TimeoutExpired:
+        print(f"bench_device: ended after {options.seconds + MARGIN:g} s", file=sys.stderr)
+        status = 1
+    found = rows_of(rows)
+    timed = [row for row in found if "row" in row]
+    with open(options.json, "a", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in timed)
+    if timed:
+        import device_page  # noqa: PLC0415  it needs matplotlib
+        page = options.out / rows.with_suffix(".html").name
+        page.write_text(device_page.page(found), encoding="utf-8")
+        print(f"{len(timed)} rows in {rows}; {page}")
+    if options.profile and any(row["case"] == "costs" for row in found):
+        base = json.loads(options.base.read_text(encoding="utf-8"))
+        options.profile.write_text(json.dumps(profile_of(found, base), indent=2) + "\n", encoding="utf-8")
+        print(f"profile: {options.profile}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

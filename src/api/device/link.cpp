@@ -1,0 +1,148 @@
+#include "api/device/link.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "api/communicator.hpp"
+#include "api/creation/modules.hpp"
+#include "api/operation.hpp"
+#include "carrier/paced.hpp"
+
+namespace stretto::api {
+namespace {
+
+constexpr const char* setting = "STRETTO_DEVICE_CARRIER";
+
+// What a rank tells the others, as bits.
+enum Told : std::uint64_t {
+  no_nccl = 1,
+  no_transport = 2,
+  wants_nccl = 4,
+  wants_transport = 8,
+  wants_host = 16,
+  wants_what_is_none = 32,
+  failed = 64
+};
+
+std::uint64_t wanted() noexcept {
+  const char* given = secure_getenv(setting);
+  const std::string_view name = given ? given : "";
+  if (name.empty() && carrier::is_paced()) return wants_host;  // whose rate it is
+  if (name.empty()) return 0;
+  if (name == "nccl") return wants_nccl;
+  if (name == "transport") return wants_transport;
+  return name == "host" ? wants_host : wants_what_is_none;
+}
+
+class Linking {
+ public:
+  Linking(stretto_comm_s& comm, double timeout) : comm_(comm), link_(comm.device_link), timeout_(timeout) {}
+
+  Status run() {
+    std::uint64_t all = 0;
+    if (const Status s = begin(&all); s != Status::ok) return s;
+    if (all & wants_what_is_none)
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport or host", setting,
+                  secure_getenv(setting) ? secure_getenv(setting) : "");
+    const std::uint64_t wants = all & (wants_nccl | wants_transport | wants_host);
+    Status s = Status::ok;
+    if ((wants == 0 || wants == wants_nccl) && !(all & no_nccl)) s = make_nccl();
+    if (s == Status::ok && (wants == 0 || wants == wants_transport) && !link_.messages() && comm_.transport)
+      s = make_of_transport();
+    if (s != Status::ok) return s;
+    link_.made = true;
+    if (link_.messages() || wants == 0 || wants == wants_host) return Status::ok;
+    link_.made = false;
+    return fail(Status::unsupported, "{} cannot be had on all ranks, as some rank's {} asks; here: {}",
+                wants & wants_nccl ? "nccl" : "transport", setting, why());
+  }
+
+ private:
+  // What all know of all, and the id that rank 0 has made.
+  Status begin(std::uint64_t* all) {
+    std::uint64_t own = wanted();
+    backend::DeviceCommId made{};
+    Status s = own & (wants_transport | wants_host) ? Status::unsupported : find_module("nccl", &module_);
+    if (s == Status::ok) {
+      std::string found;
+      s = module_->finds(&found);
+    }
+    if (s == Status::ok && comm_.rank == 0) s = module_->make_device_comm_id(&made);
+    if (s != Status::ok) {
+      own |= no_nccl;
+      say_why(own & (wants_transport | wants_host) ? "another way is asked for" : message());
+    }
+    std::vector<std::uint64_t> words(1 + sizeof id_ / sizeof(std::uint64_t)), merged(words.size());
+    words[0] = own;
+    if (comm_.rank == 0) std::memcpy(&words[1], made.data(), sizeof made);
+    if (const Status t = exchange(words, &merged); t != Status::ok) return t;
+    std::memcpy(id_.data(), &merged[1], sizeof id_);
+    *all = merged[0];
+    if ((*all & no_nccl) && !(own & no_nccl)) say_why("another rank has no NCCL");
+    return Status::ok;
+  }
+
+  Status make_nccl() {
+    const device::Device::Visit visit(*comm_.device);
+    const backend::DevicePlace place{&comm_.device->plugin(), comm_.device->number(), comm_.rank, comm_.size, timeout_};
+    return keep(module_->make_device_comm(place, id_, &link_.library), [this] { link_.library.reset(); });
+  }
+
+  Status make_of_transport() {
+    const device::Device::Visit visit(*comm_.device);
+    const Status own = comm_.transport->make_device_messages(comm_.device->plugin(), comm_.device->number(), timeout_,
+                                                             &link_.of_transport);
+    if (own == Status::invalid_argument) return own;  // a setting; on all ranks
+    return keep(own, [this] { link_.of_transport.reset(); });
+  }
+
+  // One for all ranks, or for none.
+  template <class Drop>
+  Status keep(Status own, const Drop& drop) {
+    if (own != Status::ok) say_why(message());
+    const bool lacks = own != Status::ok || !link_.messages();
+    std::vector<std::uint64_t> word{lacks ? std::uint64_t{failed} : 0}, merged(1);
+    if (const Status s = exchange(word, &merged); s != Status::ok) return s;
+    if (merged[0] == 0) {
+      link_.why_none.clear();
+      return Status::ok;
+    }
+    if (own == Status::ok && link_.messages()) say_why("another rank could not");
+    drop();
+    return Status::ok;
+  }
+
+  Status exchange(const std::vector<std::uint64_t>& own, std::vector<std::uint64_t>* merged) {
+    payload::Spec spec;
+    spec.type = payload::Type::u64;
+    spec.op = payload::Op::bor;
+    engine::Request request;
+    const Status s =
+        exchange_words(comm_, comm_.data, own.data(), merged->data(), own.size(), spec, timeout_, &request);
+    return s == Status::ok ? request.wait() : s;
+  }
+
+  void say_why(std::string_view why) { link_.why_none += (link_.why_none.empty() ? "" : "; ") + std::string(why); }
+  const char* why() const noexcept { return link_.why_none.empty() ? "nothing is wrong" : link_.why_none.c_str(); }
+
+  stretto_comm_s& comm_;
+  DeviceLink& link_;
+  const double timeout_;
+  const backend::Module* module_ = nullptr;
+  backend::DeviceCommId id_{};
+};
+
+}  // namespace
+
+Status link_devices(stretto_comm_s& comm, double timeout) noexcept {
+  if (comm.device_link.made || comm.size == 1) return Status::ok;
+  try {
+    return Linking(comm, timeout).run();
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to let devices exchange messages"));
+  }
+}
+
+}  // namespace stretto::api

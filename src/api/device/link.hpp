@@ -1,0 +1,30 @@
+// How messages cross between devices where every rank of a call has its buffers in the memory of one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/device_comm.hpp"
+#include "base/status.hpp"
+#include "carrier/device_messages.hpp"
+
+struct stretto_comm_s;
+
+namespace stretto::api {
+
+// Of a communicator, made by its first such call.
+struct DeviceLink {
+  bool made = false;
+  std::unique_ptr<backend::DeviceComm> library;           // NCCL
+  std::unique_ptr<carrier::DeviceMessages> of_transport;  // an MPI that takes device memory, say
+  std::string why_none;                                   // empty: there is one of the two
+
+  carrier::DeviceMessages* messages() const noexcept { return library ? library.get() : of_transport.get(); }
+};
+
+// Collective, at one place among the runs of comm.data. Where some rank lacks what one way needs, none takes it; where no way is left,
+// messages go through the host, which is no failure. STRETTO_DEVICE_CARRIER names the one way that is wanted: nccl, transport or host;
+// unsupported on every rank if it is none, or cannot be had.
+Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
+
+}  // namespace stretto::api

@@ -1,0 +1,52 @@
+// How bytes cross between the memories of devices, without staging in the host's: NCCL, or a transport that takes device pointers.
+//
+// The engine announces each message by a small one of the host's (carrier.hpp), which says how long it is, or that its sender has
+// failed. So both sides know the length when they begin, and what a failed rank owes is never begun.
+//
+// Belongs to one rank and is used by one thread at a time, while the device is the thread's current one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "carrier/carrier.hpp"
+
+namespace stretto::carrier {
+
+// One side of a message in device memory, which is ready: nothing is enqueued that writes it (a send), or touches it (a receive).
+// The other side gives the same length. Messages of one pair of ranks and one tag meet in the order of starting.
+struct DeviceTransfer {
+  int peer = -1;
+  bool sends = false;
+  std::uint64_t tag = 0;  // below Carrier::tags() of the carrier that announced it
+  void* data = nullptr;
+  std::size_t bytes = 0;  // not 0
+  std::uint64_t id = 0;   // reported when it has ended; several may have one
+};
+
+class DeviceMessages {
+ public:
+  virtual ~DeviceMessages() = default;
+
+  // "NCCL 2.28.9". Static storage, or the object's own.
+  virtual const char* name() const noexcept = 0;
+
+  // True: groups begin one after another, and a later one moves only when the earlier ones have ended. The engine then begins
+  // them in an order that is the same on all ranks. False: whatever has begun moves, in any order.
+  virtual bool one_by_one() const noexcept = 0;
+
+  // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
+  // the transfers until their completions are reported. On failure none of them has begun, or the object is broken (internal).
+  virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
+
+  // Reports up to done.size() transfers that have ended in *n, without waiting. What a receive got may be used by any stream then.
+  virtual Status poll(std::span<Completion> done, std::size_t* n) noexcept = 0;
+
+  // Ends all that is in flight, which is not reported any more; its memory is the caller's again when the device has passed what was
+  // enqueued so far. Nothing can be started afterwards. Other ranks are not told.
+  virtual void abort() noexcept = 0;
+};
+
+}  // namespace stretto::carrier

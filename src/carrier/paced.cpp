@@ -1,0 +1,122 @@
+#include "carrier/paced.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <new>
+#include <utility>
+
+#include "base/positive.hpp"
+
+namespace stretto::carrier {
+namespace {
+
+constexpr const char* variable = "STRETTO_LINK_GBIT";
+
+class Paced final : public Carrier {
+ public:
+  Paced(std::unique_ptr<Carrier> to, double gbit) : to_(std::move(to)), seconds_per_byte_(8 / (gbit * 1e9)) {}
+
+  const char* name() const noexcept override { return to_->name(); }
+  int rank() const noexcept override { return to_->rank(); }
+  int size() const noexcept override { return to_->size(); }
+  std::uint64_t tags() const noexcept override { return to_->tags(); }
+
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                    std::uint64_t id) noexcept override {
+    const bool outside = peer >= 0 && peer < size() && peer != rank();  // else it is refused at once
+    if (!outside || (waiting_.empty() && bytes == 0)) return to_->start_send(peer, tag, data, bytes, id);
+    try {
+      const Seconds after = std::max(free_, now()) + Seconds(seconds_per_byte_ * double(bytes));
+      waiting_.push_back({peer, tag, data, bytes, id, after});
+      free_ = after;
+      return Status::ok;
+    } catch (const std::bad_alloc&) {
+      return fail(Status::out_of_memory, "no memory to list a message");
+    }
+  }
+
+  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
+    return to_->start_recv(peer, tag, data, capacity, id);
+  }
+
+  Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
+    *n = 0;
+    for (const Seconds begin = now();; sched_yield()) {
+      hand_on(done, n);
+      if (*n > 0 || done.empty()) return Status::ok;
+      const double left = seconds - (now() - begin).count();
+      if (waiting_.empty()) return to_->wait_any(done, n, std::max(left, 0.0));
+      if (const Status s = to_->wait_any(done, n, 0); s != Status::ok || *n > 0 || left <= 0) return s;
+    }
+  }
+
+  bool cancel(std::uint64_t id) noexcept override {
+    const auto at = std::find_if(waiting_.begin(), waiting_.end(), [id](const Message& m) { return m.id == id; });
+    if (at == waiting_.end()) return to_->cancel(id);
+    waiting_.erase(at);
+    return true;
+  }
+
+  bool peek(int peer, Arrival* found) noexcept override { return to_->peek(peer, found); }
+  void raise(const Alarm& alarm) noexcept override { to_->raise(alarm); }
+  bool hear(Alarm* alarm) noexcept override { return to_->hear(alarm); }
+
+ private:
+  using Seconds = std::chrono::duration<double>;
+  static Seconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
+  struct Message {
+    int peer;
+    std::uint64_t tag;
+    const void* data;
+    std::size_t bytes;
+    std::uint64_t id;
+    Seconds after;  // has passed the link then
+  };
+
+  // Begins what has passed the link. Reports what cannot begin.
+  void hand_on(std::span<Completion> done, std::size_t* n) noexcept {
+    const Seconds passed = now();
+    while (!waiting_.empty() && waiting_.front().after <= passed && *n < done.size()) {
+      const Message& m = waiting_.front();
+      const Status s = to_->start_send(m.peer, m.tag, m.data, m.bytes, m.id);
+      if (s != Status::ok) done[(*n)++] = {m.id, 0, s};
+      waiting_.pop_front();
+    }
+  }
+
+  const std::unique_ptr<Carrier> to_;
+  const double seconds_per_byte_;
+  std::deque<Message> waiting_;  // in order of starting
+  Seconds free_{0};              // the link is, from then on
+};
+
+}  // namespace
+
+std::unique_ptr<Carrier> make_paced(std::unique_ptr<Carrier> to, double gbit) {
+  return std::make_unique<Paced>(std::move(to), gbit);
+}
+
+bool is_paced() noexcept {
+  const char* const text = secure_getenv(variable);
+  return text && *text;
+}
+
+Status pace(std::unique_ptr<Carrier>* carrier) noexcept {
+  if (!is_paced()) return Status::ok;
+  const char* const text = secure_getenv(variable);
+  double gbit = 0;
+  if (!read_positive(text, &gbit))
+    return fail(Status::invalid_argument, "{} is '{}', which is no positive number", variable, text);
+  try {
+    *carrier = make_paced(std::move(*carrier), gbit);
+    return Status::ok;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, "no memory for a carrier");
+  }
+}
+
+}  // namespace stretto::carrier

@@ -1,0 +1,298 @@
+// Messages that cross between the memories of devices. Each is announced by a small message of the host under its own tag, which
+// says how long its parts are, or that its sender has failed. So both sides begin equal transfers, and nobody waits in a device for
+// what will not come.
+//
+//   a send      its parts are packed and their lengths known: announced, and ready
+//   a receive   has memory for what may come, which no lane uses any more, and is announced: ready
+//
+// Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
+// in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
+// between its two ranks. Both sides know both. A message depends on messages of lower levels alone (a test holds schedules to that),
+// so a turn waits for earlier ones and for nothing else. All of a turn begins together, in both directions.
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "engine/run.hpp"
+
+namespace stretto::engine {
+
+void Run::queue_crossings() {
+  crossings_.clear();
+  next_crossing_ = 0;
+  may_cross_ = true;
+  if (between_ == nullptr) return;
+  for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
+    const Unit& unit = plan_.units[u];
+    if (unit.peer < 0 || unit.cells == 0) continue;
+    Crossing c;
+    c.unit = u;
+    c.parts.resize(unit.cells);
+    crossings_.push_back(std::move(c));
+  }
+  const auto of = [this](const Crossing& c) {
+    const Unit& unit = plan_.units[c.unit];
+    return std::tuple(unit.level, unit.peer, unit.task == Task::send);
+  };
+  std::sort(crossings_.begin(), crossings_.end(),
+            [&](const Crossing& a, const Crossing& b) { return of(a) != of(b) ? of(a) < of(b) : a.unit < b.unit; });
+  for (std::size_t i = 0; i < crossings_.size(); ++i) {
+    const std::uint64_t level = plan_.units[crossings_[i].unit].level;
+    const bool first = i == 0 || of(crossings_[i]) != of(crossings_[i - 1]);
+    crossings_[i].turn = first ? level << 32 : crossings_[i - 1].turn + 1;
+  }
+  std::stable_sort(crossings_.begin(), crossings_.end(),
+                   [](const Crossing& a, const Crossing& b) { return a.turn < b.turn; });
+  for (std::size_t i = 0; i < crossings_.size(); ++i)
+    live_[crossings_[i].unit].crossing = static_cast<std::uint32_t>(i);
+}
+
+// Room for what may come, of the lanes that will use it.
+Status Run::take_landing(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  Crossing& c = crossings_[live_[u].crossing];
+  Status s = Status::ok;
+  for (std::uint32_t i = 0; i < unit.cells && s == Status::ok; ++i) {
+    const std::uint32_t cell = plan_.cell(unit.dst + i);
+    const std::size_t count = plan_.places[cell].count;
+    Part& part = c.parts[i];
+    part.segment = plan_.segment(cell);
+    device_->enter(part.segment);
+    s = device_->pool().take(unit.raw ? worker_.raw_bytes(count) : worker_.message_bound(count), &part.keeps);
+  }
+  const Status marked = device_->end_unit(&c.free);
+  return s == Status::ok ? marked : s;
+}
+
+// Precondition: what is sent is packed, and the device has passed it.
+Status Run::announce(Departure& d) noexcept {
+  Live& live = live_[d.unit];
+  Crossing& c = crossings_[live.crossing];
+  const std::size_t bytes = announcement_bytes(plan_.units[d.unit].cells);
+  Status s = pool_->take(bytes, &live.hold.buffer);
+  if (s == Status::ok) {
+    std::byte* to = live.hold.buffer.data();
+    std::memcpy(to, &announcement_mark, sizeof announcement_mark);
+    for (Part& p : d.parts) {
+      if (p.data == nullptr) p.bytes = 0;
+      const std::uint64_t n = p.bytes;
+      std::memcpy(to += sizeof n, &n, sizeof n);
+    }
+    // What it takes to begin is kept before anything is said.
+    c.parts = std::move(d.parts);
+    s = send_bytes(d.unit, live.hold.buffer.data(), bytes, d.fixed);
+  }
+  if (s != Status::ok) {
+    skip_crossing(d.unit);
+    return s;
+  }
+  c.state = Crossing::State::ready;
+  for (const Part& p : c.parts) {
+    live.transfers += p.bytes > 0;
+    bytes_sent_ += p.bytes;
+  }
+  return s;
+}
+
+void Run::skip_crossing(std::uint32_t u) noexcept {
+  if (live_[u].crossing == none) return;
+  Crossing& c = crossings_[live_[u].crossing];
+  c.state = Crossing::State::none;
+  for (Part& p : c.parts) p = {};
+}
+
+// The lengths of what was announced, and memory for parts that are longer than usual.
+Status Run::read_announcement(std::uint32_t u) noexcept {
+  const Unit& unit = plan_.units[u];
+  const Live& live = live_[u];
+  Crossing& c = crossings_[live.crossing];
+  const std::byte* from = live.hold.buffer.data();
+  std::uint64_t word = 0;
+  if (live.bytes == announcement_bytes(unit.cells)) std::memcpy(&word, from, sizeof word);
+  if (word != announcement_mark)
+    return fail(Status::incompatible, "{} bytes came from rank {} where a message between devices was to be announced",
+                live.bytes, unit.peer);
+  bool longer = false;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) {
+    std::memcpy(&word, from += sizeof word, sizeof word);
+    Part& part = c.parts[i];
+    const std::size_t count = plan_.places[unit.dst + i].count;
+    const std::size_t most = unit.raw ? worker_.raw_bytes(count) : worker_.longest(count);
+    if (word > most || (unit.raw && word != most))
+      return fail(Status::incompatible, "rank {} announces {} bytes for {} values", unit.peer, word, count);
+    part.bytes = static_cast<std::size_t>(word);
+    if (part.bytes > part.keeps.capacity()) {
+      longer = true;
+      device_->enter(part.segment);
+      if (const Status s = device_->pool().take(part.bytes, &part.keeps); s != Status::ok) return s;
+    }
+    part.data = part.keeps.data();
+  }
+  if (!longer) return Status::ok;
+  device::Moment free;
+  const Status s = device_->end_unit(&free);
+  for (std::size_t i = 0; i < device::most_lanes; ++i) c.free.at[i] = std::max(c.free.at[i], free.at[i]);
+  return s;
+}
+
+// An announcement has come, or a mark, or nothing. False: nothing crosses. A rank that has failed still takes what others send.
+bool Run::land(std::uint32_t u) noexcept {
+  Live& live = live_[u];
+  Crossing& c = crossings_[live.crossing];
+  const device::Device::Visit visit(device_->device());
+  const bool marked = live.bytes <= 1;
+  Status s = Status::ok;
+  if (!marked) s = read_announcement(u);
+  if (s != Status::ok) strand(s, &plan_.units[u]);
+  if (s == Status::ok && !marked) {
+    for (const Part& p : c.parts) live.transfers += p.bytes > 0;
+  }
+  if (live.transfers == 0) {
+    c.state = Crossing::State::none;
+    return false;
+  }
+  c.state = Crossing::State::ready;
+  live.state = State::moving;
+  return true;
+}
+
+bool Run::may_begin(const Crossing& c) const noexcept {
+  if (c.state == Crossing::State::ready) return device_->device().passed(c.free);
+  return c.state != Crossing::State::open;
+}
+
+// Whether any began.
+bool Run::begin_crossings() noexcept {
+  if (between_ == nullptr) return false;
+  bool some = false;
+  const bool in_turn = between_->one_by_one();
+  for (std::size_t first = next_crossing_, end; first < crossings_.size() && (may_cross_ || !in_turn); first = end) {
+    end = first + 1;
+    while (in_turn && end < crossings_.size() && crossings_[end].turn == crossings_[first].turn) ++end;
+    const auto begin = crossings_.begin();
+    const bool may = std::all_of(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
+                                 [this](const Crossing& c) { return may_begin(c); });
+    if (!may && in_turn) break;
+    if (may) begin_group(first, end);
+    if (may && first == next_crossing_) {
+      next_crossing_ = end;
+      some = true;
+    }
+  }
+  return some;
+}
+
+void Run::begin_group(std::size_t first, std::size_t end) noexcept {
+  group_.clear();
+  try {
+    for (std::size_t i = first; i < end; ++i) {
+      Crossing& c = crossings_[i];
+      if (c.state != Crossing::State::ready) continue;
+      const Unit& unit = plan_.units[c.unit];
+      for (const Part& p : c.parts) {
+        if (p.bytes == 0) continue;
+        group_.push_back({unit.peer, unit.task == Task::send, tag_of(unit), const_cast<std::byte*>(p.data), p.bytes,
+                          id_of(c.unit) | crossing_bit});
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    strand(fail(Status::out_of_memory, "no memory to begin messages between devices"), nullptr);
+    return;
+  }
+  if (group_.empty()) return;
+  for (std::size_t i = first; i < end; ++i) {
+    if (crossings_[i].state == Crossing::State::ready) crossings_[i].state = Crossing::State::begun;
+  }
+  if (const Status s = between_->start(group_); s != Status::ok) strand(s, &plan_.units[crossings_[first].unit]);
+}
+
+void Run::poll_crossings(std::span<carrier::Completion> done, std::size_t* n) noexcept {
+  *n = 0;
+  if (between_ == nullptr || stranded_) return;
+  const device::Device::Visit visit(device_->device());
+  if (const Status s = between_->poll(done, n); s != Status::ok) strand(s, nullptr);
+}
+
+// A part has come, or gone.
+void Run::crossed(std::uint32_t u, const carrier::Completion& completion) noexcept {
+  const Unit& unit = plan_.units[u];
+  Live& live = live_[u];
+  Crossing& c = crossings_[live.crossing];
+  moved_ = Clock::now();
+  if (completion.status != Status::ok) failed(completion.status, &unit);
+  if (--live.transfers > 0) return;
+  c.state = Crossing::State::none;
+  if (unit.task == Task::send) {
+    c.parts.clear();
+    sent(u);
+    return;
+  }
+  live.state = State::arrived;
+  if (live.waits_for == 0) make_ready(u);
+}
+
+Status Run::consume_crossed(std::uint32_t u, const Hold& hold) noexcept {
+  const Unit& unit = plan_.units[u];
+  Crossing& c = crossings_[live_[u].crossing];
+  if (live_[u].bytes <= 1) return failed_peer(unit.peer, live_[u].bytes == 1 ? hold.buffer.data()[0] : std::byte{0});
+  for (std::uint32_t i = 0; i < unit.cells; ++i) {
+    payload::Cell& cell = touch(unit.dst + i);
+    Status s = Status::ok;
+    if (unit.task == Task::receive_combine)
+      s = load(cell, plan_.cell(unit.dst + i));
+    else
+      unloaded_[plan_.cell(unit.dst + i)] = 0;
+    if (s == Status::ok) s = consume_part(unit, cell, c.parts[i]);
+    if (s != Status::ok) return s;
+  }
+  c.parts.clear();
+  return Status::ok;
+}
+
+Status Run::consume_part(const Unit& unit, payload::Cell& cell, const Part& part) noexcept {
+  const bool combines = unit.task == Task::receive_combine;
+  if (!unit.raw) {
+    payload::Stream stream;
+    if (part.bytes > 0) {
+      part.keeps.set_content(part.bytes);
+      stream = {part.keeps, 0, part.bytes};
+    }
+    return combines ? worker_.meet(cell, std::move(stream), unit.incoming_first)
+                    : worker_.replace(cell, std::move(stream));
+  }
+  if (!combines && cell.home != nullptr) {
+    if (const Status s = device_->copy(cell.home, part.data, part.bytes); s != Status::ok) return s;
+    worker_.landed(cell);
+    return Status::ok;
+  }
+  std::byte* const arrived = part.keeps.data();
+  return combines ? worker_.meet(cell, arrived, part.keeps, unit.incoming_first)
+                  : worker_.replace(cell, arrived, part.keeps);
+}
+
+// What is under way is ended on this rank, and its memory goes to `lost`: the device may be at it for a moment.
+void Run::end_crossings(std::vector<Hold>* lost) noexcept {
+  if (between_ == nullptr) return;
+  bool moves = false;
+  for (Crossing& c : crossings_) {
+    if (c.state == Crossing::State::begun) {
+      moves = true;
+      for (Part& p : c.parts) {
+        try {
+          if (p.keeps) lost->push_back({p.keeps, {}});
+        } catch (const std::bad_alloc&) {
+          alignas(Part) std::byte forever[sizeof(Part)];
+          new (forever) Part(p);  // never destroyed
+        }
+      }
+    }
+    c.state = Crossing::State::none;
+    c.parts.clear();
+  }
+  next_crossing_ = crossings_.size();
+  if (!moves) return;
+  const device::Device::Visit visit(device_->device());
+  between_->abort();
+}
+
+}  // namespace stretto::engine

@@ -1,0 +1,268 @@
+// One communicator and one stream for all messages. NCCL takes the operations of a communicator one after another, on whatever
+// streams they are; and communicators that work at once on one device may wait for one another in a circle, unless every rank
+// begins their operations in one order. So lanes do not get communicators of their own: the engine begins groups in an order
+// that is the same on all ranks (engine/crossings.hpp), and a lane goes on coding while the stream of messages moves.
+//
+// The communicator does not block: a function may return before it is done (in_progress), above all where ranks meet for the
+// first time. Groups wait here until the one before is enqueued.
+#include "modules/nccl/comm.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "call/inputs.hpp"
+#include "modules/nccl/collectives.hpp"
+#include "modules/nccl/library.hpp"
+
+namespace stretto::modules::nccl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using carrier::DeviceTransfer;
+
+class NcclComm final : public backend::DeviceComm {
+ public:
+  NcclComm(const Library& nccl, const backend::DevicePlace& place) noexcept : nccl_(nccl), place_(place) {}
+  ~NcclComm() override { end(); }
+  NcclComm(const NcclComm&) = delete;
+  NcclComm& operator=(const NcclComm&) = delete;
+
+  // Collective.
+  Status open(const backend::DeviceCommId& id) noexcept {
+    if (const Status s = device(plugin().create_stream(&stream_), "a stream"); s != Status::ok) return s;
+    UniqueId unique;
+    static_assert(sizeof unique == sizeof id);
+    std::memcpy(&unique, id.data(), sizeof unique);
+    Config config;
+    config.blocking = 0;
+    const Result r = nccl_.comm_init_rank_config(&comm_, place_.size, unique, place_.rank, &config);
+    return settled(r, "ncclCommInitRankConfig", place_.limit);
+  }
+
+  const char* name() const noexcept override { return nccl_.name.c_str(); }
+  bool one_by_one() const noexcept override { return true; }
+
+  Status start(std::span<const DeviceTransfer> group) noexcept override {
+    if (broken_) return broken();
+    try {
+      groups_.push_back({{group.begin(), group.end()}, nullptr, State::waits});
+    } catch (const std::bad_alloc&) {
+      return fail(Status::out_of_memory, std::string_view("no memory for messages over NCCL"));
+    }
+    return go_on();
+  }
+
+  Status poll(std::span<carrier::Completion> done, std::size_t* n) noexcept override {
+    *n = 0;
+    if (broken_) return broken();
+    if (groups_.empty()) return Status::ok;
+    if (const Status s = check(); s != Status::ok) return s;
+    if (const Status s = go_on(); s != Status::ok) return s;
+    while (!groups_.empty() && groups_.front().state == State::moves) {
+      Group& first = groups_.front();
+      int over = 0;
+      if (const Status s = device(plugin().is_over(first.event, &over), "messages"); s != Status::ok) return s;
+      if (over == 0) break;
+      while (!first.transfers.empty() && *n < done.size()) {
+        const DeviceTransfer& t = first.transfers.back();
+        done[(*n)++] = {t.id, t.bytes, Status::ok};
+        first.transfers.pop_back();
+      }
+      if (!first.transfers.empty()) break;
+      free_events_.push_back(first.event);  // has room: take_event()
+      groups_.pop_front();
+    }
+    return Status::ok;
+  }
+
+  void abort() noexcept override {
+    if (comm_ != nullptr) static_cast<void>(nccl_.comm_abort(comm_));
+    comm_ = nullptr;
+    if (!broken_) static_cast<void>(fail(Status::internal, "{}: the communicator was ended", name()));
+    keep_message();
+  }
+
+  bool serves(const call::Call& c) const noexcept override { return has_collective(c); }
+
+  Status enqueue(const call::Call& c, void* stream) noexcept override {
+    if (broken_) return broken();
+    if (c.count == 0) return Status::ok;
+    const Result r = enqueue_collective(nccl_, c, place_.rank, comm_, stream);
+    if (const Status s = settled(r, "a collective", call::timeout_of(c.settings.options)); s != Status::ok) return s;
+    if (c.collective != call::Collective::reduce_scatter_block || !call::in_place(c.send) || place_.rank == 0)
+      return Status::ok;
+    const std::size_t bytes = c.count * stretto_type_size(c.type);
+    const std::byte* own = static_cast<const std::byte*>(c.recv) + static_cast<std::size_t>(place_.rank) * bytes;
+    return device(plugin().copy(c.recv, own, bytes, stream), "a copy");
+  }
+
+  Status check() noexcept override {
+    if (broken_) return broken();
+    Result r = Result::success;
+    const Result asked = nccl_.comm_get_async_error(comm_, &r);
+    return told(asked == Result::success ? r : asked, "its work");
+  }
+
+ private:
+  enum class State : char { waits, starts, moves };
+  struct Group {
+    std::vector<DeviceTransfer> transfers;
+    void* event = nullptr;
+    State state = State::waits;
+  };
+
+  const device::Plugin& plugin() const noexcept { return *place_.plugin; }
+
+  // The status of a function; one that is not done yet has not failed.
+  Status told(Result r, const char* what) noexcept {
+    if (r == Result::success || r == Result::in_progress) return Status::ok;
+    const char* more = comm_ != nullptr ? nccl_.get_last_error(comm_) : nullptr;
+    const Status s = fail(Status::internal, "{}, {}: {}{}{}", name(), what, nccl_.get_error_string(r),
+                          more && *more ? ": " : "", more ? more : "");
+    keep_message();
+    return s;
+  }
+
+  Status device(int error, const char* what) noexcept {
+    if (error == 0) return Status::ok;
+    const Status s = fail(Status::internal, "{} on device {}, {}: CUDA error {}: {}", name(), place_.device, what,
+                          error, plugin().error_text(error));
+    keep_message();
+    return s;
+  }
+
+  void keep_message() noexcept {
+    if (!broken_) std::strncpy(why_.data(), message(), why_.size() - 1);
+    broken_ = true;
+  }
+  Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
+
+  // Waits until what was begun has been enqueued. Who must wait for others here waits for `limit` seconds at most.
+  Status settled(Result r, const char* what, double limit) noexcept {
+    const auto begun = Clock::now();
+    while (r == Result::in_progress) {
+      const std::chrono::duration<double> waited = Clock::now() - begun;
+      if (limit > 0 && waited.count() > limit) {
+        const Status s = fail(Status::timeout, "{}, {}: not all ranks have come within {} s", name(), what, limit);
+        keep_message();
+        abort();
+        return s;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (const Result asked = nccl_.comm_get_async_error(comm_, &r); asked != Result::success) r = asked;
+    }
+    return told(r, what);
+  }
+
+  // Enqueues groups in their order, as far as none has to be waited for.
+  Status go_on() noexcept {
+    for (Group& g : groups_) {
+      if (g.state == State::moves) continue;
+      if (g.state == State::waits) {
+        if (const Status s = begin(&g); s != Status::ok) return s;
+      }
+      Result r = Result::success;
+      if (const Result asked = nccl_.comm_get_async_error(comm_, &r); asked != Result::success) r = asked;
+      if (r == Result::in_progress) return Status::ok;
+      if (const Status s = told(r, "a group of messages"); s != Status::ok) return s;
+      if (const Status s = device(plugin().record(g.event, stream_), "an event"); s != Status::ok) return s;
+      g.state = State::moves;
+    }
+    return Status::ok;
+  }
+
+  Status begin(Group* g) noexcept {
+    if (const Status s = take_event(&g->event); s != Status::ok) return s;
+    Status s = told(nccl_.group_start(), "ncclGroupStart");
+    if (s != Status::ok) return s;
+    for (const DeviceTransfer& t : g->transfers) {
+      if (s != Status::ok) break;
+      s = t.sends ? told(nccl_.send(t.data, t.bytes, Type::u8, t.peer, comm_, stream_), "ncclSend")
+                  : told(nccl_.recv(t.data, t.bytes, Type::u8, t.peer, comm_, stream_), "ncclRecv");
+    }
+    const Status ended = told(nccl_.group_end(), "ncclGroupEnd");
+    g->state = State::starts;
+    return s == Status::ok ? ended : s;
+  }
+
+  Status take_event(void** event) noexcept {
+    if (free_events_.empty()) {
+      try {
+        free_events_.reserve(++events_);
+      } catch (const std::bad_alloc&) {
+        return fail(Status::out_of_memory, std::string_view("no memory for an event"));
+      }
+      return device(plugin().create_event(event), "an event");
+    }
+    *event = free_events_.back();
+    free_events_.pop_back();
+    return Status::ok;
+  }
+
+  // Ranks end a communicator together, but who waits for others longer than this waits in vain.
+  void end() noexcept {
+    constexpr double longest = 5;
+    int current = -1;
+    static_cast<void>(plugin().current_device(&current));
+    static_cast<void>(plugin().use_device(place_.device));
+    if (comm_ != nullptr && !broken_ && groups_.empty()) {
+      if (settled(nccl_.comm_finalize(comm_), "ncclCommFinalize", longest) == Status::ok && comm_ != nullptr) {
+        static_cast<void>(nccl_.comm_destroy(comm_));
+        comm_ = nullptr;
+      }
+    }
+    abort();
+    for (const Group& g : groups_) {
+      if (g.event != nullptr) static_cast<void>(plugin().destroy_event(g.event));
+    }
+    for (void* event : free_events_) static_cast<void>(plugin().destroy_event(event));
+    if (stream_ != nullptr) static_cast<void>(plugin().destroy_stream(stream_));
+    if (current >= 0) static_cast<void>(plugin().use_device(current));
+  }
+
+  const Library& nccl_;
+  const backend::DevicePlace place_;
+  Comm comm_ = nullptr;
+  void* stream_ = nullptr;
+  std::deque<Group> groups_;  // in the order of their beginning
+  std::vector<void*> free_events_;
+  std::size_t events_ = 0;  // that there are
+  bool broken_ = false;
+  std::array<char, 512> why_{};
+};
+
+Status no_memory() noexcept {
+  return fail(Status::out_of_memory, std::string_view("no memory for a communicator of NCCL"));
+}
+
+}  // namespace
+
+Status make_id(backend::DeviceCommId* id) noexcept {
+  const Library* nccl = nullptr;
+  if (const Status s = find_library(&nccl); s != Status::ok) return s;
+  UniqueId unique{};
+  if (const Result r = nccl->get_unique_id(&unique); r != Result::success)
+    return fail(Status::internal, "{}, ncclGetUniqueId: {}", nccl->name, nccl->get_error_string(r));
+  std::memcpy(id->data(), &unique, sizeof unique);
+  return Status::ok;
+}
+
+Status make_comm(const backend::DevicePlace& place, const backend::DeviceCommId& id,
+                 std::unique_ptr<backend::DeviceComm>* made) noexcept {
+  const Library* nccl = nullptr;
+  if (const Status s = find_library(&nccl); s != Status::ok) return s;
+  std::unique_ptr<NcclComm> comm(new (std::nothrow) NcclComm(*nccl, place));
+  if (!comm) return no_memory();
+  if (const Status s = comm->open(id); s != Status::ok) return s;
+  *made = std::move(comm);
+  return Status::ok;
+}
+
+}  // namespace stretto::modules::nccl

@@ -1,0 +1,15 @@
+// Messages between the memories of devices by UCX's transports for CUDA, which is told what memory it is given.
+#pragma once
+
+#include <memory>
+
+#include "carrier/device_messages.hpp"
+#include "modules/ucx/worker.hpp"
+
+namespace stretto::modules {
+
+// `worker` has joined its session, takes_device_memory(), and outlives the object, of which it has one. Whoever polls lets all of
+// the worker advance.
+Status make_ucx_device_messages(UcxWorker& worker, std::unique_ptr<carrier::DeviceMessages>* made) noexcept;
+
+}  // namespace stretto::modules
