@@ -169,8 +169,9 @@ Json facts_of_nccl() {
           {"there", there},
           {"built_for", there ? Json(nccl->serves) : Json(nullptr)},
           {"used", serves && gpu},
-          {"reason", !serves ? why : fmt::format("for calls with memory of GPUs on all ranks: {}{}", text,
-                                                 gpu ? "" : "; there is no GPU")}};
+          {"reason", !serves ? why
+                             : fmt::format("for calls with memory of GPUs on all ranks: {}{}", text,
+                                           gpu ? "" : "; there is no GPU")}};
 }
 
 Json facts_of_modules() {

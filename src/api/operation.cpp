@@ -126,8 +126,7 @@ void Operation::compared(Status s, bool same) noexcept {
     merged_.devices *= static_cast<std::uint32_t>(comm_.size);
     merged_.captured *= static_cast<std::uint32_t>(comm_.size);
     leave_agreeing(Status::ok);
-  }
-  else if (s == Status::incompatible && own_.status == 0 && !decide_again())
+  } else if (s == Status::incompatible && own_.status == 0 && !decide_again())
     stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
   else
     agree();

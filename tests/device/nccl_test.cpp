@@ -183,7 +183,8 @@ TEST(DeviceNccl, AScatteredSumMayBeInPlace) {
     const auto sum = all.read();
     for (std::size_t i = 0; i < n; ++i) {
       float expected = 0;
-      for (int r = 0; r < p; ++r) expected += static_cast<float>(api_test::sample(r, n * static_cast<std::size_t>(rank) + i));
+      for (int r = 0; r < p; ++r)
+        expected += static_cast<float>(api_test::sample(r, n * static_cast<std::size_t>(rank) + i));
       ASSERT_EQ(sum[i], expected) << i;
     }
   });
@@ -252,7 +253,8 @@ TEST(DeviceNccl, RanksOfOneDeviceGoThroughTheHost) {
 }
 
 // How every rank's call ends, of which one goes wrong in NCCL.
-void all_end(const stretto_options& o, stretto_status status, const std::string& text, const std::function<void()>& spoil) {
+void all_end(const stretto_options& o, stretto_status status, const std::string& text,
+             const std::function<void()>& spoil) {
   begin(1);
   int named = 0;
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
@@ -347,17 +349,20 @@ void captured(const stretto_options& o, bool linked, const std::function<bool(in
 }
 
 TEST(DeviceNccl, AGraphHoldsItsOwnCollectives) {
-  captured(timed(defaults()), true, [](int) { return true; }, STRETTO_OK, "");
+  captured(
+      timed(defaults()), true, [](int) { return true; }, STRETTO_OK, "");
   stretto_options o = timed(defaults());
   o.schedule = "native";
-  captured(o, true, [](int) { return true; }, STRETTO_OK, "");
+  captured(
+      o, true, [](int) { return true; }, STRETTO_OK, "");
 }
 
 TEST(DeviceNccl, WhatNoGraphCanHoldIsRefusedOnEveryRank) {
   const auto all_do = [](int) { return true; };
   const auto one_does = [](int rank) { return rank == 1; };
   captured(timed(defaults()), false, one_does, STRETTO_UNSUPPORTED, "a communicator's first call with devices");
-  captured(timed(defaults()), true, one_does, STRETTO_UNSUPPORTED, "the streams of 1 of 3 ranks are captured in a graph");
+  captured(timed(defaults()), true, one_does, STRETTO_UNSUPPORTED,
+           "the streams of 1 of 3 ranks are captured in a graph");
   captured(timed(bounded(1e-3)), true, all_do, STRETTO_UNSUPPORTED, "only exact values can be");
   stretto_options o = timed(defaults());
   o.schedule = "ring";

@@ -58,7 +58,8 @@ class DeviceBackend final : public backend::Backend {
       if (const Status s = engine_.usable(number); s != Status::ok) return s;
       const std::chrono::duration<double> waited = now - begun;
       if (timeout > 0 && waited.count() > timeout)
-        return fail(Status::timeout, "{}: a collective is not complete after {:.3g} s", library_.name(), waited.count());
+        return fail(Status::timeout, "{}: a collective is not complete after {:.3g} s", library_.name(),
+                    waited.count());
       if (interrupted()) return fail(Status::timeout, "interrupted in a collective of {}", library_.name());
     }
   }
