@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -89,6 +90,25 @@ TEST(Dependencies, TheTransitiveClosureIsTheRule) {
             rule[i].insert(rule[e].begin(), rule[e].end());
           }
           EXPECT_EQ(before[i], rule[i]) << a.name << " " << ranks << " ranks, rank " << rank << ", step " << i;
+        }
+      }
+    }
+  }
+}
+
+// What moves level by level, in one order on all ranks, waits for nobody in a circle (engine/run_crossings.cpp).
+TEST(Dependencies, MessagesWaitForMessagesOfLowerLevelsAlone) {
+  for (const Algorithm& a : algorithms()) {
+    for (const int ranks : {2, 3, 5, 8, 9}) {
+      for (const Schedule& s :
+           build_all(a, {.collective = a.collective, .ranks = ranks, .root = ranks / 2, .blocks = 4})) {
+        const Dependencies d(s);
+        std::vector<int> highest(s.steps.size(), -1);  // of the messages that a step waits for, and its own
+        for (std::size_t i = 0; i < s.steps.size(); ++i) {
+          for (const int e : d.of(i)) highest[i] = std::max(highest[i], highest[static_cast<std::size_t>(e)]);
+          if (s.steps[i].peer < 0) continue;
+          ASSERT_GT(static_cast<int>(s.steps[i].level), highest[i]) << a.name << " rank " << s.rank << " step " << i;
+          highest[i] = static_cast<int>(s.steps[i].level);
         }
       }
     }

@@ -1,5 +1,6 @@
 // NCCL's C interface, as far as this module uses it: as in nccl.h of NCCL 2.14, which later versions of NCCL 2 keep. Declared here,
-// so that neither CUDA's headers nor NCCL's are needed; a test compares with nccl.h where there is one (tests/modules/nccl).
+// so that neither CUDA's headers nor NCCL's are needed; a test compares with nccl.h
+// and the library of the wheel where that is installed (tests/modules/nccl_wheel_test.py).
 #pragma once
 
 #include <cstddef>
