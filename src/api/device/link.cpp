@@ -29,7 +29,8 @@ enum Told : std::uint64_t {
 std::uint64_t wanted() noexcept {
   const char* given = secure_getenv(setting);
   const std::string_view name = given ? given : "";
-  if (name.empty()) return carrier::is_paced() ? wants_host : 0;  // the rate is the host carrier's
+  if (name.empty() && carrier::is_paced()) return wants_host;  // whose rate it is
+  if (name.empty()) return 0;
   if (name == "nccl") return wants_nccl;
   if (name == "transport") return wants_transport;
   return name == "host" ? wants_host : wants_what_is_none;
