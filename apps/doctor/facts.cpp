@@ -158,6 +158,22 @@ Json facts_of_codec() {
           {"gpu_reason", gpu ? "plugin and device are there" : stretto_message()}};
 }
 
+Json facts_of_nccl() {
+  const backend::Module* nccl = nullptr;
+  std::string text;
+  const bool there = api::find_module("nccl", &nccl) == Status::ok;
+  const bool serves = there && nccl->finds(&text) == Status::ok;
+  const std::string why = serves ? "" : message();
+  const bool gpu = stretto_cuda_available() == STRETTO_OK;
+  return {{"name", "nccl"},
+          {"there", there},
+          {"built_for", there ? Json(nccl->serves) : Json(nullptr)},
+          {"used", serves && gpu},
+          {"reason", !serves ? why
+                             : fmt::format("for calls with memory of GPUs on all ranks: {}{}", text,
+                                           gpu ? "" : "; there is no GPU")}};
+}
+
 Json facts_of_modules() {
   api::LoadedMpi mpi;
   const Status found = api::find_loaded_mpi(&mpi);
@@ -191,6 +207,7 @@ Json facts_of_modules() {
        {"messages", serves ? Json(profile) : Json(nullptr)},
        {"reason", serves ? fmt::format("for programs without an MPI: {}; times of messages: profile {}", text, profile)
                          : std::string(message())}});
+  all.push_back(facts_of_nccl());
   return all;
 }
 

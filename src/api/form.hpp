@@ -17,6 +17,7 @@ inline int rank_of(stretto_comm comm) noexcept { return comm ? comm->rank : -1; 
 
 inline select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
   const backend::Backends& b = comm.backends;
+  if (call.device) return {true, b.node != nullptr, b.no_node, {true, false, false, false}};  // Operation::link() knows
   return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};
 }
 
@@ -27,11 +28,14 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const Build& b
   if (s == Status::ok) s = build(*call, comm.rank, comm.size);
   settle_payload(call);
   if (s == Status::ok) s = check_values(*call, comm.size);
-  if (s == Status::ok && !call->settings.schedule.empty())
-    s = select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
+  const bool forces = !call->settings.schedule.empty(), asks = comm.prepared.asks_for_devices() || call->stream;
+  const auto check = [&] {
+    return select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
+  };
+  if (s == Status::ok && forces && !asks) s = check();
   if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
-  const bool asks = comm.prepared.asks_for_devices() || call->stream;
-  return s == Status::ok && asks ? place(comm, call) : s;
+  if (s == Status::ok && asks) s = place(comm, call);
+  return s == Status::ok && forces && asks ? check() : s;
 }
 
 // The same, and decides. A failure is this rank's contribution to the agreement.

@@ -7,6 +7,9 @@
 #include "api/report.hpp"
 #include "api/rounding.hpp"
 #include "base/communication_cores.hpp"
+#include "call/enums.hpp"
+#include "call/schedule_names.hpp"
+#include "select/forced.hpp"
 #include "select/signature.hpp"
 
 namespace stretto::api {
@@ -119,9 +122,11 @@ void Operation::leave_meeting(Status s) noexcept {
 void Operation::compared(Status s, bool same) noexcept {
   if (s != Status::ok && (s != Status::incompatible || comm_.backends.node->differed()))
     lose(s);
-  else if (same && uniform())
+  else if (same && uniform()) {
+    merged_.devices *= static_cast<std::uint32_t>(comm_.size);
+    merged_.captured *= static_cast<std::uint32_t>(comm_.size);
     leave_agreeing(Status::ok);
-  else if (s == Status::incompatible && own_.status == 0 && !decide_again())
+  } else if (s == Status::incompatible && own_.status == 0 && !decide_again())
     stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
   else
     agree();
@@ -183,12 +188,40 @@ void Operation::leave_counting(Status s) noexcept {
     state_ = State::agreed;
 }
 
-// Where all ranks have their buffers in the memory of devices, messages may cross between these.
+// Where all ranks have their buffers in the memory of devices, messages may cross between these. What is refused is refused on all ranks.
 Status Operation::link() noexcept {
-  if (merged_.devices != static_cast<std::uint64_t>(comm_.size)) return Status::ok;
-  const Status s = link_devices(comm_, call::timeout_of(call_.settings.options));
-  if (s == Status::ok) call_.messages = comm_.device_link.messages();
-  return s;
+  const auto all = static_cast<std::uint32_t>(comm_.size);
+  if (merged_.captured > 0 && merged_.captured < all)
+    return fail(Status::unsupported,
+                "the streams of {} of {} ranks are captured in a graph: all must be, and options.check be 1",
+                merged_.captured, all);
+  const bool native = select::forced_provider(call_) == Provider::mpi || merged_.captured > 0;
+  if (merged_.devices == all) {
+    if (const Status s = link_devices(comm_, call::timeout_of(call_.settings.options)); s != Status::ok) return s;
+    call_.messages = comm_.device_link.messages();
+  }
+  return native && merged_.devices > 0 ? force_native(merged_.devices == all) : Status::ok;
+}
+
+Status Operation::force_native(bool all_on_devices) noexcept {
+  const DeviceLink& link = comm_.device_link;
+  if (!all_on_devices)
+    return fail(Status::unsupported,
+                "schedule {} in the memory of devices needs every rank's buffers there, and options.check = 1",
+                call::native_name);
+  if (!link.library)
+    return fail(Status::unsupported, "schedule {} in the memory of devices needs NCCL on 2 ranks or more: {}",
+                call::native_name, comm_.size == 1 ? "there is one" : link.why_no_library.c_str());
+  if (!comm_.backends.device->serves(call_))
+    return fail(Status::unsupported, "{} has no {}{} of {}{}{}", link.library->name(),
+                call_.nonblocking ? "started " : "", name(call_.collective), type_name(call_.type),
+                reduces(call_.collective) ? " by " : "", reduces(call_.collective) ? op_name(call_.op) : "");
+  try {
+    call_.settings.schedule = call::native_name;
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the name of a schedule"));
+  }
 }
 
 // What is found wrong here is found on every rank alike, but for missing memory.
@@ -202,10 +235,11 @@ void Operation::start_data() noexcept {
   }
   // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
   if (merged_.devices > 0) decision_.made = false;
-  const select::Served served = merged_.devices > 0 ? select::Served{} : comm_.backends.serve(call_);
+  const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
+  const select::Served served = mixed ? select::Served{} : comm_.backends.serve(call_);
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   const bool complete = s == Status::ok;
-  backend::Backend& backend = comm_.backends.of(decision_.choice.provider);
+  backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
   if (complete && !backend.starts(call_)) {
     state_ = State::queued;
     advance(false);
@@ -226,7 +260,8 @@ void Operation::start_data() noexcept {
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   turn_ = Clock::now();
-  leave_running(comm_.backends.of(decision_.choice.provider).run(call_, decision_, &ran_));
+  backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
+  leave_running(backend.run(call_, decision_, &ran_));
 }
 
 // `certain`: every rank knows that it failed, and nothing has moved.
@@ -360,7 +395,7 @@ void Operation::report_outcome() noexcept {
     report(o, out);
     return;
   }
-  const char* const backend = comm_.backends.of(decision_.choice.provider).name();
+  const char* const backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr).name();
   o.algorithm = backend ? backend : ran_.algorithm.data();
   o.payload = decision_.payload;
   o.contributions = decision_.contributions;

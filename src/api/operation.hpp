@@ -85,6 +85,7 @@ class Operation {
   void agree() noexcept;
   bool decide_again() noexcept;
   Status link() noexcept;
+  Status force_native(bool all_on_devices) noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
   void test_meeting() noexcept;

@@ -136,18 +136,19 @@ struct Backends {
   std::unique_ptr<Backend> schedules;
   std::unique_ptr<Backend> mpi;  // null: there is none
   std::unique_ptr<NodeBackend> node;
-  std::string no_node;  // why not
+  std::string no_node;              // why not
+  std::unique_ptr<Backend> device;  // of memory of devices, where all ranks have theirs there; null: there is none
 
-  // Memory of a device is for schedules alone.
+  // Memory of a device is for schedules, and what works in it.
   Served serve(const Call& c) const noexcept {
-    if (c.device != nullptr) return {};
+    if (c.device != nullptr) return {device && device->serves(c), false, false, false};
     const bool by_node = node && node->serves(c);
     return {mpi && mpi->serves(c), by_node, node && node->streams(c), by_node && node->other_copy(c)};
   }
-  Backend& of(Provider p) const noexcept {
+  Backend& of(Provider p, bool on_device = false) const noexcept {
     switch (p) {
       case Provider::schedules: break;
-      case Provider::mpi: return *mpi;
+      case Provider::mpi: return on_device ? *device : *mpi;
       case Provider::node: return *node;
     }
     return *schedules;

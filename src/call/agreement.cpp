@@ -174,7 +174,7 @@ double Signature::ratio() const noexcept {
 }
 
 std::uint64_t digest(const Signature& s) noexcept {
-  std::uint64_t h = s.devices;
+  std::uint64_t h = std::uint64_t{s.captured} << 32 | s.devices;
   for (const Span& field : s.span) {
     h = (h ^ field.lo) * 0x9E3779B97F4A7C15u;
     h ^= h >> 29;
@@ -202,6 +202,7 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.surplus += from.surplus;
   into.largest = std::max(into.largest, from.largest);
   into.devices += from.devices;
+  into.captured += from.captured;
   into.samples += from.samples;
   into.shrunk += from.shrunk;
 }

@@ -60,7 +60,8 @@ struct Signature {
   // For counts by pair. balance: 0 when all pairs match (each pair has a weight of its own). surplus: elements sent
   // beyond those expected. largest: elements that the busiest rank sends or receives.
   std::uint64_t balance = 0, surplus = 0, largest = 0;
-  std::uint64_t devices = 0;              // ranks whose buffers are in the memory of a device
+  std::uint32_t devices = 0;              // ranks whose buffers are in the memory of a device
+  std::uint32_t captured = 0;             // ranks whose stream is captured in a graph
   std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of what was left of them, of 2^16 each
 
   void set(Field f, std::uint64_t value, int rank) noexcept;

@@ -65,6 +65,7 @@ struct Call {
   device::Device* device = nullptr;             // whose memory the buffers are in; null: the host's
   carrier::DeviceMessages* messages = nullptr;  // between all ranks' devices; null: through the host
   std::optional<void*> stream;                  // of the device, in whose order the call is
+  bool captured = false;                        // the stream is, in a graph
   std::optional<codec::Ranges> values;          // of the input, where the host cannot read it
   Settings settings;
 };

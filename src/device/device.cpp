@@ -109,7 +109,7 @@ Status Device::need(payload::Type type, std::size_t count, std::size_t* device_b
   constexpr std::size_t least = std::size_t{4} << 20;  // for the smallest buffers
   const Visit visit(*this);
   const std::size_t values = count * payload::size_of(type);
-  *device_bytes = 8 * values + least;
+  *device_bytes = 12 * values + least;
   *pinned_bytes = 4 * values + least;
   const auto codec = payload::codec_type(type);
   if (!codec || *codec == codec::Type::i32 || *codec == codec::Type::i64) return Status::ok;

@@ -70,7 +70,7 @@ class Device {
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
   // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once
-  // for the sum and once for what it is made of, and what comes and goes; workspaces of all lanes.
+  // for the sum and once for what it is made of, and what comes and goes, in either memory; workspaces of all lanes.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   // ok, or that the device was lost in an earlier call.

@@ -148,6 +148,7 @@ void Run::complete(std::uint32_t id, const carrier::Completion& completion) noex
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
   moved_ = Clock::now();
+  if (live.crossing != none) crossings_[live.crossing].announced = true;
   if (completion.status != Status::ok) {
     if (completion.status == Status::incompatible && receives(unit.task)) {
       failed(fail(Status::incompatible, "a message of {} bytes from rank {} is longer than the {} expected",

@@ -173,6 +173,7 @@ class Run {
     std::uint32_t unit = 0;
     std::uint64_t turn = 0;
     State state = State::open;
+    bool announced = false;  // the host's message has ended
     std::vector<Part> parts;
     device::Moment free;  // from then on no lane uses the memory of a receive
   };

@@ -95,7 +95,8 @@ void Run::give_up(Status status, const char* text, std::vector<Hold>* lost) noex
   }
   for (std::uint32_t u = 0; u < live_.size(); ++u) {
     Live& live = live_[u];
-    if (live.state == State::posted || live.state == State::moving) {
+    const bool announced = live.crossing != none && crossings_[live.crossing].announced;
+    if (!announced && (live.state == State::posted || live.state == State::moving)) {
       const bool notice = live.transfers > 1 && live.notice.bytes > 0;
       if (notice) static_cast<void>(carrier_->cancel(id_of(u) | notice_bit));
       if (!carrier_->cancel(id_of(u)) && (live.hold.buffer || live.hold.stream)) {

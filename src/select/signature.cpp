@@ -33,6 +33,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   s.set(Field::collective, static_cast<std::uint64_t>(c.collective) | (c.nonblocking ? nonblocking_form : 0), rank);
   s.contributions = c.collective == Collective::allreduce_multi ? c.inputs.size() : 1;
   s.devices = c.device != nullptr ? 1 : 0;
+  s.captured = c.captured ? 1 : 0;
   if (own == Status::ok && needs.range) own = input_values(c, rank, ranks, &s.values);
   if (own == Status::ok && needs.sample) {
     double eps = 0;

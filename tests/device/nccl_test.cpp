@@ -2,6 +2,7 @@
 // goes wrong in NCCL, or never comes there, ends in a status.
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <string>
 
 #include "collectives.hpp"
@@ -91,6 +92,284 @@ TEST(DeviceNccl, EverySumOfEverySchedule) {
       expect_as_on_host(What::allreduce, 4000, p == STRETTO_PAYLOAD_FUSED ? 5 : 3, o);
     }
   }
+}
+
+TEST(DeviceNccl, SeveralStartedCollectivesKeepOneOrder) {
+  const std::size_t n = 5000;
+  stretto_options o = timed(bounded(1e-3));
+  o.payload = STRETTO_PAYLOAD_FUSED;
+  begin(7);
+  const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), a(rank, n), b(rank, n), c(rank, n);
+    const DeviceVector<float>* const to[] = {&a, &b, &c};
+    stretto_request requests[3];
+    for (int i = 0; i < 3; ++i)
+      ASSERT_STRETTO_OK(
+          stretto_iallreduce(from.data(), to[i]->data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &requests[i]));
+    // Each rank waits in an order of its own.
+    for (int i = 0; i < 3; ++i) ASSERT_STRETTO_OK(stretto_wait(requests[(i + rank) % 3]));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(to[i]->read(), expected[static_cast<std::size_t>(rank)]);
+      ASSERT_STRETTO_OK(stretto_request_free(&requests[i]));
+    }
+  });
+  EXPECT_GT(nccl().groups(), 0);
+  expect_order();
+}
+
+// Small integers, whose sums are exact in whatever order NCCL adds.
+std::vector<float> counts(int rank, std::size_t n) { return api_test::samples<float>(rank, n); }
+
+Results of_library(What w, std::size_t n, int ranks, const stretto_options& o, bool on_device) {
+  Results found(static_cast<std::size_t>(ranks));
+  const int root = ranks / 2;
+  on_ranks(ranks, [&](stretto_comm comm, int rank, int p) {
+    auto in = counts(rank, in_length(w, n, p));
+    std::vector<float> out(out_length(w, n, p));
+    if (w == What::bcast && rank == root) out = in;
+    auto& result = found[static_cast<std::size_t>(rank)];
+    if (on_device) {
+      void* stream = nullptr;
+      static_cast<void>(plugin().use_device(rank));
+      static_cast<void>(plugin().create_stream(&stream));
+      const DeviceVector<float> from(rank, in), to(rank, out);
+      from.write_late(in, stream);
+      ASSERT_STRETTO_OK(call_on_stream(w, from.data(), to.data(), n, root, comm, &o, stream));
+      result = to.read(stream);
+      from.write(in);
+      to.write(out);
+      ASSERT_STRETTO_OK(call(w, from.data(), to.data(), n, root, comm, &o));
+      EXPECT_EQ(to.read(), result);
+      static_cast<void>(plugin().destroy_stream(stream));
+    } else {
+      ASSERT_STRETTO_OK(call(w, in.data(), out.data(), n, root, comm, &o));
+      result = out;
+    }
+    if (w == What::reduce && rank != root) result.clear();
+  });
+  return found;
+}
+
+TEST(DeviceNccl, ItsOwnCollectivesAreScheduleNativeAndTheChoiceForExactValues) {
+  for (const What w : {What::allreduce, What::reduce, What::reduce_scatter, What::allgather, What::bcast}) {
+    for (int ranks = 2; ranks <= 5; ++ranks) {
+      SCOPED_TRACE(testing::Message() << "collective " << int(w) << " on " << ranks << " ranks");
+      begin(static_cast<std::uint64_t>(ranks));
+      stretto_options o = timed(defaults());
+      const Results expected = of_library(w, 3000, ranks, o, false);
+      for (const char* schedule : {"native", static_cast<const char*>(nullptr)}) {
+        o.schedule = schedule;
+        nccl().reset();
+        EXPECT_EQ(of_library(w, 3000, ranks, o, true), expected);
+        EXPECT_EQ(nccl().collectives(), 2);
+        EXPECT_EQ(nccl().groups(), 0);
+      }
+      expect_order();
+    }
+  }
+}
+
+TEST(DeviceNccl, AScatteredSumMayBeInPlace) {
+  begin(1);
+  const std::size_t n = 1000;
+  on_ranks(3, [&](stretto_comm comm, int rank, int p) {
+    stretto_options o = timed(defaults());
+    o.schedule = "native";
+    const auto in = counts(rank, n * static_cast<std::size_t>(p));
+    const DeviceVector<float> all(rank, in);
+    ASSERT_STRETTO_OK(
+        stretto_reduce_scatter_block(STRETTO_IN_PLACE, all.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    const auto sum = all.read();
+    for (std::size_t i = 0; i < n; ++i) {
+      float expected = 0;
+      for (int r = 0; r < p; ++r)
+        expected += static_cast<float>(api_test::sample(r, n * static_cast<std::size_t>(rank) + i));
+      ASSERT_EQ(sum[i], expected) << i;
+    }
+  });
+  expect_order();
+}
+
+// Every rank calls alike, and is refused alike.
+void refused(const stretto_options& o, const std::string& text, stretto_type type = STRETTO_F32,
+             stretto_op op = STRETTO_SUM, int host_rank = -1) {
+  begin(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 1000;
+    const DeviceVector<double> from(rank, n), to(rank, n);
+    std::vector<double> host(2 * n);
+    const bool here = rank == host_rank;
+    EXPECT_EQ(stretto_allreduce(here ? static_cast<void*>(host.data()) : from.data(),
+                                here ? static_cast<void*>(host.data() + n) : to.data(), n, type, op, comm, &o),
+              STRETTO_UNSUPPORTED);
+    EXPECT_NE(std::string(stretto_message()).find(text), std::string::npos) << stretto_message();
+  });
+}
+
+TEST(DeviceNccl, WhatItHasNoCollectiveForIsRefusedOnEveryRank) {
+  stretto_options o = timed(defaults());
+  o.schedule = "native";
+  refused(o, "NCCL 2.28.9 has no allreduce of i16 by sum", STRETTO_I16);
+  refused(o, "NCCL 2.28.9 has no allreduce of i32 by bxor", STRETTO_I32, STRETTO_BXOR);
+  o.reproducible = 1;
+  refused(o, "NCCL 2.28.9 has no allreduce of f32 by sum");
+}
+
+TEST(DeviceNccl, ItMayBeForbiddenOrAskedFor) {
+  ASSERT_EQ(setenv("STRETTO_DEVICE_CARRIER", "host", 1), 0);
+  stretto_options o = timed(bounded(1e-3));
+  o.payload = STRETTO_PAYLOAD_FUSED;
+  o.schedule = "ring";
+  begin(1);
+  const Results expected = results(What::allreduce, 3000, 3, o, [](int) { return Way::host; });
+  EXPECT_EQ(results(What::allreduce, 3000, 3, o, [](int) { return Way::on_stream; }), expected);
+  EXPECT_EQ(nccl().groups(), 0);
+  o = timed(defaults());
+  o.schedule = "native";
+  refused(o, "needs NCCL on 2 ranks or more: another way is asked for");
+  ASSERT_EQ(setenv("STRETTO_DEVICE_CARRIER", "transport", 1), 0);
+  refused(timed(defaults()), "transport cannot be had on all ranks");
+  ASSERT_EQ(setenv("STRETTO_DEVICE_CARRIER", "pigeons", 1), 0);
+  refused(timed(defaults()), "STRETTO_DEVICE_CARRIER is 'pigeons' here");
+  ASSERT_EQ(unsetenv("STRETTO_DEVICE_CARRIER"), 0);
+}
+
+// NCCL refuses a second rank on a device: then messages go through the host.
+TEST(DeviceNccl, RanksOfOneDeviceGoThroughTheHost) {
+  begin(1);
+  stretto_options o = timed(bounded(1e-3));
+  o.payload = STRETTO_PAYLOAD_FUSED;
+  o.schedule = "ring";
+  const std::size_t n = 3000;
+  const Results expected = results(What::allreduce, n, 2, o, [](int) { return Way::host; });
+  on_ranks(2, [&](stretto_comm comm, int rank, int) {
+    const DeviceVector<float> from(0, api_test::wave(rank, n)), to(0, n);
+    ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
+  });
+  EXPECT_EQ(nccl().groups(), 0);
+  expect_order();
+}
+
+// How every rank's call ends, of which one goes wrong in NCCL.
+void all_end(const stretto_options& o, stretto_status status, const std::string& text,
+             const std::function<void()>& spoil) {
+  begin(1);
+  int named = 0;
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 20000;
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    stretto_options first = timed(defaults());
+    first.schedule = "ring";
+    ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &first));
+    const stretto_options plain = timed(defaults());
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &plain));
+    if (rank == 0) spoil();
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &plain));
+    EXPECT_EQ(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), status)
+        << stretto_message();
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    named += std::string(stretto_message()).find(text) != std::string::npos;
+  });
+  EXPECT_GT(named, 0);
+  EXPECT_EQ(nccl().open(), 0);
+}
+
+TEST(DeviceNccl, AnErrorOfNcclIsEveryRanks) {
+  for (const char* schedule : {"ring", "native"}) {
+    SCOPED_TRACE(schedule);
+    stretto_options o = timed(defaults());
+    o.schedule = schedule;
+    for (const long n : {0L, 2L}) {
+      if (n > 0 && o.schedule == std::string("native")) continue;
+      all_end(o, STRETTO_INTERNAL, "an emulated network fails", [n] { nccl().fail(1, n); });
+    }
+  }
+}
+
+TEST(DeviceNccl, ARankThatNeverSendsIsWaitedForNoLongerThanTheLimit) {
+  for (const char* schedule : {"ring", "native"}) {
+    SCOPED_TRACE(schedule);
+    stretto_options o = timed(defaults());
+    o.schedule = schedule;
+    o.timeout = 0.5;
+    all_end(o, STRETTO_TIMEOUT, "", [] { nccl().mute(1, 0); });
+  }
+}
+
+TEST(DeviceNccl, ARankThatDoesNotComeToTheLibraryLeavesTheOthersTheHost) {
+  begin(1);
+  nccl().stay_away(1);
+  stretto_options o = timed(bounded(1e-3));
+  o.payload = STRETTO_PAYLOAD_FUSED;
+  o.schedule = "ring";
+  const std::size_t n = 3000;
+  const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    stretto_options brief = o;
+    brief.timeout = 1;
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &brief));
+    EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
+  });
+  EXPECT_EQ(nccl().open(), 0);
+}
+
+// A stream in capture.
+void captured(const stretto_options& o, bool linked, const std::function<bool(int)>& captures, stretto_status status,
+              const std::string& text) {
+  begin(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 1000;
+    static_cast<void>(plugin().use_device(rank));
+    void* stream = nullptr;
+    static_cast<void>(plugin().create_stream(&stream));
+    const DeviceVector<float> from(rank, counts(rank, n)), to(rank, n);
+    const auto sum = [&](const stretto_options& with) {
+      return stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &with, stream);
+    };
+    const stretto_options first = timed(defaults());
+    if (linked) {
+      ASSERT_STRETTO_OK(sum(first));
+    }
+    if (captures(rank)) emulation().capture(stream, true);
+    EXPECT_EQ(sum(o), status) << stretto_message();
+    if (status != STRETTO_OK) {
+      EXPECT_NE(std::string(stretto_message()).find(text), std::string::npos) << stretto_message();
+    }
+    EXPECT_EQ(emulation().captured(stream), status == STRETTO_OK ? 1 : 0);
+    if (captures(rank)) emulation().capture(stream, false);
+    ASSERT_STRETTO_OK(sum(first));  // nobody is left in doubt
+    EXPECT_EQ(to.read(stream)[1], counts(0, 2)[1] + counts(1, 2)[1] + counts(2, 2)[1]);
+    static_cast<void>(plugin().destroy_stream(stream));
+  });
+  expect_order();
+}
+
+TEST(DeviceNccl, AGraphHoldsItsOwnCollectives) {
+  captured(
+      timed(defaults()), true, [](int) { return true; }, STRETTO_OK, "");
+  stretto_options o = timed(defaults());
+  o.schedule = "native";
+  captured(
+      o, true, [](int) { return true; }, STRETTO_OK, "");
+}
+
+TEST(DeviceNccl, WhatNoGraphCanHoldIsRefusedOnEveryRank) {
+  const auto all_do = [](int) { return true; };
+  const auto one_does = [](int rank) { return rank == 1; };
+  captured(timed(defaults()), false, one_does, STRETTO_UNSUPPORTED, "a communicator's first call with devices");
+  captured(timed(defaults()), true, one_does, STRETTO_UNSUPPORTED,
+           "the streams of 1 of 3 ranks are captured in a graph");
+  captured(timed(bounded(1e-3)), true, all_do, STRETTO_UNSUPPORTED, "only exact values can be");
+  stretto_options o = timed(defaults());
+  o.schedule = "ring";
+  captured(o, true, one_does, STRETTO_UNSUPPORTED, "schedule ring cannot be, only native");
+  ASSERT_EQ(setenv("STRETTO_DEVICE_CARRIER", "host", 1), 0);
+  captured(timed(defaults()), true, one_does, STRETTO_UNSUPPORTED, "messages cannot be, only NCCL's own collectives");
+  ASSERT_EQ(unsetenv("STRETTO_DEVICE_CARRIER"), 0);
 }
 
 }  // namespace

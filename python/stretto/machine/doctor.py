@@ -48,10 +48,11 @@ def advice(report):
             what, *how = rule(host, ranks) or [None]
             if what and (over_mpi or rule is not small_shm):
                 found.append({"host": host["name"], "what": what, "how": how[0] if over_mpi else how[-1]})
-    if not over_mpi and not any(module["used"] for module in report["modules"]):
+    moves = any(module["used"] for module in report["modules"] if module["name"] != "nccl")
+    if not over_mpi and not moves:
         found.append({"host": None, "what": "neither an MPI nor UCX is here: no communicator of several processes can be made",
                       "how": "install UCX (libucx0), with its module built (libucx-dev), or build stretto for an MPI"})
-    elif not any(module["used"] for module in report["modules"]):
+    elif not moves:
         found.append({"host": None, "what": f"no module fits {report['mpi']}: stretto_comm_create() fails",
                       "how": "build stretto with that MPI's mpicc (STRETTO_OTHER_MPICC)"})
     if report["profile"]["name"] == "built-in":

@@ -85,6 +85,9 @@ stretto_status stretto_cuda_query(stretto_comm comm, int* done) {
   if (const Status s = device_of(comm, false, &guard, &d); s != Status::ok || !d) return to_c(s);
   const device::Device::Visit visit(*d);
   if (const Status s = d->poll(); s != Status::ok) return to_c(s);
+  if (const auto& library = comm->device_link.library) {
+    if (const Status s = library->check(); s != Status::ok) return to_c(s);
+  }
   *done = d->idle();
   return to_c(*done ? d->late() : Status::ok);
 }

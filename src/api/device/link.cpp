@@ -7,6 +7,7 @@
 
 #include "api/communicator.hpp"
 #include "api/creation/modules.hpp"
+#include "api/device/native.hpp"
 #include "api/operation.hpp"
 #include "carrier/paced.hpp"
 
@@ -53,10 +54,12 @@ class Linking {
       s = make_of_transport();
     if (s != Status::ok) return s;
     link_.made = true;
+    if (link_.library) comm_.backends.device = make_device_backend(*link_.library, comm_.data);
     if (link_.messages() || wants == 0 || wants == wants_host) return Status::ok;
     link_.made = false;
-    return fail(Status::unsupported, "{} cannot be had on all ranks, as some rank's {} asks; here: {}",
-                wants & wants_nccl ? "nccl" : "transport", setting, why());
+    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}",
+                wants & wants_nccl ? "nccl" : "transport", setting,
+                wants & wants_nccl ? link_.why_no_library : "the transport does not take memory of devices");
   }
 
  private:
@@ -105,10 +108,7 @@ class Linking {
     const bool lacks = own != Status::ok || !link_.messages();
     std::vector<std::uint64_t> word{lacks ? std::uint64_t{failed} : 0}, merged(1);
     if (const Status s = exchange(word, &merged); s != Status::ok) return s;
-    if (merged[0] == 0) {
-      link_.why_none.clear();
-      return Status::ok;
-    }
+    if (merged[0] == 0) return Status::ok;
     if (own == Status::ok && link_.messages()) say_why("another rank could not");
     drop();
     return Status::ok;
@@ -124,8 +124,10 @@ class Linking {
     return s == Status::ok ? request.wait() : s;
   }
 
-  void say_why(std::string_view why) { link_.why_none += (link_.why_none.empty() ? "" : "; ") + std::string(why); }
-  const char* why() const noexcept { return link_.why_none.empty() ? "nothing is wrong" : link_.why_none.c_str(); }
+  void say_why(std::string_view why) {
+    std::string& all = link_.why_no_library;
+    all += (all.empty() ? "" : "; ") + std::string(why);
+  }
 
   stretto_comm_s& comm_;
   DeviceLink& link_;

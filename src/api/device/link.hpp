@@ -17,7 +17,7 @@ struct DeviceLink {
   bool made = false;
   std::unique_ptr<backend::DeviceComm> library;           // NCCL
   std::unique_ptr<carrier::DeviceMessages> of_transport;  // an MPI that takes device memory, say
-  std::string why_none;                                   // empty: there is one of the two
+  std::string why_no_library;
 
   carrier::DeviceMessages* messages() const noexcept { return library ? library.get() : of_transport.get(); }
 };

@@ -5,6 +5,7 @@
 #include "call/inputs.hpp"
 #include "device/loader.hpp"
 #include "device/memory_kind.hpp"
+#include "select/forced.hpp"
 
 namespace stretto::api {
 namespace {
@@ -70,12 +71,32 @@ Status use(stretto_comm_s& comm, const device::Plugin& plugin, int number) noexc
   return fail(Status::unsupported, "a communicator uses one device: first {}, now {}", comm.device->number(), number);
 }
 
-Status check_stream(const device::Plugin& plugin, const Call& call, const Buffers& buffers) {
+// A graph can hold what is enqueued on the stream, and nothing that a host does: NCCL's own collectives, once NCCL is there.
+Status check_capture(const stretto_comm_s& comm, const Call& call) {
+  const auto refuse = [](std::string_view why) {
+    return fail(Status::unsupported, "the stream is captured in a graph; {}", why);
+  };
+  const DeviceLink& link = comm.device_link;
+  const stretto_options& o = call.settings.options;
+  if (!link.made) return refuse("a communicator's first call with devices on all of its 2 ranks or more cannot be");
+  if (!link.library) return refuse("messages cannot be, only NCCL's own collectives: " + link.why_no_library);
+  if (o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW)
+    return refuse("only exact values can be, by NCCL's own collectives");
+  if (!call.settings.schedule.empty() && select::forced_provider(call) != Provider::mpi)
+    return refuse(fmt::format("schedule {} cannot be, only native", call.settings.schedule));
+  return Status::ok;
+}
+
+Status check_stream(const stretto_comm_s& comm, const device::Plugin& plugin, const Buffers& buffers, Call* c) {
+  const Call& call = *c;
   int number = 0, captures = 0;
   Status s = device::told(plugin, plugin.stream_device(*call.stream, &number), "the stream");
   if (s == Status::ok) s = device::told(plugin, plugin.stream_captures(*call.stream, &captures), "the stream");
   if (s != Status::ok) return s;
-  if (captures) return fail(Status::unsupported, "the stream is captured in a graph; messages of the host cannot be");
+  c->captured = captures != 0;
+  if (call.captured) {
+    if (const Status s = check_capture(comm, call); s != Status::ok) return s;
+  }
   if (buffers.first() == nullptr) return Status::ok;
   const Location& at = buffers.where();
   if (at.kind != MemoryKind::device)
@@ -104,7 +125,7 @@ Status place(stretto_comm_s& comm, Call* call) noexcept {
     if (const Status s = device::find_plugin(&plugin); s != Status::ok) return call->stream ? s : Status::ok;
     Buffers buffers(*plugin);
     Status s = find(comm, *call, &buffers);
-    if (s == Status::ok && call->stream) s = check_stream(*plugin, *call, buffers);
+    if (s == Status::ok && call->stream) s = check_stream(comm, *plugin, buffers, call);
     if (s != Status::ok || buffers.first() == nullptr || host_reads(buffers.where().kind)) return s;
     s = use(comm, *plugin, buffers.where().device);
     if (s == Status::ok) call->device = comm.device.get();

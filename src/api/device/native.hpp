@@ -1,0 +1,15 @@
+// The collectives of a library of devices (NCCL), as a backend.
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.hpp"
+#include "backend/device_comm.hpp"
+
+namespace stretto::api {
+
+// Both are borrowed. A call with a stream returns when its collective is enqueued there; another one waits to its end.
+// Throws std::bad_alloc.
+std::unique_ptr<backend::Backend> make_device_backend(backend::DeviceComm& library, engine::Engine& engine);
+
+}  // namespace stretto::api
