@@ -13,6 +13,7 @@
 #include "devices.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/names.hpp"
+#include "thread_messages.hpp"
 
 namespace stretto::tests {
 
@@ -34,6 +35,7 @@ struct Case {
   int lanes = 0;           // of the device; 0: as usual
   int per_node = 0;        // ranks of a node, whose messages are raw; 0: no nodes
   bool on_stream = false;  // input and result are copied on a stream of the program's, in whose order the run is
+  std::shared_ptr<DeviceMailboxes> mailboxes{};  // messages cross between devices, not through the host
   std::function<void(int rank)> ready{};  // called by each rank before its first run on a device
 };
 
@@ -121,6 +123,9 @@ struct Ran {
 inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
   const auto p = static_cast<std::size_t>(ranks);
   Ran ran{std::vector<Status>(p), std::vector<std::string>(p), std::vector<std::vector<float>>(p)};
+  std::vector<std::unique_ptr<ThreadMessages>> messages(c.mailboxes ? p : 0);  // outlive the engines
+  for (int r = 0; c.mailboxes && r < ranks; ++r)
+    messages[static_cast<std::size_t>(r)] = std::make_unique<ThreadMessages>(c.mailboxes, r);
   on_ranks(ranks, [&](int rank, engine::Engine& engine) {
     const auto r = static_cast<std::size_t>(rank);
     const auto in = wave(rank, in_length(c, ranks) + c.overlap);
@@ -142,6 +147,7 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
       if (i > 0) on.from.write(in);
       auto work = work_of(c, engine, on.from.data(), on.out());
       work.device = on.device.get();
+      if (c.mailboxes) work.messages = messages[r].get();
       if (c.on_stream) {
         // The input comes late, and the result is fetched before the run's last work is known to be over.
         on.from.write_late(in, stream);

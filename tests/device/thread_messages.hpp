@@ -1,5 +1,5 @@
-// Messages between emulated devices of ranks that are threads: memory is copied by whichever side comes second. What has ended
-// is reported in an order by chance, and late.
+// Messages between emulated devices of ranks that are threads: memory is copied by whichever side comes second. What has ended is
+// reported late, in an order by chance.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,16 @@ class DeviceMailboxes {
     carrier::DeviceTransfer given;
     std::size_t loan;
     void* real;
-    bool ended;
+    bool ended, reported;
+    std::shared_ptr<std::vector<std::byte>> instead{};  // of memory that may be gone, since it was reported too early
   };
   std::mutex mutex;
   std::vector<Side> sides;  // in order of starting
   std::mt19937_64 random;
+
+  // A fault: the n-th answer (from 0) of this rank that nothing more has ended says that all has.
+  int liar = -1;
+  long lie = -1, answers = 0;
 };
 
 class ThreadMessages final : public carrier::DeviceMessages {
@@ -43,7 +48,7 @@ class ThreadMessages final : public carrier::DeviceMessages {
     for (const carrier::DeviceTransfer& t : group) {
       void* real = nullptr;
       const std::size_t loan = emulation().lend(t.data, t.bytes, !t.sends, &real);
-      DeviceMailboxes::Side mine{rank_, t, loan, real, false};
+      DeviceMailboxes::Side mine{rank_, t, loan, real, false, false};
       const auto other = std::find_if(boxes_->sides.begin(), boxes_->sides.end(), [&](const auto& s) {
         return !s.ended && s.rank == t.peer && s.given.peer == rank_ && s.given.tag == t.tag &&
                s.given.sends != t.sends;
@@ -61,10 +66,22 @@ class ThreadMessages final : public carrier::DeviceMessages {
   Status poll(std::span<carrier::Completion> done, std::size_t* n) noexcept override {
     const std::lock_guard lock(boxes_->mutex);
     *n = 0;
-    std::erase_if(boxes_->sides, [&](const auto& s) {
-      if (s.rank != rank_ || !s.ended || *n == done.size() || boxes_->random() % 2 == 0) return false;
+    const auto open = [&](const auto& s) { return s.rank == rank_ && !s.ended && !s.reported; };
+    const bool lies = rank_ == boxes_->liar && std::any_of(boxes_->sides.begin(), boxes_->sides.end(), open) &&
+                      boxes_->answers++ == boxes_->lie;
+    std::erase_if(boxes_->sides, [&](auto& s) {
+      if (s.rank != rank_ || *n == done.size()) return false;
+      if (!s.reported && (lies || (s.ended && boxes_->random() % 2 == 0))) {
+        done[(*n)++] = {s.given.id, s.given.bytes, Status::ok};
+        s.reported = true;
+        if (!s.ended) {
+          const auto* at = static_cast<std::byte*>(s.real);
+          s.instead = std::make_shared<std::vector<std::byte>>(at, at + s.given.bytes);
+          s.real = s.instead->data();
+        }
+      }
+      if (!s.ended || !s.reported) return false;
       emulation().give_back(s.loan);
-      done[(*n)++] = {s.given.id, s.given.bytes, Status::ok};
       return true;
     });
     return Status::ok;

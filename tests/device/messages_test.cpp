@@ -1,0 +1,140 @@
+// Collectives whose messages cross between emulated devices, without the host's memory: results are the host's, bit for bit, and each
+// wait that is left out is found.
+#include <gtest/gtest.h>
+
+#include "../sanitized.hpp"
+#include "cases.hpp"
+
+namespace stretto::tests {
+namespace {
+
+Case over(Case c, std::uint64_t seed) {
+  c.mailboxes = std::make_shared<DeviceMailboxes>(seed);
+  return c;
+}
+
+void expect_as_on_host(const Case& c, int ranks, std::uint64_t seed = 1, int repeats = 1) {
+  SCOPED_TRACE(name_of(c, ranks));
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  ASSERT_TRUE(all_ok(expected));
+  const Case direct = over(c, seed);
+  const Ran ran = run(direct, ranks, Where::device, repeats);
+  ASSERT_TRUE(all_ok(ran));
+  EXPECT_TRUE(same_bits(ran, expected));
+  EXPECT_EQ(emulation().loans() > 0, ranks > 1);
+  EXPECT_TRUE(direct.mailboxes->sides.empty());
+  expect_order();
+}
+
+TEST(DeviceMessages, AFusedRingGivesTheHostsBits) {
+  for (int ranks = 1; ranks <= 5; ++ranks) expect_as_on_host({}, ranks, 1, 2);
+}
+
+TEST(DeviceMessages, EveryOrderOfStreamsAndMessagesGivesTheHostsBits) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 2 : 10); ++seed)
+    expect_as_on_host({.count = 30000, .one_device = seed % 2 == 0, .on_stream = seed % 3 == 0}, 3, seed, 2);
+}
+
+// Emulation takes its time: every payload on 3 ranks, one on others, too.
+void every_schedule(Collective collective, std::initializer_list<Kind> kinds) {
+  int others = 0;
+  for (const schedule::Algorithm& algorithm : schedule::algorithms()) {
+    if (algorithm.collective != collective || others++ % stride_if_sanitized(4) != 0) continue;
+    const auto expect = [&](Kind kind, int ranks) {
+      if (schedule::check_ranks(collective, ranks) != Status::ok) return;
+      expect_as_on_host({.collective = collective, .algorithm = algorithm.name, .kind = kind, .count = 2000}, ranks);
+    };
+    for (const Kind kind : kinds) expect(kind, 3);
+    for (const int ranks : {2, 4, 5}) expect(*(kinds.end() - 1), ranks);
+  }
+}
+
+constexpr auto sums = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
+constexpr auto moves = {Kind::raw, Kind::cprp2p, Kind::recompress};
+
+TEST(DeviceMessages, EveryAllreduceGivesTheHostsBits) { every_schedule(Collective::allreduce, sums); }
+TEST(DeviceMessages, EveryReduceGivesTheHostsBits) { every_schedule(Collective::reduce, sums); }
+TEST(DeviceMessages, EveryReduceScatterGivesTheHostsBits) { every_schedule(Collective::reduce_scatter, sums); }
+TEST(DeviceMessages, EveryAllgatherGivesTheHostsBits) { every_schedule(Collective::allgather, moves); }
+TEST(DeviceMessages, EveryBroadcastGivesTheHostsBits) { every_schedule(Collective::bcast, moves); }
+TEST(DeviceMessages, EveryGatherGivesTheHostsBits) { every_schedule(Collective::gather, moves); }
+TEST(DeviceMessages, EveryScatterGivesTheHostsBits) { every_schedule(Collective::scatter, moves); }
+TEST(DeviceMessages, EveryAlltoallGivesTheHostsBits) { every_schedule(Collective::alltoall, moves); }
+
+TEST(DeviceMessages, ResultsMayReplaceTheirInputs) {
+  for (const Kind kind : sums) expect_as_on_host({.kind = kind, .in_place = true}, 3);
+}
+
+constexpr int ranks = 3, faulty = 1;
+constexpr std::uint64_t seed = 3;
+
+TEST(DeviceMessages, EveryWaitThatIsLeftOutIsFound) {
+  const Case c{.count = 3 * 4096 + 100, .overlap = 100, .on_stream = true};
+  emulation().reset(seed);
+  ASSERT_TRUE(all_ok(run(over(c, seed), ranks, Where::device)));
+  ASSERT_EQ(emulation().races(), 0) << emulation().first_race();
+  const long waits = emulation().waits(faulty);
+  ASSERT_EQ(waits, 11);
+  for (long n = 4; n < waits; ++n) {
+    long found = 0;
+    for (std::uint64_t s = 0; s < 50 && found == 0; ++s) {
+      emulation().reset(s);
+      emulation().skip_wait(faulty, n);
+      static_cast<void>(run(over(c, s), ranks, Where::device));
+      found = emulation().races();
+    }
+    EXPECT_GT(found, 0) << "wait " << n << " was left out";
+  }
+}
+
+// How often a fault, made before a run, is found: an error, wrong bits, or accesses that nothing orders.
+template <class Fault>
+int found_of(int tries, Fault fault) {
+  const Case c{.count = 3 * 4096 + 100, .on_stream = true};
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  int found = 0;
+  for (long n = 0; n < tries && found < 3; ++n) {
+    const Case direct = over(c, seed);
+    emulation().reset(seed);
+    fault(*direct.mailboxes, n);
+    const Ran ran = run(direct, ranks, Where::device);
+    const bool failed = std::any_of(ran.status.begin(), ran.status.end(), [](Status s) { return s != Status::ok; });
+    found += failed || !same_bits(ran, expected) || emulation().races() > 0;
+  }
+  return found;
+}
+
+TEST(DeviceMessages, AHostThatDoesNotWaitForADeviceIsFound) {
+  EXPECT_EQ(found_of(300, [](DeviceMailboxes&, long n) { emulation().lie(faulty, n); }), 3);
+}
+
+TEST(DeviceMessages, AHostThatDoesNotWaitForAMessageIsFound) {
+  EXPECT_EQ(found_of(100,
+                     [](DeviceMailboxes& boxes, long n) {
+                       boxes.liar = faulty;
+                       boxes.lie = n;
+                     }),
+            3);
+}
+
+TEST(DeviceMessages, ALostDeviceIsToldToAllRanks) {
+  int lost = 0;
+  for (long n = 0; n < 120; n += 6) {
+    SCOPED_TRACE(testing::Message() << "call " << n);
+    emulation().reset(seed);
+    Case c = over({.count = 5000}, seed);
+    c.ready = [n](int rank) {
+      if (rank == faulty) emulation().lose(faulty, n);
+    };
+    const Ran ran = run(c, ranks, Where::device);
+    if (ran.status[faulty] == Status::ok) continue;  // lost after its run
+    ++lost;
+    for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
+  }
+  EXPECT_GT(lost, 5);
+}
+
+}  // namespace
+}  // namespace stretto::tests
