@@ -111,6 +111,9 @@ struct stretto_comm_s {
   int requests = 0;                   // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
   bool is_driven = false;             // by other threads, too
+  // A started call whose bound, schedule or payload is refused, or is not every rank's, runs without, on all ranks.
+  // Else it fails. The same on every rank.
+  bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
 };

@@ -31,8 +31,11 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     return;
   }
   if (!exchanges && own != Status::ok) {
-    finish(own);
-    return;
+    if (!goes_exact(own)) {
+      finish(own);
+      return;
+    }
+    own = Status::ok;
   }
   if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
   own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
@@ -146,7 +149,9 @@ void Operation::leave_agreeing(Status s) noexcept {
     call_.largest = merged_.largest;
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
   }
-  if (s != Status::ok) {
+  if (s != Status::ok && is_alike_but_for_the_way(merged_) && goes_exact(s)) {
+    state_ = State::agreed;
+  } else if (s != Status::ok) {
     if (comm_.backends.node && comm_.backends.node->look_again()) comm_.prepared.forget();
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
@@ -183,15 +188,37 @@ void Operation::leave_counting(Status s) noexcept {
     state_ = State::agreed;
 }
 
+// Every rank got this refusal, and nothing has moved. Who started the call is gone, and cannot turn to another one.
+bool Operation::goes_exact(Status refusal) noexcept {
+  const bool refused =
+      refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
+  if (!refused || exact_ || !call_.nonblocking || !comm_.starts_or_exact) return false;
+  exact_ = true;
+  call_.settings.schedule.clear();
+  stretto_options& o = call_.settings.options;
+  o.bound_kind = STRETTO_BOUND_NONE;
+  o.payload = STRETTO_PAYLOAD_AUTO;
+  decision_.needs = {};
+  decision_.ratio = 1;
+  decision_.made = false;
+  return true;
+}
+
 // What is found wrong here is found on every rank alike, but for missing memory.
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
-  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
+  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there. And not every
+  // rank may have known of a refusal when others met in memory.
   if (merged_.devices > 0) decision_.made = false;
-  const select::Served served = merged_.devices > 0 ? select::Served{} : comm_.backends.serve(call_);
+  const select::Served served = merged_.devices > 0 || exact_ ? select::Served{} : comm_.backends.serve(call_);
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
+  if (s != Status::ok && goes_exact(s)) {
+    start_data();
+    return;
+  }
+  if (exact_) decision_.choice.why.reason = select::Reason::refused;
   const bool complete = s == Status::ok;
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider);
   if (complete && !backend.starts(call_)) {
@@ -359,7 +386,8 @@ void Operation::report_outcome() noexcept {
   const call::Shape shape = shape_of(call_);
   const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
   if (asks_for_rounding(*out))
-    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(), call_.recv},
+    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(),
+                              call_.device == nullptr ? call_.recv : nullptr},
                              decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;

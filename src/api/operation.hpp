@@ -79,6 +79,7 @@ class Operation {
   void compared(Status s, bool same) noexcept;
   void agree() noexcept;
   bool decide_again() noexcept;
+  bool goes_exact(Status refusal) noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
   void test_meeting() noexcept;
@@ -110,6 +111,7 @@ class Operation {
   std::unique_ptr<backend::Pending> pending_;
   std::unique_ptr<backend::Meeting> meeting_;
   bool meeting_runs_ = false;  // the data, too
+  bool exact_ = false;         // what was asked for was refused
   std::uint64_t number_ =
       engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
   engine::Report ran_;
