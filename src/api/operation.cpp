@@ -1,5 +1,6 @@
 #include "api/operation.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -38,8 +39,10 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     own = Status::ok;
   }
   if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
-  own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
-  merged_ = own_;
+  const bool meets = meets_in_memory(), driven = (meets || comm_.is_driven) && CommunicationCores::mine().on();
+  // A started call's values are read by whoever drives.
+  const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
+  if (!later) sign(own);
   if (own != Status::ok) keep_message();
   try {
     comm_.live.push_back(this);
@@ -49,7 +52,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     return;
   }
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
-  if (meets_in_memory()) {
+  if (meets) {
     meet();
   } else if (!exchanges) {
     state_ = State::agreed;
@@ -58,10 +61,9 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   } else if (!compared && compares_words(call_, comm_)) {
     state_ = State::comparing;
   } else {
-    agree();
+    state_ = State::signing;
   }
   // Where a communication core drives it, the caller goes back to its own work at once.
-  const bool driven = (state_ == State::meeting || comm_.is_driven) && CommunicationCores::mine().on();
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
@@ -94,7 +96,14 @@ void Operation::meet() noexcept {
   if (s != Status::ok) stop(s);
 }
 
+void Operation::sign(Status own) noexcept {
+  own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
+  merged_ = own_;
+  signed_ = true;
+}
+
 void Operation::agree() noexcept {
+  if (!signed_) sign(Status::ok);
   state_ = State::agreeing;
   if (const Status s = exchange_signatures(); s != Status::ok) stop(s);
 }
@@ -127,7 +136,7 @@ void Operation::compared(Status s, bool same) noexcept {
   else if (s == Status::incompatible && own_.status == 0 && !decide_again())
     stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
   else
-    agree();
+    state_ = State::signing;
 }
 
 // The node's memory has ended since the call came: as ranks decide whose call comes now.
@@ -289,6 +298,7 @@ void Operation::leave_exchange(Status s) noexcept {
     case State::idle:
     case State::comparing:
     case State::meeting:
+    case State::signing:
     case State::agreed:
     case State::queued:
     case State::running:
@@ -311,7 +321,16 @@ void Operation::advance(bool may_start_data) noexcept {
   } else if (pending_) {
     test_data();
   }
+  if (state_ == State::signing && is_first_to_sign()) agree();
   if (state_ == State::agreed && may_start_data) leave_agreed();
+}
+
+// Signatures are exchanged in the order of the calls, whichever meeting ends first. One without a check needs none.
+bool Operation::is_first_to_sign() const noexcept {
+  const auto before = [](const Operation* o) {
+    return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
+  };
+  return *std::find_if(comm_.live.begin(), comm_.live.end(), before) == this;
 }
 
 void Operation::test_meeting() noexcept {

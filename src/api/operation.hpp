@@ -1,10 +1,10 @@
 // A collective in progress: its ranks agree, exchange counts where only the root knows them, and the data move. One
 // state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
 //
-//   comparing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
-//   meeting -> agreeing, or, with the data moved -> done
+//   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
+//   meeting -> signing, or, with the data moved -> done
 //
-// Each state but agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
+// Each state but signing and agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
 // lead to done. A call skips the states that it does not need.
 #pragma once
 
@@ -53,6 +53,7 @@ class Operation {
     idle,
     comparing,  // one word of each rank in shared memory, once all that was started before is complete
     meeting,  // nonblocking, on one host: the same beside what was started, and the data where they move in that memory
+    signing,   // until every earlier operation has begun to agree
     agreeing,  // the ranks' signatures
     agreed,    // until every earlier operation has started its data
     counting,  // counts that only the root and each owner know
@@ -77,12 +78,14 @@ class Operation {
   void meet() noexcept;
   bool uniform() const noexcept;
   void compared(Status s, bool same) noexcept;
+  void sign(Status own) noexcept;
   void agree() noexcept;
   bool decide_again() noexcept;
   bool goes_exact(Status refusal) noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
   void test_meeting() noexcept;
+  bool is_first_to_sign() const noexcept;
   bool wait_alone() noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double waited, const char* why) noexcept;
@@ -105,6 +108,7 @@ class Operation {
   State state_ = State::idle;
   bool moved_ = false;  // data; false: an agreement was all
   Signature own_, merged_;
+  bool signed_ = false;  // own_ is there
   std::vector<std::uint64_t> own_counts_, all_counts_;
   std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request exchange_;
