@@ -53,7 +53,7 @@ class Operation {
     idle,
     comparing,  // one word of each rank in shared memory, once all that was started before is complete
     meeting,  // nonblocking, on one host: the same beside what was started, and the data where they move in that memory
-    signing,   // until every earlier operation has begun to agree
+    signing,  // until every earlier operation has begun to agree
     agreeing,  // the ranks' signatures
     agreed,    // until every earlier operation has started its data
     counting,  // counts that only the root and each owner know
