@@ -120,6 +120,9 @@ struct stretto_comm_s {
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
   bool is_driven = false;             // by other threads, too
   bool caller_leads = false;          // a call that starts a collective does what is before the work (Operation::lead)
+  // A started call whose bound, schedule or payload is refused, or is not every rank's, runs without, on all ranks.
+  // Else it fails. The same on every rank.
+  bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
 };

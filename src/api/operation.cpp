@@ -1,5 +1,6 @@
 #include "api/operation.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -48,12 +49,17 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     return;
   }
   if (!exchanges && own != Status::ok) {
-    finish(own);
-    return;
+    if (!goes_exact(own)) {
+      finish(own);
+      return;
+    }
+    own = Status::ok;
   }
   if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
-  own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
-  merged_ = own_;
+  const bool meets = meets_in_memory(), driven = (meets || comm_.is_driven) && CommunicationCores::mine().on();
+  // A started call's values are read by whoever drives.
+  const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
+  if (!later) sign(own);
   if (own != Status::ok) keep_message();
   try {
     comm_.live.push_back(this);
@@ -64,7 +70,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   }
   decision_.choice.split = split();
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
-  if (meets_in_memory()) {
+  if (meets) {
     meet();
   } else if (!exchanges) {
     state_ = State::agreed;
@@ -73,10 +79,9 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   } else if (!compared && compares_words(call_, comm_)) {
     state_ = State::comparing;
   } else {
-    agree();
+    state_ = State::signing;
   }
   // Where a communication core drives it, the caller goes back to its own work at once.
-  const bool driven = (state_ == State::meeting || comm_.is_driven) && CommunicationCores::mine().on();
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
@@ -116,7 +121,14 @@ void Operation::meet() noexcept {
   if (s != Status::ok) stop(s);
 }
 
+void Operation::sign(Status own) noexcept {
+  own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
+  merged_ = own_;
+  signed_ = true;
+}
+
 void Operation::agree() noexcept {
+  if (!signed_) sign(Status::ok);
   state_ = State::agreeing;
   if (const Status s = exchange_signatures(); s != Status::ok) stop(s);
 }
@@ -151,7 +163,7 @@ void Operation::compared(Status s, bool same) noexcept {
   } else if (s == Status::incompatible && own_.status == 0 && !decide_again())
     stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
   else
-    agree();
+    state_ = State::signing;
 }
 
 // The node's memory has ended since the call came: as ranks decide whose call comes now.
@@ -173,7 +185,9 @@ void Operation::leave_agreeing(Status s) noexcept {
     call_.largest = merged_.largest;
     s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
   }
-  if (s != Status::ok) {
+  if (s != Status::ok && is_alike_but_for_the_way(merged_) && goes_exact(s)) {
+    state_ = State::agreed;
+  } else if (s != Status::ok) {
     if (comm_.backends.node && comm_.backends.node->look_again()) comm_.prepared.forget();
     finish(s);
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
@@ -246,23 +260,45 @@ Status Operation::force_native(bool all_on_devices) noexcept {
   }
 }
 
+// Every rank got this refusal, and nothing has moved. Who started the call is gone, and cannot turn to another one.
+bool Operation::goes_exact(Status refusal) noexcept {
+  const bool refused =
+      refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
+  if (!refused || exact_ || !call_.nonblocking || !comm_.starts_or_exact) return false;
+  exact_ = true;
+  call_.settings.schedule.clear();
+  stretto_options& o = call_.settings.options;
+  o.bound_kind = STRETTO_BOUND_NONE;
+  o.payload = STRETTO_PAYLOAD_AUTO;
+  decision_.needs = {};
+  decision_.ratio = 1;
+  decision_.made = false;
+  return true;
+}
+
 // What is found wrong here is found on every rank alike, but for missing memory.
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
     return;
   }
-  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there.
+  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there. And not every
+  // rank may have known of a refusal when others met in memory.
   if (merged_.devices > 0) decision_.made = false;
   const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
-  select::Served served = mixed ? select::Served{} : comm_.backends.serve(call_);
+  select::Served served = mixed || exact_ ? select::Served{} : comm_.backends.serve(call_);
   // A device's costs count where every rank knows of it.
   served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
   served.staged = served.device && call_.messages == nullptr;
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
+  if (s != Status::ok && goes_exact(s)) {
+    start_data();
+    return;
+  }
+  if (exact_) decision_.choice.why.reason = select::Reason::refused;
   const bool complete = s == Status::ok;
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
   if (complete && !backend.starts(call_)) {
@@ -334,6 +370,7 @@ void Operation::leave_exchange(Status s) noexcept {
     case State::idle:
     case State::comparing:
     case State::meeting:
+    case State::signing:
     case State::agreed:
     case State::queued:
     case State::running:
@@ -356,7 +393,16 @@ void Operation::advance(bool may_start_data) noexcept {
   } else if (pending_) {
     test_data();
   }
+  if (state_ == State::signing && is_first_to_sign()) agree();
   if (state_ == State::agreed && may_start_data) leave_agreed();
+}
+
+// Signatures are exchanged in the order of the calls, whichever meeting ends first. One without a check needs none.
+bool Operation::is_first_to_sign() const noexcept {
+  const auto before = [](const Operation* o) {
+    return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
+  };
+  return *std::find_if(comm_.live.begin(), comm_.live.end(), before) == this;
 }
 
 void Operation::test_meeting() noexcept {

@@ -1,10 +1,10 @@
 // A collective in progress: its ranks agree, exchange counts where only the root knows them, and the data move. One
 // state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
 //
-//   comparing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
-//   meeting -> agreeing, or, with the data moved -> done
+//   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
+//   meeting -> signing, or, with the data moved -> done
 //
-// Each state but agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
+// Each state but signing and agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
 // lead to done. A call skips the states that it does not need.
 #pragma once
 
@@ -63,6 +63,7 @@ class Operation {
     idle,
     comparing,  // one word of each rank in shared memory, once all that was started before is complete
     meeting,  // nonblocking, on one host: the same beside what was started, and the data where they move in that memory
+    signing,  // until every earlier operation has begun to agree
     agreeing,  // the ranks' signatures
     agreed,    // until every earlier operation has started its data
     counting,  // counts that only the root and each owner know
@@ -88,13 +89,16 @@ class Operation {
   void meet() noexcept;
   bool uniform() const noexcept;
   void compared(Status s, bool same) noexcept;
+  void sign(Status own) noexcept;
   void agree() noexcept;
   bool decide_again() noexcept;
   Status link() noexcept;
   Status force_native(bool all_on_devices) noexcept;
+  bool goes_exact(Status refusal) noexcept;
   void start_data() noexcept;
   void test_data() noexcept;
   void test_meeting() noexcept;
+  bool is_first_to_sign() const noexcept;
   bool wait_alone() noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double waited, const char* why) noexcept;
@@ -117,12 +121,14 @@ class Operation {
   State state_ = State::idle;
   bool moved_ = false;  // data; false: an agreement was all
   Signature own_, merged_;
+  bool signed_ = false;  // own_ is there
   std::vector<std::uint64_t> own_counts_, all_counts_;
   std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request exchange_;
   std::unique_ptr<backend::Pending> pending_;
   std::unique_ptr<backend::Meeting> meeting_;
   bool meeting_runs_ = false;  // the data, too
+  bool exact_ = false;         // what was asked for was refused
   std::uint64_t number_ =
       engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
   engine::Report ran_;

@@ -222,6 +222,13 @@ Status verdict(const Signature& merged, const Signature& own, const char* messag
   }
 }
 
+bool is_alike_but_for_the_way(const Signature& merged) noexcept {
+  const auto failed = static_cast<Status>(merged.status);
+  const auto bounds = merged.span.begin() + static_cast<std::ptrdiff_t>(Field::bound_kind);
+  return (failed == Status::ok || failed == Status::invalid_bound || failed == Status::unsupported) &&
+         std::all_of(merged.span.begin(), bounds, [](const Span& s) { return s.lo == s.hi; });
+}
+
 Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
                    const std::vector<std::size_t>& expects, int rank) noexcept {
   if (merged.balance == 0) return Status::ok;

@@ -87,6 +87,10 @@ void merge(const Signature& from, Signature& into) noexcept;
 // this rank's own (by its signature `own`), the message is its own `message`, uncut.
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
+// Whether no rank differs from the others in what the call is, nor found its arguments invalid, so that it could run
+// exactly whatever bounds, schedules and payloads there are.
+bool is_alike_but_for_the_way(const Signature& merged) noexcept;
+
 // Whether every pair of ranks agrees on its count, else `incompatible`. The message names the pair if only one differs;
 // on the ranks of that pair it has both counts.
 Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,

@@ -15,7 +15,8 @@ enum class Reason : std::uint8_t {
   turn,
   winner,
   counts,
-  agreement
+  agreement,
+  refused  // a bound, schedule or payload: the call runs without
 };
 
 struct Why {
@@ -36,6 +37,7 @@ constexpr const char* name(Reason r) noexcept {
     case Reason::winner: return "winner of a trial";
     case Reason::counts: return "unequal counts";
     case Reason::agreement: return "agreement";
+    case Reason::refused: return "refused";
   }
   return "";
 }

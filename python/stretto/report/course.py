@@ -19,7 +19,7 @@ KINDS = {  # of a path: colour and name
 def kind(row):
     """The key of KINDS of a row of a report."""
     path = row["path"]
-    if row["why"] == "communication cores":
+    if row["why"].endswith("communication cores"):
         return "cores"
     if path == "MPI":
         return "mpi"

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include "api/communicator.hpp"
+#include "api/device/placement.hpp"
+
 namespace stretto::mpi {
 namespace {
 
@@ -30,8 +33,11 @@ bool of_device(const void* buffer) noexcept {
 
 bool has_driver() noexcept { return driver() != nullptr; }
 
-bool in_device_memory(const WrappedCall& call) noexcept {
-  return has_driver() && (of_device(call.sendbuf) || of_device(call.recvbuf));
+Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept {
+  if (!has_driver()) return Memory::host;
+  // One buffer that they know is enough: on a rank other than the root one may be any address.
+  if (c.comm->prepared.asks_for_devices() && api::on_device(call.sendbuf, call.recvbuf)) return Memory::device;
+  return of_device(call.sendbuf) || of_device(call.recvbuf) ? Memory::other : Memory::host;
 }
 
 }  // namespace stretto::mpi

@@ -1,9 +1,10 @@
-// Memory of GPUs, which stretto's collectives cannot read: calls with it are the MPI's.
+// Memory of GPUs. Calls with it are the MPI's, but for reductions that something asks of stretto.
 #pragma once
 
 #include <cstdint>
 
 #include "mpi/calls/wrapped_call.hpp"
+#include "mpi/process/communicators.hpp"
 
 namespace stretto::mpi {
 
@@ -14,7 +15,12 @@ bool has_driver() noexcept;
 // Shorter calls where a rank has the driver are left to the MPI: to agree on whose memory it is would take as long as the call.
 inline constexpr std::int64_t least_asked = 65536;
 
-// Whether a buffer of this rank is device memory (or managed memory, which the driver may have moved there).
-bool in_device_memory(const WrappedCall& call) noexcept;
+// Where the buffers of a rank lie. The ranks go by the last of these that one of them has.
+enum class Memory : int {
+  host,
+  device,  // that the communicator's collectives take
+  other    // a device's, or managed memory, which the driver may have moved there
+};
+Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept;
 
 }  // namespace stretto::mpi

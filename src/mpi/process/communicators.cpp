@@ -158,13 +158,14 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   const stretto_status made = within ? create(comm, &c->comm) : STRETTO_UNSUPPORTED;
   if (made == STRETTO_OK) {
     c->made_at = Clock::now();
+    c->comm->starts_or_exact = true;
     count_making(c->made_at - begun);
     if (const auto& node = c->comm->backends.node) try {
         c->watchdog.set_late(modules::abort_program(comm, node->ended()));
       } catch (...) {  // the diagnosis is without it
       }
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);
-    c->devices = on_any_rank(has_driver(), comm);
+    c->devices = largest_of_ranks(has_driver(), comm, 1) != 0;
     return true;
   }
   try {
@@ -187,10 +188,9 @@ void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexc
   if (use_wanted(comm, c, limit) == use_before_making) static_cast<void>(make(comm, c, limit));
 }
 
-bool on_any_rank(bool here, MPI_Comm comm) noexcept {
-  int given = here ? 1 : 0, any = 1;
-  if (PMPI_Allreduce(&given, &any, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS) return true;
-  return any != 0;
+int largest_of_ranks(int here, MPI_Comm comm, int otherwise) noexcept {
+  int largest = otherwise;
+  return PMPI_Allreduce(&here, &largest, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? largest : otherwise;
 }
 
 std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint) {

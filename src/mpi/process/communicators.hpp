@@ -63,8 +63,8 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept;
 // The same, but for programs that freed communicators too soon before: those take what they get after enough use.
 void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Whether it holds on one rank at least. Collective over `comm`, by the MPI.
-bool on_any_rank(bool here, MPI_Comm comm) noexcept;
+// The largest that a rank gives; `otherwise` where the MPI fails. Collective over `comm`, by the MPI.
+int largest_of_ranks(int here, MPI_Comm comm, int otherwise) noexcept;
 
 // Whether an info has a bound, and which: none for "none". *complaint says why it cannot be read, which counts as not there.
 std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint);

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/calls/perform.hpp"
-#include "mpi/calls/shape.hpp"
+#include "mpi/calls/decide.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/runtime.hpp"
 #include "mpi/requests/started.hpp"
@@ -21,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Prepared {
   WrappedCall call;
-  Shape shape;
+  Decision decision;
   Communicator* communicator = nullptr;  // null: the MPI runs it
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
@@ -70,7 +69,7 @@ All& all() {
 // Of stretto's.
 int start_run(MPI_Request request, const Prepared& p) noexcept {
   MPI_Request run = MPI_REQUEST_NULL;
-  const int code = start_driven(p.call, *p.communicator, p.shape, runtime()->settings, &run);
+  const int code = start_driven(p.call, p.decision, runtime()->settings, &run);
   if (run == MPI_REQUEST_NULL) return code;
   all().set_run(request, run);
   return code;
@@ -81,7 +80,7 @@ void count(const Prepared& p, double seconds) {
   if (!r || !r->settings.report) return;
   Tally t;
   t.calls = 1;
-  t.bytes = static_cast<double>(p.shape.bytes);
+  t.bytes = static_cast<double>(p.decision.shape.bytes);
   t.seconds = seconds;
   r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
 }
@@ -97,8 +96,8 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
   if (!follows_starts() || call.comm == MPI_COMM_NULL) return;
   try {
     Prepared p{call, {}};
-    if (Communicator* c = find_communicator(call.comm))
-      if (!unless_started(call, *c, *runtime(), &p.shape)) p.communicator = c;
+    p.decision = decide(call, find_communicator(call.comm), *runtime());
+    if (!p.decision.why) p.communicator = p.decision.communicator;
     p.was_ours = p.communicator != nullptr;
     all().put(request, p);
   } catch (...) {  // its starts are the MPI's, and not counted

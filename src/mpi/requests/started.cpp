@@ -4,10 +4,12 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "api/communicator.hpp"
+#include "call/schedule_names.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/failures.hpp"
 #include "mpi/process/runtime.hpp"
@@ -21,13 +23,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How the reason of every row ends that communication cores moved.
+constexpr const char* cores_reason = "communication cores";
+
 // Belongs to its request: freed with it.
 struct Started {
-  Started(const WrappedCall& c, Communicator& on, const Shape& s) : call(c), communicator(&on), bytes(s.bytes) {}
+  Started(const WrappedCall& c, const Decision& d) : call(c), decision(d) {}
 
   WrappedCall call;
-  Communicator* communicator;  // whose stretto_comm lives until this is complete
-  std::int64_t bytes;
+  Decision decision;  // the communicator's stretto_comm lives until this is complete
   Sides sides;
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_request request = nullptr;
@@ -55,7 +59,7 @@ class Registry {
     const std::lock_guard lock(mutex_);
     *left = 0;
     for (auto at = all_.begin(); at != all_.end(); ++at) {
-      if (on && (*at)->communicator != on) continue;
+      if (on && (*at)->decision.communicator != on) continue;
       ++*left;
       int done = 0;
       const stretto_status s = stretto_test((*at)->request, &done);
@@ -93,18 +97,30 @@ int release(void* state) noexcept {
 // MPI knows no cancelling of collectives.
 int cancel(void*, int complete) noexcept { return complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
 
+bool was_refused(const Started& s) noexcept { return std::string_view(s.report.reason) == "refused"; }
+
+// What decided, but for the choice of a way, which communication cores serve all alike.
+std::string why_started(const Started& s) {
+  std::string why = asked_by(s.decision);
+  if (!why.empty()) why += "; ";
+  if (was_refused(s)) why += "refused; ";
+  return why + cores_reason;
+}
+
 void account(const Started& s) {
   Runtime* const r = runtime();
   if (!r || !r->settings.report) return;
-  Tally t;
+  Tally t = tally_of(s.decision, s.report);
   t.calls = 1;
-  t.bytes = static_cast<double>(s.bytes);
+  t.bytes = static_cast<double>(s.decision.shape.bytes);
+  t.predicted = t.predicted_mpi = 0;              // of calls that somebody waits for
+  if (was_refused(s)) t.error_with_rounding = 0;  // as of other calls without a bound
   const double waited = waited_seconds() - s.waited_before;
   t.seconds = s.starting + waited;
   t.in_flight = s.report.seconds;
   t.hidden = std::max(0.0, s.report.seconds - waited);
   const std::string name = s.call.form == Form::persistent ? name_of_start(s.call) : name_of(s.call);
-  r->statistics.add({name, s.report.algorithm, "communication cores"}, t, Server::cores);
+  r->statistics.add({name, path_of(s.report), why_started(s)}, t, Server::cores);
 }
 
 void complete(Started* s) noexcept {
@@ -126,51 +142,56 @@ void complete(Started* s) noexcept {
 constexpr std::int64_t least_driven = 16384;
 
 // The call in the terms of a host's memory, as far as its answer to whether it serves such a call depends on it.
-backend::Call asked(const WrappedCall& call, const Communicator& c, const Shape& shape) {
+backend::Call asked(const WrappedCall& call, const Decision& d) {
   backend::Call asked;
   asked.collective = *collective_of(call.operation);
   asked.nonblocking = true;
-  if (shape.element) {
-    asked.type = shape.element->type;
-    asked.op = shape.op;
+  if (d.shape.element) {
+    asked.type = d.shape.element->type;
+    asked.op = d.shape.op;
   }
-  for (int r = 0; r < c.size && call.operation == Function::reduce_scatter; ++r)
+  for (int r = 0; r < d.communicator->size && call.operation == Function::reduce_scatter; ++r)
     asked.counts.push_back(static_cast<std::size_t>(call.recvcounts[r]));
   return asked;
 }
 
-bool moves_in_memory(const WrappedCall& call, const Communicator& c, const Shape& shape) {
-  const auto& node = c.comm->backends.node;
-  return node && node->serves(asked(call, c, shape));
+// Whether it moves in the host's memory, and not by messages as a forced schedule or payload would have it. What is
+// reproducible within a bound travels as codes everywhere.
+bool moves_in_memory(const WrappedCall& call, const Decision& d) {
+  const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name;
+  const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
+  const auto& node = d.communicator->comm->backends.node;
+  return free && !streams && node && node->serves(asked(call, d));
 }
 
 }  // namespace
 
-const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape, bool any_thread) {
+const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d) {
+  const Communicator& c = *d->communicator;
   if (!c.comm) return "nonblocking, on a communicator that stretto has not made its own for";
   if (c.devices) return "nonblocking, where GPUs are in use";
-  if (shape.bytes < least_driven) return "nonblocking and short";
+  if (d->shape.bytes < least_driven) return "nonblocking and short";
   if (call.operation == Function::allgatherv) return "nonblocking, and with counts by rank";
-  if (any_thread || moves_in_memory(call, c, shape)) return nullptr;
-  return "nonblocking between hosts, without MPI_THREAD_MULTIPLE";
+  if (moves_in_memory(call, *d)) {
+    d->schedule = call::node_name;
+    if (d->kind == Action::Kind::bounded) d->kind = Action::Kind::exact;
+    return nullptr;
+  }
+  return any_thread ? nullptr : "nonblocking by messages, without MPI_THREAD_MULTIPLE";
 }
 
-int start_driven(const WrappedCall& call, Communicator& c, const Shape& shape, const Settings& settings,
-                 MPI_Request* request) noexcept {
+int start_driven(const WrappedCall& call, const Decision& d, const Settings& settings, MPI_Request* request) noexcept {
   const Clock::time_point begun = Clock::now();
   *request = MPI_REQUEST_NULL;
   try {
-    auto s = std::make_unique<Started>(call, c, shape);
-    stretto_options o = STRETTO_OPTIONS_INIT;
-    o.check = 0;
-    o.timeout = settings.timeout;
-    if (moves_in_memory(call, c, shape)) o.schedule = "node";
-    o.report = &s->report;
+    auto s = std::make_unique<Started>(call, d);
+    stretto_options o = options_of(d, settings, &s->report);
+    if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with other bounds all go without
     if (const int code = PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle); code != MPI_SUCCESS)
       return code;
     Started* const kept = s.release();  // the request's
     kept->waited_before = waited_seconds();
-    const stretto_status failed = serve_started(call, c, shape, o, &kept->sides, &kept->request);
+    const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
     const MPI_Request handle = kept->handle;
     kept->starting = std::chrono::duration<double>(Clock::now() - begun).count();
     if (failed != STRETTO_OK) {

@@ -6,20 +6,20 @@
 
 #include <atomic>
 
-#include "mpi/calls/shape.hpp"
+#include "mpi/calls/decide.hpp"
 #include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/settings/settings.hpp"
 
 namespace stretto::mpi {
 
-// The reason why the MPI's own form serves this call, or null. The same on every rank. Precondition: shape_of() gave none.
-// `any_thread`: messages, too, move without the program's thread.
-const char* unless_driven(const WrappedCall& call, const Communicator& c, const Shape& shape, bool any_thread);
+// The reason why the MPI's own form serves this call, or null. The same on every rank. Precondition: shape_of() gave
+// none. `any_thread`: messages, too, move without the program's thread. A sum that moves in a host's memory is exact,
+// whatever bound it had.
+const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d);
 
 // Starts a call that unless_driven() left. *request: null where it fails.
-int start_driven(const WrappedCall& call, Communicator& c, const Shape& shape, const Settings& settings,
-                 MPI_Request* request) noexcept;
+int start_driven(const WrappedCall& call, const Decision& d, const Settings& settings, MPI_Request* request) noexcept;
 
 // How many are not yet complete, as far as the program's requests tell.
 extern std::atomic<int> in_flight;

@@ -1,0 +1,172 @@
+#include "mpi/calls/decide.hpp"
+
+#include <optional>
+#include <string_view>
+
+#include "carrier/watchdog.hpp"
+#include "mpi/calls/device.hpp"
+#include "mpi/calls/inside.hpp"
+#include "mpi/requests/started.hpp"
+#include "mpi/settings/call_site.hpp"
+
+namespace stretto::mpi {
+namespace {
+
+// The program's own functions that are called on the way (of attributes) may call collectives: those are the MPI's.
+bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
+  const Inside guard;
+  return make(comm, c, settings.timeout);
+}
+
+bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexcept {
+  if (c->use < use_before_making) return false;
+  const Inside guard;
+  return c->use >= use_wanted(comm, c, settings.timeout);
+}
+
+// Bytes of a vector that no stream makes faster: the program gets the MPI's sum, and none of what a promise about its rounding would cost (the
+// magnitude of all values, found and agreed on).
+constexpr std::int64_t longest_brief = 1024;
+
+// A rule goes before the communicator's own bound, and that before the one for all.
+void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
+  const auto site = [&] { return name_of_site(call.site); };
+  const auto comm = [&] { return name_of(call.comm); };
+  const std::optional<Bound>& own = d->communicator->bound;
+  const Action* rule =
+      settings.rules.empty() ? nullptr : settings.rules.find(call.operation, d->shape.bytes, site, comm);
+  if (rule) {
+    d->kind = rule->kind;
+    d->line = rule->line;
+    d->bound = rule->bound;
+    d->payload = rule->payload;
+    if (!rule->schedule.empty()) d->schedule = rule->schedule.c_str();
+  }
+  if (d->kind == Action::Kind::usual && (own || settings.bound)) {
+    d->kind = Action::Kind::bounded;
+    d->bound = own ? *own : *settings.bound;
+  }
+  if (d->kind != Action::Kind::bounded) return;
+  const bool brief = d->shape.bytes <= longest_brief && d->payload == STRETTO_PAYLOAD_AUTO;
+  if (!d->shape.floating_sum || brief) d->kind = Action::Kind::exact;
+}
+
+// Whether the caller has something of stretto's alone. Nobody has measured whether an exact call gains on a device.
+bool wants_ours(const Decision& d) noexcept {
+  return d.kind == Action::Kind::bounded || d.fixed || (d.schedule && d.kind != Action::Kind::native);
+}
+
+// Memory of a GPU on some ranks only is legal, so they agree.
+const char* unless_memory_serves(const WrappedCall& call, const Settings& settings, Decision* d) noexcept {
+  if (call.operation == Function::barrier) return nullptr;
+  if (d->shape.bytes < least_asked) return "a short call where GPUs are in use";
+  Communicator& c = *d->communicator;
+  const carrier::Limited limited(&c.watchdog, "allreduce", settings.timeout);
+  constexpr int other = static_cast<int>(Memory::other);
+  const int memory = largest_of_ranks(static_cast<int>(memory_of(call, c)), call.comm, other);
+  d->device = memory == static_cast<int>(Memory::device);
+  // What moves but does not add may have types with gaps, which the host would pack.
+  const bool serves = d->device && d->shape.element && wants_ours(*d);
+  return memory == static_cast<int>(Memory::host) || serves ? nullptr : "device memory";
+}
+
+bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
+
+// A sum that must have the same bits at every call is never the MPI's.
+bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
+  return settings.reproducible && shape.element && rounds(shape.element->type);
+}
+
+// Why the MPI's own form serves a call that would be started, or null.
+const char* unless_it_may_start(const WrappedCall& call, Decision* d, const Runtime& runtime) {
+  const bool names = runtime.settings.rules.looks_at_names();
+  // Ranks that get different rules exchange what they got, by messages.
+  if (names && !runtime.any_thread) return "nonblocking, where rules ask for names";
+  return unless_driven(call, runtime.any_thread, d);
+}
+
+}  // namespace
+
+Decision decide(const WrappedCall& call, Communicator* communicator, const Runtime& runtime) {
+  const Settings& settings = runtime.settings;
+  Decision d;
+  d.communicator = communicator;
+  if (!d.communicator) {
+    d.why = "a communicator that the MPI does not know";
+    return d;
+  }
+  Communicator& c = *d.communicator;
+  d.why = shape_of(call, c, &d.shape);
+  const bool blocks = call.form == Form::blocking;
+  if (!blocks && !runtime.cores) d.why = call.form == Form::nonblocking ? "nonblocking" : "persistent";
+  if (runtime.apart) d.why = apart_reason;
+  if (d.why) return d;
+  ask_rules(call, settings, &d);
+  d.fixed = is_fixed(d.shape, settings);
+  const bool native = d.kind == Action::Kind::native && !blocks;
+  d.by_rule = d.kind == Action::Kind::off || native;
+  if (d.by_rule) {
+    d.why = "a rule";
+    return d;
+  }
+  if (!blocks) {
+    d.why = unless_it_may_start(call, &d, runtime);
+    return d;
+  }
+  // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
+  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
+  d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
+  if (d.early) {
+    d.why = "the first calls of a communicator";
+  } else if (!made(call.comm, &c, settings)) {
+    d.why = c.refused.c_str();
+  } else if (c.devices) {
+    d.why = unless_memory_serves(call, settings, &d);
+  }
+  return d;
+}
+
+stretto_options options_of(const Decision& d, const Settings& settings, stretto_report* report) {
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.check = settings.rules.looks_at_names() || d.device;  // ranks may differ, and find out before anything moves
+  o.timeout = settings.timeout;
+  o.reproducible = settings.reproducible;
+  o.report = report;
+  o.schedule = d.kind == Action::Kind::native ? "native" : d.schedule;
+  if (d.kind == Action::Kind::bounded) {
+    o.bound_kind = d.bound.kind;
+    o.bound = d.bound.value;
+    o.scope = d.bound.scope;
+    o.payload = d.payload;
+    o.ignore_above = settings.ignore_above;
+  }
+  return o;
+}
+
+std::string rule_of(const Decision& d) { return "rule of line " + std::to_string(d.line); }
+
+std::string asked_by(const Decision& d) {
+  if (d.line > 0) return rule_of(d);
+  if (d.kind == Action::Kind::bounded) return d.communicator->bound ? "the communicator's bound" : "STRETTO_BOUND";
+  return d.fixed ? "STRETTO_REPRODUCIBLE" : "";
+}
+
+std::string path_of(const stretto_report& r) {
+  const bool plain = std::string_view(r.payload) == "raw";
+  return plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload;
+}
+
+Tally tally_of(const Decision& d, const stretto_report& r) {
+  Tally t;
+  t.raw_bytes = static_cast<double>(r.raw_bytes);
+  t.sent_bytes = static_cast<double>(r.bytes_sent);
+  t.known = r.bytes_known;
+  t.promised_error = r.promised_error;
+  if (d.kind == Action::Kind::bounded) t.error_with_rounding = r.error_with_rounding;
+  t.predicted = r.predicted_seconds;
+  t.predicted_mpi = r.mpi_seconds;
+  if (r.ignored > 0) t.ignored = {1, r.ignored, r.range_lo, r.range_hi, r.ignored_lo, r.ignored_hi};
+  return t;
+}
+
+}  // namespace stretto::mpi
