@@ -36,7 +36,7 @@ struct Case {
   int per_node = 0;        // ranks of a node, whose messages are raw; 0: no nodes
   bool on_stream = false;  // input and result are copied on a stream of the program's, in whose order the run is
   std::shared_ptr<DeviceMailboxes> mailboxes{};  // messages cross between devices, not through the host
-  std::function<void(int rank)> ready{};  // called by each rank before its first run on a device
+  std::function<void(int rank)> ready{};         // called by each rank before its first run on a device
 };
 
 inline std::vector<float> wave(int rank, std::size_t count) {
