@@ -96,7 +96,8 @@ inline void too_long(Carrier& c, std::size_t bytes, std::size_t room) {
   expect(in[room] == 0, "memory beyond the room was written", room);
 }
 
-// Messages of one tag and length meet receives in the order of starting.
+// Messages of one tag and length meet receives in the order of starting. Those of another length, perhaps on another connection, come
+// when every rank has these.
 inline void of_one_tag(Carrier& c, std::size_t bytes) {
   const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
   constexpr std::size_t n = 5;
@@ -110,6 +111,7 @@ inline void of_one_tag(Carrier& c, std::size_t bytes) {
   const auto done = ends(c, 2 * n);
   for (std::size_t i = 0; i < n; ++i)
     expect(done[i].bytes == bytes && in[i] == out[i], "messages of one tag change places", i);
+  barrier(c);
 }
 
 inline void withdraw(Carrier& c) {
