@@ -246,7 +246,7 @@ bool finish_all(const Communicator* on, double limit) noexcept {
     if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
     if (idle % looks == 0) {  // a rank whose message this one has yet to take may be late with its collective
       int any = 0;
-      PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
+      PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
     }
     std::this_thread::yield();
   }
