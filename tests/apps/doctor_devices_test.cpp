@@ -18,7 +18,7 @@ std::string driver() {
 }
 
 TEST(DoctorDevices, DevicesAndTheirLinksAreTold) {
-  if (driver() != "both") GTEST_SKIP();
+  if (driver() != "both") GTEST_SKIP() << "of the run with DRIVER=both";
   const Json found = facts_of_devices();
   EXPECT_TRUE(found["reason"].is_null()) << found["reason"];
   EXPECT_TRUE(found["links_reason"].is_null()) << found["links_reason"];
@@ -43,7 +43,7 @@ TEST(DoctorDevices, DevicesAndTheirLinksAreTold) {
 }
 
 TEST(DoctorDevices, WithoutNvmlLinksAreUnknownAndThatIsSaid) {
-  if (driver() != "alone") GTEST_SKIP();
+  if (driver() != "alone") GTEST_SKIP() << "of the run with DRIVER=alone";
   if (dlopen("libnvidia-ml.so.1", RTLD_LAZY)) GTEST_SKIP() << "this machine has NVML";
   const Json found = facts_of_devices();
   ASSERT_EQ(found["list"].size(), 2u);
@@ -53,7 +53,7 @@ TEST(DoctorDevices, WithoutNvmlLinksAreUnknownAndThatIsSaid) {
 }
 
 TEST(DoctorDevices, AnNvmlThatDoesNotStartIsNamedWithItsError) {
-  if (driver() != "both") GTEST_SKIP();
+  if (driver() != "both") GTEST_SKIP() << "of the run with DRIVER=both";
   setenv("STAND_IN_NVML", "9", 1);
   const Json found = facts_of_devices();
   unsetenv("STAND_IN_NVML");
@@ -62,7 +62,7 @@ TEST(DoctorDevices, AnNvmlThatDoesNotStartIsNamedWithItsError) {
 }
 
 TEST(DoctorDevices, ADriverWithoutDevicesOrThatDoesNotStartIsTold) {
-  if (driver() != "alone") GTEST_SKIP();
+  if (driver() != "alone") GTEST_SKIP() << "of the run with DRIVER=alone";
   setenv("STAND_IN_DEVICES", "0", 1);
   EXPECT_EQ(facts_of_devices()["reason"], "the CUDA driver sees no device");
   setenv("STAND_IN_DEVICES", "-1", 1);
@@ -73,7 +73,7 @@ TEST(DoctorDevices, ADriverWithoutDevicesOrThatDoesNotStartIsTold) {
 }
 
 TEST(DoctorDevices, WithoutADriverOneLineSaysSo) {
-  if (driver() != "none") GTEST_SKIP();
+  if (driver() != "none") GTEST_SKIP() << "of the run with DRIVER=none";
   if (dlopen("libcuda.so.1", RTLD_LAZY)) GTEST_SKIP() << "this machine has CUDA's driver";
   const Json found = facts_of_devices();
   EXPECT_NE(found["reason"].get<std::string>().find("no CUDA driver: libcuda.so.1"), std::string::npos);

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../engine/calls.hpp"
 #include "../engine/ranks.hpp"
+#include "../sanitized.hpp"
 #include "devices.hpp"
 #include "schedule/floors.hpp"
 #include "schedule/names.hpp"
@@ -196,6 +198,27 @@ inline std::string name_of(const Case& c, int ranks) {
           : c.codes == payload::Codes::ahead    ? " ahead"
                                                 : " in two kernels") +
          ", " + payload::name(c.op) + ", " + std::to_string(c.count) + " values, " + std::to_string(ranks) + " ranks";
+}
+
+inline constexpr auto sums = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
+                              payload::Kind::homomorphic, payload::Kind::fused};
+inline constexpr auto moves = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress};
+
+// expect(case, ranks) for every schedule of a collective. Emulation takes its time: every payload on 3 ranks, the last one on others,
+// too.
+template <class Expect>
+void every_schedule(schedule::Collective collective, std::initializer_list<payload::Kind> kinds,
+                    std::initializer_list<int> others, const Expect& expect) {
+  int seen = 0;
+  for (const schedule::Algorithm& algorithm : schedule::algorithms()) {
+    if (algorithm.collective != collective || seen++ % stride_if_sanitized(4) != 0) continue;
+    const auto on = [&](payload::Kind kind, int ranks) {
+      if (schedule::check_ranks(collective, ranks) != Status::ok) return;
+      expect({.collective = collective, .algorithm = algorithm.name, .kind = kind, .count = 2000}, ranks);
+    };
+    for (const payload::Kind kind : kinds) on(kind, 3);
+    for (const int ranks : others) on(*(kinds.end() - 1), ranks);
+  }
 }
 
 }  // namespace stretto::tests

@@ -14,20 +14,6 @@ namespace {
 double bound = 0;
 constexpr int n = 20000;
 
-template <class T>
-std::vector<T> rough(int rank) {
-  std::vector<T> all(n);
-  for (int i = 0; i < n; ++i) all[size(i)] = static_cast<T>(std::sin(0.37 * i + rank) + 0.01 * (i % 7));
-  return all;
-}
-
-template <class T>
-double difference(const std::vector<T>& a, const std::vector<T>& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double(a[i]) - double(b[i])));
-  return most;
-}
-
 // `rounding`: of a value of the sum, by each rank.
 template <class T>
 void within(MPI_Datatype type, MPI_Comm comm, double limit, double rounding = 1e-6) {

@@ -21,20 +21,6 @@ namespace {
 constexpr double bound = 1e-3, rounding = 1e-5;
 constexpr int n = 20'000;
 
-template <class T>
-std::vector<T> rough(int rank, int count = n) {
-  std::vector<T> all(size(count));
-  for (int i = 0; i < count; ++i) all[size(i)] = static_cast<T>(std::sin(0.37 * i + rank) + 0.01 * (i % 7));
-  return all;
-}
-
-template <class T>
-double difference(const std::vector<T>& a, const std::vector<T>& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double(a[i]) - double(b[i])));
-  return most;
-}
-
 // `streams`: they travelled.
 template <class T>
 void is_within(const std::vector<T>& ours, const std::vector<T>& theirs, const Comm& c, bool streams) {

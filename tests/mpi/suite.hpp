@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -54,6 +56,22 @@ std::vector<T> values(int rank, std::size_t n) {
 }
 
 inline std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+// Values that a bound makes short, and that no grid holds.
+template <class T>
+std::vector<T> rough(int rank, int count = 20'000) {
+  std::vector<T> all(size(count));
+  for (int i = 0; i < count; ++i) all[size(i)] = static_cast<T>(std::sin(0.37 * i + rank) + 0.01 * (i % 7));
+  return all;
+}
+
+// The greatest.
+template <class T>
+double difference(const std::vector<T>& a, const std::vector<T>& b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double(a[i]) - double(b[i])));
+  return most;
+}
 
 // Every root of up to five ranks; of more the first two, the middle and the last.
 inline std::vector<int> roots(int ranks) {

@@ -1,0 +1,68 @@
+// A library that a module finds at run time, and is not linked to.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace stretto::modules {
+
+class SharedLibrary {
+ public:
+  // The one that the process has already, since two in one process would register twice what they register; else the file
+  // that the environment's `variable` names, else the system's. It stays loaded.
+  SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
+    if (handle_) return;
+    const char* given = secure_getenv(variable);
+    handle_ = dlopen(given && *given ? given : soname, RTLD_NOW | RTLD_LOCAL);
+  }
+
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+  template <class F>
+  void get(const char* name, F* function) noexcept {
+    *function = reinterpret_cast<F>(dlsym(handle_, name));
+    if (!*function && !missing_) missing_ = name;
+  }
+
+  // The first function that it lacks, or null.
+  const char* missing() const noexcept { return missing_; }
+
+  // The file that has this function; empty: not known.
+  template <class F>
+  static std::string file_of(F function) {
+    Dl_info file;
+    const bool known = function && dladdr(reinterpret_cast<const void*>(function), &file) != 0 && file.dli_fname;
+    return known ? file.dli_fname : "";
+  }
+
+ private:
+  void* handle_;
+  const char* missing_ = nullptr;
+};
+
+// Finds a table of functions once a process; after a failure it is looked for again.
+template <class Table>
+Status find_once(Status (*find)(Table*), const Table** table) noexcept {
+  static std::mutex mutex;
+  static Table found;
+  static bool there = false;
+  try {
+    const std::lock_guard lock(mutex);
+    if (!there) {
+      if (const Status s = find(&found); s != Status::ok) return s;
+      there = true;
+    }
+    *table = &found;
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory to load a library"));
+  }
+}
+
+}  // namespace stretto::modules
