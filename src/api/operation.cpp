@@ -303,6 +303,7 @@ void Operation::start_data() noexcept {
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
   if (complete && !backend.starts(call_)) {
     state_ = State::queued;
+    if (comm_.size == 1) advance(false, true);  // there is nobody to wait for
     return;
   }
   if (complete) s = backend.start(call_, decision_, &pending_);
