@@ -61,7 +61,8 @@ STRETTO_API stretto_status stretto_cuda_need(stretto_comm comm, stretto_type typ
 
 /* Takes that memory on the current device now. From then on collectives of `comm` allocate none: one that needs more ends
  * in STRETTO_BUFFER_TOO_SMALL on every rank. Without it a communicator takes memory as its calls need more. Not
- * collective. No collective of `comm` may be in flight. */
+ * collective. STRETTO_INVALID_ARGUMENT: a collective of `comm` is in flight, or the device still works on one, as
+ * stretto_cuda_query() tells. */
 STRETTO_API stretto_status stretto_cuda_reserve(stretto_comm comm, size_t device_bytes, size_t pinned_bytes);
 
 #ifdef __cplusplus

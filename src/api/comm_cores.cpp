@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/communication_cores.hpp"
@@ -47,7 +48,7 @@ Status ask_comm_cores() noexcept {
                 secure_getenv(split_variable), most_levels);
   const std::lock_guard lock(saying);
   const char* const text = secure_getenv("STRETTO_COMM_CORES");
-  if (said || text == nullptr || *text == '\0') return Status::ok;
+  if (said || text == nullptr || *text == '\0' || std::string_view(text) == "auto") return Status::ok;
   std::vector<int> cores;
   Status s = parse_cores(text, &cores);
   if (s == Status::ok) s = CommunicationCores::mine().use(std::move(cores));

@@ -10,7 +10,8 @@
 
 namespace stretto::api {
 
-// STRETTO_COMM_CORES, once a process, unless the program has said which. invalid_argument, at every call: no such cores, or
+// STRETTO_COMM_CORES, once a process, unless the program has said which. `auto` is none here: the profiling library finds
+// a core by use_free_core(). invalid_argument, at every call: no such cores, or
 // STRETTO_SPLIT is no number of levels.
 Status ask_comm_cores() noexcept;
 

@@ -28,13 +28,13 @@ stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
   return fail(Status::unsupported, "a communicator was used in a forked child of the process that made it");
 }
 
-void stretto_comm_s::progress(stretto::engine::Lanes lanes) noexcept {
+void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block) noexcept {
   data.take(lanes);
   // Operations leave `live` as they complete: walk by position, and look again where one left.
   bool may_start_data = true;
   for (std::size_t i = 0; i < live.size();) {
     stretto::api::Operation* o = live[i];
-    o->advance(may_start_data);
+    o->advance(may_start_data, may_block);
     if (o->done()) continue;
     may_start_data = may_start_data && o->data_started();
     ++i;
@@ -64,7 +64,7 @@ bool stretto::api::Drive::drive(bool spare) noexcept {
   if (!guard || comm_.live.empty()) return false;
   const std::size_t before = comm_.live.size();
   const std::uint64_t moved = comm_.moves();
-  comm_.progress({.before = !comm_.caller_leads, .after = spare});
+  comm_.progress({.before = !comm_.caller_leads, .after = spare}, false);
   return comm_.live.size() != before || comm_.moves() != moved;
 }
 

@@ -67,8 +67,9 @@ struct stretto_comm_s {
 
   ~stretto_comm_s();
 
-  // Lets every operation in flight advance, without waiting; of split schedules these lanes.
-  void progress(stretto::engine::Lanes lanes = {}) noexcept;
+  // Lets every operation in flight advance; of split schedules these lanes. `may_block`: what can only block may do so,
+  // which is for the caller's own thread. Another one would hold up all else that it drives, and other ranks wait for that.
+  void progress(stretto::engine::Lanes lanes = {}, bool may_block = true) noexcept;
 
   // How often something moved so far.
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }

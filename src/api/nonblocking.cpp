@@ -18,13 +18,13 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   *request = nullptr;
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
+  Guard guard = comm->guard();
   auto* r = new (std::nothrow) stretto_request_s(*comm);
   if (!r) {
     const Status s = fail(Status::out_of_memory, "no memory for a request");
     comm->give_up(s, message());
     return to_c(s);
   }
-  Guard guard = comm->guard();
   Call call;
   call.nonblocking = true;
   select::Decision decision;

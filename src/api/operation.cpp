@@ -303,7 +303,7 @@ void Operation::start_data() noexcept {
   backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
   if (complete && !backend.starts(call_)) {
     state_ = State::queued;
-    advance(false);
+    if (comm_.size == 1) advance(false, true);  // there is nobody to wait for
     return;
   }
   if (complete) s = backend.start(call_, decision_, &pending_);
@@ -378,11 +378,11 @@ void Operation::leave_exchange(Status s) noexcept {
   }
 }
 
-void Operation::advance(bool may_start_data) noexcept {
+void Operation::advance(bool may_start_data, bool may_block) noexcept {
   if (waits_in_line()) {
     if (comm_.broken)
       lose(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
-    else if (comm_.live.front() == this)
+    else if (may_block && comm_.live.front() == this)
       state_ == State::comparing ? leave_comparing() : leave_queued();
   } else if (exchange_.active()) {
     bool ended = false;

@@ -44,8 +44,9 @@ class Operation {
   // ranks. `guard` as of wait().
   void lead(Guard& guard) noexcept;
 
-  // One step without waiting. `may_start_data`: every earlier operation has started its own.
-  void advance(bool may_start_data) noexcept;
+  // One step without waiting; but with `may_block`, on the caller's own thread, a step of a backend that blocks is done to
+  // its end. `may_start_data`: every earlier operation has started its own.
+  void advance(bool may_start_data, bool may_block) noexcept;
 
   // To the end; the other operations of the communicator advance meanwhile. `guard` is the communicator's, and is given up now and then.
   Status wait(Guard& guard) noexcept;

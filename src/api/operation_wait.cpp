@@ -54,7 +54,7 @@ bool Operation::wait_alone() noexcept {
     pending_.reset();
     leave_running(s);
   }
-  if (!done()) advance(true);
+  if (!done()) advance(true, true);
   return true;
 }
 

@@ -110,6 +110,9 @@ class NodeBackend : public Backend {
   // (Choice::other_copy). The same answer on every rank. Values and order of additions are the same.
   virtual bool other_copy(const Call& call) const noexcept = 0;
 
+  // serves(), but for whether the memory is still in use.
+  virtual bool suits(const Call& call) const noexcept = 0;
+
   // Ends the use of the memory on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 

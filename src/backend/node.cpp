@@ -66,8 +66,8 @@ class Node final : public NodeBackend {
   const char* name() const noexcept override { return node_name; }
 
   // Blocks of different lengths are left to others, and so are started calls with the program's own functions, which expect its stack.
-  bool serves(const Call& c) const noexcept override {
-    if (over_ || (c.nonblocking && reduces(c.collective) && c.op == STRETTO_USER)) return false;
+  bool suits(const Call& c) const noexcept override {
+    if (c.nonblocking && reduces(c.collective) && c.op == STRETTO_USER) return false;
     switch (c.collective) {
       case Collective::allreduce:
       case Collective::reduce:
@@ -88,6 +88,8 @@ class Node final : public NodeBackend {
     }
     return false;
   }
+
+  bool serves(const Call& c) const noexcept override { return !over_ && suits(c); }
 
   bool starts(const Call&) const noexcept override { return false; }
 

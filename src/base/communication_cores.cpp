@@ -130,12 +130,14 @@ Status CommunicationCores::begin() noexcept {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status s = Status::ok;
+  threads_.store(1, std::memory_order_release);  // before it may sleep, so that wake() wakes it
   try {
     auto made = std::make_unique<Thread>();
     for (const int cpu : cores_) made->cpus.add(cpu);
     made->thread = std::thread([this, t = made.get()] { run(*t); });
     thread_ = std::move(made);
   } catch (...) {
+    threads_.store(0, std::memory_order_release);
     s = fail(Status::out_of_memory, std::string_view("no thread for the communication cores"));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -146,7 +148,6 @@ Status CommunicationCores::begin() noexcept {
     return fail(Status::unsupported, "the communication thread cannot be bound to its cores: {}",
                 std::strerror(refused));
   }
-  threads_.store(1, std::memory_order_release);
   return Status::ok;
 }
 

@@ -99,6 +99,9 @@ Status Device::check(int error, const char* what) noexcept {
 Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept {
   const Visit visit(*this);
   if (const Status s = poll(); s != Status::ok) return s;
+  if (!idle())
+    return fail(Status::invalid_argument,
+                "device {} still works on collectives (stretto_cuda_query tells when it is done)", number_);
   for (Lane& lane : lane_) {
     lane.workspace = lane.result = {};
     lane.pool->trim();
@@ -113,6 +116,8 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
 Status Device::need(payload::Type type, std::size_t count, std::size_t* device_bytes,
                     std::size_t* pinned_bytes) noexcept {
   constexpr std::size_t least = std::size_t{4} << 20;  // for the smallest buffers
+  constexpr std::size_t most_values = std::size_t{1} << 48;
+  if (count > most_values) return fail(Status::invalid_argument, "{} values: at most 2^48 at once", count);
   const Visit visit(*this);
   const std::size_t values = count * payload::size_of(type);
   *device_bytes = 12 * values + least;

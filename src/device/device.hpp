@@ -67,7 +67,7 @@ class Device {
   payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
   void* stream(std::size_t lane) const noexcept { return lane_[lane].stream; }
 
-  // Fixes the memory that collectives may use. None may be under way.
+  // Fixes the memory that collectives may use. invalid_argument: the device still works on some.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
   // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once

@@ -102,6 +102,14 @@ void testsome(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* reque
               MPI_Fint* statuses, MPI_Fint* ierror) noexcept;
 void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status,
                         MPI_Fint* ierror) noexcept;
+#ifdef STRETTO_ASKS_SEVERAL
+void request_get_status_all(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag,
+                            MPI_Fint* statuses, MPI_Fint* ierror) noexcept;
+void request_get_status_any(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index,
+                            MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) noexcept;
+void request_get_status_some(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done,
+                             MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) noexcept;
+#endif
 void start(const char* name, Start& next, MPI_Fint* request, MPI_Fint* ierror) noexcept;
 void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) noexcept;
 void request_free(const char* name, RequestFree& next, MPI_Fint* request, MPI_Fint* ierror) noexcept;

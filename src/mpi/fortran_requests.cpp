@@ -184,4 +184,30 @@ void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fin
                [](Requests& r, int*, int* done, MPI_Status* s) { return mpi::request_get_status(*r.at(), done, s); });
 }
 
+#ifdef STRETTO_ASKS_SEVERAL
+void request_get_status_all(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag,
+                            MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
+  if (!attends()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
+  complete_all(*count, requests, flag, statuses, ierror, [](Requests& r, int* done, MPI_Status* s) {
+    return mpi::request_get_status_all(r.n(), r.at(), done, s);
+  });
+}
+
+void request_get_status_any(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index,
+                            MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) noexcept {
+  if (!attends()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
+  complete_any(*count, requests, index, flag, status, ierror, [](Requests& r, int* at, int* done, MPI_Status* s) {
+    return mpi::request_get_status_any(r.n(), r.at(), at, done, s);
+  });
+}
+
+void request_get_status_some(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done,
+                             MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
+  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  complete_some(*count, requests, done, indices, statuses, ierror, [](Requests& r, int* n, int* at, MPI_Status* s) {
+    return mpi::request_get_status_some(r.n(), r.at(), n, at, s);
+  });
+}
+#endif
+
 }  // namespace stretto::mpi::fortran

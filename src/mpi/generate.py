@@ -92,10 +92,14 @@ OTHERS = {
     "testany": (["count", "requests", "index", "flag", "status"], True),
     "testsome": (["count", "requests", "done", "indices", "statuses"], True),
     "request_get_status": (["request", "flag", "status"], True),
+    "request_get_status_all": (["count", "requests", "flag", "statuses"], True),
+    "request_get_status_any": (["count", "requests", "index", "flag", "status"], True),
+    "request_get_status_some": (["count", "requests", "done", "indices", "statuses"], True),
     "start": (["request"], True),
     "startall": (["count", "requests"], True),
     "request_free": (["request"], True),
 }
+SINCE_MPI_4_1 = {"request_get_status_all", "request_get_status_any", "request_get_status_some"}
 OTHER_TYPES = {"base": "void*", "size": "MPI_Aint*"}
 
 
@@ -297,6 +301,7 @@ def wrappers(table, compiler):
     names = declared(compiler)
     functions = [f for f in functions_of(table) if f.name in names]
     makers = [(name, arguments) for name, arguments in MAKERS.items() if "MPI_" + name.capitalize() in names]
+    others = {name: other for name, other in OTHERS.items() if name not in SINCE_MPI_4_1 or "MPI_" + name.capitalize() in names}
     yield "mpi/pmpi_names.h", pmpi_names(names)
     c_lines = [*map(c_wrapper, functions), *(c_maker(*m) for m in makers)]
     yield "wrappers_c.cpp", itertools.chain(opening("calls/wrapped_call"), *c_lines)
@@ -304,7 +309,7 @@ def wrappers(table, compiler):
         "wrappers_fortran.cpp",
         itertools.chain(
             opening("fortran"),
-            *(fortran_other(name, *other) for name, other in OTHERS.items()),
+            *(fortran_other(name, *other) for name, other in others.items()),
             *(fortran_maker(*m) for m in makers),
             *(fortran_wrapper(f) for f in functions if not f.large),
         ),

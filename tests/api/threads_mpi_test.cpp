@@ -1,7 +1,9 @@
-// Distinct communicators over MPI, each used by a thread of its own at the same time: every form on each gives what it gives alone. Skipped
-// (status 77) where the MPI does not let several threads call it.
+// Distinct communicators over MPI, each used by a thread of its own at the same time: every form on each gives what it gives alone. And a
+// communication core beside a caller that blocks. Skipped (status 77) where the MPI does not let several threads call it.
 #include <mpi.h>
+#include <sched.h>
 
+#include <chrono>
 #include <cstdio>
 #include <thread>
 
@@ -9,6 +11,7 @@
 #include "forms.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"
+#include "stretto/stretto_nonblocking.h"
 
 using namespace api_test;
 
@@ -28,6 +31,42 @@ TEST(Threads, UseDistinctCommunicatorsAtTheSameTime) {
     for (const auto& w : wrong[k]) ADD_FAILURE() << "thread " << k << ": " << w;
     EXPECT_EQ(stretto_comm_free(comms[k]), STRETTO_OK) << stretto_message();
   }
+}
+
+// A communication core holds nobody up: it leaves what can only block to its caller. Ranks call it before and after they wait
+// for a long collective, which must move meanwhile.
+TEST(Threads, ACommunicationCoreDoesNotBlock) {
+  const int core = sched_getcpu();
+  stretto_comm x = nullptr, y = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &x));
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &y));
+  ASSERT_STRETTO_OK(stretto_comm_cores(&core, 1));
+  const int rank = stretto_comm_rank(x), ranks = stretto_comm_size(x);
+  stretto_options o = defaults(), messages = defaults();
+  o.timeout = messages.timeout = 20;
+  messages.schedule = "ring";
+  const std::vector<double> in(1 << 20, rank + 1);
+  std::vector<double> sum(in.size()), brief(10), now(10);
+  for (int round = 0; round < 20; ++round) {
+    stretto_request of_x = nullptr, of_y = nullptr;
+    ASSERT_STRETTO_OK(
+        stretto_iallreduce(in.data(), sum.data(), in.size(), STRETTO_F64, STRETTO_SUM, y, &messages, &of_y));
+    if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that rank 0 blocks behind it
+    ASSERT_STRETTO_OK(stretto_iallreduce(in.data(), brief.data(), 10, STRETTO_F64, STRETTO_SUM, x, &o, &of_x));
+    if (rank > 0) {
+      ASSERT_STRETTO_OK(stretto_wait(of_y));
+    }
+    ASSERT_STRETTO_OK(stretto_allreduce(in.data(), now.data(), 10, STRETTO_F64, STRETTO_SUM, x, &o));
+    ASSERT_STRETTO_OK(stretto_wait(of_y));
+    ASSERT_STRETTO_OK(stretto_wait(of_x));
+    EXPECT_EQ(sum.back(), ranks * (ranks + 1) / 2);
+    EXPECT_EQ(brief, now);
+    ASSERT_STRETTO_OK(stretto_request_free(&of_x));
+    ASSERT_STRETTO_OK(stretto_request_free(&of_y));
+  }
+  EXPECT_EQ(stretto_comm_cores(nullptr, 0), STRETTO_OK);
+  EXPECT_EQ(stretto_comm_free(x), STRETTO_OK) << stretto_message();
+  EXPECT_EQ(stretto_comm_free(y), STRETTO_OK) << stretto_message();
 }
 
 }  // namespace

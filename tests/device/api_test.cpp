@@ -179,6 +179,33 @@ TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
   });
 }
 
+TEST(DeviceApi, NothingIsReservedWhileTheDeviceWorks) {
+  emulation().reset(1);
+  on_ranks(1, [&](stretto_comm comm, int, int) {
+    const std::size_t n = 20000, bytes = 10 << 20;
+    const stretto_options o = timed(fused());
+    const DeviceVector<float> from(0, api_test::wave(0, n)), to(0, n);
+    static_cast<void>(plugin().use_device(0));
+    emulation().stall(0);
+    ASSERT_STRETTO_OK(
+        stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr));
+    EXPECT_EQ(stretto_cuda_reserve(comm, bytes, bytes), STRETTO_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(stretto_message()).find("device 0 still works"), std::string::npos) << stretto_message();
+    emulation().stall(-1);
+    for (int done = 0; !done;) ASSERT_STRETTO_OK(stretto_cuda_query(comm, &done));
+    EXPECT_EQ(stretto_cuda_reserve(comm, bytes, bytes), STRETTO_OK) << stretto_message();
+  });
+}
+
+TEST(DeviceApi, TheNeedOfMoreValuesThanThereCanBeIsRefused) {
+  on_ranks(1, [](stretto_comm comm, int, int) {
+    std::size_t device_bytes = 0, pinned_bytes = 0;
+    const std::size_t most = std::size_t{1} << 48;
+    EXPECT_EQ(stretto_cuda_need(comm, STRETTO_F64, most + 1, &device_bytes, &pinned_bytes), STRETTO_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(stretto_message()).find("281474976710657 values"), std::string::npos) << stretto_message();
+  });
+}
+
 TEST(DeviceApi, ACommunicatorUsesOneDevice) {
   emulation().reset(1);
   on_ranks(1, [&](stretto_comm comm, int, int) {

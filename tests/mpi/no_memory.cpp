@@ -1,8 +1,10 @@
-// A program that knows nothing of stretto, on whose rank $WITHOUT all C++ in the library runs out of memory at the $FROM'th request of MPI_Init, or
-// with AT_END=1 of MPI_Finalize, and stays so until that returns. Messages of the MPI's own are C's and come and go.
+// A program that knows nothing of stretto, on whose rank $WITHOUT all C++ in the library runs out of memory at the $FROM'th request of MPI_Init,
+// with AT_END=1 of MPI_Finalize, or with STARTS=1 of a collective that it starts, and stays so until that returns. Messages of the MPI's own are
+// C's and come and go.
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +30,29 @@ long number(const char* name) {
   return text ? std::atol(text) : 0;
 }
 
+// Of three in flight, the rank runs out of memory in the first: a later one is not that on other ranks. True: none was another one.
+bool start_collectives(bool here, int ranks) {
+  constexpr int n = 10'000, calls = 3;
+  static double in[calls][n], sum[calls][n];
+  MPI_Request request[calls];
+  int code[calls];
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int call = 0; call < calls; ++call) {
+    std::fill_n(in[call], n, 1 << (8 * call));
+    request[call] = MPI_REQUEST_NULL;
+    fails = here && call == 0;
+    code[call] = MPI_Iallreduce(in[call], sum[call], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request[call]);
+    fails = false;
+  }
+  bool good = true;
+  for (int call = 0; call < calls; ++call) {
+    if (code[call] == MPI_SUCCESS) code[call] = MPI_Wait(&request[call], MPI_STATUS_IGNORE);
+    std::printf("call %d %s\n", call, code[call] == MPI_SUCCESS ? "done" : "failed");
+    good = good && (code[call] != MPI_SUCCESS || sum[call][n - 1] == in[call][0] * ranks);
+  }
+  return good;
+}
+
 }  // namespace
 
 void* operator new(std::size_t bytes) {
@@ -44,9 +69,9 @@ int main(int argc, char** argv) {
   const char* rank_of_launcher = std::getenv("OMPI_COMM_WORLD_RANK");
   if (!rank_of_launcher) rank_of_launcher = std::getenv("PMI_RANK");
   const bool here = rank_of_launcher && std::atol(rank_of_launcher) == number("WITHOUT"),
-             at_end = number("AT_END") != 0;
+             at_end = number("AT_END") != 0, starts = number("STARTS") != 0;
   left = number("FROM");
-  fails = here && !at_end;
+  fails = here && !at_end && !starts;
   MPI_Init(&argc, &argv);
   fails = false;
   int ranks = 0, sum = 0;
@@ -57,6 +82,7 @@ int main(int argc, char** argv) {
     if (sum != ranks) MPI_Abort(MPI_COMM_WORLD, 1);
   }
   std::printf("sum %d\n", sum);
+  if (starts && !start_collectives(here, ranks)) MPI_Abort(MPI_COMM_WORLD, 2);
   fails = here && at_end;
   MPI_Finalize();
   fails = false;

@@ -26,58 +26,84 @@ std::vector<double> sum_of(int ranks, int count = n) {
 // How a program may complete all of its requests.
 using Completes = std::function<void(std::vector<MPI_Request>&)>;
 const std::vector<Completes>& ways() {
-  static const std::vector<Completes> all{
-      [](auto& r) {
-        for (MPI_Request& one : r) MPI_Wait(&one, MPI_STATUS_IGNORE);
-      },
-      [](auto& r) {
-        std::vector<MPI_Status> statuses(r.size());
-        MPI_Waitall(static_cast<int>(r.size()), r.data(), statuses.data());
-      },
-      [](auto& r) {
-        for (std::size_t left = r.size(); left > 0; --left) {
-          int at = MPI_UNDEFINED;
-          MPI_Status status;
-          MPI_Waitany(static_cast<int>(r.size()), r.data(), &at, &status);
-          ASSERT_NE(at, MPI_UNDEFINED);
-        }
-      },
-      [](auto& r) {
-        std::vector<int> at(r.size());
-        for (int left = static_cast<int>(r.size()), some = 0; left > 0; left -= some) {
-          MPI_Waitsome(static_cast<int>(r.size()), r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
-          ASSERT_NE(some, MPI_UNDEFINED);
-        }
-      },
-      [](auto& r) {
-        for (MPI_Request& one : r)
-          for (int done = 0; !done;) MPI_Test(&one, &done, MPI_STATUS_IGNORE);
-      },
-      [](auto& r) {
-        for (int done = 0; !done;) MPI_Testall(static_cast<int>(r.size()), r.data(), &done, MPI_STATUSES_IGNORE);
-      },
-      [](auto& r) {
-        for (std::size_t left = r.size(); left > 0;) {
-          int at = MPI_UNDEFINED, done = 0;
-          MPI_Testany(static_cast<int>(r.size()), r.data(), &at, &done, MPI_STATUS_IGNORE);
-          left -= done ? 1 : 0;
-        }
-      },
-      [](auto& r) {
-        std::vector<int> at(r.size());
-        for (int left = static_cast<int>(r.size()); left > 0;) {
-          int some = 0;
-          MPI_Testsome(static_cast<int>(r.size()), r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
-          ASSERT_NE(some, MPI_UNDEFINED);
-          left -= some;
-        }
-      },
-      [](auto& r) {  // looked at before
-        for (MPI_Request& one : r) {
-          for (int done = 0; !done;) MPI_Request_get_status(one, &done, MPI_STATUS_IGNORE);
-          MPI_Wait(&one, MPI_STATUS_IGNORE);
-        }
-      }};
+  static const std::vector<Completes> all {
+    [](auto& r) {
+      for (MPI_Request& one : r) MPI_Wait(&one, MPI_STATUS_IGNORE);
+    },
+        [](auto& r) {
+          std::vector<MPI_Status> statuses(r.size());
+          MPI_Waitall(static_cast<int>(r.size()), r.data(), statuses.data());
+        },
+        [](auto& r) {
+          for (std::size_t left = r.size(); left > 0; --left) {
+            int at = MPI_UNDEFINED;
+            MPI_Status status;
+            MPI_Waitany(static_cast<int>(r.size()), r.data(), &at, &status);
+            ASSERT_NE(at, MPI_UNDEFINED);
+          }
+        },
+        [](auto& r) {
+          std::vector<int> at(r.size());
+          for (int left = static_cast<int>(r.size()), some = 0; left > 0; left -= some) {
+            MPI_Waitsome(static_cast<int>(r.size()), r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
+            ASSERT_NE(some, MPI_UNDEFINED);
+          }
+        },
+        [](auto& r) {
+          for (MPI_Request& one : r)
+            for (int done = 0; !done;) MPI_Test(&one, &done, MPI_STATUS_IGNORE);
+        },
+        [](auto& r) {
+          for (int done = 0; !done;) MPI_Testall(static_cast<int>(r.size()), r.data(), &done, MPI_STATUSES_IGNORE);
+        },
+        [](auto& r) {
+          for (std::size_t left = r.size(); left > 0;) {
+            int at = MPI_UNDEFINED, done = 0;
+            MPI_Testany(static_cast<int>(r.size()), r.data(), &at, &done, MPI_STATUS_IGNORE);
+            left -= done ? 1 : 0;
+          }
+        },
+        [](auto& r) {
+          std::vector<int> at(r.size());
+          for (int left = static_cast<int>(r.size()); left > 0;) {
+            int some = 0;
+            MPI_Testsome(static_cast<int>(r.size()), r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
+            ASSERT_NE(some, MPI_UNDEFINED);
+            left -= some;
+          }
+        },
+        [](auto& r) {  // looked at before
+          for (MPI_Request& one : r) {
+            for (int done = 0; !done;) MPI_Request_get_status(one, &done, MPI_STATUS_IGNORE);
+            MPI_Wait(&one, MPI_STATUS_IGNORE);
+          }
+        },
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+        [](auto& r) {
+          const int all = static_cast<int>(r.size());
+          for (int done = 0; !done;) MPI_Request_get_status_all(all, r.data(), &done, MPI_STATUSES_IGNORE);
+          MPI_Waitall(all, r.data(), MPI_STATUSES_IGNORE);
+        },
+        [](auto& r) {
+          const int all = static_cast<int>(r.size());
+          for (std::size_t left = r.size(); left > 0; --left) {
+            int at = MPI_UNDEFINED;
+            for (int done = 0; !done;) MPI_Request_get_status_any(all, r.data(), &at, &done, MPI_STATUS_IGNORE);
+            ASSERT_NE(at, MPI_UNDEFINED);
+            MPI_Wait(&r[size(at)], MPI_STATUS_IGNORE);
+          }
+        },
+        [](auto& r) {
+          const int all = static_cast<int>(r.size());
+          std::vector<int> at(r.size());
+          for (int left = all, some = 0; left > 0; left -= some) {
+            MPI_Request_get_status_some(all, r.data(), &some, at.data(), MPI_STATUSES_IGNORE);
+            ASSERT_NE(some, MPI_UNDEFINED);
+            for (int i = 0; i < some; ++i) MPI_Wait(&r[size(at[size(i)])], MPI_STATUS_IGNORE);
+          }
+        },
+#endif
+  };
   return all;
 }
 
@@ -215,12 +241,18 @@ TEST(Started, ACommunicatorIsFreedMeanwhile) {
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(world.comm, &copy);
   const auto x = values<double>(world.rank, n);
-  std::vector<double> sum(n);
-  MPI_Request r = MPI_REQUEST_NULL;
+  std::vector<double> sum(n), message(size(64 * n), world.rank);
+  MPI_Request r = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL;
+  const int last = world.size - 1;
+  // The last rank starts only once the first, which is in MPI_Comm_free by then, has taken its message.
+  if (world.rank == 0 && last > 0) MPI_Irecv(message.data(), 64 * n, MPI_DOUBLE, last, 4, world.comm, &received);
+  if (world.rank == last && last > 0) MPI_Ssend(message.data(), 64 * n, MPI_DOUBLE, 0, 4, world.comm);
   MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, copy, &r);
   MPI_Comm_free(&copy);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
+  MPI_Wait(&received, MPI_STATUS_IGNORE);
   EXPECT_EQ(sum, sum_of(world.size));
+  EXPECT_EQ(message.back(), world.rank == 0 ? last : world.rank);
 }
 
 TEST(Started, StatusesAreEmpty) {
@@ -240,6 +272,35 @@ TEST(Started, StatusesAreEmpty) {
 }
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+TEST(Persistent, TypesAreFreedBeforeTheStart) {
+  for (const Comm& c : communicators()) {
+    if (c.size == 1) continue;  // the MPI's
+    const auto vector = [](int stride) {
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &type);
+      MPI_Type_commit(&type);
+      return type;
+    };
+    std::vector<double> x(size(3 * n), -1);
+    MPI_Datatype every_other = vector(2);
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Bcast_init(x.data(), 1, every_other, 0, c.comm, MPI_INFO_NULL, &r);
+    MPI_Type_free(&every_other);
+    MPI_Datatype every_third = vector(3);  // which may have the handle of the other
+    for (int round = 1; round < 3; ++round) {
+      for (int i = 0; i < n && c.rank == 0; ++i) x[size(2 * i)] = round * i;
+      MPI_Start(&r);
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+      for (int i = 0; i < n; ++i) {
+        ASSERT_EQ(x[size(2 * i)], round * i) << c.name;
+        ASSERT_EQ(x[size(2 * i + 1)], -1) << c.name;
+      }
+    }
+    MPI_Request_free(&r);
+    MPI_Type_free(&every_third);
+  }
+}
+
 TEST(Persistent, StartedAgainAndAgainInEveryWay) {
   for (const Comm& c : communicators()) {
 #ifndef OPEN_MPI  // one rank's are the MPI's, and MPICH 5 fails in MPI_Testall of its own

@@ -109,6 +109,19 @@ def a_rank_without_memory_keeps_nobody_waiting():
     assert "stretto: rank 2 had no memory for its settings; all ranks go on without stretto" in seen, seen
 
 
+def a_rank_without_memory_for_a_started_call_makes_it_no_other_one():
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
+    core = max(os.sched_getaffinity(0))
+    for first in range(4):
+        settings = ["WITHOUT=1", f"FROM={first}", "STARTS=1", f"STRETTO_COMM_CORES={core}", "STRETTO_TIMEOUT=30"]
+        command = [LAUNCH, MPIRUN, str(RANKS), "env", *settings, f"LD_PRELOAD={LIBRARY}", WITHOUT_MEMORY]
+        done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        ended = "call 0 failed" in done.stdout
+        assert not ended or done.stdout.count("failed") == 3 * RANKS, (command, done.stdout, done.stderr)
+        assert ended or first > 0, (command, done.stdout, done.stderr)
+
+
 if __name__ == "__main__":
     for test in (
         each_setting_that_differs_is_named_and_the_program_goes_on,
@@ -117,6 +130,7 @@ if __name__ == "__main__":
         other_words_for_the_same_are_no_difference,
         what_is_no_text_is_told_as_it_can_be,
         a_rank_without_memory_keeps_nobody_waiting,
+        a_rank_without_memory_for_a_started_call_makes_it_no_other_one,
     ):
         test()
         print("ok", test.__name__)

@@ -152,6 +152,8 @@ int perform(const WrappedCall& call, Native native) noexcept {
     if (int code = MPI_SUCCESS; again(r->settings, call, c, native, &code)) return code;
     return dispatch(*r, call, c, native);
   } catch (...) {
+    const Status s = fail(Status::out_of_memory, std::string_view("no memory for a call of the MPI"));
+    if (c) give_up(*c, s);  // the other ranks may be in it
     return raise(call, STRETTO_OUT_OF_MEMORY);
   }
 }

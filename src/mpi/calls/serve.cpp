@@ -1,7 +1,10 @@
 #include "mpi/calls/serve.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
+
+#include "api/communicator.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -141,40 +144,67 @@ stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape
   return STRETTO_UNSUPPORTED;
 }
 
-// Blocks of different lengths, where the program wants them. Those of a type that is not dense come end to end and are put there after.
-stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                          const stretto_options& options) {
+// What a rank does before the C interface hears of its call.
+template <class Step>
+stretto_status prepare(const Communicator& c, const Step& step) noexcept {
+  Status s = Status::ok;
+  try {
+    s = step();
+  } catch (...) {
+    s = fail(Status::out_of_memory, std::string_view("no memory for a copy of a buffer"));
+  }
+  if (s != Status::ok) give_up(c, s);
+  return to_c(s);
+}
+
+// Blocks of all ranks by their lengths, as the C interface takes them. Those of a type that is not dense come end to end.
+struct Blocks {
+  bool dense = false, in_place = false;
+  std::byte* base = nullptr;
+  std::vector<std::size_t> counts, displs;
+  std::vector<std::byte> packed;
+  Buffer send;
+};
+
+Status lay_out_blocks(const WrappedCall& call, const Communicator& c, const Shape& shape, Blocks* b) {
   const std::int64_t size = bytes_of(call.recvtype), extent = extent_of(call.recvtype);
-  const bool dense = is_dense(call.recvtype);
-  const bool in_place = is_own(call.sendbuf, call.recvbuf, call.displs[c.rank] * extent);
+  b->dense = is_dense(call.recvtype);
+  b->in_place = is_own(call.sendbuf, call.recvbuf, call.displs[c.rank] * extent);
   std::int64_t lowest = 0;
   for (int r = 0; r < c.size; ++r) lowest = std::min(lowest, call.displs[r] * extent);
-  auto* base = static_cast<std::byte*>(call.recvbuf) + (dense ? lowest : 0);
-  const auto place = [&](int r) { return static_cast<std::byte*>(call.recvbuf) + call.displs[r] * extent; };
-  std::vector<std::size_t> counts, displs, ends(1, 0);
+  b->base = static_cast<std::byte*>(call.recvbuf) + (b->dense ? lowest : 0);
+  std::vector<std::size_t> ends(1, 0);
   for (int r = 0; r < c.size; ++r) {
-    counts.push_back(to_size(call.recvcounts[r] * size));
-    displs.push_back(to_size(call.displs[r] * extent - lowest));
-    ends.push_back(ends.back() + counts.back());
+    b->counts.push_back(to_size(call.recvcounts[r] * size));
+    b->displs.push_back(to_size(call.displs[r] * extent - lowest));
+    ends.push_back(ends.back() + b->counts.back());
   }
-  std::vector<std::byte> packed;
-  if (!dense) {
-    packed.resize(to_size(shape.bytes));
-    base = packed.data();
-    displs.assign(ends.begin(), ends.end() - 1);
+  if (!b->dense) {
+    b->packed.resize(to_size(shape.bytes));
+    b->base = b->packed.data();
+    b->displs.assign(ends.begin(), ends.end() - 1);
   }
-  const auto own = static_cast<std::size_t>(c.rank);
-  Buffer send;
-  Status s = Status::ok;
-  if (!in_place)
-    s = send.give(call.sendbuf, call.sendcount, call.sendtype, call.comm, is_shared(call.sendbuf, base));
-  else if (!dense)
-    s = pack(place(c.rank), call.recvcounts[c.rank], call.recvtype, call.comm, base + displs[own]);
-  if (s != Status::ok) return to_c(s);
-  const stretto_status done = stretto_allgatherv(in_place ? STRETTO_IN_PLACE : send.data(), base, counts.data(),
-                                                 displs.data(), STRETTO_U8, c.comm, &options);
-  for (int r = 0; r < c.size && done == STRETTO_OK && !dense; ++r) {
-    s = unpack(base + displs[static_cast<std::size_t>(r)], place(r), call.recvcounts[r], call.recvtype, call.comm);
+  if (!b->in_place)
+    return b->send.give(call.sendbuf, call.sendcount, call.sendtype, call.comm, is_shared(call.sendbuf, b->base));
+  if (b->dense) return Status::ok;
+  const std::byte* const own = static_cast<const std::byte*>(call.recvbuf) + call.displs[c.rank] * extent;
+  return pack(own, call.recvcounts[c.rank], call.recvtype, call.comm,
+              b->base + b->displs[static_cast<std::size_t>(c.rank)]);
+}
+
+// Blocks of different lengths, where the program wants them. Those that came end to end are put there after.
+stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                          const stretto_options& options) {
+  Blocks b;
+  if (const stretto_status s = prepare(c, [&] { return lay_out_blocks(call, c, shape, &b); }); s != STRETTO_OK)
+    return s;
+  const stretto_status done = stretto_allgatherv(b.in_place ? STRETTO_IN_PLACE : b.send.data(), b.base, b.counts.data(),
+                                                 b.displs.data(), STRETTO_U8, c.comm, &options);
+  const std::int64_t extent = extent_of(call.recvtype);
+  for (int r = 0; r < c.size && done == STRETTO_OK && !b.dense; ++r) {
+    std::byte* const place = static_cast<std::byte*>(call.recvbuf) + call.displs[r] * extent;
+    const Status s =
+        unpack(b.base + b.displs[static_cast<std::size_t>(r)], place, call.recvcounts[r], call.recvtype, call.comm);
     if (s != Status::ok) return to_c(s);
   }
   return done;
@@ -182,11 +212,17 @@ stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const 
 
 }  // namespace
 
+void give_up(const Communicator& c, Status s) noexcept {
+  if (!c.comm) return;
+  const api::Guard guard = c.comm->guard();
+  c.comm->give_up(s, message());
+}
+
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed) {
   if (call.operation == Function::allgatherv) return allgatherv(call, c, shape, options);
   Sides sides;
-  if (const Status s = lay_out(call, c, shape, &sides); s != Status::ok) return to_c(s);
+  if (const stretto_status s = prepare(c, [&] { return lay_out(call, c, shape, &sides); }); s != STRETTO_OK) return s;
   *passed = sides.passed;
   const stretto_status done = issue(call, c, shape, &options, sides, nullptr);
   return done == STRETTO_OK ? to_c(sides.taken.put_back()) : done;
@@ -194,9 +230,11 @@ stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape
 
 stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
                              const stretto_options& options, Sides* sides, stretto_request* request) {
-  Status s = lay_out(call, c, shape, sides);
-  if (s == Status::ok) s = sides->taken.hold();
-  return s == Status::ok ? issue(call, c, shape, &options, *sides, request) : to_c(s);
+  const stretto_status s = prepare(c, [&] {
+    const Status laid = lay_out(call, c, shape, sides);
+    return laid == Status::ok ? sides->taken.hold() : laid;
+  });
+  return s == STRETTO_OK ? issue(call, c, shape, &options, *sides, request) : s;
 }
 
 }  // namespace stretto::mpi

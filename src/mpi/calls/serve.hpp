@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/status.hpp"
 #include "mpi/calls/buffers.hpp"
 #include "mpi/calls/packing.hpp"
 #include "mpi/calls/shape.hpp"
@@ -19,6 +20,10 @@ struct Sides {
   Buffer given, taken;
   std::vector<std::size_t> counts;  // of a reduce-scatter with counts
 };
+
+// After a failure of this rank alone: ends the communicator, so that no rank takes the next call for this one. Leaves
+// this thread's message.
+void give_up(const Communicator& c, Status s) noexcept;
 
 // Precondition of all: shape_of() gave no reason against the call, and c.comm is there.
 // Blocks. *passed: of calls without counts by rank.

@@ -10,6 +10,11 @@
 
 #define STRETTO_WRAPPER extern "C" __attribute__((visibility("default")))
 
+// MPI 4.1: there are functions that ask of several requests and complete none.
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define STRETTO_ASKS_SEVERAL
+#endif
+
 namespace stretto::mpi {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };

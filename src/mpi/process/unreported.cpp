@@ -50,6 +50,9 @@ bool is_first_rank() noexcept {
   char text[24];
   std::snprintf(text, sizeof text, "%ld", static_cast<long>(getpid()));
   static_cast<void>(setenv(kFirst, text, 0));
+  Path path;  // of an earlier process with this id, which was killed
+  path_of(getpid(), path);
+  unlink(path);
 }
 
 [[gnu::destructor]] void end() noexcept {

@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "mpi/calls/wrapped_call.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/started.hpp"
 
@@ -105,6 +104,31 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexc
   return seen(1, &request, [&](MPI_Request* r) { return PMPI_Request_get_status(*r, flag, status); });
 }
 
+#ifdef STRETTO_ASKS_SEVERAL
+namespace {
+
+// They leave all requests as they are.
+MPI_Request* unchanged(const MPI_Request* requests) noexcept { return const_cast<MPI_Request*>(requests); }
+
+}  // namespace
+
+int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
+  return seen(n, unchanged(requests),
+              [&](MPI_Request* r) { return PMPI_Request_get_status_all(n, r, flag, statuses); });
+}
+
+int request_get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept {
+  return seen(n, unchanged(requests),
+              [&](MPI_Request* r) { return PMPI_Request_get_status_any(n, r, index, flag, status); });
+}
+
+int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices,
+                            MPI_Status* statuses) noexcept {
+  return seen(n, unchanged(requests),
+              [&](MPI_Request* r) { return PMPI_Request_get_status_some(n, r, done, indices, statuses); });
+}
+#endif
+
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
   return until_done([&](bool* done) {
     int flag = 0;
@@ -195,6 +219,25 @@ STRETTO_WRAPPER int MPI_Request_get_status(MPI_Request request, int* flag, MPI_S
   return mpi::attends() ? mpi::request_get_status(request, flag, status)
                         : PMPI_Request_get_status(request, flag, status);
 }
+
+#ifdef STRETTO_ASKS_SEVERAL
+STRETTO_WRAPPER int MPI_Request_get_status_all(int n, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  return mpi::attends() ? mpi::request_get_status_all(n, requests, flag, statuses)
+                        : PMPI_Request_get_status_all(n, requests, flag, statuses);
+}
+
+STRETTO_WRAPPER int MPI_Request_get_status_any(int n, const MPI_Request requests[], int* index, int* flag,
+                                               MPI_Status* status) {
+  return mpi::attends() ? mpi::request_get_status_any(n, requests, index, flag, status)
+                        : PMPI_Request_get_status_any(n, requests, index, flag, status);
+}
+
+STRETTO_WRAPPER int MPI_Request_get_status_some(int n, const MPI_Request requests[], int* done, int indices[],
+                                                MPI_Status statuses[]) {
+  return mpi::attends() ? mpi::request_get_status_some(n, requests, done, indices, statuses)
+                        : PMPI_Request_get_status_some(n, requests, done, indices, statuses);
+}
+#endif
 
 STRETTO_WRAPPER int MPI_Request_free(MPI_Request* request) {
   if (request) {

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include "mpi/calls/wrapped_call.hpp"
+
 namespace stretto::mpi {
 
 // Whether any request is stretto's. Else the MPI's own functions do.
@@ -19,6 +21,11 @@ int testall(int n, MPI_Request* requests, int* flag, MPI_Status* statuses) noexc
 int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept;
 int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
+#ifdef STRETTO_ASKS_SEVERAL
+int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
+int request_get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept;
+int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
+#endif
 
 // The program is about to free a request. One of stretto's completes first.
 void before_freed(MPI_Request request) noexcept;

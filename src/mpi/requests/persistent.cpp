@@ -2,13 +2,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mpi/calls/decide.hpp"
+#include "mpi/calls/serve.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/runtime.hpp"
 #include "mpi/requests/started.hpp"
@@ -18,12 +22,50 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What a start looks at, and the program may free or change before it.
+class Kept {
+ public:
+  Kept(WrappedCall* call, const Decision& d) {
+    const Communicator& c = *d.communicator;
+    for (int r = 0; r < c.size && call->recvcounts; ++r) counts_.push_back(call->recvcounts[r]);
+    if (call->recvcounts) call->recvcounts = counts_.data();
+    if (d.shape.element) return;  // which it has told
+    types_.reserve(2);
+    const bool root = c.rank == call->root, scatters = call->operation == Function::scatter;
+    const bool gathers = call->operation == Function::gather, casts = call->operation == Function::bcast;
+    if (!casts && (scatters ? root : call->sendbuf != MPI_IN_PLACE)) keep(&call->sendtype);
+    if (gathers ? root : !scatters || call->recvbuf != MPI_IN_PLACE) keep(&call->recvtype);
+  }
+  ~Kept() {
+    for (MPI_Datatype& type : types_) PMPI_Type_free(&type);
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+ private:
+  // One of the MPI's own stays, and its copy would not be known as dense.
+  void keep(MPI_Datatype* type) noexcept {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    if (PMPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return;
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    if (combiner == MPI_COMBINER_NAMED || PMPI_Type_dup(*type, &own) != MPI_SUCCESS) return;
+    types_.push_back(own);
+    *type = own;
+  }
+
+  std::vector<MPI_Datatype> types_;
+  std::vector<std::int64_t> counts_;
+};
+
 struct Prepared {
+  explicit Prepared(const WrappedCall& c) : call(c) {}
+
   WrappedCall call;
   Decision decision;
   Communicator* communicator = nullptr;  // null: the MPI runs it
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
+  std::shared_ptr<const Kept> kept;  // of those of stretto's
 };
 
 std::atomic<int> ours{0};  // with a communicator when they were made
@@ -94,13 +136,16 @@ bool follows_starts() noexcept {
 
 void prepared(const WrappedCall& call, MPI_Request request) noexcept {
   if (!follows_starts() || call.comm == MPI_COMM_NULL) return;
+  Communicator* const c = find_communicator(call.comm);
   try {
-    Prepared p{call, {}};
-    p.decision = decide(call, find_communicator(call.comm), *runtime());
+    Prepared p(call);
+    p.decision = decide(call, c, *runtime());
     if (!p.decision.why) p.communicator = p.decision.communicator;
     p.was_ours = p.communicator != nullptr;
+    if (p.was_ours) p.kept = std::make_shared<const Kept>(&p.call, p.decision);
     all().put(request, p);
-  } catch (...) {  // its starts are the MPI's, and not counted
+  } catch (...) {  // its starts are the MPI's, and not counted; on other ranks they may be stretto's
+    if (c) give_up(*c, fail(Status::out_of_memory, std::string_view("no memory for a persistent collective")));
   }
 }
 

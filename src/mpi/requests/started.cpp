@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "api/communicator.hpp"
 #include "call/schedule_names.hpp"
@@ -43,9 +45,10 @@ struct Started {
 // Those that are not complete.
 class Registry {
  public:
-  void put(Started* s) {
+  // Takes what is in `one`, without memory: what has started may not fail to be known.
+  void put(std::list<Started*>& one) noexcept {
     const std::lock_guard lock(mutex_);
-    all_.push_back(s);
+    all_.splice(all_.end(), one);
     in_flight.fetch_add(1, std::memory_order_release);
   }
 
@@ -73,11 +76,13 @@ class Registry {
 
  private:
   std::mutex mutex_;
-  std::vector<Started*> all_;
+  std::list<Started*> all_;
 };
 
-Registry& registry() {
-  static Registry& all = *new Registry;  // programs end late
+// Never destroyed: programs end late. Takes no memory.
+Registry& registry() noexcept {
+  alignas(Registry) static std::byte place[sizeof(Registry)];
+  static Registry& all = *new (place) Registry;
   return all;
 }
 
@@ -160,8 +165,18 @@ backend::Call asked(const WrappedCall& call, const Decision& d) {
 bool moves_in_memory(const WrappedCall& call, const Decision& d) {
   const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name;
   const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
-  const auto& node = d.communicator->comm->backends.node;
-  return free && !streams && node && node->serves(asked(call, d));
+  const stretto_comm_s& comm = *d.communicator->comm;
+  const auto& node = comm.backends.node;
+  if (!free || streams || !node) return false;
+  // After a failure the call fails, too: ranks that have not heard of it start it.
+  const bool in_use = is_of_generation(comm.serves_in.load(std::memory_order_relaxed));
+  return in_use ? node->serves(asked(call, d)) : node->suits(asked(call, d));
+}
+
+// Nobody else hears of it but by the communicator's end.
+int not_started(const WrappedCall& call, const Decision& d, Status s) noexcept {
+  give_up(*d.communicator, s);
+  return raise(call, static_cast<stretto_status>(s));
 }
 
 }  // namespace
@@ -183,29 +198,32 @@ const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d)
 int start_driven(const WrappedCall& call, const Decision& d, const Settings& settings, MPI_Request* request) noexcept {
   const Clock::time_point begun = Clock::now();
   *request = MPI_REQUEST_NULL;
+  std::unique_ptr<Started> s;
+  std::list<Started*> one;
   try {
-    auto s = std::make_unique<Started>(call, d);
-    stretto_options o = options_of(d, settings, &s->report);
-    if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with other bounds all go without
-    if (const int code = PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle); code != MPI_SUCCESS)
-      return code;
-    Started* const kept = s.release();  // the request's
-    kept->waited_before = waited_seconds();
-    const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
-    const MPI_Request handle = kept->handle;
-    kept->starting = std::chrono::duration<double>(Clock::now() - begun).count();
-    if (failed != STRETTO_OK) {
-      PMPI_Grequest_complete(handle);
-      MPI_Request gone = handle;
-      PMPI_Request_free(&gone);
-      return raise(call, failed);
-    }
-    registry().put(kept);
-    *request = handle;
-    return MPI_SUCCESS;
+    s = std::make_unique<Started>(call, d);
+    one.push_back(s.get());
   } catch (...) {
-    return raise(call, STRETTO_OUT_OF_MEMORY);
+    return not_started(call, d, fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
   }
+  stretto_options o = options_of(d, settings, &s->report);
+  if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with other bounds all go without
+  if (PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle) != MPI_SUCCESS)
+    return not_started(call, d, fail(Status::mpi_error, std::string_view("the MPI made no generalised request")));
+  Started* const kept = s.release();  // the request's
+  kept->waited_before = waited_seconds();
+  const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
+  const MPI_Request handle = kept->handle;
+  kept->starting = std::chrono::duration<double>(Clock::now() - begun).count();
+  if (failed != STRETTO_OK) {
+    PMPI_Grequest_complete(handle);
+    MPI_Request gone = handle;
+    PMPI_Request_free(&gone);
+    return raise(call, failed);
+  }
+  registry().put(one);
+  *request = handle;
+  return MPI_SUCCESS;
 }
 
 bool is_started(MPI_Request request) noexcept { return registry().has(request); }
@@ -216,8 +234,9 @@ void drive() noexcept {
 }
 
 bool finish_all(const Communicator* on, double limit) noexcept {
+  constexpr int looks = 64;
   const Clock::time_point begun = Clock::now();
-  for (;;) {
+  for (int idle = 0;; ++idle) {
     std::size_t left = 0;
     if (Started* const s = registry().take_done(on, &left)) {
       complete(s);
@@ -225,6 +244,10 @@ bool finish_all(const Communicator* on, double limit) noexcept {
     }
     if (left == 0) return true;
     if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
+    if (idle % looks == 0) {  // a rank whose message this one has yet to take may be late with its collective
+      int any = 0;
+      PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
+    }
     std::this_thread::yield();
   }
 }
