@@ -95,9 +95,9 @@ def main():
     with open(options.json, "a", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in timed)
     if timed:
-        import device_page  # noqa: PLC0415  it needs matplotlib
+        from device.page import page as page_of  # noqa: PLC0415  it needs matplotlib
         page = options.out / rows.with_suffix(".html").name
-        page.write_text(device_page.page(found), encoding="utf-8")
+        page.write_text(page_of(found), encoding="utf-8")
         print(f"{len(timed)} rows in {rows}; {page}")
     if options.profile and any(row["case"] == "costs" for row in found):
         base = json.loads(options.base.read_text(encoding="utf-8"))

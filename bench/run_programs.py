@@ -46,7 +46,7 @@ def cases(root):
     """The programs of Debian that are measured where none is named."""
     environment = debian.environment(root)
     tests = [Program(name, [str(root / SCALAPACK / name)], root / SCALAPACK, PASSED, environment) for name in ("xsls", "xdls", "xdlu", "xclu")]
-    silicon = [str(root / "usr" / "bin" / "pw.x"), "-in", str(ROOT / "bench" / "silicon.in")]
+    silicon = [str(root / "usr" / "bin" / "pw.x"), "-in", str(ROOT / "bench" / "mpi" / "silicon.in")]
     return [*tests, Program("pw.x, 8 atoms of silicon", silicon, None, r"^! +total energy .*", environment, ["OMP_NUM_THREADS=1"])]
 
 

@@ -3,7 +3,7 @@
 
 usage: run_smpi.py --json FILE [--ranks P...] [--bytes N...]
 
-A small MPI program (bench/smpi/collectives.c) runs ring and recursive doubling in SMPI's simulated time. The model gets the same network
+A small MPI program (bench/choose/smpi_collectives.c) runs ring and recursive doubling in SMPI's simulated time. The model gets the same network
 as a profile: alpha and beta by range of sizes, fitted to SMPI's own ping-pong, as `stretto tune` would measure them on a real
 network. Needs smpicc and smpirun (Debian: libsimgrid-dev); skips with that reason where they are missing.
 Needs BUILD in the environment.
@@ -50,7 +50,7 @@ class Smpi:
         self.hosts = self.folder / "hosts"
         self.platform.write_text(PLATFORM.format(last=ranks - 1), encoding="utf-8")
         self.hosts.write_text("".join(f"host{i}\n" for i in range(ranks)), encoding="utf-8")
-        subprocess.run(["smpicc", "-O2", ROOT / "bench" / "smpi" / "collectives.c", "-o", self.program], check=True)
+        subprocess.run(["smpicc", "-O2", ROOT / "bench" / "choose" / "smpi_collectives.c", "-o", self.program], check=True)
 
     def run(self, ranks, *arguments):
         """Lines of (name, bytes, seconds)."""

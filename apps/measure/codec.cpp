@@ -2,7 +2,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bench/codec_data.hpp"
+#include "bench/codec/data.hpp"
 #include "codec/codec.hpp"
 #include "together.hpp"
 

@@ -1,5 +1,5 @@
 // What bench_choose concludes from samples: with known distributions, so that the right answer is known.
-#include "bench/choose_verdict.hpp"
+#include "bench/choose/verdict.hpp"
 
 #include <gtest/gtest.h>
 

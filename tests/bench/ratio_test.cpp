@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/codec_data.hpp"
-#include "bench/ratio_measure.hpp"
-#include "bench/ratio_published.hpp"
+#include "bench/codec/data.hpp"
+#include "bench/codec/ratio_measure.hpp"
+#include "bench/codec/ratio_published.hpp"
 
 namespace stretto::bench {
 namespace {

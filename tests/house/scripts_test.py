@@ -280,7 +280,7 @@ class Figures(unittest.TestCase):
 
 class Bench(unittest.TestCase):
     def test_the_help_of_make_names_every_benchmark(self):
-        there = {path.stem.split("_", 1)[1] for pattern in ("bench_*.cpp", "run_*.py") for path in (ROOT / "bench").glob(pattern)}
+        there = {path.stem.split("_", 1)[1] for pattern in ("bench_*.cpp", "run_*.py") for path in (ROOT / "bench").rglob(pattern)}
         (told,) = re.findall(r"^bench-%: ## run one benchmark: bench-(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         self.assertEqual({name.lstrip("-") for name in told.split(", ")}, there)
 

@@ -12,10 +12,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "bench/limits.hpp"
+#include "bench/node/limits.hpp"
 #include "bench/mpi.hpp"
-#include "bench/node_ours.hpp"
-#include "bench/regime.hpp"
+#include "bench/node/ours.hpp"
+#include "bench/node/regime.hpp"
 #include "bench/rows.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "node/arena/arena.hpp"

@@ -2,7 +2,7 @@
 """Writes what `make bench-node` measured as a table in Markdown: a line a collective and length; for every kind of memory, buffers and number
 of ranks our microseconds, and in brackets the MPI's and the limit's time over ours.
 
-usage: node_report.py [--regime near|far|remote] FILE.jsonl...      (rows of several runs of the same case: their medians; of that regime
+usage: report.py [--regime near|far|remote] FILE.jsonl...      (rows of several runs of the same case: their medians; of that regime
 alone)
 """
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables of the codec and of its ratios in docs/measurements.md from the rows of `make bench-codec bench-ratio`.
 
-usage: codec_report.py [CODEC.jsonl RATIO.jsonl]    default: build/bench/codec.jsonl build/bench/ratio.jsonl
-       codec_report.py --narrow CODEC.jsonl         the tables of a processor without VBMI and GFNI
+usage: report.py [CODEC.jsonl RATIO.jsonl]    default: build/bench/codec.jsonl build/bench/ratio.jsonl
+       report.py --narrow CODEC.jsonl         the tables of a processor without VBMI and GFNI
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; what is there is replaced, and nothing else.
 """
 
@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "measurements.md"
 OPERATIONS = ("compress", "decompress", "add", "add_values")
 
@@ -100,7 +100,7 @@ def tables(codec, ratio):
 def main():
     paths = sys.argv[1:] or [ROOT / "build" / "bench" / f"{name}.jsonl" for name in ("codec", "ratio")]
     if len(paths) != 2:
-        sys.exit("usage: codec_report.py [CODEC.jsonl RATIO.jsonl] | --narrow CODEC.jsonl")
+        sys.exit("usage: report.py [CODEC.jsonl RATIO.jsonl] | --narrow CODEC.jsonl")
     made = narrow_tables(read(paths[1])) if paths[0] == "--narrow" else tables(*(read(path) for path in paths))
     text = DOCUMENT.read_text(encoding="utf-8")
     for name, table in made.items():

@@ -1,10 +1,10 @@
-#include "bench/device_costs.hpp"
+#include "bench/device/costs.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
-#include "bench/device_memory.hpp"
+#include "bench/device/memory.hpp"
 #include "bench/rows.hpp"
 #include "codec/codec.hpp"
 #include "codec/grid.hpp"

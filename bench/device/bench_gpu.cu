@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "../tests/codec/cuda/gpu_support.hpp"
+#include "../../tests/codec/cuda/gpu_support.hpp"
 #include "gpu_fields.hpp"
 
 namespace {

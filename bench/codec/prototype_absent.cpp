@@ -1,5 +1,5 @@
 // Stands in where the prototype, or a processor for it, is not there; only present() is called then.
-#include "bench/codec_prototype.hpp"
+#include "bench/codec/prototype.hpp"
 
 namespace stretto::bench::prototype {
 

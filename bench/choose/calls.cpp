@@ -1,4 +1,4 @@
-#include "bench/choose_calls.hpp"
+#include "bench/choose/calls.hpp"
 
 #include <mpi.h>
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "bench/choose_calls.hpp"
+#include "bench/choose/calls.hpp"
 #include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
 

@@ -1,4 +1,4 @@
-#include "bench/limits.hpp"
+#include "bench/node/limits.hpp"
 
 #include <unistd.h>
 

@@ -16,11 +16,11 @@
 #include <fmt/core.h>
 
 #include "apps/mpi_main.hpp"
-#include "bench/choose_calls.hpp"
-#include "bench/choose_profile.hpp"
-#include "bench/choose_programs.hpp"
-#include "bench/choose_verdict.hpp"
-#include "bench/flag.hpp"
+#include "bench/choose/calls.hpp"
+#include "bench/choose/profile.hpp"
+#include "bench/choose/programs.hpp"
+#include "bench/choose/verdict.hpp"
+#include "bench/choose/flag.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
 

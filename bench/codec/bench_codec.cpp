@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "bench/codec_ours.hpp"
-#include "bench/codec_prototype.hpp"
+#include "bench/codec/ours.hpp"
+#include "bench/codec/prototype.hpp"
 #include "bench/rows.hpp"
 #include "codec/kernels.hpp"
 #ifdef STRETTO_PORTABLE

@@ -1,4 +1,4 @@
-#include "bench/choose_programs.hpp"
+#include "bench/choose/programs.hpp"
 
 #include <mpi.h>
 
@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include "bench/choose_verdict.hpp"
+#include "bench/choose/verdict.hpp"
 #include "bench/mpi.hpp"
 
 namespace stretto::bench {

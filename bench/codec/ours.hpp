@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 
-#include "bench/codec_buffer.hpp"
-#include "bench/codec_call.hpp"
-#include "bench/codec_contest.hpp"
-#include "bench/codec_data.hpp"
+#include "bench/codec/buffer.hpp"
+#include "bench/codec/call.hpp"
+#include "bench/codec/contest.hpp"
+#include "bench/codec/data.hpp"
 
 namespace stretto::bench {
 

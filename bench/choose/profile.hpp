@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/choose_calls.hpp"
+#include "bench/choose/calls.hpp"
 
 namespace stretto::bench {
 

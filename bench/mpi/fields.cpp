@@ -1,4 +1,4 @@
-#include "bench/fields.hpp"
+#include "bench/mpi/fields.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
-#include "bench/codec_call.hpp"
-#include "bench/codec_data.hpp"
+#include "bench/codec/call.hpp"
+#include "bench/codec/data.hpp"
 
 namespace stretto::bench {
 

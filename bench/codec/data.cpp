@@ -1,4 +1,4 @@
-#include "bench/codec_data.hpp"
+#include "bench/codec/data.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -23,9 +23,9 @@
 #include <fmt/core.h>
 
 #include "apps/mpi_main.hpp"
-#include "bench/device_costs.hpp"
-#include "bench/device_memory.hpp"
-#include "bench/device_rows.hpp"
+#include "bench/device/costs.hpp"
+#include "bench/device/memory.hpp"
+#include "bench/device/rows.hpp"
 #include "bench/mpi.hpp"
 #include "stretto/stretto_cuda.h"
 #include "stretto/stretto_mpi.h"

@@ -1,4 +1,4 @@
-#include "bench/codec_prototype.hpp"
+#include "bench/codec/prototype.hpp"
 
 #include <codec_avx512.h>
 

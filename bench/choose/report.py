@@ -2,7 +2,7 @@
 """Writes what `make bench-choose` measured as tables in Markdown: how often the choice costs no more than the MPI, and how often it is
 within 10 % of the best that was measured.
 
-usage: choose_report.py FILE.jsonl...
+usage: report.py FILE.jsonl...
 """
 
 import json
@@ -137,7 +137,7 @@ def programs(rows):
 
 def main():
     if len(sys.argv) < 2:
-        sys.exit("usage: choose_report.py FILE.jsonl...")
+        sys.exit("usage: report.py FILE.jsonl...")
     rows = read(sys.argv[1:])
     if not rows:
         sys.exit("no rows of bench_choose")

@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 
 #include "apps/mpi_main.hpp"
-#include "bench/fields.hpp"
+#include "bench/mpi/fields.hpp"
 #include "bench/mpi.hpp"
 #include "stack/images.hpp"
 #include "stack/quality.hpp"

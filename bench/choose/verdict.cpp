@@ -1,4 +1,4 @@
-#include "bench/choose_verdict.hpp"
+#include "bench/choose/verdict.hpp"
 
 #include <algorithm>
 #include <cmath>

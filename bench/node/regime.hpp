@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "bench/limits.hpp"
+#include "bench/node/limits.hpp"
 #include "bench/mpi.hpp"
 
 namespace stretto::bench {

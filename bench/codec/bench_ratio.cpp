@@ -12,9 +12,9 @@
 
 #include <fmt/core.h>
 
-#include "bench/codec_data.hpp"
-#include "bench/ratio_measure.hpp"
-#include "bench/ratio_published.hpp"
+#include "bench/codec/data.hpp"
+#include "bench/codec/ratio_measure.hpp"
+#include "bench/codec/ratio_published.hpp"
 #include "bench/rows.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/choose_profile.hpp"
+#include "bench/choose/profile.hpp"
 
 #include <mpi.h>
 #include <unistd.h>
