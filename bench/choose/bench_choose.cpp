@@ -17,10 +17,10 @@
 
 #include "apps/mpi_main.hpp"
 #include "bench/choose/calls.hpp"
+#include "bench/choose/flag.hpp"
 #include "bench/choose/profile.hpp"
 #include "bench/choose/programs.hpp"
 #include "bench/choose/verdict.hpp"
-#include "bench/choose/flag.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
 

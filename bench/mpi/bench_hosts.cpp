@@ -13,8 +13,8 @@
 #include <fmt/core.h>
 
 #include "apps/mpi_main.hpp"
-#include "bench/mpi/fields.hpp"
 #include "bench/mpi.hpp"
+#include "bench/mpi/fields.hpp"
 #include "stack/images.hpp"
 #include "stack/quality.hpp"
 #include "stretto/stretto_mpi.h"

@@ -12,8 +12,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "bench/node/limits.hpp"
 #include "bench/mpi.hpp"
+#include "bench/node/limits.hpp"
 #include "bench/node/ours.hpp"
 #include "bench/node/regime.hpp"
 #include "bench/rows.hpp"

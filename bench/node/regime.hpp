@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "bench/node/limits.hpp"
 #include "bench/mpi.hpp"
+#include "bench/node/limits.hpp"
 
 namespace stretto::bench {
 

@@ -294,7 +294,7 @@ class BenchRuns(unittest.TestCase):
     def bench(self, benches, *names):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
-            for folder in ("scripts", "bench", "build/setup", "build/release-openmpi/bench"):
+            for folder in ("scripts", "bench/programs", "build/setup", "build/release-openmpi/bench"):
                 (root / folder).mkdir(parents=True)
             for name in ("scripts/bench", "scripts/common.sh", "bench/table.py"):
                 shutil.copy(ROOT / name, root / name)
@@ -302,7 +302,7 @@ class BenchRuns(unittest.TestCase):
             for name in ("setup", "build"):
                 (root / "scripts" / name).write_text("#!/bin/sh\n")
                 (root / "scripts" / name).chmod(0o755)
-            (root / "bench" / "bench_none.cpp").write_text("")
+            (root / "bench/programs/bench_none.cpp").write_text("")
             for name, words in benches.items():
                 (root / "bench" / f"run_{name}.py").write_text(f"import sys\n{words}\n")
             (root / "build/release-openmpi/bench/names").write_text("".join(f"{name}\n" for name in benches))
