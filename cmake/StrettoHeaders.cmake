@@ -1,7 +1,7 @@
 # Precompiled headers: a third of the time that a file takes would go into the same headers of others. They are no substitute for an
 # #include. With ccache they are off, since it does better by itself, and for Clang, which wants the same macros
-# everywhere. Sanitizers go without, and so find an #include that is missing, as does -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
-if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES ccache OR STRETTO_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# everywhere: so the build with AddressSanitizer finds an #include that is missing, as does -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
+if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES ccache OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 

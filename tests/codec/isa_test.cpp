@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "../sanitized.hpp"
 #include "codec/kernels.hpp"
 #include "hand_made.hpp"
 #include "inputs.hpp"
@@ -41,13 +42,14 @@ TYPED_TEST(EveryIsa, CompressesToTheBytesOfTheReferenceAndDecodesThemAlike) {
 
 TYPED_TEST(EveryIsa, CombinesToTheBytesOfTheReference) {
   for (const double eps : {1e-4, 1e-7}) {
+    constexpr std::size_t stride = stride_if_sanitized(4);
     const auto all = summands<TypeParam>(3 * 1024 + 77, eps, 12, 81);
     std::vector<Stream> streams;
     for (const auto& x : all) streams.push_back(compressed(x, eps));
     streams.push_back(combined(Combine::add, streams[0], streams[5], with(Isa::reference)));
     streams.push_back(combined(Combine::add, streams[12], streams[10], with(Isa::reference)));
     for (std::size_t a = 0; a < streams.size(); ++a)
-      for (std::size_t b = 0; b < streams.size(); ++b)
+      for (std::size_t b = a % stride; b < streams.size(); b += stride)
         for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) {
           const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
           for (const Isa isa : isas()) {
@@ -81,7 +83,7 @@ TYPED_TEST(EveryIsa, AddsMissingDataToTheBytesOfTheReference) {
               most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::denorm_min();
   const std::vector<std::vector<T>> kinds = {{T{1e20f}},         {T{-1e20f}},      {nan}, {inf, -inf}, {most, T{1e30f}},
                                              {T{1e20f}, -least}, {-inf, nan, most}};
-  constexpr std::size_t kCount = 4 * 1024;
+  constexpr std::size_t kCount = 4 * 1024, stride = stride_if_sanitized(4);
   for (const double eps : {1e-30, 1e-4, 0.5, 1e18}) {
     Random r(86);
     std::vector<std::vector<T>> fields;
@@ -112,7 +114,7 @@ TYPED_TEST(EveryIsa, AddsMissingDataToTheBytesOfTheReference) {
     for (std::size_t a = 0; a < streams.size(); ++a)
       for (std::size_t b = 0; b < streams.size(); ++b)
         for (const Combine op : {Combine::add, Combine::subtract}) {
-          if (r.below(a + b > singles ? 12 : 3) != 0) continue;
+          if (r.below(stride * (a + b > singles ? 12 : 3)) != 0) continue;
           const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
           for (const Isa isa : isas()) {
             ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s)

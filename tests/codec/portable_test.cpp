@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "../sanitized.hpp"
 #include "codec/codec.hpp"
 #include "codec/grid.hpp"
 #include "hand_made.hpp"
@@ -190,14 +191,16 @@ TEST_P(PortableKernels, UseTheGridOfAStatedMagnitude) {
           << f.name << " " << eps;
 }
 
+// All pairs, under a sanitizer some with each.
 template <class T>
 void expect_same_sums() {
+  constexpr std::size_t stride = stride_if_sanitized(5);
   const auto all = fields<T>();
   for (const double eps : {1.3e-4, 1e-7}) {
     std::vector<Stream> streams;
     for (const auto& f : all) streams.push_back(compressed(f.x, eps, Isa::reference).bytes);
     for (std::size_t i = 0; i < all.size(); ++i)
-      for (std::size_t j = 0; j < all.size(); ++j) {
+      for (std::size_t j = i % stride; j < all.size(); j += stride) {
         for (const Combine op : {Combine::add, Combine::subtract})
           ASSERT_TRUE(combined(op, streams[i], streams[j], Isa::portable) ==
                       combined(op, streams[i], streams[j], Isa::reference))
@@ -245,7 +248,7 @@ void expect_same_on_damage() {
     const Stream whole = compressed(all[which].x, 1e-3, Isa::reference).bytes;
     const Stream other = compressed(all[(which + 1) % all.size()].x, 1e-3, Isa::reference).bytes;
     const std::size_t body = kHeaderBytes + 8 + 16;
-    for (int trial = 0; trial < 300; ++trial) {
+    for (int trial = 0; trial < 300; trial += stride_if_sanitized(4)) {
       Stream damaged = whole;
       for (int k = 0; k < 1 + trial % 3; ++k)
         damaged[body + random() % (damaged.size() - body)] ^= std::byte{1} << random() % 8;

@@ -45,6 +45,7 @@ class EmulatedMemory {
   bool release(void* p);
   Location locate(const void* p) const;
   std::size_t held(MemoryKind kind) const;
+  bool empty() const { return allocations_.empty(); }
 
   // The address for kernels of what was given out as `p`; another address stays as it is.
   template <class T>

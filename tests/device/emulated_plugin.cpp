@@ -127,9 +127,25 @@ class Emulator {
   // The thread of the host that calls; each call is a moment of its own.
   Time& host() {
     thread_local Time now;
-    thread_local std::size_t who = everybody++;
+    thread_local std::size_t who = 0, numbering = 0;
+    if (numbering != numbering_) {
+      now = {};
+      who = everybody++;
+      numbering = numbering_;
+    }
     now.tick(who);
     return now;
+  }
+
+  // Numbers begin anew where nothing is left of those before: each Time is as long as there have been numbers.
+  void number_anew() {
+    const auto open = [](const Loan& l) { return l.open; };
+    if (!streams.empty() || !events.empty() || !memory.empty() || std::any_of(loans.begin(), loans.end(), open)) return;
+    for (auto& s : legacy_) s.reset();
+    all_.clear();
+    loans.clear();
+    everybody = 0;
+    ++numbering_;
   }
 
   // One piece of a stream's work; false where there is none that may run.
@@ -153,10 +169,12 @@ class Emulator {
   void go_on(int device) {
     if (device == stalled) return;
     std::erase_if(all_, [](const std::weak_ptr<Stream>& s) { return s.expired(); });
-    for (int pieces = static_cast<int>(random() % 4); pieces > 0; --pieces) {
-      const auto s = all_[random() % all_.size()].lock();
-      if (s && s->device == device) step(*s);
-    }
+    mine_.clear();
+    for (const auto& s : all_)
+      if (auto of = s.lock(); of->device == device) mine_.push_back(std::move(of));
+    for (int pieces = static_cast<int>(random() % 4); pieces > 0 && !mine_.empty(); --pieces)
+      step(*mine_[random() % mine_.size()]);
+    mine_.clear();
   }
 
   // All that a stream has to do, and whatever it waits for.
@@ -167,10 +185,16 @@ class Emulator {
         if (const auto o = other.lock()) step(*o);
     }
   }
+  void finish_all(int device) {
+    for (const auto& s : all_)
+      if (const auto of = s.lock(); of && of->device == device) finish(*of);
+  }
 
  private:
+  std::size_t numbering_ = 1;
   std::shared_ptr<Stream> legacy_[most_devices];
   std::vector<std::weak_ptr<Stream>> all_;
+  std::vector<std::shared_ptr<Stream>> mine_;  // of go_on
 };
 
 Emulator& emulator() {
@@ -241,8 +265,7 @@ int allocate(MemoryKind kind, u64 bytes, void** p) {
 int release(MemoryKind, void* p) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
-  for (auto& [handle, s] : e.streams)
-    if (s->device == current) e.finish(*s);
+  e.finish_all(current);
   return e.memory.release(p) ? 0 : invalid_value;
 }
 
@@ -467,6 +490,7 @@ void reset(std::uint64_t seed) {
     e.memory.forget();
     e.lent = 0;
     e.refuses_memory = e.stalled = -1;
+    e.number_anew();
   });
 }
 
