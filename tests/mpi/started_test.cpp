@@ -384,11 +384,28 @@ std::string not_served(const char* report) {
   return missing;
 }
 
+// Of the rows of trees: those that do not tell how many levels the ranks' own cores did, and what that took.
+std::string not_split(const char* report) {
+  std::ifstream rows(report);
+  if (!rows) return std::string("no ") + report;
+  std::string missing;
+  const nlohmann::json calls = nlohmann::json::parse(rows).at("calls");
+  for (const char* operation : {"ireduce", "ibcast"}) {
+    const bool told = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
+      return row.at("operation") == operation && row.at("path").get<std::string>().rfind("binomial", 0) == 0 &&
+             row.at("split") == 1 && row.at("attended_seconds") > 0;
+    });
+    if (!told) missing += std::string(" ") + operation;
+  }
+  return missing;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int provided = 0;
-  const bool by_messages = argc > 1 && std::string(argv[1]) == "messages";
+  const std::string given = argc > 1 ? argv[1] : "";
+  const bool by_messages = given == "messages" || given == "split";
   MPI_Init_thread(&argc, &argv, by_messages ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   if (by_messages && provided != MPI_THREAD_MULTIPLE) {
     MPI_Finalize();
@@ -402,5 +419,7 @@ int main(int argc, char** argv) {
   const bool tells = report && world.rank == 0 && world.size > 1;
   const std::string missing = tells ? not_served(report) : "";
   if (!missing.empty()) std::fprintf(stderr, "communication cores moved no%s\n", missing.c_str());
-  return any || !missing.empty();
+  const std::string whole = tells && given == "split" ? not_split(report) : "";
+  if (!whole.empty()) std::fprintf(stderr, "the report has no split of%s\n", whole.c_str());
+  return any || !missing.empty() || !whole.empty();
 }
