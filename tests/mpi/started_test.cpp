@@ -314,6 +314,23 @@ TEST(Started, ACommunicatorIsFreedMeanwhile) {
   EXPECT_EQ(message.back(), world.rank == 0 ? last : world.rank);
 }
 
+TEST(Started, CancelIsRefusedAndFreeWaits) {
+  const Comm& c = communicators().front();
+  if (c.size == 1) return;  // the MPI's
+  const auto x = values<double>(c.rank, n);
+  std::vector<double> sum(n), freed(n);
+  for (const MPI_Comm one : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(one, MPI_ERRORS_RETURN);
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  EXPECT_NE(MPI_Cancel(&r), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(sum, sum_of(c.size));
+  MPI_Iallreduce(x.data(), freed.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+  EXPECT_EQ(freed, sum_of(c.size));
+  for (const MPI_Comm one : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(one, MPI_ERRORS_ARE_FATAL);
+}
+
 TEST(Started, StatusesAreEmpty) {
   const Comm& c = communicators().front();
   const auto x = values<double>(c.rank, n);
