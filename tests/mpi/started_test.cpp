@@ -12,6 +12,10 @@
 
 using namespace mpi_test;
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PERSISTENT
+#endif
+
 namespace {
 
 constexpr int n = 10'000;  // elements of a vector: no multiple of the ranks, and long enough to be served
@@ -72,6 +76,14 @@ const std::vector<Completes>& ways() {
             left -= some;
           }
         },
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+        [](auto& r) {
+          for (MPI_Request& one : r) {
+            while (!MPIX_Request_is_complete(one)) MPIX_Stream_progress(MPIX_STREAM_NULL);
+            MPI_Wait(&one, MPI_STATUS_IGNORE);
+          }
+        },
+#endif
         [](auto& r) {  // looked at before
           for (MPI_Request& one : r) {
             for (int done = 0; !done;) MPI_Request_get_status(one, &done, MPI_STATUS_IGNORE);
@@ -111,51 +123,98 @@ bool all_null(const std::vector<MPI_Request>& requests) {
   return std::all_of(requests.begin(), requests.end(), [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
 }
 
+// Every collective that communication cores may move, each with buffers of its own.
+struct Every {
+  explicit Every(const Comm& comm)
+      : c(comm), counts(p, n), x(values<double>(comm.rank, n)), given(n * p), blocks(n * p) {
+    for (std::size_t r = 0; r < p; ++r)
+      for (std::size_t i = 0; i < n; ++i) {
+        given[r * n + i] = static_cast<double>(size(c.rank) * 1000 + r * 10 + i % 7);
+        blocks[r * n + i] = value<double>(c.rank, i);
+      }
+    clear();
+  }
+
+  void clear() {
+    for (auto* one : {&sum, &at_root, &block, &equal, &scattered}) one->assign(n, -1);
+    for (auto* one : {&all, &gathered, &turned}) one->assign(n * p, -1);
+    cast = is_root ? x : std::vector<double>(n);
+  }
+
+  std::vector<MPI_Request> start() {
+    std::vector<MPI_Request> r(9);
+    double* const reduced = is_root ? at_root.data() : nullptr;
+    MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[0]);
+    MPI_Ireduce(x.data(), reduced, n, MPI_DOUBLE, MPI_SUM, root, c.comm, &r[1]);
+    MPI_Ibcast(cast.data(), n, MPI_DOUBLE, root, c.comm, &r[2]);
+    MPI_Iallgather(x.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, c.comm, &r[3]);
+    MPI_Igather(x.data(), n, MPI_DOUBLE, gathered.data(), n, MPI_DOUBLE, root, c.comm, &r[4]);
+    MPI_Iscatter(given.data(), n, MPI_DOUBLE, scattered.data(), n, MPI_DOUBLE, root, c.comm, &r[5]);
+    MPI_Ialltoall(given.data(), n, MPI_DOUBLE, turned.data(), n, MPI_DOUBLE, c.comm, &r[6]);
+    MPI_Ireduce_scatter_block(blocks.data(), block.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[7]);
+    MPI_Ireduce_scatter(blocks.data(), equal.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm, &r[8]);
+    return r;
+  }
+
+#ifdef HAS_PERSISTENT
+  std::vector<MPI_Request> prepare() {
+    std::vector<MPI_Request> r(9);
+    const MPI_Info none = MPI_INFO_NULL;
+    double* const reduced = is_root ? at_root.data() : nullptr;
+    MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, none, &r[0]);
+    MPI_Reduce_init(x.data(), reduced, n, MPI_DOUBLE, MPI_SUM, root, c.comm, none, &r[1]);
+    MPI_Bcast_init(cast.data(), n, MPI_DOUBLE, root, c.comm, none, &r[2]);
+    MPI_Allgather_init(x.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, c.comm, none, &r[3]);
+    MPI_Gather_init(x.data(), n, MPI_DOUBLE, gathered.data(), n, MPI_DOUBLE, root, c.comm, none, &r[4]);
+    MPI_Scatter_init(given.data(), n, MPI_DOUBLE, scattered.data(), n, MPI_DOUBLE, root, c.comm, none, &r[5]);
+    MPI_Alltoall_init(given.data(), n, MPI_DOUBLE, turned.data(), n, MPI_DOUBLE, c.comm, none, &r[6]);
+    MPI_Reduce_scatter_block_init(blocks.data(), block.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, none, &r[7]);
+    MPI_Reduce_scatter_init(blocks.data(), equal.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm, none, &r[8]);
+    return r;
+  }
+#endif
+
+  void check() const {
+    const auto expected = sum_of(c.size);
+    EXPECT_EQ(sum, expected) << c.name;
+    EXPECT_EQ(block, expected) << c.name;
+    EXPECT_EQ(equal, expected) << c.name;
+    EXPECT_EQ(cast, values<double>(root, n)) << c.name;
+    if (is_root) {
+      EXPECT_EQ(at_root, expected) << c.name;
+      EXPECT_EQ(gathered, all) << c.name;
+    }
+    for (int q = 0; q < c.size; ++q)
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t at = size(q) * n + i;
+        ASSERT_EQ(all[at], value<double>(q, i)) << c.name;
+        ASSERT_EQ(turned[at], static_cast<double>(q * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
+      }
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_EQ(scattered[i], static_cast<double>(root * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
+  }
+
+  const Comm& c;
+  const std::size_t p = size(c.size);
+  const int root = c.size - 1;
+  const bool is_root = c.rank == root;
+  const std::vector<int> counts;
+  const std::vector<double> x;
+  std::vector<double> given, blocks;
+  std::vector<double> sum, at_root, block, equal, cast, scattered, all, gathered, turned;
+};
+
 }  // namespace
 
 TEST(Started, EveryCollectiveInEveryWay) {
   for (const Comm& c : communicators()) {
-    const auto x = values<double>(c.rank, n), expected = sum_of(c.size);
-    const std::size_t p = size(c.size);
+    Every every(c);
     for (const Completes& complete : ways()) {
-      const int root = c.size - 1;
-      const bool is_root = c.rank == root;
-      std::vector<double> sum(n), at_root(n), block(n / p + n), cast = is_root ? x : std::vector<double>(n);
-      std::vector<double> all(n * p), gathered(n * p), scattered(n), turned(n * p);
-      std::vector<double> given(n * p), blocks(n * p);
-      for (std::size_t r = 0; r < p; ++r)
-        for (std::size_t i = 0; i < n; ++i) {
-          given[r * n + i] = static_cast<double>(size(c.rank) * 1000 + r * 10 + i % 7);
-          blocks[r * n + i] = value<double>(c.rank, i);
-        }
-      std::vector<MPI_Request> r(8);
-      MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[0]);
-      MPI_Ireduce(x.data(), is_root ? at_root.data() : nullptr, n, MPI_DOUBLE, MPI_SUM, root, c.comm, &r[1]);
-      MPI_Ibcast(cast.data(), n, MPI_DOUBLE, root, c.comm, &r[2]);
-      MPI_Iallgather(x.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, c.comm, &r[3]);
-      MPI_Igather(x.data(), n, MPI_DOUBLE, gathered.data(), n, MPI_DOUBLE, root, c.comm, &r[4]);
-      MPI_Iscatter(given.data(), n, MPI_DOUBLE, scattered.data(), n, MPI_DOUBLE, root, c.comm, &r[5]);
-      MPI_Ialltoall(given.data(), n, MPI_DOUBLE, turned.data(), n, MPI_DOUBLE, c.comm, &r[6]);
-      MPI_Ireduce_scatter_block(blocks.data(), block.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[7]);
+      every.clear();
+      std::vector<MPI_Request> r = every.start();
       complete(r);
       EXPECT_TRUE(all_null(r)) << c.name;
-      EXPECT_EQ(sum, expected) << c.name;
-      if (is_root) {
-        EXPECT_EQ(at_root, expected) << c.name;
-      }
-      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), block.begin())) << c.name;
-      EXPECT_EQ(cast, values<double>(root, n)) << c.name;
-      for (int q = 0; q < c.size; ++q)
-        for (std::size_t i = 0; i < n; ++i) {
-          const std::size_t at = size(q) * n + i;
-          ASSERT_EQ(all[at], value<double>(q, i)) << c.name;
-          if (is_root) {
-            ASSERT_EQ(gathered[at], value<double>(q, i)) << c.name;
-          }
-          ASSERT_EQ(turned[at], static_cast<double>(q * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
-        }
-      for (std::size_t i = 0; i < n; ++i)
-        ASSERT_EQ(scattered[i], static_cast<double>(root * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
+      every.check();
     }
   }
 }
@@ -255,6 +314,23 @@ TEST(Started, ACommunicatorIsFreedMeanwhile) {
   EXPECT_EQ(message.back(), world.rank == 0 ? last : world.rank);
 }
 
+TEST(Started, CancelIsRefusedAndFreeWaits) {
+  const Comm& c = communicators().front();
+  if (c.size == 1) return;  // the MPI's
+  const auto x = values<double>(c.rank, n);
+  std::vector<double> sum(n), freed(n);
+  for (const MPI_Comm one : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(one, MPI_ERRORS_RETURN);
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  EXPECT_NE(MPI_Cancel(&r), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(sum, sum_of(c.size));
+  MPI_Iallreduce(x.data(), freed.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+  EXPECT_EQ(freed, sum_of(c.size));
+  for (const MPI_Comm one : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(one, MPI_ERRORS_ARE_FATAL);
+}
+
 TEST(Started, StatusesAreEmpty) {
   const Comm& c = communicators().front();
   const auto x = values<double>(c.rank, n);
@@ -271,7 +347,7 @@ TEST(Started, StatusesAreEmpty) {
   MPI_Wait(&r, &status);  // of none
 }
 
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#ifdef HAS_PERSISTENT
 TEST(Persistent, TypesAreFreedBeforeTheStart) {
   for (const Comm& c : communicators()) {
     if (c.size == 1) continue;  // the MPI's
@@ -299,6 +375,38 @@ TEST(Persistent, TypesAreFreedBeforeTheStart) {
     MPI_Request_free(&r);
     MPI_Type_free(&every_third);
   }
+}
+
+TEST(Persistent, EveryCollective) {
+  for (const Comm& c : communicators()) {
+    if (c.size == 1) continue;  // the MPI's
+    Every every(c);
+    std::vector<MPI_Request> r = every.prepare();
+    for (int round = 0; round < 3; ++round) {
+      every.clear();
+      MPI_Startall(static_cast<int>(r.size()), r.data());
+      MPI_Waitall(static_cast<int>(r.size()), r.data(), MPI_STATUSES_IGNORE);
+      every.check();
+    }
+    for (MPI_Request& one : r) MPI_Request_free(&one);
+  }
+}
+
+// MPICH's MPI_Testall fails there, MPI_Waitall must not.
+TEST(Persistent, WaitallBesideOneOfTheMPIs) {
+  const Comm& c = communicators().front();
+  const auto x = values<double>(c.rank, n);
+  std::vector<double> sum(n);
+  std::vector<MPI_Request> r(2);
+  MPI_Barrier_init(c.comm, MPI_INFO_NULL, &r[0]);
+  MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[1]);
+  for (int round = 0; round < 3; ++round) {
+    std::fill(sum.begin(), sum.end(), 0.0);
+    MPI_Startall(2, r.data());
+    EXPECT_EQ(MPI_Waitall(2, r.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(sum, sum_of(c.size));
+  }
+  for (MPI_Request& one : r) MPI_Request_free(&one);
 }
 
 TEST(Persistent, StartedAgainAndAgainInEveryWay) {
@@ -344,17 +452,39 @@ TEST(Persistent, StartedAgainAndAgainInEveryWay) {
 namespace {
 
 // Of the collectives that must be served: those that communication cores moved in no call, by the report.
-std::string not_served(const char* report) {
+std::string not_served(const char* report, [[maybe_unused]] bool persistent) {
   std::ifstream rows(report);
   if (!rows) return std::string("no ") + report;
   const nlohmann::json calls = nlohmann::json::parse(rows).at("calls");
   std::string missing;
-  for (const char* operation :
-       {"iallreduce", "ireduce", "ibcast", "iallgather", "igather", "iscatter", "ialltoall", "ireduce_scatter_block"}) {
-    const bool ran = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
-      return row.at("operation") == operation && row.at("path") != "MPI" && row.at("in_flight_seconds") > 0;
+  for (const char* collective : {"allreduce", "reduce", "bcast", "allgather", "gather", "scatter", "alltoall",
+                                 "reduce_scatter_block", "reduce_scatter"}) {
+    std::vector<std::string> forms = {std::string("i") + collective};
+#ifdef HAS_PERSISTENT
+    if (persistent) forms.push_back(std::string(collective) + "_start");
+#endif
+    for (const std::string& operation : forms) {
+      const bool ran = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
+        return row.at("operation") == operation && row.at("path") != "MPI" && row.at("in_flight_seconds") > 0;
+      });
+      if (!ran) missing += " " + operation;
+    }
+  }
+  return missing;
+}
+
+// Of the rows of trees: those that do not tell how many levels the ranks' own cores did, and what that took.
+std::string not_split(const char* report) {
+  std::ifstream rows(report);
+  if (!rows) return std::string("no ") + report;
+  std::string missing;
+  const nlohmann::json calls = nlohmann::json::parse(rows).at("calls");
+  for (const char* operation : {"ireduce", "ibcast"}) {
+    const bool told = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
+      return row.at("operation") == operation && row.at("path").get<std::string>().rfind("binomial", 0) == 0 &&
+             row.at("split") == 1 && row.at("attended_seconds") > 0;
     });
-    if (!ran) missing += std::string(" ") + operation;
+    if (!told) missing += std::string(" ") + operation;
   }
   return missing;
 }
@@ -363,7 +493,8 @@ std::string not_served(const char* report) {
 
 int main(int argc, char** argv) {
   int provided = 0;
-  const bool by_messages = argc > 1 && std::string(argv[1]) == "messages";
+  const std::string given = argc > 1 ? argv[1] : "";
+  const bool by_messages = given == "messages" || given == "split";
   MPI_Init_thread(&argc, &argv, by_messages ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   if (by_messages && provided != MPI_THREAD_MULTIPLE) {
     MPI_Finalize();
@@ -375,7 +506,9 @@ int main(int argc, char** argv) {
   const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();
   const bool tells = report && world.rank == 0 && world.size > 1;
-  const std::string missing = tells ? not_served(report) : "";
+  const std::string missing = tells ? not_served(report, given != "split") : "";
   if (!missing.empty()) std::fprintf(stderr, "communication cores moved no%s\n", missing.c_str());
-  return any || !missing.empty();
+  const std::string whole = tells && given == "split" ? not_split(report) : "";
+  if (!whole.empty()) std::fprintf(stderr, "the report has no split of%s\n", whole.c_str());
+  return any || !missing.empty() || !whole.empty();
 }

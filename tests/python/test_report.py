@@ -37,7 +37,7 @@ RUN = {"ranks": 4, "stretch_seconds": 0.5, "calls": [
         ignored={"calls": 7, "values": 4608, "range": [0, 9], "range_with_them": [0, 14]}),
     row("allreduce", "node", "assumed", 30, 0.1, saved_seconds=0.1, saved_between=[-0.1, 0.3]),
     row("bcast", "chain", "predicted", 44, 0.2, saved_seconds=-0.3, saved_between=[-0.4, -0.2]),
-    row("iallreduce", "node", "communication cores", 9, 0.05, in_flight_seconds=0.4, hidden_seconds=0.3),
+    row("iallreduce", "node", "communication cores", 9, 0.05, in_flight_seconds=0.4, hidden_seconds=0.3, attended_seconds=0.125, split=2),
     row("reduce", "native", "a rule <of> line 2 & more", 5, 0.01),
 ]}
 

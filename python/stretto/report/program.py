@@ -88,9 +88,10 @@ def hidden(run):
     cells = [[row["operation"], row["path"], f"{row['calls']:,}",
               page.bar(units.seconds(row["in_flight_seconds"]), row["in_flight_seconds"] / longest, course.colour(row)),
               page.bar(f"{row['hidden_seconds'] / row['in_flight_seconds']:.0%}", row["hidden_seconds"] / row["in_flight_seconds"],
-                       course.colour(row))] for row in rows]
-    return page.joined(page.element("h3", "Overlap"),
-                       page.table(None, ["operation", "path", "calls", "under way, of all ranks", "hidden by the program's work"], cells, words=(0, 1)))
+                       course.colour(row)),
+              units.seconds(row.get("attended_seconds", row["in_flight_seconds"] - row["hidden_seconds"])), str(row.get("split", 0))] for row in rows]
+    columns = ["operation", "path", "calls", "under way, of all ranks", "hidden by the program's work", "in starts and waits", "S"]
+    return page.joined(page.element("h3", "Overlap"), page.table(None, columns, cells, words=(0, 1)))
 
 
 def promised(run):

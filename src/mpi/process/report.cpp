@@ -53,6 +53,8 @@ json to_json(const Row& r) {
           {"predicted_mpi_seconds", t.predicted_mpi},
           {"in_flight_seconds", t.in_flight},
           {"hidden_seconds", t.hidden},
+          {"attended_seconds", t.attended},
+          {"split", t.split},
           {"calls_over_time", until_last(timeline, timeline.calls())},
           {"seconds_over_time", until_last(timeline, timeline.seconds())},
           {"ignored", to_json(t.ignored)}};
@@ -76,10 +78,10 @@ std::string to_text(const Statistics& own) {
     const Tally& t = record.tally;
     all += fmt::format(
         "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
-        "0}{18}{0}",
+        "0}{18}{0}{19}{0}{20}{0}",
         between, printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
         t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most, t.predicted,
-        t.predicted_mpi, t.known, t.in_flight, t.hidden);
+        t.predicted_mpi, t.known, t.in_flight, t.hidden, t.attended, t.split);
     const Ignored& i = t.ignored;
     all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
     all += to_text(record.timeline) + '\n';
@@ -103,8 +105,9 @@ Row from_text(std::string_view line) {
   number(&t.calls);
   for (double* x :
        {&t.bytes, &t.seconds, &t.raw_bytes, &t.sent_bytes, &t.promised_error, &t.error_with_rounding, &t.saved,
-        &t.saved_least, &t.saved_most, &t.predicted, &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden})
+        &t.saved_least, &t.saved_most, &t.predicted, &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden, &t.attended})
     number(x);
+  number(&t.split);
   number(&t.ignored.calls);
   number(&t.ignored.values);
   for (double* x : {&t.ignored.lo, &t.ignored.hi, &t.ignored.all_lo, &t.ignored.all_hi}) number(x);
@@ -172,8 +175,12 @@ std::string told(const Ignored& i, std::uint64_t calls) {
 std::string overlapped(const Row& r) {
   const Tally& t = r.tally;
   if (t.in_flight <= 0) return {};
-  return fmt::format("overlap: {} calls of {} were {:.3f} s under way, {:.0f} % of it while the program did not wait\n",
-                     t.calls, r.way.operation, t.in_flight, 100 * t.hidden / t.in_flight);
+  const std::string split = t.split > 0 ? fmt::format(", S={}", t.split) : "";
+  return fmt::format(
+      "overlap: {} calls of {} were {:.3f} s under way, {:.0f} % of it while the program did not wait; their starts "
+      "and "
+      "waits took {:.3f} s{}\n",
+      t.calls, r.way.operation, t.in_flight, 100 * t.hidden / t.in_flight, t.attended, split);
 }
 
 std::string path_and_why(const Row& r) {

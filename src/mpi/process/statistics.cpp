@@ -27,6 +27,8 @@ void Tally::add(const Tally& other) noexcept {
   predicted_mpi += other.predicted_mpi;
   in_flight += other.in_flight;
   hidden += other.hidden;
+  attended += other.attended;
+  split = std::max(split, other.split);
   ignored.add(other.ignored);
 }
 

@@ -48,7 +48,9 @@ struct Tally {
   double predicted = 0;  // seconds that the model expected, and of the MPI's own collective in these calls' place
   double predicted_mpi = 0;
   double in_flight = 0;  // seconds from starts until the data were there, where communication cores moved them,
-  double hidden = 0;     // and those of them that the program did not wait
+  double hidden = 0;     // and those of them that the program did not wait;
+  double attended = 0;   // seconds that it spent in their starts and waits;
+  int split = 0;         // the most levels of a tree that its cores did
   Ignored ignored;
 
   void add(const Tally& other) noexcept;

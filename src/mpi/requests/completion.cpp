@@ -28,7 +28,8 @@ class Seen {
  public:
   Seen(int n, MPI_Request* given) : given_(given), at_(given) {
     if (n <= 0 || !given || persistent_of_ours() == 0) return;
-    for (int i = 0; i < n; ++i) own_.push_back(seen_of(given[i]));
+    own_ = seen_of({given, static_cast<std::size_t>(n)});
+    if (own_.empty()) return;
     before_ = own_;
     at_ = own_.data();
   }
@@ -55,7 +56,6 @@ class Seen {
 
 template <class Function>
 int seen(int n, MPI_Request* requests, const Function& f) noexcept {
-  drive();
   try {
     const Seen all(n, requests);
     return f(all.at());
@@ -64,12 +64,20 @@ int seen(int n, MPI_Request* requests, const Function& f) noexcept {
   }
 }
 
+// `test` of the requests as seen.
+template <class Test>
+int once(int n, MPI_Request* requests, const Test& test) noexcept {
+  drive();
+  return seen(n, requests, test);
+}
+
 // `test` returns an MPI code, and says by *done whether to stop.
 template <class Test>
 int until_done(const Test& test) noexcept {
   constexpr int looks = 64;  // before the core is given away
   const Waiting counted;
   for (int idle = 0;; ++idle) {
+    drive();
     bool done = false;
     if (const int code = test(&done); code != MPI_SUCCESS || done) return code;
     if (idle > looks) std::this_thread::yield();
@@ -85,23 +93,23 @@ double waited_seconds() noexcept {
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
-  return seen(1, request, [&](MPI_Request* r) { return PMPI_Test(r, flag, status); });
+  return once(1, request, [&](MPI_Request* r) { return PMPI_Test(r, flag, status); });
 }
 
 int testall(int n, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) { return PMPI_Testall(n, r, flag, statuses); });
+  return once(n, requests, [&](MPI_Request* r) { return PMPI_Testall(n, r, flag, statuses); });
 }
 
 int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) { return PMPI_Testany(n, r, index, flag, status); });
+  return once(n, requests, [&](MPI_Request* r) { return PMPI_Testany(n, r, index, flag, status); });
 }
 
 int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) { return PMPI_Testsome(n, r, done, indices, statuses); });
+  return once(n, requests, [&](MPI_Request* r) { return PMPI_Testsome(n, r, done, indices, statuses); });
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
-  return seen(1, &request, [&](MPI_Request* r) { return PMPI_Request_get_status(*r, flag, status); });
+  return once(1, &request, [&](MPI_Request* r) { return PMPI_Request_get_status(*r, flag, status); });
 }
 
 #ifdef STRETTO_ASKS_SEVERAL
@@ -113,65 +121,79 @@ MPI_Request* unchanged(const MPI_Request* requests) noexcept { return const_cast
 }  // namespace
 
 int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
-  return seen(n, unchanged(requests),
+  return once(n, unchanged(requests),
               [&](MPI_Request* r) { return PMPI_Request_get_status_all(n, r, flag, statuses); });
 }
 
 int request_get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept {
-  return seen(n, unchanged(requests),
+  return once(n, unchanged(requests),
               [&](MPI_Request* r) { return PMPI_Request_get_status_any(n, r, index, flag, status); });
 }
 
 int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices,
                             MPI_Status* statuses) noexcept {
-  return seen(n, unchanged(requests),
+  return once(n, unchanged(requests),
               [&](MPI_Request* r) { return PMPI_Request_get_status_some(n, r, done, indices, statuses); });
 }
 #endif
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
-  return until_done([&](bool* done) {
-    int flag = 0;
-    const int code = test(request, &flag, status);
-    *done = flag != 0;
-    return code;
+  return seen(1, request, [&](MPI_Request* r) {
+    return until_done([&](bool* done) {
+      int flag = 0;
+      const int code = PMPI_Test(r, &flag, status);
+      *done = flag != 0;
+      return code;
+    });
   });
 }
 
+// One after the other: MPI_Testall looks at all of them each time, and MPICH's fails where a persistent collective of its
+// own completes. What fails here MPI_Waitall tells.
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
-  return until_done([&](bool* done) {
-    int flag = 0;
-    const int code = testall(n, requests, &flag, statuses);
-    *done = flag != 0;
-    return code;
+  return seen(n, requests, [&](MPI_Request* r) {
+    int at = r ? 0 : n;
+    until_done([&](bool* done) {
+      int flag = 1;
+      while (at < n && flag) {
+        if (PMPI_Request_get_status(r[at], &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) flag = 1;
+        if (flag) ++at;
+      }
+      *done = at >= n;
+      return MPI_SUCCESS;
+    });
+    return PMPI_Waitall(n, r, statuses);
   });
 }
 
 int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
-  return until_done([&](bool* done) {
-    int flag = 0;
-    const int code = testany(n, requests, index, &flag, status);
-    *done = flag != 0;
-    return code;
+  return seen(n, requests, [&](MPI_Request* r) {
+    return until_done([&](bool* done) {
+      int flag = 0;
+      const int code = PMPI_Testany(n, r, index, &flag, status);
+      *done = flag != 0;
+      return code;
+    });
   });
 }
 
 int waitsome(int n, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) noexcept {
-  return until_done([&](bool* done) {
-    const int code = testsome(n, requests, completed, indices, statuses);
-    *done = *completed != 0;  // MPI_UNDEFINED: none is active
-    return code;
+  return seen(n, requests, [&](MPI_Request* r) {
+    return until_done([&](bool* done) {
+      const int code = PMPI_Testsome(n, r, completed, indices, statuses);
+      *done = *completed != 0;  // MPI_UNDEFINED: none is active
+      return code;
+    });
   });
 }
 
 void before_freed(MPI_Request request) noexcept {
-  if (seen_of(request) != request) {
+  if (is_persistent_of_ours(request)) {
     static_cast<void>(wait(&request, MPI_STATUS_IGNORE));
     return;
   }
   until_done([&](bool* done) {
     *done = !is_started(request);
-    if (!*done) drive();
     return MPI_SUCCESS;
   });
 }
@@ -236,6 +258,17 @@ STRETTO_WRAPPER int MPI_Request_get_status_some(int n, const MPI_Request request
                                                 MPI_Status statuses[]) {
   return mpi::attends() ? mpi::request_get_status_some(n, requests, done, indices, statuses)
                         : PMPI_Request_get_status_some(n, requests, done, indices, statuses);
+}
+#endif
+
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+// MPICH's own. In MPICH 4.0 it has no name of the profiling interface.
+STRETTO_WRAPPER int MPIX_Request_is_complete(MPI_Request request) {
+  if (mpi::attends()) {
+    int flag = 0;
+    return mpi::request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
+  }
+  return PMPIX_Request_is_complete(request);
 }
 #endif
 

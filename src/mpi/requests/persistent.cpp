@@ -1,14 +1,20 @@
 #include "mpi/requests/persistent.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "mpi/calls/decide.hpp"
@@ -66,27 +72,57 @@ struct Prepared {
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
   std::shared_ptr<const Kept> kept;  // of those of stretto's
+
+  // Its own request is never started.
+  bool runs_itself() const noexcept { return communicator || run != MPI_REQUEST_NULL; }
 };
 
 std::atomic<int> ours{0};  // with a communicator when they were made
 
+// By their requests. Looks at others' requests take no lock, but for the few with the bit of one of these.
 class All {
  public:
   void put(MPI_Request request, const Prepared& p) {
     const std::lock_guard lock(mutex_);
-    if (all_.insert_or_assign(request, p).second && p.was_ours) ours.fetch_add(1, std::memory_order_release);
+    erase_locked(request);
+    all_.emplace(request, p);
+    ++requests_[place(request)];
+    bits_.fetch_or(bit(request), std::memory_order_release);
+    if (p.was_ours) ours.fetch_add(1, std::memory_order_release);
   }
   void erase(MPI_Request request) noexcept {
+    if (!may_have(request)) return;
     const std::lock_guard lock(mutex_);
-    const auto found = all_.find(request);
-    if (found == all_.end()) return;
-    if (found->second.was_ours) ours.fetch_sub(1, std::memory_order_release);
-    all_.erase(found);
+    erase_locked(request);
   }
-  std::optional<Prepared> find(MPI_Request request) noexcept {
+  std::optional<Prepared> find(MPI_Request request) {
+    if (!may_have(request)) return std::nullopt;
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(request);
     return found == all_.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool may_have(MPI_Request request) const noexcept {
+    return (bits_.load(std::memory_order_acquire) & bit(request)) != 0;
+  }
+  bool runs(MPI_Request request) noexcept {
+    if (!may_have(request)) return false;
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(request);
+    return found != all_.end() && found->second.runs_itself();
+  }
+  std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) {
+    std::vector<MPI_Request> own;
+    std::unique_lock lock(mutex_, std::defer_lock);
+    const std::uint64_t bits = bits_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if ((bits & bit(requests[i])) == 0) continue;
+      if (!lock) lock.lock();
+      const auto found = all_.find(requests[i]);
+      if (found == all_.end() || !found->second.runs_itself()) continue;
+      if (own.empty()) own.assign(requests.begin(), requests.end());
+      own[i] = found->second.run;
+    }
+    return own;
   }
   void forget(const Communicator* c) noexcept {
     const std::lock_guard lock(mutex_);
@@ -99,12 +135,31 @@ class All {
   }
 
  private:
+  using Handle = std::conditional_t<sizeof(MPI_Request) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;
+
+  static std::size_t place(MPI_Request request) noexcept {
+    return (std::bit_cast<Handle>(request) * 0x9e3779b97f4a7c15U) >> 58U;
+  }
+  static std::uint64_t bit(MPI_Request request) noexcept { return std::uint64_t{1} << place(request); }
+
+  void erase_locked(MPI_Request request) noexcept {
+    const auto found = all_.find(request);
+    if (found == all_.end()) return;
+    if (found->second.was_ours) ours.fetch_sub(1, std::memory_order_release);
+    all_.erase(found);
+    if (--requests_[place(request)] == 0) bits_.fetch_and(~bit(request), std::memory_order_release);
+  }
+
   std::mutex mutex_;
   std::map<MPI_Request, Prepared> all_;
+  std::array<std::size_t, 64> requests_{};  // at each place
+  std::atomic<std::uint64_t> bits_{0};      // the places that have any
 };
 
-All& all() {
-  static All& all = *new All;  // programs end late
+// Never destroyed: programs end late. Takes no memory.
+All& all() noexcept {
+  alignas(All) static std::byte place[sizeof(All)];
+  static All& all = *new (place) All;
   return all;
 }
 
@@ -150,7 +205,8 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
 }
 
 int start(std::span<const MPI_Request> requests, Native native) noexcept {
-  if (!follows_starts()) return native();
+  const auto may_be_known = [](MPI_Request request) { return all().may_have(request); };
+  if (!follows_starts() || std::none_of(requests.begin(), requests.end(), may_be_known)) return native();
   try {
     std::vector<std::optional<Prepared>> known;
     bool ours = false;
@@ -183,10 +239,9 @@ void forget_prepared(const Communicator* c) noexcept { all().forget(c); }
 
 int persistent_of_ours() noexcept { return ours.load(std::memory_order_acquire); }
 
-MPI_Request seen_of(MPI_Request request) noexcept {
-  const std::optional<Prepared> p = all().find(request);
-  return p && (p->communicator || p->run != MPI_REQUEST_NULL) ? p->run : request;
-}
+bool is_persistent_of_ours(MPI_Request request) noexcept { return all().runs(request); }
+
+std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) { return all().seen_of(requests); }
 
 void run_ended(MPI_Request request) noexcept { all().set_run(request, MPI_REQUEST_NULL); }
 

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <span>
+#include <vector>
 
 #include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
@@ -29,9 +30,12 @@ void forget_prepared(const Communicator* c) noexcept;
 // How many persistent requests are stretto's to run.
 int persistent_of_ours() noexcept;
 
-// What the MPI is to see of a request: for a persistent one of stretto's its run, or, while none is under way, MPI_REQUEST_NULL. MPICH 5 would
-// wait for ever for its own, which was never started.
-MPI_Request seen_of(MPI_Request request) noexcept;
+// Whether stretto runs it.
+bool is_persistent_of_ours(MPI_Request request) noexcept;
+
+// What the MPI is to see of requests: for a persistent one of stretto's its run, or, while none is under way, MPI_REQUEST_NULL. MPICH 5 would
+// wait for ever for its own, which was never started. Empty: all as they are. Throws std::bad_alloc.
+std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests);
 
 // The program has seen it complete.
 void run_ended(MPI_Request request) noexcept;

@@ -23,7 +23,7 @@ program calls
   integer, parameter :: n = 5000
   double precision :: x(n), y(n)
   real :: z(n)
-  integer :: rank, ranks, ierr, again, i
+  integer :: rank, ranks, ierr, again, i, lacks
   integer, allocatable :: got(:)
   integer(kind=MPI_ADDRESS_KIND) :: bytes
   type(c_ptr) :: address
@@ -38,6 +38,10 @@ program calls
   call MPI_Alloc_mem(bytes, MPI_INFO_NULL, address, ierr)
   call check(ierr == MPI_SUCCESS, 'alloc_mem: ierror')
   call c_f_pointer(address, given, [20*n])
+  both = MPI_REQUEST_NULL
+  call MPI_Ibarrier(comm, both(1), ierr)
+  call MPI_Waitany(2, both, i, MPI_STATUS_IGNORE, ierr)
+  lacks = 1 - i  ! 1 by the module mpi_f08 of MPICH 4.0, which counts from 0
   do again = 1, 10
     x = [(dble(rank + mod(i, 13)), i=1, n)]
     call MPI_Allreduce(x, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
@@ -72,9 +76,9 @@ program calls
     y = 0
     call MPI_Iallreduce(given, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, both(2), ierr)
     call MPI_Waitany(2, both, i, status, ierr)
-    call check(i == 2 .and. all_equal(y), 'waitany')
+    call check((i == 2 .or. i == 2 - lacks) .and. all_equal(y), 'waitany')
     call MPI_Waitany(2, both, i, status, ierr)
-    call check(i == MPI_UNDEFINED, 'waitany of none')
+    call check(no_index(i), 'waitany of none')
     y = 0
     call MPI_Iallreduce(given, y, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, both(1), ierr)
     done = .false.
@@ -94,6 +98,12 @@ contains
     double precision, intent(in) :: sum(n)
     integer :: k
     all_equal = all([(sum(k) == dble(ranks*(ranks - 1)/2 + ranks*mod(k, 13)), k=1, n)])
+  end function
+
+  ! MPICH 4.0 counts MPI_UNDEFINED from 1 on as it does indices, but for the module mpi_f08.
+  logical function no_index(at)
+    integer, intent(in) :: at
+    no_index = at == MPI_UNDEFINED .or. at == MPI_UNDEFINED + 1
   end function
 
   subroutine check(right, what)
