@@ -102,6 +102,12 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
   if (!idle())
     return fail(Status::invalid_argument,
                 "device {} still works on collectives (stretto_cuda_query tells when it is done)", number_);
+  drop_idle();
+  if (const Status s = device_memory_.fix(device_bytes); s != Status::ok) return s;
+  return pinned_memory_.fix(pinned_bytes);
+}
+
+void Device::drop_idle() noexcept {
   for (Lane& lane : lane_) {
     lane.workspace = lane.result = {};
     lane.pool->trim();
@@ -109,8 +115,14 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
   result_chunks_.clear();
   results_.clear();
   pinned_.trim();
-  if (const Status s = device_memory_.fix(device_bytes); s != Status::ok) return s;
-  return pinned_memory_.fix(pinned_bytes);
+}
+
+// Pieces go back without a call of the plugin, and a collective of another length needs other ones.
+Status Device::begin() noexcept {
+  if (!device_memory_.is_fixed()) return Status::ok;
+  if (const Status s = poll(); s != Status::ok) return s;
+  if (idle()) drop_idle();
+  return Status::ok;
 }
 
 Status Device::need(payload::Type type, std::size_t count, std::size_t* device_bytes,

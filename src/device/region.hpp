@@ -27,6 +27,7 @@ class Region final : public payload::Memory {
   // is in use.
   Status fix(std::size_t bytes) noexcept;
 
+  bool is_fixed() const noexcept { return fixed_; }
   std::size_t bytes() const noexcept { return total_; }
   std::size_t used() const noexcept { return used_; }
 

@@ -179,6 +179,64 @@ TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
   });
 }
 
+TEST(DeviceApi, WhatTheLongestCallNeedsIsEnoughForAllShorterOnes) {
+  emulation().reset(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 20000;
+    stretto_options o = timed(fused());
+    o.schedule = "ring";
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    static_cast<void>(plugin().use_device(rank));
+    const auto sum = [&](std::size_t count) {
+      const stretto_status s = stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o);
+      int done = 0;
+      while (!done && stretto_cuda_query(comm, &done) == STRETTO_OK) {
+      }
+      return s;
+    };
+    std::size_t bytes = 16384;
+    stretto_status s = STRETTO_BUFFER_TOO_SMALL;
+    for (; s == STRETTO_BUFFER_TOO_SMALL; bytes = bytes / 4 * 5) {
+      ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, bytes, std::size_t{4} << 20));
+      s = sum(n);
+    }
+    ASSERT_STRETTO_OK(s);
+    for (std::size_t count = n; count > 1000; count = count / 5 * 4) ASSERT_STRETTO_OK(sum(count));
+    ASSERT_STRETTO_OK(sum(n));
+  });
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+TEST(DeviceApi, StartedCallsOfReservedMemoryLeaveItWhole) {
+  emulation().reset(2);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 20000;
+    stretto_options o = timed(fused());
+    o.schedule = "ring";
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), a(rank, n), b(rank, n);
+    static_cast<void>(plugin().use_device(rank));
+    std::size_t device_bytes = 0, pinned_bytes = 0;
+    ASSERT_STRETTO_OK(stretto_cuda_need(comm, STRETTO_F32, n, &device_bytes, &pinned_bytes));
+    ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, device_bytes, pinned_bytes));
+    const auto start = [&](const DeviceVector<float>& to, std::size_t count, stretto_request* request) {
+      return stretto_iallreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o, request);
+    };
+    for (std::size_t count = n; count > 1000; count = count / 3 * 2) {
+      stretto_request first = nullptr, second = nullptr;
+      ASSERT_STRETTO_OK(start(a, count / 2, &first));
+      ASSERT_STRETTO_OK(start(b, count / 2, &second));
+      ASSERT_STRETTO_OK(stretto_wait(second));
+      ASSERT_STRETTO_OK(stretto_wait(first));
+      auto sum = b.read(), same = a.read();
+      sum.resize(count / 2);
+      same.resize(count / 2);
+      EXPECT_EQ(same, sum);
+      for (stretto_request* r : {&first, &second}) ASSERT_STRETTO_OK(stretto_request_free(r));
+    }
+  });
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
 TEST(DeviceApi, NothingIsReservedWhileTheDeviceWorks) {
   emulation().reset(1);
   on_ranks(1, [&](stretto_comm comm, int, int) {
