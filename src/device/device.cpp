@@ -65,7 +65,7 @@ Status Device::make_lanes(std::size_t lanes) noexcept {
   return s;
 }
 
-// Freeing memory waits for what uses it.
+// Streams that are destroyed may have work left. Freeing memory waits for the current device, so this one must be that until the end.
 Device::~Device() {
   const Visit visit(*this);
   for (Lane& lane : lane_) {
@@ -81,6 +81,8 @@ Device::~Device() {
   if (boundary_ != nullptr) static_cast<void>(plugin_.destroy_event(boundary_));
   for (Lane& lane : lane_) lane.pool.reset();
   pinned_.trim();
+  device_memory_.drop();
+  pinned_memory_.drop();
 }
 
 Status Device::usable() const noexcept {

@@ -264,6 +264,68 @@ TEST(DeviceApi, TheNeedOfMoreValuesThanThereCanBeIsRefused) {
   });
 }
 
+// cudaErrorECCUncorrectable from some call of CUDA on. The rank's call fails, or stretto_cuda_query says how it ended; no rank hangs, and
+// the next call fails on all of them.
+void a_lost_device_is_told(Way way) {
+  constexpr int faulty = 1;
+  int failed = 0, queried = 0;  // of the faulty rank
+  for (const long n : {0, 3, 10, 20, 30, 50, 70, 90, 120, 160, 200}) {
+    SCOPED_TRACE(testing::Message() << "way " << int(way) << ", call " << n);
+    emulation().reset(static_cast<std::uint64_t>(n) + 1);
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      const std::size_t count = 5000;
+      const stretto_options o = timed(fused());
+      const DeviceVector<float> from(rank, api_test::wave(rank, count)), to(rank, count);
+      static_cast<void>(plugin().use_device(rank));
+      const auto sum = [&] {
+        if (way == Way::on_stream)
+          return stretto_allreduce_on_stream(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o,
+                                             nullptr);
+        if (way == Way::ordinary)
+          return stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o);
+        stretto_request request = nullptr;
+        stretto_status s =
+            stretto_iallreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o, &request);
+        if (s == STRETTO_OK) s = stretto_wait(request);
+        if (request) static_cast<void>(stretto_request_free(&request));
+        return s;
+      };
+      ASSERT_STRETTO_OK(sum());
+      ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+      if (rank == faulty) emulation().lose(faulty, n);
+      const stretto_status s = sum();
+      EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_INTERNAL) << stretto_status_name(s);
+      if (rank == faulty && s != STRETTO_OK) {
+        ++failed;
+        EXPECT_NE(std::string(stretto_message()).find("CUDA error 214: uncorrectable ECC error"), std::string::npos)
+            << stretto_message();
+      }
+      stretto_status ended = STRETTO_OK;
+      for (int done = 0; !done && ended == STRETTO_OK;) ended = stretto_cuda_query(comm, &done);
+      if (rank == faulty) {
+        EXPECT_TRUE(s == STRETTO_OK || ended == STRETTO_INTERNAL) << stretto_status_name(ended);
+        queried += s == STRETTO_OK && ended == STRETTO_INTERNAL;
+        emulation().lose(faulty, 0);
+      }
+      // Where it was lost while messages were on their way, the communicator is unusable.
+      const stretto_status next = sum();
+      const std::string text = stretto_message();
+      const bool unusable = text.find("unusable: ") != std::string::npos && text.find("214") != std::string::npos;
+      EXPECT_EQ(next, unusable ? STRETTO_TIMEOUT : STRETTO_INTERNAL) << text;
+      if (rank != faulty) return;
+      int done = 0;
+      EXPECT_EQ(stretto_cuda_query(comm, &done), STRETTO_INTERNAL);
+      EXPECT_NE(std::string(stretto_message()).find("device 1 was lost"), std::string::npos) << stretto_message();
+    });
+  }
+  EXPECT_GT(failed, 4);
+  EXPECT_EQ(queried > 0, way == Way::on_stream);
+}
+
+TEST(DeviceApi, ALostDeviceIsToldByABlockingCall) { a_lost_device_is_told(Way::ordinary); }
+TEST(DeviceApi, ALostDeviceIsToldByACallOnAStreamOrByItsQuery) { a_lost_device_is_told(Way::on_stream); }
+TEST(DeviceApi, ALostDeviceIsToldByAStartedCall) { a_lost_device_is_told(Way::started); }
+
 TEST(DeviceApi, ACommunicatorUsesOneDevice) {
   emulation().reset(1);
   on_ranks(1, [&](stretto_comm comm, int, int) {

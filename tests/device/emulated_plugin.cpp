@@ -94,6 +94,7 @@ class Emulator {
   std::mutex mutex;
   EmulatedMemory memory;
   std::map<void*, std::shared_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Stream>> destroyed;  // which may have work left, as CUDA's
   std::map<void*, std::shared_ptr<Event>> events;
   Faults faults[most_devices];
   std::mt19937_64 random{1};
@@ -270,6 +271,9 @@ int release(MemoryKind, void* p) {
   const std::lock_guard lock(e.mutex);
   for (auto& [handle, s] : e.streams)
     if (s->device == current) e.finish(*s);
+  for (auto& s : e.destroyed)
+    if (s->device == current) e.finish(*s);
+  std::erase_if(e.destroyed, [](const auto& s) { return s->queue.empty(); });
   return e.memory.release(p) ? 0 : invalid_value;
 }
 
@@ -286,7 +290,7 @@ int destroy_stream(void* stream) {
   const std::lock_guard lock(e.mutex);
   const auto at = e.streams.find(stream);
   if (at == e.streams.end()) return invalid_handle;
-  e.finish(*at->second);
+  e.destroyed.push_back(at->second);
   e.streams.erase(at);
   return 0;
 }
