@@ -41,6 +41,7 @@ struct Options {
   std::vector<double> rates{0, 25, 100, 200, 400};  // Gb/s; 0: as it is
   double bound = 1e-4, seconds = 480;
   std::uint64_t compare = 64U << 20U, costs = 64U << 20U;
+  std::uint64_t segment = 0;  // 0: the library's choice
   int hosts = 0, repeats = 5;
 };
 
@@ -150,7 +151,8 @@ class Bench {
 
   std::string place(std::uint64_t bytes, double rate) const {
     const std::string at = rate > 0 ? fmt::format("{:g} Gb/s", rate) : "as it is";
-    return fmt::format("p={} {} B, {}", ranks_, bytes, at);
+    const std::string cut = o_.segment > 0 ? fmt::format(", segments of {} B", o_.segment) : "";
+    return fmt::format("p={} {} B, {}{}", ranks_, bytes, at, cut);
   }
 
   // Of rank 0's device, while the others wait.
@@ -226,6 +228,7 @@ class Bench {
     if (!row.schedule.empty()) options.schedule = row.schedule.data();
     options.report = report;
     options.payload = row.payload;
+    options.segment = o_.segment;
     const bool native = row.schedule == "native";
     if (row.payload == STRETTO_PAYLOAD_RAW || native) return options;
     options.bound_kind = STRETTO_BOUND_ABSOLUTE;
@@ -347,6 +350,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--compare", o.compare, "vectors of up to so many bytes are compared with the host's")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--costs", o.costs, "bytes by which the device's own costs are measured; 0: they are not")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--segment", o.segment, "bytes of a segment; 0: the library's choice")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--seconds", o.seconds, "no part begins later than this");
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));

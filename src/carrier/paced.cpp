@@ -14,8 +14,6 @@
 namespace stretto::carrier {
 namespace {
 
-constexpr const char* variable = "STRETTO_LINK_GBIT";
-
 class Paced final : public Carrier {
  public:
   Paced(std::unique_ptr<Carrier> to, double gbit) : to_(std::move(to)), seconds_per_byte_(8 / (gbit * 1e9)) {}
@@ -101,16 +99,16 @@ std::unique_ptr<Carrier> make_paced(std::unique_ptr<Carrier> to, double gbit) {
 }
 
 bool is_paced() noexcept {
-  const char* const text = secure_getenv(variable);
+  const char* const text = secure_getenv(pace_setting);
   return text && *text;
 }
 
 Status pace(std::unique_ptr<Carrier>* carrier) noexcept {
   if (!is_paced()) return Status::ok;
-  const char* const text = secure_getenv(variable);
+  const char* const text = secure_getenv(pace_setting);
   double gbit = 0;
   if (!read_positive(text, &gbit))
-    return fail(Status::invalid_argument, "{} is '{}', which is no positive number", variable, text);
+    return fail(Status::invalid_argument, "{} is '{}', which is no positive number", pace_setting, text);
   try {
     *carrier = make_paced(std::move(*carrier), gbit);
     return Status::ok;

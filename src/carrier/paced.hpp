@@ -7,6 +7,8 @@
 
 namespace stretto::carrier {
 
+constexpr const char* pace_setting = "STRETTO_LINK_GBIT";
+
 // Messages to other ranks are handed on to `to` one after another, each once the link has had the time for its bytes: the rank's
 // outgoing link, of `gbit` (positive) 10^9 bits a second. Those to the rank itself, alarms, and what comes in are not slowed. Throws
 // std::bad_alloc.

@@ -65,7 +65,7 @@ Status Device::make_lanes(std::size_t lanes) noexcept {
   return s;
 }
 
-// Freeing memory waits for what uses it.
+// Streams that are destroyed may have work left. Freeing memory waits for the current device, so this one must be that until the end.
 Device::~Device() {
   const Visit visit(*this);
   for (Lane& lane : lane_) {
@@ -81,6 +81,8 @@ Device::~Device() {
   if (boundary_ != nullptr) static_cast<void>(plugin_.destroy_event(boundary_));
   for (Lane& lane : lane_) lane.pool.reset();
   pinned_.trim();
+  device_memory_.drop();
+  pinned_memory_.drop();
 }
 
 Status Device::usable() const noexcept {
@@ -102,6 +104,12 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
   if (!idle())
     return fail(Status::invalid_argument,
                 "device {} still works on collectives (stretto_cuda_query tells when it is done)", number_);
+  drop_idle();
+  if (const Status s = device_memory_.fix(device_bytes); s != Status::ok) return s;
+  return pinned_memory_.fix(pinned_bytes);
+}
+
+void Device::drop_idle() noexcept {
   for (Lane& lane : lane_) {
     lane.workspace = lane.result = {};
     lane.pool->trim();
@@ -109,8 +117,14 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
   result_chunks_.clear();
   results_.clear();
   pinned_.trim();
-  if (const Status s = device_memory_.fix(device_bytes); s != Status::ok) return s;
-  return pinned_memory_.fix(pinned_bytes);
+}
+
+// Pieces go back without a call of the plugin, and a collective of another length needs other ones.
+Status Device::begin() noexcept {
+  if (!device_memory_.is_fixed()) return Status::ok;
+  if (const Status s = poll(); s != Status::ok) return s;
+  if (idle()) drop_idle();
+  return Status::ok;
 }
 
 Status Device::need(payload::Type type, std::size_t count, std::size_t* device_bytes,

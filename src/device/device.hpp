@@ -70,6 +70,9 @@ class Device {
   // Fixes the memory that collectives may use. invalid_argument: the device still works on some.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
+  // A collective begins. What earlier ones have left of fixed memory is whole again, if the device works on none.
+  Status begin() noexcept;
+
   // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once
   // for the sum and once for what it is made of, and what comes and goes, in either memory; codes found ahead; workspaces of all lanes.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
@@ -136,6 +139,7 @@ class Device {
 
   Device(const Plugin& plugin, int number);
   Status make() noexcept;
+  void drop_idle() noexcept;
   Status mark(Lane& lane) noexcept;
   Status poll(Lane& lane) noexcept;
   void end(const Operation& operation) noexcept;

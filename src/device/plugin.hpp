@@ -6,7 +6,8 @@
 //             that the host cannot touch
 //
 // Core and plugin are built from this file, so that a plugin of another version is told by its number. Functions return
-// 0, or an error of CUDA (error_text() says it in words). None waits for the device, but allocate and release.
+// 0, or an error of CUDA (error_text() says it in words). None waits for the device, but allocate, and release, which
+// waits for all that was enqueued on the current device.
 #pragma once
 
 #include "codec/cuda/operation.hpp"

@@ -15,7 +15,7 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alig
 
 }  // namespace
 
-Region::~Region() {
+void Region::drop() noexcept {
   if (used_ == 0) free_all();
 }
 

@@ -16,7 +16,7 @@ class Region final : public payload::Memory {
   // The plugin's device is the one in use whenever the region asks for memory.
   Region(const Plugin& plugin, MemoryKind kind, const char* what) noexcept
       : plugin_(plugin), kind_(kind), what_(what) {}
-  ~Region() override;  // what is still in use, by a carrier, stays
+  ~Region() override { drop(); }  // what is still in use, by a carrier, stays
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
@@ -27,6 +27,10 @@ class Region final : public payload::Memory {
   // is in use.
   Status fix(std::size_t bytes) noexcept;
 
+  // Gives all of it back to the plugin, unless some is in use.
+  void drop() noexcept;
+
+  bool is_fixed() const noexcept { return fixed_; }
   std::size_t bytes() const noexcept { return total_; }
   std::size_t used() const noexcept { return used_; }
 

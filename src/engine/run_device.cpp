@@ -25,6 +25,7 @@ Status Run::begin_on_device(const Work& call) {
   if (lanes > device::most_lanes)
     return fail(Status::invalid_argument, "segments on {} streams of a device; at most {}", lanes, device::most_lanes);
   if (const Status s = d.make_lanes(lanes); s != Status::ok) return s;
+  if (const Status s = d.begin(); s != Status::ok) return s;
   executor_ = std::make_unique<device::Executor>(d);
   device_ = executor_.get();
   device_->begin(spec_, lanes);

@@ -84,6 +84,9 @@ constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more to wa
 constexpr std::size_t steps_of_many = 50'000;      // nor one that does not fold and has more than that;
 constexpr std::size_t steps_for_all = 20'000;      // and of one with more only few segments are looked at
 
+// Nothing would hide the copies of a longer message through pinned memory, which the walk does not see (docs/gpu.md). The longest segment.
+constexpr double longest_staged = 4.0 * 1024 * 1024;
+
 // Ranks that are walked one by one where they do not fold; more are taken for a job of as many hosts, all as full as the fullest.
 constexpr int most_irregular = 96;
 
@@ -206,6 +209,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     for (Candidate c : with_short_messages_raw(option, q, *programs, block, even_cost)) {
       if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
       if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
+      if (q.segment == 0 && c.segment == 0 && q.staged && block > longest_staged) continue;
       run.segment = static_cast<double>(c.segment);
       run.enough = least;
       const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));

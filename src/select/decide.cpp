@@ -177,7 +177,9 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   d->spec.codes = call.settings.codes;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
-  c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), limits_.eager_limit);
+  // A segment of a device costs more than an announcement.
+  const std::size_t eager_limit = served.device ? 0 : limits_.eager_limit;
+  c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), eager_limit);
   const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
   return fit_segment(call, bytes, grain, limits_.messages, &c.segment);
 }

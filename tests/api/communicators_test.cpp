@@ -37,6 +37,12 @@ TEST(Communicators, CreationFailsOnAllRanksWhenOneIsOutOfRangeOrGivesNowhereToPu
   ASSERT_STRETTO_OK(stretto_thread_group_free(group));
 }
 
+TEST(Communicators, CoresThatOnlyTheProfilingLibraryFindsAreNone) {
+  ASSERT_EQ(setenv("STRETTO_COMM_CORES", "auto", 1), 0);
+  on_ranks(2, [](stretto_comm comm, int, int) { EXPECT_EQ(stretto_barrier(comm, nullptr), STRETTO_OK); });
+  unsetenv("STRETTO_COMM_CORES");
+}
+
 TEST(Communicators, AGroupServesSeveralInTurn) {
   stretto_thread_group group = nullptr;
   ASSERT_STRETTO_OK(stretto_thread_group_create(3, &group));

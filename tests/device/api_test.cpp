@@ -179,6 +179,64 @@ TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
   });
 }
 
+TEST(DeviceApi, WhatTheLongestCallNeedsIsEnoughForAllShorterOnes) {
+  emulation().reset(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 20000;
+    stretto_options o = timed(fused());
+    o.schedule = "ring";
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    static_cast<void>(plugin().use_device(rank));
+    const auto sum = [&](std::size_t count) {
+      const stretto_status s = stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o);
+      int done = 0;
+      while (!done && stretto_cuda_query(comm, &done) == STRETTO_OK) {
+      }
+      return s;
+    };
+    std::size_t bytes = 16384;
+    stretto_status s = STRETTO_BUFFER_TOO_SMALL;
+    for (; s == STRETTO_BUFFER_TOO_SMALL; bytes = bytes / 4 * 5) {
+      ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, bytes, std::size_t{4} << 20));
+      s = sum(n);
+    }
+    ASSERT_STRETTO_OK(s);
+    for (std::size_t count = n; count > 1000; count = count / 5 * 4) ASSERT_STRETTO_OK(sum(count));
+    ASSERT_STRETTO_OK(sum(n));
+  });
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+TEST(DeviceApi, StartedCallsOfReservedMemoryLeaveItWhole) {
+  emulation().reset(2);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 20000;
+    stretto_options o = timed(fused());
+    o.schedule = "ring";
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), a(rank, n), b(rank, n);
+    static_cast<void>(plugin().use_device(rank));
+    std::size_t device_bytes = 0, pinned_bytes = 0;
+    ASSERT_STRETTO_OK(stretto_cuda_need(comm, STRETTO_F32, n, &device_bytes, &pinned_bytes));
+    ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, device_bytes, pinned_bytes));
+    const auto start = [&](const DeviceVector<float>& to, std::size_t count, stretto_request* request) {
+      return stretto_iallreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o, request);
+    };
+    for (std::size_t count = n; count > 1000; count = count / 3 * 2) {
+      stretto_request first = nullptr, second = nullptr;
+      ASSERT_STRETTO_OK(start(a, count / 2, &first));
+      ASSERT_STRETTO_OK(start(b, count / 2, &second));
+      ASSERT_STRETTO_OK(stretto_wait(second));
+      ASSERT_STRETTO_OK(stretto_wait(first));
+      auto sum = b.read(), same = a.read();
+      sum.resize(count / 2);
+      same.resize(count / 2);
+      EXPECT_EQ(same, sum);
+      for (stretto_request* r : {&first, &second}) ASSERT_STRETTO_OK(stretto_request_free(r));
+    }
+  });
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
 TEST(DeviceApi, NothingIsReservedWhileTheDeviceWorks) {
   emulation().reset(1);
   on_ranks(1, [&](stretto_comm comm, int, int) {
@@ -205,6 +263,68 @@ TEST(DeviceApi, TheNeedOfMoreValuesThanThereCanBeIsRefused) {
     EXPECT_NE(std::string(stretto_message()).find("281474976710657 values"), std::string::npos) << stretto_message();
   });
 }
+
+// cudaErrorECCUncorrectable from some call of CUDA on. The rank's call fails, or stretto_cuda_query says how it ended; no rank hangs, and
+// the next call fails on all of them.
+void a_lost_device_is_told(Way way) {
+  constexpr int faulty = 1;
+  int failed = 0, queried = 0;  // of the faulty rank
+  for (const long n : {0, 3, 10, 20, 30, 50, 70, 90, 120, 160, 200}) {
+    SCOPED_TRACE(testing::Message() << "way " << int(way) << ", call " << n);
+    emulation().reset(static_cast<std::uint64_t>(n) + 1);
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      const std::size_t count = 5000;
+      const stretto_options o = timed(fused());
+      const DeviceVector<float> from(rank, api_test::wave(rank, count)), to(rank, count);
+      static_cast<void>(plugin().use_device(rank));
+      const auto sum = [&] {
+        if (way == Way::on_stream)
+          return stretto_allreduce_on_stream(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o,
+                                             nullptr);
+        if (way == Way::ordinary)
+          return stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o);
+        stretto_request request = nullptr;
+        stretto_status s =
+            stretto_iallreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o, &request);
+        if (s == STRETTO_OK) s = stretto_wait(request);
+        if (request) static_cast<void>(stretto_request_free(&request));
+        return s;
+      };
+      ASSERT_STRETTO_OK(sum());
+      ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+      if (rank == faulty) emulation().lose(faulty, n);
+      const stretto_status s = sum();
+      EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_INTERNAL) << stretto_status_name(s);
+      if (rank == faulty && s != STRETTO_OK) {
+        ++failed;
+        EXPECT_NE(std::string(stretto_message()).find("CUDA error 214: uncorrectable ECC error"), std::string::npos)
+            << stretto_message();
+      }
+      stretto_status ended = STRETTO_OK;
+      for (int done = 0; !done && ended == STRETTO_OK;) ended = stretto_cuda_query(comm, &done);
+      if (rank == faulty) {
+        EXPECT_TRUE(s == STRETTO_OK || ended == STRETTO_INTERNAL) << stretto_status_name(ended);
+        queried += s == STRETTO_OK && ended == STRETTO_INTERNAL;
+        emulation().lose(faulty, 0);
+      }
+      // Where it was lost while messages were on their way, the communicator is unusable.
+      const stretto_status next = sum();
+      const std::string text = stretto_message();
+      const bool unusable = text.find("unusable: ") != std::string::npos && text.find("214") != std::string::npos;
+      EXPECT_EQ(next, unusable ? STRETTO_TIMEOUT : STRETTO_INTERNAL) << text;
+      if (rank != faulty) return;
+      int done = 0;
+      EXPECT_EQ(stretto_cuda_query(comm, &done), STRETTO_INTERNAL);
+      EXPECT_NE(std::string(stretto_message()).find("device 1 was lost"), std::string::npos) << stretto_message();
+    });
+  }
+  EXPECT_GT(failed, 4);
+  EXPECT_EQ(queried > 0, way == Way::on_stream);
+}
+
+TEST(DeviceApi, ALostDeviceIsToldByABlockingCall) { a_lost_device_is_told(Way::ordinary); }
+TEST(DeviceApi, ALostDeviceIsToldByACallOnAStreamOrByItsQuery) { a_lost_device_is_told(Way::on_stream); }
+TEST(DeviceApi, ALostDeviceIsToldByAStartedCall) { a_lost_device_is_told(Way::started); }
 
 TEST(DeviceApi, ACommunicatorUsesOneDevice) {
   emulation().reset(1);

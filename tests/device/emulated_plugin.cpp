@@ -4,7 +4,10 @@
 //
 // STRETTO_EMULATED_DEVICES (1 unless given), STRETTO_EMULATED_VERSION: it lacks a device, or is another's.
 // STRETTO_EMULATED_PLAIN: any memory is the device's, unless its address is 64 modulo 128, and work is done at once.
+// STRETTO_EMULATED_COPY_GBIT: copies between host and device take their time at this rate, one at a time in either direction; all
+// else is done as soon as somebody asks how far the device is.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -41,6 +44,18 @@ struct Event {
   std::map<std::size_t, Time> times;   // of records that are over
 };
 
+using Clock = std::chrono::steady_clock;
+
+// Moves one copy after another, at a rate.
+struct CopyEngine {
+  Clock::time_point free{};
+
+  Clock::time_point take(std::uint64_t bytes, double gbit) {
+    const std::chrono::duration<double> seconds(static_cast<double>(bytes) * 8e-9 / gbit);
+    return free = std::max(free, Clock::now()) + std::chrono::duration_cast<Clock::duration>(seconds);
+  }
+};
+
 struct Stream {
   int device = 0;
   std::size_t who = 0;
@@ -48,10 +63,13 @@ struct Stream {
   struct Work {
     Time host;  // of who enqueued it
     std::function<void(Stream&)> run;
-    std::shared_ptr<Event> event;  // of a wait: until this record is over
+    std::shared_ptr<Event> event{};  // of a wait: until this record is over
     std::size_t record = 0;
-    std::shared_ptr<StreamWork> others;  // of another library
+    std::shared_ptr<StreamWork> others{};  // of another library
     bool begun = false;
+    CopyEngine* engine = nullptr;  // of a copy that takes its time
+    std::uint64_t bytes = 0;
+    Clock::time_point until{};
   };
   std::deque<Work> queue;
   bool captures = false;  // into a graph, which nobody runs
@@ -76,10 +94,13 @@ class Emulator {
   std::mutex mutex;
   EmulatedMemory memory;
   std::map<void*, std::shared_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Stream>> destroyed;  // which may have work left, as CUDA's
   std::map<void*, std::shared_ptr<Event>> events;
   Faults faults[most_devices];
   std::mt19937_64 random{1};
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
+  const int copy_gbit = number("STRETTO_EMULATED_COPY_GBIT", 0);
+  CopyEngine to_host[most_devices], to_device[most_devices];
   int stalled = -1;
   int refuses_memory = -1;    // the device that does
   std::size_t everybody = 0;  // streams, threads and loans so far
@@ -112,7 +133,7 @@ class Emulator {
 
   void enqueue(Stream& s, std::function<void(Stream&)> run, std::shared_ptr<Event> event = nullptr,
                std::size_t record = 0) {
-    add(s, {host(), std::move(run), std::move(event), record, nullptr, false});
+    add(s, {host(), std::move(run), std::move(event), record});
   }
   void add(Stream& s, Stream::Work work) {
     if (s.captures) {
@@ -158,7 +179,9 @@ class Emulator {
       if (w.event) s.now.learn(w.event->times[w.record]);
       s.now.tick(s.who);
       w.begun = true;
+      if (w.engine) w.until = w.engine->take(w.bytes, copy_gbit);
     }
+    if (w.engine && Clock::now() < w.until) return false;
     if (w.others && !w.others->go_on(memory, {s.who, s.now, "a library"})) return false;
     if (w.run) w.run(s);
     s.queue.pop_front();
@@ -172,6 +195,10 @@ class Emulator {
     mine_.clear();
     for (const auto& s : all_)
       if (auto of = s.lock(); of->device == device) mine_.push_back(std::move(of));
+    for (const auto& of : mine_) {
+      while (copy_gbit > 0 && step(*of)) {
+      }
+    }
     for (int pieces = static_cast<int>(random() % 4); pieces > 0 && !mine_.empty(); --pieces)
       step(*mine_[random() % mine_.size()]);
     mine_.clear();
@@ -266,6 +293,7 @@ int release(MemoryKind, void* p) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
   e.finish_all(current);
+  std::erase_if(e.destroyed, [](const auto& s) { return s->queue.empty(); });
   return e.memory.release(p) ? 0 : invalid_value;
 }
 
@@ -282,7 +310,7 @@ int destroy_stream(void* stream) {
   const std::lock_guard lock(e.mutex);
   const auto at = e.streams.find(stream);
   if (at == e.streams.end()) return invalid_handle;
-  e.finish(*at->second);
+  e.destroyed.push_back(at->second);
   e.streams.erase(at);
   return 0;
 }
@@ -353,11 +381,18 @@ int is_over(void* event, int* over) {
 
 int copy(void* to, const void* from, u64 bytes, void* stream) {
   return on_stream(stream, [&](Emulator& e, Stream& s) {
-    e.enqueue(s, [=, &e](Stream& self) {
+    Stream::Work work{e.host(), nullptr};
+    work.run = [=, &e](Stream& self) {
       e.memory.touch(from, bytes, false, {self.who, self.now, "a copy"});
       e.memory.touch(to, bytes, true, {self.who, self.now, "a copy"});
       std::memmove(e.memory.real(to), e.memory.real(from), bytes);
-    });
+    };
+    const bool comes = e.memory.locate(from).kind != MemoryKind::device;
+    if (e.copy_gbit > 0 && comes != (e.memory.locate(to).kind != MemoryKind::device)) {
+      work.engine = comes ? &e.to_device[current] : &e.to_host[current];
+      work.bytes = bytes;
+    }
+    e.add(s, std::move(work));
     return 0;
   });
 }
@@ -496,7 +531,7 @@ void reset(std::uint64_t seed) {
 
 int enqueue_work(void* stream, std::shared_ptr<StreamWork> work) {
   return on_stream(stream, [&](Emulator& e, Stream& s) {
-    e.add(s, {e.host(), nullptr, nullptr, 0, std::move(work), false});
+    e.add(s, {e.host(), nullptr, nullptr, 0, std::move(work)});
     return 0;
   });
 }

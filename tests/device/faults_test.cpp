@@ -104,6 +104,32 @@ TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) 
   emulation().stall(-1);
 }
 
+// Of a run that left early, after which the thread has gone on to another device.
+TEST(DeviceFaults, WhatADeviceStillDoesIsDoneBeforeItsMemoryGoes) {
+  const Case c{.kind = Kind::raw, .count = 5000, .on_stream = true};
+  emulation().reset(seed);
+  const Ran expected = run(c, 3, Where::host);
+  for (std::uint64_t s = 0; s < 10; ++s) {
+    emulation().reset(s);
+    on_ranks(3, [&](int rank, engine::Engine& engine) {
+      OnDevice on(c, rank, wave(rank, c.count), c.count);
+      void* stream = nullptr;
+      check(plugin().use_device(rank));
+      check(plugin().create_stream(&stream));
+      auto work = work_of(c, engine, on.from.data(), on.out());
+      work.device = on.device.get();
+      work.stream = stream;
+      work.leaves_early = true;
+      ASSERT_EQ(engine.run(work), Status::ok) << message();
+      check(plugin().use_device(rank + 3));
+      on.device.reset();
+      EXPECT_EQ(on.result(stream), expected.result[static_cast<std::size_t>(rank)]);
+      check(plugin().destroy_stream(stream));
+    });
+    expect_order();
+  }
+}
+
 TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
   // Rank 2 sends a message that is altered on its way: the device of the next rank finds it.
   const int ranks = 3;

@@ -95,6 +95,19 @@ TEST(Lanes, AreChosenForACallOfDeviceMemoryAlone) {
   EXPECT_GT(best(slower, q).seconds, c.seconds);
 }
 
+TEST(DeviceCosts, ALongMessageThatIsStagedIsCutSoThatSomethingHidesItsCopies) {
+  Chooser chooser(measured(2e-5), topology::Topology::regular(4, 1));
+  for (const std::uint64_t mib : {1u, 4u, 5u, 64u}) {
+    Question q = allreduce(mib << 20u, 8);
+    q.schedule = "recursive_doubling";  // of whole vectors
+    q.payload = static_cast<int>(Kind::raw);
+    q.device = true;
+    EXPECT_EQ(best(chooser, q).segment, 0u) << mib;
+    q.staged = true;
+    EXPECT_EQ(best(chooser, q).segment == 0, mib <= 4) << mib;
+  }
+}
+
 TEST(DeviceCosts, StreamsAreChosenWhereTheLinkIsSlowerThanTheDevice) {
   for (const double beta : {1e-9, 1e-13}) {
     Profile p = measured(2e-5);

@@ -169,6 +169,9 @@ def a_report_of_nothing_says_why():
 
     (line,) = said("true")
     assert "no MPI call was seen" in line, line
+    # a file of an earlier process of the same number, which was killed, is none of this one's
+    (line,) = said("sh", "-c", f'touch /tmp/stretto-mpi-seen-$$; exec env LD_PRELOAD="$1" STRETTO_REPORT=1 true', "sh", LIBRARY, LD_PRELOAD="", STRETTO_REPORT="")
+    assert "no MPI call was seen" in line, line
     (line,) = said("bash", "-c", "true; true")  # a shell and its children are one program
     assert "no MPI call was seen" in line, line
     assert said("bash", "-c", f"true; '{PROGRAM}'; true") == []

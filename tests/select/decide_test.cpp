@@ -364,6 +364,20 @@ TEST(Choices, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
     }
 }
 
+TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
+  const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 1));
+  shared->eager_limit = kib;
+  Selector selector(shared, 4, 1u << 20);
+  Call c = allreduce(32 * kib);
+  c.settings.schedule = "ring";
+  for (const bool device : {false, true}) {
+    const Served served{.device = device, .staged = device};
+    Decision d = selector.decide(c, served);
+    ASSERT_EQ(selector.complete(c, {}, served, &d), Status::ok) << message();
+    EXPECT_EQ(d.choice.segment == kib, !device) << d.choice.segment;
+  }
+}
+
 TEST(Ratios, AreRememberedForCallsLikeTheirs) {
   Ratios ratios;
   Call c = allreduce(1, 1e-3);

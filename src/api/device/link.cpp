@@ -1,5 +1,6 @@
 #include "api/device/link.hpp"
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -24,14 +25,20 @@ enum Told : std::uint64_t {
   wants_transport = 8,
   wants_host = 16,
   wants_what_is_none = 32,
-  failed = 64
+  failed = 64,
+  slows_another_way = 128
 };
 
+std::string_view given() noexcept {
+  const char* const text = secure_getenv(setting);
+  return text ? text : "";
+}
+
 std::uint64_t wanted() noexcept {
-  const char* given = secure_getenv(setting);
-  const std::string_view name = given ? given : "";
+  const std::string_view name = given();
   if (name.empty() && carrier::is_paced()) return wants_host;  // whose rate it is
   if (name.empty()) return 0;
+  if (carrier::is_paced() && (name == "nccl" || name == "transport")) return slows_another_way;
   if (name == "nccl") return wants_nccl;
   if (name == "transport") return wants_transport;
   return name == "host" ? wants_host : wants_what_is_none;
@@ -45,9 +52,15 @@ class Linking {
     std::uint64_t all = 0;
     if (const Status s = begin(&all); s != Status::ok) return s;
     if (all & wants_what_is_none)
-      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport or host", setting,
-                  secure_getenv(setting) ? secure_getenv(setting) : "");
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport or host", setting, given());
+    if (all & slows_another_way)
+      return fail(Status::unsupported,
+                  "{} slows down what passes the host, and {} of the same rank asks for another way",
+                  carrier::pace_setting, setting);
     const std::uint64_t wants = all & (wants_nccl | wants_transport | wants_host);
+    if (std::popcount(wants) > 1)
+      return fail(Status::unsupported, "ranks ask for different ways of devices' messages: here {} is '{}'{}", setting,
+                  given(), carrier::is_paced() ? ", and messages are slowed down" : "");
     Status s = Status::ok;
     if ((wants == 0 || wants == wants_nccl) && !(all & no_nccl)) s = make_nccl();
     if (s == Status::ok && (wants == 0 || wants == wants_transport) && !link_.messages() && comm_.transport)

@@ -42,7 +42,13 @@ int locate(const void* p, Location* where) {
 int allocate(MemoryKind kind, u64 bytes, void** p) {
   return told(kind == MemoryKind::pinned ? cudaHostAlloc(p, bytes, cudaHostAllocPortable) : cudaMalloc(p, bytes));
 }
-int release(MemoryKind kind, void* p) { return told(kind == MemoryKind::pinned ? cudaFreeHost(p) : cudaFree(p)); }
+// CUDA promises of cudaFree alone that it waits.
+int release(MemoryKind kind, void* p) {
+  if (kind != MemoryKind::pinned) return told(cudaFree(p));
+  const int e = told(cudaDeviceSynchronize());
+  const int freed = told(cudaFreeHost(p));
+  return e ? e : freed;
+}
 
 int create_stream(void** stream) {
   cudaStream_t made;

@@ -98,6 +98,7 @@ int cudaPointerGetAttributes(Attributes* of, const void* p) {
 int cudaSetDevice(int) { return note_other(); }
 int cudaMalloc(void** p, std::size_t) { return note_made(p); }
 int cudaHostAlloc(void** p, std::size_t, unsigned) { return note_made(p); }
+int cudaDeviceSynchronize() { return note_other(); }
 int cudaFree(void*) { return note_other(); }
 int cudaFreeHost(void*) { return note_other(); }
 int cudaStreamCreateWithFlags(void** p, unsigned) { return note_made(p); }
