@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "node/collectives/combine.hpp"
+#include "node/collectives/manners.hpp"
 #include "node/collectives/moves.hpp"
 #include "node/group/group.hpp"
 #include "node/group/hierarchy.hpp"
@@ -161,6 +163,13 @@ class Collectives {
   Status try_moves() noexcept;
   Status try_reductions(Use use) noexcept;
   Status agree_on_stores(const Spent& mine, Use use) noexcept;
+  // Of reductions of such a length in memory that is seen; null where nothing is tried.
+  Manners* manners(Collective kind, std::size_t bytes) noexcept {
+    if (fixed_stores_ || group_->oversubscribed()) return nullptr;
+    const std::size_t use = kind == Collective::reduce ? 0 : kind == Collective::allreduce ? 1 : 2;
+    const auto length = static_cast<std::size_t>(std::bit_width(bytes >> 14));
+    return &manners_[use][std::min(length, kLengths - 1)];
+  }
   std::byte* scratch(std::size_t bytes);
   // Of what a peer left: in the caches of another core, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
@@ -186,6 +195,8 @@ class Collectives {
   std::array<Stores, kUses> stores_{};  // plain, until they are tried
   bool fixed_stores_ = false, reversed_ = false;
   std::array<std::uint64_t, kUses> since_tried_{kNever, kNever, kNever};  // bytes
+  static constexpr std::size_t kLengths = 16;                             // powers of two, from 16 KiB
+  std::array<std::array<Manners, kLengths>, 3> manners_;                  // of reduce, allreduce, reduce_scatter
   Counters counters_;
 };
 

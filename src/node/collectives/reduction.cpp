@@ -1,6 +1,7 @@
 #include "node/collectives/reduction.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace stretto::node {
@@ -22,7 +23,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
       stores_(c.stores(use(task.kind))),
-      results_(stores_of_result(task.count * size_, kReduced)) {
+      manner_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()} {
   choose_chunk();
   find_readers();
   outputs_.resize(static_cast<std::size_t>(ranks_));
@@ -30,41 +31,49 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
 
 // A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
 void Reduction::choose_chunk() noexcept {
-  const std::size_t scatter = t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
-  // whole / (1 + 1/a + 1/b + ...), in integers: fractions are rounded as each rank likes.
+  const bool scatters = t_.kind == Collective::reduce_scatter;
+  const std::size_t blocks = scatters || levels_ == 1 ? static_cast<std::size_t>(ranks_) : 1;
+  all_ = scatters ? t_.count * blocks : t_.count;
+  block_ = scatters ? t_.count : (t_.count + blocks - 1) / blocks;
+  if (!scatters && blocks > 1) block_ = (block_ + quantum_ - 1) / quantum_ * quantum_;
+  // On one level a rank's part of the result takes the place of its own input, which no peer reads. On several: whole /
+  // (1 + 1/a + 1/b + ...), in integers, since fractions are rounded as each rank likes.
   std::size_t numerator = 1, denominator = 1;
-  for (int level = 1; level <= levels_; ++level) {
+  for (int level = 1; level <= levels_ && levels_ > 1; ++level) {
     std::size_t smallest = static_cast<std::size_t>(ranks_);
     for (int r = 0; r < ranks_; ++r) smallest = std::min(smallest, h_.group(level, r).size());
     denominator = denominator * smallest + numerator;
     numerator *= smallest;
   }
-  const std::size_t room = g_.slot_bytes() - (static_cast<std::size_t>(levels_) + 1) * 2 * kLine;
+  const std::size_t lines = levels_ > 1 ? (static_cast<std::size_t>(levels_) + 1) * 2 : 0;
+  const std::size_t room = g_.slot_bytes() - lines * kLine;
   const std::size_t whole = room / size_;
-  const std::size_t elements = whole * numerator / denominator / scatter;
+  const std::size_t elements = whole * numerator / denominator / blocks;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
   if (levels_ == 1) {
     // As few as slots allow, of equal length: every chunk more has ranks wait for each other twice more.
-    const std::size_t fewest = (t_.count + chunk_ - 1) / chunk_;
-    const std::size_t equal = fewest > 0 ? (t_.count + fewest - 1) / fewest : 1;
+    const std::size_t fewest = (block_ + chunk_ - 1) / chunk_;
+    const std::size_t equal = fewest > 0 ? (block_ + fewest - 1) / fewest : 1;
     chunk_ = std::min(chunk_, (equal + quantum_ - 1) / quantum_ * quantum_);
   } else {
     // Short vectors in a few, so that the levels overlap.
-    const std::size_t least = std::max<std::size_t>(16384 / size_ / scatter / quantum_ * quantum_, quantum_);
-    const std::size_t quarter = (t_.count / 4 + quantum_ - 1) / quantum_ * quantum_;
+    const std::size_t least = std::max<std::size_t>(16384 / size_ / blocks / quantum_ * quantum_, quantum_);
+    const std::size_t quarter = (block_ / 4 + quantum_ - 1) / quantum_ * quantum_;
     if (quarter < chunk_) chunk_ = std::min(chunk_, std::max(quarter, least));
   }
-  chunks_ = (t_.count + chunk_ - 1) / chunk_;
+  chunks_ = (block_ + chunk_ - 1) / chunk_;
 }
 
+// The last blocks of a vector may be shorter than the others.
 Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
-  const std::size_t at = static_cast<std::size_t>(k) * chunk_, n = std::min(chunk_, t_.count - at);
-  return {at, t_.kind == Collective::reduce_scatter ? n * static_cast<std::size_t>(ranks_) : n, n};
+  const std::size_t at = static_cast<std::size_t>(k) * chunk_, n = std::min(chunk_, block_ - at);
+  const std::size_t rest = all_ % block_;
+  return {at, all_ / block_ * n + (rest > at ? std::min(rest - at, n) : 0), n};
 }
 
-// Elements of a part: whole cache lines, but for the top level of a reduce_scatter, where parts are blocks.
+// Elements of a part: whole cache lines, but for the top level where parts are blocks.
 std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
-  if (t_.kind == Collective::reduce_scatter && level == levels_) return c.per_block;
+  if (level == levels_ && (levels_ == 1 || t_.kind == Collective::reduce_scatter)) return c.per_block;
   const std::size_t members = h_.group(level, rank).size();
   return ((c.elements + members - 1) / members + quantum_ - 1) / quantum_ * quantum_;
 }
@@ -76,11 +85,13 @@ Reduction::Range Reduction::part(int level, int rank, const Chunk& c) const noex
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// Where in a slot of `rank` its part of a level begins: after the input and the parts of the levels below, of whole chunks.
+// Where in a slot of `rank` its part of a level begins. On several levels after the input and the parts of the levels below, of whole
+// chunks. On one level every rank's part has its place, the same for input and result.
 std::size_t Reduction::region(int level, int rank) const noexcept {
   if (level == 0) return 0;
-  const Chunk whole{0, t_.kind == Collective::reduce_scatter ? chunk_ * static_cast<std::size_t>(ranks_) : chunk_,
-                    chunk_};
+  if (levels_ == 1) return static_cast<std::size_t>(rank) * chunk_ * size_;
+  const std::size_t blocks = t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
+  const Chunk whole{0, chunk_ * blocks, chunk_};
   const auto lines = [this](std::size_t elements) { return (elements * size_ + kLine - 1) / kLine * kLine; };
   std::size_t at = lines(whole.elements);
   for (int l = 1; l < level; ++l) at += lines(part_size(l, rank, whole));
@@ -88,13 +99,11 @@ std::size_t Reduction::region(int level, int rank) const noexcept {
 }
 
 std::size_t Reduction::source_at(const Chunk& c, std::size_t position) const noexcept {
-  if (t_.kind != Collective::reduce_scatter) return c.at + position;
-  return position / c.per_block * t_.count + c.at + position % c.per_block;
+  return position / c.per_block * block_ + c.at + position % c.per_block;
 }
 
 std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const noexcept {
-  if (t_.kind != Collective::reduce_scatter) return c.elements - position;
-  return c.per_block - position % c.per_block;
+  return std::min(c.per_block - position % c.per_block, c.elements - position);
 }
 
 // Who reads slots of this rank: of the groups it is in, whoever combines a part that meets this rank's part of the level below, in
@@ -146,18 +155,41 @@ Status Reduction::run() noexcept {
         if (i < l || i - l >= chunks_) continue;
         if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
       }
-      told_.pushed = pushes_ ? 1 : 0;
+      told_.results = reach_;
       std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
       g_.publish(first_ + i);
     }
     if (i > levels && i - levels - 1 < chunks_) {
       if (const Status s = copy_out(i - levels - 1); s != Status::ok) return s;
     }
+    bool over = false;
+    if (const Status s = all_are_through(i, &over); s != Status::ok) return s;
+    if (over) {
+      g_.done(first_ + rounds);
+      return Status::ok;
+    }
     g_.done(first_ + i);
   }
   g_.done(first_ + rounds);
   // The input of this rank stays where it is until those who read it there have all of it.
   return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
+}
+
+// Whether all ranks did all of their work in the first combination, in round 1. Then nobody reads anything of another
+// any more, and they leave out the rounds that are left. Each knows it by the same lines.
+Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
+  *through = false;
+  if (round != 1 || reach_ != Reach::all) return Status::ok;
+  bool all = true;
+  for (const int r : c_.others_) {
+    const Line* line = nullptr;
+    if (const Status s = g_.await(r, first_ + round, &line); s != Status::ok) return s;
+    Told told;
+    std::memcpy(&told, line->payload, sizeof told);
+    all &= told.results == Reach::all;
+  }
+  *through = all;
+  return Status::ok;
 }
 
 // All of the input that others combine: this rank reads its own part where it is.
@@ -172,17 +204,38 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
     }
     std::size_t end = at + source_run(c, at);
     if (at < own.first && !own.empty()) end = std::min(end, own.first);
-    c_.copy_to_peer(body + at * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, stores_);
+    const std::size_t to = levels_ == 1 ? at / c.per_block * chunk_ + at % c.per_block : at;
+    c_.copy_to_peer(body + to * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, stores_);
     at = end;
   }
   return Status::ok;
 }
 
 Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept {
+  if (reach_ == Reach::all) return Status::ok;
   const Chunk c = chunk(k);
   const Range mine = part(level, me_, c);
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
+  if (reach_ != Reach::all) return combine_part(level, c, mine, body);
+  return combine_all(k, body);
+}
+
+// Where everything lies is known, and nobody is waited for: this chunk's part and all that follow, which lie in a row.
+Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
+  Manners* const trial = c_.manners(t_.kind, all_ * size_);
+  if (trial != nullptr) manner_ = trial->next();
+  const auto begin = std::chrono::steady_clock::now();
+  for (; k < chunks_; ++k) {
+    const Chunk c = chunk(k);
+    if (const Status s = combine_part(levels_, c, part(levels_, me_, c), body); s != Status::ok) return s;
+  }
+  if (trial != nullptr) trial->took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return Status::ok;
+}
+
+// Of a chunk whose sources are known.
+Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept {
   const std::size_t most = std::max<std::size_t>((lent_ != nullptr ? lent_bytes : block_bytes) / size_, 1);
   if (lent_ != nullptr && !g_.oversubscribed())
     will_write(lent_ + mine.first * size_, std::min(most, mine.end - mine.first) * size_);
@@ -192,10 +245,10 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
     if (level == levels_) end = std::min(end, at + source_run(c, at));
     for (std::size_t child = 0; child < sources_.size(); ++child) end = std::min(end, piece(child, c, at).end);
     // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
-    const bool at_home = level == levels_ && results_ == Stores::plain && t_.out != nullptr &&
-                         t_.kind != Collective::reduce_scatter && t_.operation.op != payload::Op::user &&
-                         (t_.in != t_.out || sources_.size() <= 2);
-    std::byte* to = at_home ? t_.out + (c.at + at) * size_ : sum.data();
+    const bool at_home = level == levels_ && manner_.own == Stores::plain && t_.out != nullptr &&
+                         t_.operation.op != payload::Op::user &&
+                         (t_.in != t_.out || (sources_.size() <= 2 && t_.kind != Collective::reduce_scatter));
+    std::byte* to = at_home ? result_at(c, at) : sum.data();
     ask_ahead(c, at, end, mine.end);
     if (const Status s = combine_block(level, c, at, end - at, to); s != Status::ok) return g_.give_up_all(s);
     if (level < levels_) {
@@ -210,7 +263,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
 
 // What lies in peers' memory after this block is on its way by the time that it is wanted: a block more, of the same length.
 void Reduction::ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept {
-  if (g_.oversubscribed()) return;
+  if (g_.oversubscribed() || !manner_.ahead) return;
   if (lent_ != nullptr && last > end) will_write(lent_ + end * size_, (std::min(last, 2 * end - at) - end) * size_);
   for (std::size_t child = 0; child < sources_.size(); ++child) {
     const Source& s = sources_[child].front();
@@ -234,29 +287,34 @@ Status Reduction::combine_block(int level, const Chunk& c, std::size_t first, st
   return level == levels_ ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
 }
 
+// Where an element of this rank's part is wanted by itself.
+std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noexcept {
+  const std::size_t at = t_.kind == Collective::reduce_scatter ? c.at + position % c.per_block : source_at(c, position);
+  return t_.out + at * size_;
+}
+
 // A piece of the result goes where it is wanted.
 void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
                         const Range& mine) noexcept {
   const std::size_t bytes = count * size_;
-  if (t_.kind == Collective::reduce_scatter) {
-    copy(t_.out + (c.at + first - mine.first) * size_, sum, bytes, results_);
-    return;
-  }
-  const std::size_t at = (c.at + first) * size_;
-  if (t_.out != nullptr && t_.out + at != sum) copy(t_.out + at, sum, bytes, results_);
-  if (t_.kind == Collective::reduce && me_ == t_.root) return;
+  if (t_.out != nullptr && result_at(c, first) != sum) copy(result_at(c, first), sum, bytes, manner_.own);
+  if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;
   if (lent_ != nullptr) {
     copy(lent_ + first * size_, sum, bytes, Stores::plain);
     return;
   }
-  if (!pushes_) {
+  if (reach_ == Reach::slot) {
     c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, stores_);
     return;
   }
-  for (std::byte* const theirs : outputs_)
-    if (theirs != nullptr)
-      c_.copy_to_peer(theirs + at, sum, bytes,
-                      results_ == Stores::plain ? c_.stores(Collectives::Use::moves) : results_);
+  const std::size_t at = source_at(c, first) * size_;
+  for (std::byte* const theirs : outputs_) {
+    if (theirs == nullptr) continue;
+    if (manner_.ahead)
+      c_.copy_to_peer(theirs + at, sum, bytes, manner_.theirs);
+    else
+      copy(theirs + at, sum, bytes, manner_.theirs);
+  }
 }
 
 Status Reduction::copy_out(std::uint64_t k) noexcept {
@@ -270,12 +328,12 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
     Told told;
     std::memcpy(&told, line->payload, sizeof told);
-    if (told.pushed) continue;
+    if (told.results != Reach::slot) continue;
     const bool lent = lends() && told_.in.access == Access::staged;
     if (lent && k == 0) ++c_.counters_.lent;
-    const std::byte* const from =
-        lent ? g_.slot(first_ + k) + theirs.first * size_ : g_.slot(r, round) + region(levels_, r);
-    c_.copy_from_peer(t_.out + (c.at + theirs.first) * size_, from, (theirs.end - theirs.first) * size_, results_);
+    const std::byte* const from = (lent ? g_.slot(first_ + k) : g_.slot(r, round)) + region(levels_, r);
+    c_.copy_from_peer(t_.out + source_at(c, theirs.first) * size_, from, (theirs.end - theirs.first) * size_,
+                      results());
   }
   return Status::ok;
 }

@@ -40,7 +40,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         }
         const Line* line = nullptr;
         if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-        source.at = g_.slot(r, round) + region(level - 1, r);
+        // On one level what is read of a peer's slot is this rank's part alone.
+        if (levels_ == 1) source.part = mine;
+        source.at = g_.slot(r, round) + (levels_ == 1 ? region(1, me_) : region(level - 1, r));
         if (level > 1 || !large_) continue;
         Told told;
         std::memcpy(&told, line->payload, sizeof told);
@@ -56,6 +58,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         if (a == Answer::staged) continue;
         source.at = nullptr;
         if (a == Answer::mapped) {
+          source.part = theirs;  // of later chunks, too
           source.whole = c_.memory_->reach(r, told.in, 0, length);
           if (source.whole != nullptr) continue;
         }
@@ -64,22 +67,34 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         source.at = copies + child * bytes;
       }
     }
-    if (level == 1) pushes_ = all_mapped;
-    if (level == 1) find_lent(round);
+    if (level == 1) find_reach(all_mapped);
+    if (level == 1) find_lent(round, mine);
     return Status::ok;
   } catch (const std::bad_alloc&) {
     return g_.give_up_all(fail(Status::out_of_memory, "no memory for the sources of a reduction"));
   }
 }
 
+// Where results go, and whether all sources lie where the next chunks' lie in the same way.
+void Reduction::find_reach(bool outputs_mapped) noexcept {
+  const bool scatters = t_.kind == Collective::reduce_scatter;
+  const bool stored = outputs_mapped || scatters || (t_.kind == Collective::reduce && me_ == t_.root);
+  const bool read = large_ && levels_ == 1 &&
+                    std::all_of(sources_.begin(), sources_.end(),
+                                [](const std::vector<Source>& s) { return s.front().whole != nullptr; });
+  reach_ = read && stored ? Reach::all : outputs_mapped ? Reach::chunk : Reach::slot;
+}
+
 // Where the other's input is in its slot, and it wants the result.
-void Reduction::find_lent(std::uint64_t round) noexcept {
+void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
   lent_ = nullptr;
-  if (!lends() || pushes_ || t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root))
-    return;
+  const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
+  if (!lends() || reach_ != Reach::slot || t_.kind == Collective::reduce_scatter || has_result) return;
   const int other = 1 - me_;
+  const std::size_t place = region(1, me_);
   for (const std::vector<Source>& child : sources_)
-    if (child.front().rank == other && child.front().at == g_.slot(other, round)) lent_ = g_.lent_slot(other, round);
+    if (child.front().rank == other && child.front().at == g_.slot(other, round) + place)
+      lent_ = g_.lent_slot(other, round) + (place - mine.first * size_);
 }
 
 Status Reduction::fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept {

@@ -175,11 +175,11 @@ TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
-    // A slot of 128 KiB holds a chunk and the half of it that its rank adds, and some lines.
+    // A slot of 128 KiB holds a chunk: the half of it that its rank adds takes the place of that rank's input.
     constexpr struct {
       std::size_t floats;
       std::uint64_t chunks;
-    } lengths[] = {{16384, 1}, {21792, 1}, {21793, 2}, {43584, 2}, {43600, 3}, {262144, 13}};
+    } lengths[] = {{16384, 1}, {32768, 1}, {32769, 2}, {65536, 2}, {65552, 3}, {262144, 8}};
     for (const auto [floats, chunks] : lengths) {
       std::vector<float> x(floats), y(floats);
       for (std::size_t i = 0; i < floats; ++i) x[i] = static_cast<float>(i) + static_cast<float>(c.rank());
