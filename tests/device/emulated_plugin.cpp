@@ -34,6 +34,8 @@ using codec::cuda::Result;
 constexpr int most_devices = 16;
 constexpr int no_memory = 2, invalid_value = 1, invalid_handle = 400, lost = 214;
 
+thread_local int current = 0;  // device
+
 int number(const char* name, int otherwise) {
   const char* v = std::getenv(name);
   return v ? std::atoi(v) : otherwise;
@@ -103,7 +105,7 @@ class Emulator {
   CopyEngine to_host[most_devices], to_device[most_devices];
   int stalled = -1;
   int refuses_memory = -1;    // the device that does
-  std::size_t everybody = 0;  // streams, threads and loans so far
+  std::size_t everybody = 0;  // streams, hosts and loans so far
   std::vector<Loan> loans;
   long lent = 0;
 
@@ -145,17 +147,13 @@ class Emulator {
     }
   }
 
-  // The thread of the host that calls; each call is a moment of its own.
+  // The host, as far as it uses the current device; each call is a moment of its own. Threads that share a device are taken to come one
+  // after another: of that ThreadSanitizer knows more.
   Time& host() {
-    thread_local Time now;
-    thread_local std::size_t who = 0, numbering = 0;
-    if (numbering != numbering_) {
-      now = {};
-      who = everybody++;
-      numbering = numbering_;
-    }
-    now.tick(who);
-    return now;
+    Host& h = hosts_[current];
+    if (!h.known) h = {true, everybody++, {}};
+    h.now.tick(h.who);
+    return h.now;
   }
 
   // Numbers begin anew where nothing is left of those before: each Time is as long as there have been numbers.
@@ -166,7 +164,7 @@ class Emulator {
     all_.clear();
     loans.clear();
     everybody = 0;
-    ++numbering_;
+    for (Host& h : hosts_) h = {};
   }
 
   // One piece of a stream's work; false where there is none that may run.
@@ -218,8 +216,14 @@ class Emulator {
   }
 
  private:
-  std::size_t numbering_ = 1;
+  struct Host {
+    bool known = false;
+    std::size_t who = 0;
+    Time now;
+  };
+
   std::shared_ptr<Stream> legacy_[most_devices];
+  Host hosts_[most_devices];
   std::vector<std::weak_ptr<Stream>> all_;
   std::vector<std::shared_ptr<Stream>> mine_;  // of go_on
 };
@@ -228,8 +232,6 @@ Emulator& emulator() {
   static auto* const e = new Emulator;  // threads may end after it would
   return *e;
 }
-
-thread_local int current = 0;
 
 // Runs body(emulator) alone, and counts a call of the current device.
 template <class Body>
