@@ -24,15 +24,16 @@ class DeviceMailboxes {
     std::size_t loan;
     void* real;
     bool ended, reported;
+    bool lies = false;                                  // a receive that is reported before it is there
     std::shared_ptr<std::vector<std::byte>> instead{};  // of memory that may be gone, since it was reported too early
   };
   std::mutex mutex;
   std::vector<Side> sides;  // in order of starting
   std::mt19937_64 random;
 
-  // A fault: the n-th answer (from 0) of this rank that nothing more has ended says that all has.
+  // A fault: the n-th receive (from 0) of this rank is reported before its message has come.
   int liar = -1;
-  long lie = -1, answers = 0;
+  long lie = -1, receives = 0;
 };
 
 class ThreadMessages final : public carrier::DeviceMessages {
@@ -49,15 +50,8 @@ class ThreadMessages final : public carrier::DeviceMessages {
       void* real = nullptr;
       const std::size_t loan = emulation().lend(t.data, t.bytes, !t.sends, &real);
       DeviceMailboxes::Side mine{rank_, t, loan, real, false, false};
-      const auto other = std::find_if(boxes_->sides.begin(), boxes_->sides.end(), [&](const auto& s) {
-        return !s.ended && s.rank == t.peer && s.given.peer == rank_ && s.given.tag == t.tag &&
-               s.given.sends != t.sends;
-      });
-      if (other != boxes_->sides.end()) {
-        EXPECT_EQ(other->given.bytes, t.bytes) << "lengths that were not announced so";
-        std::memcpy(t.sends ? other->real : real, t.sends ? real : other->real, std::min(t.bytes, other->given.bytes));
-        other->ended = mine.ended = true;
-      }
+      mine.lies = rank_ == boxes_->liar && !t.sends && boxes_->receives++ == boxes_->lie;
+      if (!mine.lies) match(mine);
       boxes_->sides.push_back(mine);
     }
     return Status::ok;
@@ -66,12 +60,9 @@ class ThreadMessages final : public carrier::DeviceMessages {
   Status poll(std::span<carrier::Completion> done, std::size_t* n) noexcept override {
     const std::lock_guard lock(boxes_->mutex);
     *n = 0;
-    const auto open = [&](const auto& s) { return s.rank == rank_ && !s.ended && !s.reported; };
-    const bool lies = rank_ == boxes_->liar && std::any_of(boxes_->sides.begin(), boxes_->sides.end(), open) &&
-                      boxes_->answers++ == boxes_->lie;
     std::erase_if(boxes_->sides, [&](auto& s) {
       if (s.rank != rank_ || *n == done.size()) return false;
-      if (!s.reported && (lies || (s.ended && boxes_->random() % 2 == 0))) {
+      if (!s.reported && (s.lies || (s.ended && boxes_->random() % 2 == 0))) {
         done[(*n)++] = {s.given.id, s.given.bytes, Status::ok};
         s.reported = true;
         if (!s.ended) {
@@ -84,6 +75,8 @@ class ThreadMessages final : public carrier::DeviceMessages {
       emulation().give_back(s.loan);
       return true;
     });
+    for (DeviceMailboxes::Side& s : boxes_->sides)
+      if (s.rank == rank_ && s.lies && s.reported && !s.ended) match(s);
     return Status::ok;
   }
 
@@ -96,6 +89,20 @@ class ThreadMessages final : public carrier::DeviceMessages {
   }
 
  private:
+  // Copies from or to the other side, if it has come, or leaves that to it.
+  void match(DeviceMailboxes::Side& mine) {
+    const carrier::DeviceTransfer& t = mine.given;
+    const auto other = std::find_if(boxes_->sides.begin(), boxes_->sides.end(), [&](const auto& s) {
+      return !s.ended && s.lies == s.reported && s.rank == t.peer && s.given.peer == rank_ && s.given.tag == t.tag &&
+             s.given.sends != t.sends;
+    });
+    if (other == boxes_->sides.end()) return;
+    EXPECT_EQ(other->given.bytes, t.bytes) << "lengths that were not announced so";
+    std::memcpy(t.sends ? other->real : mine.real, t.sends ? mine.real : other->real,
+                std::min(t.bytes, other->given.bytes));
+    other->ended = mine.ended = true;
+  }
+
   std::shared_ptr<DeviceMailboxes> boxes_;
   const int rank_;
 };
