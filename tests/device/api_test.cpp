@@ -264,14 +264,14 @@ TEST(DeviceApi, TheNeedOfMoreValuesThanThereCanBeIsRefused) {
   });
 }
 
-// cudaErrorECCUncorrectable from some call of CUDA on. The rank's call fails, or stretto_cuda_query says how it ended; no rank hangs, and
+// cudaErrorECCUncorrectable from some call of CUDA on, or once the rank's call has returned. The rank's call fails, or stretto_cuda_query says how it ended; no rank hangs, and
 // the next call fails on all of them.
 void a_lost_device_is_told(Way way) {
   constexpr int faulty = 1;
   int failed = 0, queried = 0;  // of the faulty rank
-  for (const long n : {0, 3, 10, 20, 30, 50, 70, 90, 120, 160, 200}) {
+  for (const long n : {-1, 0, 3, 10, 20, 30, 50, 70, 90, 120, 160, 200}) {
     SCOPED_TRACE(testing::Message() << "way " << int(way) << ", call " << n);
-    emulation().reset(static_cast<std::uint64_t>(n) + 1);
+    emulation().reset(static_cast<std::uint64_t>(n + 2));
     on_ranks(3, [&](stretto_comm comm, int rank, int) {
       const std::size_t count = 5000;
       const stretto_options o = timed(fused());
@@ -292,8 +292,9 @@ void a_lost_device_is_told(Way way) {
       };
       ASSERT_STRETTO_OK(sum());
       ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
-      if (rank == faulty) emulation().lose(faulty, n);
+      if (rank == faulty && n >= 0) emulation().lose(faulty, n);
       const stretto_status s = sum();
+      if (rank == faulty && n < 0) emulation().lose(faulty, 0);
       EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_INTERNAL) << stretto_status_name(s);
       if (rank == faulty && s != STRETTO_OK) {
         ++failed;
@@ -318,7 +319,7 @@ void a_lost_device_is_told(Way way) {
       EXPECT_NE(std::string(stretto_message()).find("device 1 was lost"), std::string::npos) << stretto_message();
     });
   }
-  EXPECT_GT(failed, 4);
+  EXPECT_GT(failed, 2);  // how many calls a run makes is a matter of speed
   EXPECT_EQ(queried > 0, way == Way::on_stream);
 }
 

@@ -121,7 +121,7 @@ TEST(DeviceMessages, ALostDeviceIsToldToAllRanks) {
     ++lost;
     for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
   }
-  EXPECT_GT(lost, 5);
+  EXPECT_GT(lost, 2);
 }
 
 }  // namespace
