@@ -2,6 +2,7 @@
 //
 // Exit status: 0; 1 when something failed, with the rank and its host on standard error; 2 when the arguments are wrong.
 #include "examine.hpp"
+#include "apps/command_line.hpp"
 
 #include <unistd.h>
 
@@ -99,12 +100,7 @@ std::string device_messages_of(backend::Transport& transport) {
 int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   CLI::App app{
       "Says what stretto would use between the ranks of this job, and why, as JSON. `stretto doctor` starts it."};
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (rank == 0) app.exit(e);
-    return e.get_exit_code() == 0 ? 0 : 2;
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   const Job job = meet();
   Json mine = {{"process", facts_of_process()}};
   Json ways = ways_of_host(*job.here);

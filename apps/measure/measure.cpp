@@ -3,6 +3,7 @@
 //
 // Exit status: 0; 1 when a measurement failed, with the rank and its host on standard error; 2 when the arguments are wrong.
 #include "measure.hpp"
+#include "apps/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 #include <exception>
@@ -36,13 +37,7 @@ bool parse(int argc, char** argv, bool speaks, Options* options, int* code) {
   app.add_option("--largest", options->largest, "largest message of pingpong (64MB, ...)")
       ->transform(CLI::AsSizeValue(true))
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    *code = e.get_exit_code() == 0 ? 0 : 2;
-    if (speaks) app.exit(e);
-    return false;
-  }
+  if (!parsed(app, argc, argv, speaks, code)) return false;
   for (const Part part : kParts) {
     if (std::find(names.begin(), names.end(), name(part)) != names.end()) options->parts.push_back(part);
   }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "apps/command_line.hpp"
 #include "explain.hpp"
 #include "help.hpp"
 #include "overlap.hpp"
@@ -175,12 +176,7 @@ int run(int argc, char** argv) {
   listing->add_option("profile", one, "a file or a name");
   listing->add_flag("--json", a.json, "print JSON");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
-  }
+  if (int code = 0; !parsed(app, argc, argv, true, &code)) return code;
   Json result;
   std::string text;
   if (predicting->parsed()) text = predict_text(result = predict(a));

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/choose/calls.hpp"
 #include "bench/choose/flag.hpp"
@@ -303,11 +304,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--bound", o.bound, "absolute, of values within 1");
   app.add_flag("--built-in", o.built_in, "with the built-in profile, whatever --profile says");
   app.add_flag("--quick", quick, "few sizes, up to 1 MiB");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return rank == 0 ? app.exit(e) : e.get_exit_code();
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   if (quick) {
     o.most = std::min<std::uint64_t>(o.most, std::uint64_t{1} << 20U);
     o.factor = 32;

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
@@ -115,11 +116,7 @@ int run(int argc, char** argv, int rank) {
   app.option_defaults()->always_capture_default();
   app.add_option("--json", json, "append rows to this file");
   app.add_option("--batches", batches, "of each kind; the median counts")->check(CLI::Range(1, 100000));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return rank == 0 ? app.exit(e) : e.get_exit_code();
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   std::unique_ptr<bench::Writer> rows;
   if (rank == 0) rows = std::make_unique<bench::Writer>(json);
   Bench(batches).run(rows.get());

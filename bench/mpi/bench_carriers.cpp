@@ -14,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
@@ -168,12 +169,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--sizes", o.sizes, "bytes")->delimiter(',');
   app.add_option("--connections", o.connections, "between two ranks, for long messages, over UCX")->delimiter(',');
   app.add_option("--seconds", o.seconds, "of the calls of one length");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (rank == 0) app.exit(e);
-    return e.get_exit_code() == 0 ? 0 : 2;
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   bench::Writer rows(rank == 0 ? o.json : "/dev/null");
   Bench(o).run(&rows);
   return 0;

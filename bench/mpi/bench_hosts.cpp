@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/mpi.hpp"
 #include "bench/mpi/fields.hpp"
@@ -233,11 +234,7 @@ int run(int argc, char** argv, int rank) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--bytes", o.bytes, "of a contribution")->transform(CLI::AsSizeValue(false));
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return rank == 0 ? app.exit(e) : e.get_exit_code();
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   std::unique_ptr<bench::Writer> rows;
   if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
   Bench bench(o, rows.get());

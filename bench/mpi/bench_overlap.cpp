@@ -23,6 +23,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
@@ -340,12 +341,7 @@ int run(int argc, char** argv, int rank) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--multiple", o.multiple, "MPI_THREAD_MULTIPLE, which messages on communication cores take");
   app.add_option("--turns", o.turns, "of each contestant")->check(CLI::PositiveNumber);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (rank == 0) app.exit(e);
-    return e.get_exit_code() == 0 ? 0 : 2;
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   bench::Writer rows(rank == 0 ? o.json : "/dev/null");
   Bench(o).run(&rows);
   return 0;

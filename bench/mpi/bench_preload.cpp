@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "apps/command_line.hpp"
+#include "apps/mpi_main.hpp"
 #include "bench/mpi.hpp"
 
 using namespace stretto::bench;
@@ -97,10 +99,7 @@ Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
   return row;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+int run(int argc, char** argv, int rank) {
   CLI::App app("Collectives with the profiling library preloaded, beside the MPI's own.");
   std::string json;
   int repeats = 41;
@@ -108,9 +107,8 @@ int main(int argc, char** argv) {
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--repeats", repeats, "turns of each")->check(CLI::Range(1, 100000));
   app.add_option("--largest", largest, "bytes of the longest vector");
-  CLI11_PARSE(app, argc, argv);
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (int code = 0; !stretto::parsed(app, argc, argv, rank == 0, &code)) return code;
+  int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   std::vector<Row> rows{measure({"barrier", barrier}, 0, repeats, ranks)};
   for (const Case& c : {Case{"allreduce", allreduce}, Case{"bcast", bcast}})
@@ -125,6 +123,9 @@ int main(int argc, char** argv) {
     Writer writer(json);
     for (const Row& r : rows) writer.write(r);
   }
-  MPI_Finalize();
   return 0;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return stretto::mpi_main(argc, argv, "bench_preload", run); }

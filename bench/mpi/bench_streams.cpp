@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/mpi.hpp"
 #include "bench/rows.hpp"
@@ -148,11 +149,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--largest", o.largest, "bytes");
   app.add_option("--repeats", o.repeats, "rounds; the median counts")->check(CLI::Range(1, 100000));
   app.add_option("--bound", o.bound, "relative to the range");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return rank == 0 ? app.exit(e) : e.get_exit_code();
-  }
+  if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   std::unique_ptr<bench::Writer> rows;
   if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
   Bench(o).run(rows.get());

@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include "apps/command_line.hpp"
+
 namespace stretto::stacking {
 namespace {
 
@@ -103,8 +105,8 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
       "--out", o.out,
       "directory for stack.f32 (or .f64), error.f32, stack.json and stack.html; `stretto draw` adds the picture");
   app.add_option("--json", o.json, "append the rows of the table to this file");
+  if (!parsed(app, argc, argv, speak, exit_code)) return false;
   try {
-    app.parse(argc, argv);
     o.type = parse_type(type);
     if (!shape.empty()) o.shape = parse_shape(shape);
     o.bound = parse_bound(bound);
@@ -112,10 +114,6 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
     if (images->count() > 0 && o.file.empty()) throw Problem("--images \"\" names no file");
     check_size(o);
     if (o.payloads.empty() || o.schedules.empty()) throw Problem("there is no payload or no schedule to run");
-  } catch (const CLI::ParseError& e) {
-    *exit_code = e.get_exit_code() == 0 ? 0 : 2;
-    if (speak) app.exit(e);
-    return false;
   } catch (const Problem& e) {
     *exit_code = 2;
     if (speak) fmt::print(stderr, "stacking: {}\n", e.what());

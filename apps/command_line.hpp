@@ -1,0 +1,20 @@
+// The command line of a program whose ranks all get the same one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace stretto {
+
+// False: the program ends with *code, which is 0 after --help and 2 after a mistake. Of several ranks the one that speaks says why.
+inline bool parsed(CLI::App& app, int argc, const char* const* argv, bool speaks, int* code) {
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::ParseError& e) {
+    *code = e.get_exit_code() == 0 ? 0 : 2;
+    if (speaks) app.exit(e);
+    return false;
+  }
+}
+
+}  // namespace stretto
