@@ -27,7 +27,7 @@ WIDTHS = (1280, 800)
 def row(operation, path, why, calls=12, seconds=0.5, **more):
     return {"operation": operation, "path": path, "why": why, "calls": calls, "bytes": calls * 4e6, "seconds": seconds, "raw_bytes": None, "sent_bytes": None,
             "promised_error": 0.0, "saved_seconds": 0.0, "saved_between": [0.0, 0.0], "predicted_seconds": 0.2, "predicted_mpi_seconds": 0.4,
-            "in_flight_seconds": 0.0, "hidden_seconds": 0.0, "calls_over_time": [calls - 2, 0, 2], "seconds_over_time": [seconds, 0, 0], "ignored": None, **more}
+            "in_flight_seconds": 0.0, "hidden_seconds": 0.0, "attended_seconds": 0.0, "split": 0, "calls_over_time": [calls - 2, 0, 2], "seconds_over_time": [seconds, 0, 0], "ignored": None, **more}
 
 
 RUN = {"ranks": 4, "stretch_seconds": 0.5, "calls": [

@@ -89,9 +89,10 @@ def hidden(run):
               page.bar(units.seconds(row["in_flight_seconds"]), row["in_flight_seconds"] / longest, course.colour(row)),
               page.bar(f"{row['hidden_seconds'] / row['in_flight_seconds']:.0%}", row["hidden_seconds"] / row["in_flight_seconds"],
                        course.colour(row)),
-              units.seconds(row.get("attended_seconds", row["in_flight_seconds"] - row["hidden_seconds"])), str(row.get("split", 0))] for row in rows]
+              units.seconds(row["attended_seconds"]), str(row["split"])] for row in rows]
     columns = ["operation", "path", "calls", "under way, of all ranks", "hidden by the program's work", "in starts and waits", "S"]
-    return page.joined(page.element("h3", "Overlap"), page.table(None, columns, cells, words=(0, 1)))
+    return page.joined(page.element("h3", "Overlap"), page.table(None, columns, cells, words=(0, 1)),
+                       page.paragraph("S: the most levels of a tree that the ranks' own cores did.", "soft"))
 
 
 def promised(run):

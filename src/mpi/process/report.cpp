@@ -177,7 +177,7 @@ std::string overlapped(const Row& r) {
   if (t.in_flight <= 0) return {};
   const std::string split = t.split > 0 ? fmt::format(", S={}", t.split) : "";
   return fmt::format(
-      "overlap: {} calls of {} were {:.3f} s under way, {:.0f} % of it while the program did not wait; "
+      "overlap: {} calls of {} were {:.3f} s under way, {:.0f} % of it beside the program's own work; "
       "their starts and waits took {:.3f} s{}\n",
       t.calls, r.way.operation, t.in_flight, 100 * t.hidden / t.in_flight, t.attended, split);
 }

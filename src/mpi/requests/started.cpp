@@ -123,8 +123,8 @@ void account(const Started& s) {
   const double waited = waited_seconds() - s.waited_before;
   t.seconds = s.starting + waited;
   t.in_flight = s.report.seconds;
-  t.hidden = std::max(0.0, s.report.seconds - waited);
   t.attended = t.seconds;
+  t.hidden = std::max(0.0, t.in_flight - t.attended);
   t.split = s.report.split;
   const std::string name = s.call.form == Form::persistent ? name_of_start(s.call) : name_of(s.call);
   r->statistics.add({name, path_of(s.report), why_started(s)}, t, Server::cores);
