@@ -78,6 +78,10 @@ std::vector<int> on_collectives(Inherited& memory, const Options& options, const
 
 void nothing(const std::vector<pid_t>&) {}
 
+void await(Inherited& memory, int count) {
+  while (memory.count() < count) sched_yield();
+}
+
 bool names_victim() { return std::string(message()).find("rank 1 (process") != std::string::npos; }
 
 void expect_end(int rank, int end) {
@@ -187,15 +191,18 @@ TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
         memory.count() = 1;
         raise(SIGKILL);
       }
-      if (c.rank() != victim)
-        while (memory.count() == 0) sched_yield();
+      if (c.rank() != victim) await(memory, 1);
+      if (c.rank() != victim && k == given) {  // who learns of the end ends the calls of all: not before all have read
+        ++memory.count();
+        await(memory, ranks);
+      }
       std::uint64_t data = c.rank() == victim ? k * k : 0;
       const Status s = c.bcast(&data, sizeof data, victim);
       if (s == Status::ok && (k >= given || data != k * k)) return 3;
       if (s != Status::ok) {
         const bool learnt = k == given && s == Status::timeout && names_victim();
         ++memory.count();  // who ends before the others look may be the one that they name
-        while (memory.count() < ranks) sched_yield();
+        await(memory, 2 * ranks - 1);
         return learnt ? 0 : 4;
       }
     }
@@ -213,7 +220,12 @@ TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
       std::uint64_t data = k;
       const Status s = c.bcast(&data, sizeof data, 0);
       if (s == Status::ok && k > read + kLines) return 3;
-      if (s != Status::ok) return s == Status::timeout && names_victim() ? 0 : 4;
+      if (s != Status::ok) {
+        const bool learnt = s == Status::timeout && names_victim();
+        ++memory.count();  // as above
+        await(memory, ranks - 1);
+        return learnt ? 0 : 4;
+      }
     }
   };
   expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
