@@ -44,6 +44,17 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()] if path.exists() else []
 
 
+def nccl_of(rows):
+    """Seconds of a step and of a byte of NCCL's ring on this host, from its own allreduce of the shortest and the longest vector; None: unknown."""
+    points = sorted((row["bytes"], row["value"] / 1e3, row["ranks"]) for row in rows if row.get("row") == "native" and row["gbps"] == 0)
+    if len(points) < 2:
+        return None
+    (small, first, ranks), (large, last, _) = points[0], points[-1]
+    steps, share = 2 * (ranks - 1), 2 * (ranks - 1) / ranks
+    byte = (last - first) / ((large - small) * share)
+    return {"step": max(0, first - byte * share * small) / steps, "byte": byte} if byte > 0 else None
+
+
 def profile_of(rows, base):
     """A profile with the measured costs of the device; `base` has the rest."""
     (row,) = [row for row in rows if row["case"] == "costs"]
@@ -52,6 +63,8 @@ def profile_of(rows, base):
     slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
     codec = {"ratio": max(1, costs["ratio"]), **{key: costs[key] for key in ("call", "compress", "decompress", "add", "fused")}}
     device = {"name": name, "source": said, **{key: costs[key] for key in ("launch", "staging", "look", "combine", "copy")}, "codec": {"f32": [codec]}}
+    if nccl := nccl_of(rows):
+        device["nccl"] = {"inside": nccl}
     return {**base, "name": slug, "source": f"{base.get('source', '')}; device: {said}", "device": device}
 
 

@@ -167,9 +167,11 @@ model::Question question_of(const Arguments& a) {
   q.ratio = q.compress ? a.ratio : 1;
   // Over UCX there are no native collectives; the baseline of ranks that share a host is its memory.
   const bool ucx = carrier_of(a) == model::Carrier::ucx;
-  q.device = q.staged = a.device;  // whose memory neither the MPI's collectives nor the node's reach
-  q.native = a.native && !ucx && !a.device;
-  q.node = ucx && a.ranks <= a.per_node && !a.device;
+  // Neither the MPI's collectives nor the node's reach a device's memory.
+  q.device = a.device || a.nccl;
+  q.staged = a.device && !a.nccl;
+  q.native = a.native && (a.nccl || (!ucx && !a.device));
+  q.node = ucx && a.ranks <= a.per_node && !q.device;
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (a.payload != "auto") {

@@ -36,7 +36,7 @@ struct Arguments {
   std::string network;  // torus:4x4x4; empty: as the profile says
   double hop = -1;      // seconds a link of it; negative: as the profile says
   bool native = true;
-  bool device = false;
+  bool device = false, nccl = false;
   // predict
   std::string schedule, payload = "auto", system, segment;
   bool rounds = false;  // no overlap

@@ -137,10 +137,11 @@ int run(int argc, char** argv) {
     add_question(c, &a);
     add_forced(c, &a);
     add_network(c, &a);
-    c->add_flag("!--no-native", a.native, "leave the MPI's own collective out");
+    c->add_flag("!--no-native", a.native, "leave the MPI's own collective out, or NCCL's");
     c->add_option("--comm-cores", a.comm_cores,
                   "of each host: also says how many levels S of a started tree the ranks' own cores do");
     c->add_flag("--device", a.device, "values are in the memory of devices, whose messages the host carries");
+    c->add_flag("--nccl", a.nccl, "the same, and NCCL carries the messages and has collectives of its own");
   }
 
   CLI::App* simulating = app.add_subcommand("simulate", "systems side by side, up to 131072 ranks; split trees");

@@ -300,20 +300,37 @@ void Operation::start_data() noexcept {
   }
   if (exact_) decision_.choice.why.reason = select::Reason::refused;
   const bool complete = s == Status::ok;
-  backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
-  if (complete && !backend.starts(call_)) {
+  if (complete && (!chosen().starts(call_) || starts_in_turn())) {
     state_ = State::queued;
-    if (comm_.size == 1) advance(false, true);  // there is nobody to wait for
+    if (comm_.size == 1 || starts_in_turn()) advance(false, comm_.size == 1);  // alone there is nobody to wait for
     return;
   }
-  if (complete) s = backend.start(call_, decision_, &pending_);
+  started(complete ? chosen().start(call_, decision_, &pending_) : s, !complete);
+}
+
+// `certain` as in leave_running().
+void Operation::started(Status s, bool certain) noexcept {
   if (s == Status::ok) {
     if (decision_.choice.provider != Provider::schedules) number_ = comm_.data.pass();
   } else if (s == Status::out_of_memory) {
     stop(s);
   } else {
-    leave_running(s, !complete);
+    leave_running(s, certain);
   }
+}
+
+backend::Backend& Operation::chosen() const noexcept {
+  return comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
+}
+
+bool Operation::starts_in_turn() const noexcept { return chosen().starts(call_) && chosen().in_turn(); }
+
+bool Operation::is_its_turn() const noexcept {
+  for (const Operation* o : comm_.live) {
+    if (o == this) break;
+    if (o->state_ != State::running || !o->data_started() || !o->starts_in_turn()) return false;
+  }
+  return true;
 }
 
 // Blocking forms meet blocking ones only, on every rank, so a backend that blocks may not turn into a request that goes along with others:
@@ -321,8 +338,10 @@ void Operation::start_data() noexcept {
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   turn_ = Clock::now();
-  backend::Backend& backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
-  leave_running(backend.run(call_, decision_, &ran_));
+  if (starts_in_turn())
+    started(chosen().start(call_, decision_, &pending_), false);
+  else
+    leave_running(chosen().run(call_, decision_, &ran_));
 }
 
 // `certain`: every rank knows that it failed, and nothing has moved.
@@ -382,7 +401,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept {
   if (waits_in_line()) {
     if (comm_.broken)
       lose(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
-    else if (may_block && comm_.live.front() == this)
+    else if (state_ == State::queued && starts_in_turn() ? is_its_turn() : may_block && comm_.live.front() == this)
       state_ == State::comparing ? leave_comparing() : leave_queued();
   } else if (exchange_.active()) {
     bool ended = false;
@@ -466,8 +485,8 @@ void Operation::report_outcome() noexcept {
     report(o, out);
     return;
   }
-  const char* const backend = comm_.backends.of(decision_.choice.provider, call_.device != nullptr).name();
-  o.algorithm = backend ? backend : ran_.algorithm.data();
+  const char* const backend_name = chosen().name();
+  o.algorithm = backend_name ? backend_name : ran_.algorithm.data();
   o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
   o.contributions = decision_.contributions;
   o.ran = &ran_;

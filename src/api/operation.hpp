@@ -53,7 +53,8 @@ class Operation {
 
   bool done() const noexcept { return state_ == State::done; }
   bool data_started() const noexcept {
-    return state_ == State::running || state_ == State::settling || state_ == State::done;
+    return (state_ == State::running && !(pending_ && pending_->holds_up())) || state_ == State::settling ||
+           state_ == State::done;
   }
 
   // Status of the collective once done; renews the message on this thread.
@@ -68,7 +69,7 @@ class Operation {
     agreeing,  // the ranks' signatures
     agreed,    // until every earlier operation has started its data
     counting,  // counts that only the root and each owner know
-    queued,    // a backend that blocks waits for all that was started before
+    queued,    // a backend that blocks, or takes calls in turn, waits for what was started before
     running,   // the data
     settling,  // the times of a trial
     done
@@ -97,9 +98,13 @@ class Operation {
   Status force_native(bool all_on_devices) noexcept;
   bool goes_exact(Status refusal) noexcept;
   void start_data() noexcept;
+  void started(Status s, bool certain) noexcept;
   void test_data() noexcept;
   void test_meeting() noexcept;
   bool is_first_to_sign() const noexcept;
+  backend::Backend& chosen() const noexcept;
+  bool starts_in_turn() const noexcept;  // precondition: decided
+  bool is_its_turn() const noexcept;     // the same
   bool wait_alone() noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double waited, const char* why) noexcept;

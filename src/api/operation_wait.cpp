@@ -61,8 +61,9 @@ bool Operation::wait_alone() noexcept {
 void Operation::late(const Operation* first, double waited, const char* why) noexcept {
   if (!waits_in_line()) {
     pending_.reset();
-    leave_running(fail(Status::timeout, "{}the MPI's own {} is not complete after {:.3g} s", why,
-                       name(call_.collective), waited));
+    const auto& library = comm_.device_link.library;
+    leave_running(fail(Status::timeout, "{}{}'s own {} is not complete after {:.3g} s", why,
+                       call_.device && library ? library->name() : "the MPI", name(call_.collective), waited));
     return;
   }
   lose(fail(Status::timeout,

@@ -33,6 +33,8 @@ class Pending {
   virtual ~Pending() = default;
   // Whether there is something left that the caller does before its work (schedule::Lane).
   virtual bool leads() const noexcept { return false; }
+  // Whether nothing later may start its data yet.
+  virtual bool holds_up() const noexcept { return false; }
   // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
@@ -67,6 +69,9 @@ class Backend {
 
   // Whether a call may start() and return a Pending. Otherwise run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
+
+  // Whether what it starts waits until all that was started before is complete, or has been started by this backend and holds nothing up.
+  virtual bool in_turn() const noexcept { return false; }
 
   // Precondition of both: the backend serves the call, and `decision` names it and is complete, or made for raw values.
   // Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are borrowed until

@@ -28,9 +28,12 @@ class DeviceComm : public carrier::DeviceMessages {
   // Whether it has a collective for the call, with the values as they are. The same answer on every rank.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
-  // Enqueues that collective on a stream of the device; the stream may be captured in a graph. Precondition: it serves the call, and no
-  // messages are in flight. Every rank enqueues the same collectives in the same order.
-  virtual Status enqueue(const call::Call& call, void* stream) noexcept = 0;
+  // Begins to enqueue that collective on a stream of the device, which may be captured in a graph. Precondition: it serves the call, no
+  // messages are in flight, and what was begun before is enqueued. Every rank begins the same collectives in the same order.
+  virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
+
+  // Whether it is enqueued. It may have to wait for other ranks' calls, and nothing else may begin before.
+  virtual Status begun(bool* enqueued) noexcept = 0;
 
   // ok, or what has gone wrong since: nothing more is to be waited for then.
   virtual Status check() noexcept = 0;

@@ -175,15 +175,19 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const auto bytes = static_cast<double>(q.bytes);
   const double grain =
       schedule::reduces(q.collective) || q.collective == schedule::Collective::bcast ? 1024.0 * q.element : 0;
-  // An MPI without a measurement is taken to run the best of our flat schedules on raw values, those for a torus left out, and to take no time
+  // A device's native collective is NCCL's. An MPI without a measurement is taken to run the best of our flat schedules on raw values, those for a torus left out, and to take no time
   // for a step.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto measured_by = [&](Provider provider) {
     return measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
   };
-  const double measured = native ? measured_by(Provider::mpi).value_or(INFINITY) : INFINITY;
-  const bool guessed = native && !std::isfinite(measured);
+  const auto own_seconds = [&] {
+    return q.device ? nccl_seconds(profile, topology, q.collective, bytes)
+                    : measured_by(Provider::mpi).value_or(INFINITY);
+  };
+  const double measured = native ? own_seconds() : INFINITY;
+  const bool guessed = native && !q.device && !std::isfinite(measured);
   const double even_cost = break_even(machine);
   Machine stepless = machine;
   stepless.step = 0;

@@ -24,6 +24,72 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
   return std::nullopt;
 }
 
+namespace {
+
+// Beside each other the ranks of a host use all its cards, and where there are fewer cards than ranks, share them.
+NcclHop hop_of(const Profile& profile, const Machine& machine, topology::Distance distance, int ranks_a_host,
+               double message) {
+  const bool between = distance == topology::Distance::network;
+  const NcclHop& measured = between ? profile.device.nccl_between : profile.device.nccl_inside;
+  if (measured.known()) return measured;
+  const Span& span = machine.span(distance, message);
+  const int cards = !between ? 1 : machine.nics > 0 ? machine.nics : ranks_a_host;
+  return {span.alpha, span.beta / cards};
+}
+
+// Of ranks that are neighbours on a host.
+topology::Distance farthest_inside(const topology::Topology& t) noexcept {
+  topology::Distance most{};
+  for (int h = 0; h < t.hosts(); ++h) {
+    const auto ranks = t.ranks_of(h);
+    for (std::size_t i = 1; i < ranks.size(); ++i) most = std::max(most, t.distance(ranks[i - 1], ranks[i]));
+  }
+  return most;
+}
+
+int ranks_a_host(const topology::Topology& t) noexcept { return (t.ranks() + t.hosts() - 1) / std::max(t.hosts(), 1); }
+
+}  // namespace
+
+double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
+                    double n) {
+  using schedule::Collective;
+  const int ranks = topology.ranks(), hosts = topology.hosts(), inside = ranks_a_host(topology);
+  const Machine machine = machine_on_device(profile, 4, 1, 1, false);
+  const double p = ranks, launch = machine.copy.call;
+  if (ranks == 1) return launch + machine.copy.of(n);
+  const NcclHop near = hop_of(profile, machine, farthest_inside(topology), inside, n / p);
+  const NcclHop far = hop_of(profile, machine, topology::Distance::network, inside, n / p);
+  const double byte = std::max(inside > 1 ? near.byte : 0, hosts > 1 ? far.byte : 0);
+  // Once around: a step for each rank but one, of which as many leave a host as there are hosts but one.
+  const double around = (p - hosts) * near.step + (hosts - 1) * far.step;
+  switch (collective) {
+    case Collective::allreduce: {
+      int levels = 0;
+      while (1 << levels < hosts) ++levels;
+      const double ring = 2 * around + 2 * (p - 1) / p * n * byte;
+      const double tree = 2 * ((inside - 1) * near.step + levels * far.step) + 2 * n * byte;
+      return launch + (hosts > 1 ? std::min(ring, tree) : ring);
+    }
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+    case Collective::allgather: return launch + around + (p - 1) / p * n * byte;
+    case Collective::reduce:
+    case Collective::bcast: return launch + around + n * byte;
+    case Collective::allreduce_multi:
+    case Collective::allgatherv:
+    case Collective::gather:
+    case Collective::gatherv:
+    case Collective::scatter:
+    case Collective::scatterv:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+    case Collective::barrier:
+    case Collective::agreement: break;
+  }
+  return INFINITY;
+}
+
 double streamed_node(const Machine& m, schedule::Collective collective, int ranks, int cores, double n,
                      double raw) noexcept {
   using schedule::Collective;

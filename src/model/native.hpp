@@ -5,6 +5,7 @@
 
 #include "model/choose.hpp"
 #include "model/machine.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto::model {
 
@@ -12,6 +13,11 @@ namespace stretto::model {
 // ends, in proportion to bytes above and constant below. Nothing where there are none.
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
+
+// Seconds of NCCL's own collective on the devices of so many ranks, with n bytes of the whole vector: the better of a ring and, of an
+// allreduce, a double binary tree (docs/model.md). What of it was not measured is the profile's links'. Infinite: it has none.
+double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
+                    double bytes);
 
 // The unmeasured time of a collective of a node's memory, in parts of the MPI's time: half of it for a few ranks, about
 // the gain on measured machines (docs/measurements.md). Of many ranks nothing is known, and a rank alone shares nothing:

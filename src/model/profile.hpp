@@ -56,17 +56,26 @@ struct Switches {
   std::optional<std::size_t> eager, eager_reduce, kernel;
 };
 
+// Of NCCL's own collectives, from one device to the next.
+struct NcclHop {
+  double step = 0;  // seconds a step
+  double byte = 0;  // seconds a byte that a device sends there; 0: not measured
+
+  bool known() const noexcept { return byte > 0; }
+};
+
 // Of a device that holds the values, where there is one. Figures of its own kernels (f32, f64, combine, copy) are measured beside those of the
 // host; where there are none and `launch` is known, the profile's own figures are the device's.
 struct Device {
-  std::string name;                 // "NVIDIA H200"
-  std::string source;               // where the figures come from
-  double launch = 0;                // seconds a kernel
-  double staging = 0;               // seconds a byte between host and device
-  double look = 0;                  // seconds until the host knows that enqueued work is over
-  double combine = 0;               // seconds a byte of result of raw + raw
-  double copy = 0;                  // seconds a byte copied
-  std::vector<CodecCost> f32, f64;  // `call`: the least time of a kernel
+  std::string name;                   // "NVIDIA H200"
+  std::string source;                 // where the figures come from
+  double launch = 0;                  // seconds a kernel
+  double staging = 0;                 // seconds a byte between host and device
+  double look = 0;                    // seconds until the host knows that enqueued work is over
+  double combine = 0;                 // seconds a byte of result of raw + raw
+  double copy = 0;                    // seconds a byte copied
+  std::vector<CodecCost> f32, f64;    // `call`: the least time of a kernel
+  NcclHop nccl_inside, nccl_between;  // a host, and hosts
 
   bool known() const noexcept { return launch > 0; }
 };

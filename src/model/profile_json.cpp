@@ -215,6 +215,15 @@ void write_messages(const Messages& m, ordered_json* j) {
   (*j)["agreement"] = m.agreement;
 }
 
+constexpr std::pair<const char*, NcclHop Device::*> kNcclHops[] = {{"inside", &Device::nccl_inside},
+                                                                   {"between", &Device::nccl_between}};
+
+NcclHop read_hop(const Node& node) {
+  const NcclHop hop{node.number("step", 0), node.at("byte").number()};
+  if (!hop.known()) node.at("byte").wrong(" is 0; a measured time is wanted");
+  return hop;
+}
+
 Device read_device(const Node& node) {
   Device d;
   d.name = node.text("name");
@@ -224,6 +233,10 @@ Device read_device(const Node& node) {
     const Node codec = node.at("codec");
     if (codec.has("f32")) d.f32 = read_costs(codec.at("f32"));
     if (codec.has("f64")) d.f64 = read_costs(codec.at("f64"));
+  }
+  if (node.has("nccl")) {
+    for (const auto& [key, at] : kNcclHops)
+      if (node.at("nccl").has(key)) d.*at = read_hop(node.at("nccl").at(key));
   }
   return d;
 }
@@ -279,6 +292,8 @@ ordered_json write_device(const Device& d) {
   if (!d.source.empty()) j["source"] = d.source;
   for (const auto& [key, at] : kDeviceFigures) j[key] = d.*at;
   if (!d.f32.empty() || !d.f64.empty()) j["codec"] = {{"f32", write_costs(d.f32)}, {"f64", write_costs(d.f64)}};
+  for (const auto& [key, at] : kNcclHops)
+    if ((d.*at).known()) j["nccl"][key] = {{"step", (d.*at).step}, {"byte", (d.*at).byte}};
   return j;
 }
 

@@ -14,6 +14,10 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import run_device  # noqa: E402
+
 SYSTEMS = {"CPRP2P", "C-Coll", "gZCCL", "hZCCL", "ghZCCL", "HomComp", "HomComp ahead", "HomComp_F"}
 PAYLOADS = {"HomComp": "quantised", "HomComp ahead": "quantised_ahead", "HomComp_F": "fused", "hZCCL": "homomorphic", "ArGM": "mixed"}
 MODEL = "stretto-model"
@@ -68,6 +72,27 @@ class Device(unittest.TestCase):
         for figure in ("launch", "look"):
             self.assertGreater(read["device"][figure], 0)
         self.assertGreater(read["device"]["codec"]["f32"][0]["fused"], 0)
+
+    def test_the_rows_of_nccl_give_its_figures(self):
+        def rows(*points):
+            return [{"case": "x", "row": "native", "gbps": 0, "ranks": 4, "bytes": n, "value": ms} for n, ms in points]
+
+        step, byte = 3e-6, 5e-12
+        seconds = {n: 6 * step + 1.5 * n * byte for n in (1 << 20, 1 << 26, 1 << 30)}
+        measured = run_device.nccl_of(rows(*((n, s * 1e3) for n, s in seconds.items())))
+        self.assertAlmostEqual(measured["step"] / step, 1, 6)
+        self.assertAlmostEqual(measured["byte"] / byte, 1, 6)
+        costs = {key: 1e-6 for key in ("launch", "look", "staging", "copy", "combine", "call", "compress", "decompress", "add", "fused")}
+        said = [{"case": "costs", "device": "A GPU", "costs": {**costs, "ratio": 8}}, *rows(*((n, s * 1e3) for n, s in seconds.items()))]
+        base = json.loads((ROOT / "profiles" / "built-in.json").read_text())
+        profile = self.at / "profile.json"
+        profile.write_text(json.dumps(run_device.profile_of(said, base)))
+        read = json.loads(subprocess.run([MODEL, "profiles", str(profile), "--json"], capture_output=True, text=True, check=True).stdout)
+        self.assertAlmostEqual(read["device"]["nccl"]["inside"]["byte"] / byte, 1, 6)
+        self.assertNotIn("between", read["device"]["nccl"])
+        # None where no NCCL served, one size alone was measured, or the longer vector took no longer.
+        for points in ((), ((1 << 20, 1.0),), ((1 << 20, 1.0), (1 << 30, 1.0))):
+            self.assertIsNone(run_device.nccl_of(rows(*points)))
 
     def test_without_a_gpu_one_line_says_so(self):
         if pathlib.Path("/dev/nvidiactl").exists():

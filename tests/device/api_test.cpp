@@ -2,6 +2,7 @@
 // for bit; ranks with memory of the host and of a device meet in one call; what is wrong on one rank is told to all.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -149,6 +150,65 @@ TEST(DeviceApi, AWrongBufferIsNamedOnEveryRank) {
         return stretto_allreduce_on_stream(from.data(), to.data(), 2000, STRETTO_I32, STRETTO_USER, comm, &o, s);
       },
       STRETTO_INVALID_ARGUMENT, "STRETTO_USER needs options.user_function");
+}
+
+// A host reads managed memory, so it is no device's.
+TEST(DeviceApi, ManagedMemoryIsNamedOnEveryRankWhereItCannotBe) {
+  const stretto_options o = timed(defaults());
+  const auto managed = [&o](bool alone) {
+    all_hear(
+        [&](auto comm, int rank, auto&, auto& to, void* stream) {
+          void* values = nullptr;
+          static_cast<void>(plugin().use_device(rank));
+          static_cast<void>(plugin().allocate(device::MemoryKind::managed, 2000 * sizeof(float), &values));
+          const stretto_status s =
+              alone ? stretto_allreduce_on_stream(STRETTO_IN_PLACE, values, 2000, STRETTO_F32, STRETTO_SUM, comm, &o,
+                                                  stream)
+                    : stretto_allreduce_on_stream(values, to.data(), 2000, STRETTO_F32, STRETTO_SUM, comm, &o, stream);
+          static_cast<void>(plugin().release(device::MemoryKind::managed, values));
+          return s;
+        },
+        STRETTO_INVALID_ARGUMENT,
+        alone ? "recvbuf is managed memory; the stream is of device 1"
+              : "sendbuf is managed memory, and recvbuf memory of device 1");
+  };
+  managed(false);
+  managed(true);
+}
+
+TEST(DeviceApi, ManagedMemoryCountsAsTheHosts) {
+  emulation().reset(1);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 2000;
+    const stretto_options o = timed(defaults());
+    void* values = nullptr;
+    static_cast<void>(plugin().allocate(device::MemoryKind::managed, n * sizeof(float), &values));
+    auto* const v = static_cast<float*>(values);
+    std::fill_n(v, n, static_cast<float>(rank + 1));
+    ASSERT_STRETTO_OK(stretto_allreduce(STRETTO_IN_PLACE, v, n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(std::vector<float>(v, v + n), std::vector<float>(n, 6));
+    static_cast<void>(plugin().release(device::MemoryKind::managed, values));
+  });
+}
+
+// To CUDA it is the host's.
+TEST(DeviceApi, MemoryThatWasFreedIsRefusedOnAStream) {
+  emulation().reset(1);
+  on_ranks(1, [&](stretto_comm comm, int, int) {
+    const std::size_t n = 2000;
+    const stretto_options o = timed(defaults());
+    const DeviceVector<float> to(0, n);
+    void *stream = nullptr, *gone = nullptr;
+    static_cast<void>(plugin().create_stream(&stream));
+    static_cast<void>(plugin().allocate(device::MemoryKind::device, n * sizeof(float), &gone));
+    static_cast<void>(plugin().release(device::MemoryKind::device, gone));
+    EXPECT_EQ(stretto_allreduce_on_stream(gone, to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, stream),
+              STRETTO_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(stretto_message()).find("sendbuf is memory of the host, and recvbuf memory of device 0"),
+              std::string::npos)
+        << stretto_message();
+    static_cast<void>(plugin().destroy_stream(stream));
+  });
 }
 
 TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {

@@ -21,7 +21,7 @@ void* EmulatedMemory::allocate(MemoryKind kind, int device, std::size_t bytes) {
   const std::size_t size = pages(bytes);
   if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) return nullptr;
   void* real = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  void* given = kind == MemoryKind::pinned ? real : mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
+  void* given = kind != MemoryKind::device ? real : mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
   close(file);
   if (real == MAP_FAILED || given == MAP_FAILED) return nullptr;
   std::memset(real, never_written, size);

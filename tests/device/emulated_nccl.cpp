@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -116,9 +117,10 @@ struct Rank {
     std::shared_ptr<Work> work;
     void* stream;
   };
-  std::deque<Launch> launches;  // in progress
-  int delay = 0;                // questions until they are
-  long groups = 0;
+  std::deque<Launch> launches;       // in progress
+  int delay = 0;                     // questions until they are
+  long groups = 0, collectives = 0;  // enqueued
+  bool met = true;                   // what is in progress needs no other rank's call
 
   void fail(Result r, const std::string& why) {
     if (error != Result::success) return;
@@ -271,7 +273,7 @@ bool captures(void* stream) {
   return find_plugin(&plugin) == stretto::Status::ok && plugin->stream_captures(stream, &found) == 0 && found != 0;
 }
 
-// Every third time a communicator that does not block says that it is not done yet.
+// Every third time a communicator that does not block says that it is not done yet: of a collective until all ranks have called it.
 Result enqueue(Rank* comm, std::shared_ptr<Work> work, void* stream) {
   if (captures(stream))  // the graph's, which nobody runs
     return emulation().enqueue(stream, work) == 0 ? Result::success : Result::unhandled_cuda_error;
@@ -281,6 +283,7 @@ Result enqueue(Rank* comm, std::shared_ptr<Work> work, void* stream) {
     if (at == emulated().comms.end()) return Result::invalid_argument;
     r = at->second;
     if (r->error != Result::success) return r->error;
+    if (r->delay > 0) return Result::invalid_argument;  // before the last operation is enqueued
     work->rank = r;
     const long n = r->groups++;
     const Faults& f = emulated().faults;
@@ -288,6 +291,8 @@ Result enqueue(Rank* comm, std::shared_ptr<Work> work, void* stream) {
       r->fail(Result::remote_error, "an emulated network fails");
     work->mute = f.mute_rank == r->rank && n >= f.mute && f.mute >= 0;
     r->delay = r->blocks || n % 3 != 0 ? 0 : 3;
+    r->met = !work->part;
+    if (work->part) ++r->collectives;
     return Result::success;
   });
   if (bad != Result::success) return bad;
@@ -326,9 +331,11 @@ Result ncclCommGetAsyncError(Rank* comm, Result* error) {
     r = emulated().comms.at(comm);
     if (r->error != Result::success) return r->error;
     if (r->world->come < r->world->size) return Result::in_progress;
+    const auto behind = [&](const auto& other) { return other->collectives < r->collectives; };
+    r->met = r->met || std::none_of(r->world->ranks.begin(), r->world->ranks.end(), behind);
     return r->delay > 0 ? Result::in_progress : Result::success;
   });
-  if (*error != Result::in_progress || r->delay == 0 || --r->delay > 0) return Result::success;
+  if (*error != Result::in_progress || r->delay == 0 || !r->met || --r->delay > 0) return Result::success;
   while (!r->launches.empty()) {
     const Rank::Launch l = r->launches.front();
     r->launches.pop_front();

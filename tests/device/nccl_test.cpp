@@ -2,13 +2,16 @@
 // goes wrong in NCCL, or never comes there, ends in a status.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "collectives.hpp"
 #include "emulated_nccl.hpp"
 #include "schedule/registry.hpp"
 #include "stretto/stretto_nonblocking.h"
+#include "stretto/stretto_persistent.h"
 
 namespace stretto::tests {
 namespace {
@@ -170,6 +173,146 @@ TEST(DeviceNccl, ItsOwnCollectivesAreScheduleNativeAndTheChoiceForExactValues) {
   }
 }
 
+stretto_status start_call(What w, const float* in, float* out, std::size_t n, int root, stretto_comm comm,
+                          const stretto_options* o, stretto_request* r) {
+  switch (w) {
+    case What::allreduce: return stretto_iallreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, r);
+    case What::reduce: return stretto_ireduce(in, out, n, STRETTO_F32, STRETTO_SUM, root, comm, o, r);
+    case What::reduce_scatter: return stretto_ireduce_scatter_block(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, r);
+    case What::allgather: return stretto_iallgather(in, out, n, STRETTO_F32, comm, o, r);
+    case What::bcast: return stretto_ibcast(out, n, STRETTO_F32, root, comm, o, r);
+    case What::alltoall: return stretto_ialltoall(in, out, n, STRETTO_F32, comm, o, r);
+  }
+  return STRETTO_INTERNAL;
+}
+
+TEST(DeviceNccl, StartedCallsAreItsOwnCollectives) {
+  const std::size_t n = 3000;
+  for (const What w : {What::allreduce, What::reduce, What::reduce_scatter, What::allgather, What::bcast}) {
+    for (const int ranks : {2, 5}) {
+      SCOPED_TRACE(testing::Message() << "collective " << int(w) << " on " << ranks << " ranks");
+      begin(static_cast<std::uint64_t>(ranks));
+      const stretto_options plain = timed(defaults());
+      const Results expected = of_library(w, n, ranks, plain, false);
+      on_ranks(ranks, [&](stretto_comm comm, int rank, int p) {
+        const int root = p / 2;
+        const auto in = counts(rank, in_length(w, n, p));
+        std::vector<float> out(out_length(w, n, p));
+        if (w == What::bcast && rank == root) out = in;
+        const DeviceVector<float> from(rank, in), to(rank, out);
+        for (const char* schedule : {"native", static_cast<const char*>(nullptr)}) {
+          stretto_options o = plain;
+          o.schedule = schedule;
+          stretto_report report = STRETTO_REPORT_INIT;
+          o.report = &report;
+          to.write(out);
+          stretto_request request = nullptr;
+          ASSERT_STRETTO_OK(start_call(w, from.data(), to.data(), n, root, comm, &o, &request));
+          ASSERT_STRETTO_OK(stretto_wait(request));
+          EXPECT_STREQ(report.algorithm, "native");
+          if (w != What::reduce || rank == root) {
+            EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
+          }
+          ASSERT_STRETTO_OK(stretto_request_free(&request));
+        }
+      });
+      EXPECT_EQ(nccl().collectives(), 2);
+      EXPECT_EQ(nccl().groups(), 0);
+      expect_order();
+    }
+  }
+}
+
+TEST(DeviceNccl, APersistentCallIsItsOwnCollectiveAtEachStart) {
+  const std::size_t n = 1000;
+  begin(3);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    stretto_options o = timed(defaults());
+    o.schedule = "native";
+    const DeviceVector<float> from(rank, n), to(rank, n);
+    stretto_request request = nullptr;
+    ASSERT_STRETTO_OK(stretto_allreduce_init(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+    for (int step = 1; step <= 4; ++step) {
+      from.write(std::vector<float>(n, static_cast<float>(step * (rank + 1))));
+      ASSERT_STRETTO_OK(stretto_start(request));
+      ASSERT_STRETTO_OK(stretto_wait(request));
+      EXPECT_EQ(to.read(), std::vector<float>(n, static_cast<float>(6 * step)));
+    }
+    ASSERT_STRETTO_OK(stretto_request_free(&request));
+  });
+  EXPECT_EQ(nccl().collectives(), 4);
+  EXPECT_EQ(nccl().groups(), 0);
+  expect_order();
+}
+
+// Messages before and behind. Ranks start them when others are in the middle, and each waits in an order of its own.
+TEST(DeviceNccl, StartedCollectivesOfItsOwnAndOfSchedulesKeepOneOrder) {
+  const std::size_t n = 10000;
+  stretto_options own = timed(defaults()), ring = timed(bounded(1e-3));
+  own.schedule = "native";
+  ring.schedule = "ring";
+  ring.payload = STRETTO_PAYLOAD_FUSED;
+  ring.segment = 4096;
+  begin(7);
+  const Results sums = results(What::allreduce, n, 3, ring, [](int) { return Way::host; });
+  const Results exact = of_library(What::allreduce, n, 3, timed(defaults()), false);
+  for (int seed = 0; seed < 8; ++seed) {
+    begin(static_cast<std::uint64_t>(seed));
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      const DeviceVector<float> wave(rank, api_test::wave(rank, n)), whole(rank, counts(rank, n));
+      const DeviceVector<float> a(rank, n), b(rank, n), c(rank, n), d(rank, n), e(rank, n);
+      const DeviceVector<float>* const to[] = {&a, &b, &c, &d, &e};
+      const bool is_own[] = {false, true, true, false, true};
+      stretto_request requests[5];
+      for (int i = 0; i < 5; ++i) {
+        ASSERT_STRETTO_OK(stretto_iallreduce(is_own[i] ? whole.data() : wave.data(), to[i]->data(), n, STRETTO_F32,
+                                             STRETTO_SUM, comm, is_own[i] ? &own : &ring, &requests[i]));
+        int done = 0;
+        for (int k = 0; k < (seed * (rank + 1) * 11 + i * 7) % 60; ++k) {
+          ASSERT_STRETTO_OK(stretto_test(requests[0], &done));
+        }
+      }
+      for (int i = 0; i < 5; ++i) ASSERT_STRETTO_OK(stretto_wait(requests[(2 * i + rank) % 5]));
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(to[i]->read(), (is_own[i] ? exact : sums)[static_cast<std::size_t>(rank)]) << i;
+        ASSERT_STRETTO_OK(stretto_request_free(&requests[i]));
+      }
+    });
+    EXPECT_GT(nccl().groups(), 0);
+    EXPECT_EQ(nccl().collectives(), 3);
+    expect_order();
+  }
+}
+
+// NCCL may need all ranks' calls before a collective is enqueued; who starts or tests one waits for none.
+TEST(DeviceNccl, AStartedCollectiveWaitsForOtherRanksInItsWaitAlone) {
+  const std::size_t n = 1000;
+  begin(5);
+  std::atomic<int> started = 0, tested = 0;
+  on_ranks(2, [&](stretto_comm comm, int rank, int) {
+    const DeviceVector<float> from(rank, std::vector<float>(n, 1)), to(rank, n);
+    stretto_options o = timed(defaults());
+    o.schedule = "ring";
+    ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    o.schedule = "native";
+    for (int i = 0; i < 3; ++i) {  // every third time NCCL waits
+      while (rank == 0 && started <= i) std::this_thread::yield();
+      stretto_request request = nullptr;
+      ASSERT_STRETTO_OK(stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+      int done = 0;
+      for (int k = 0; k < 100; ++k) {  // rank 1's part of the agreement; and with it rank 0's collective
+        ASSERT_STRETTO_OK(stretto_test(request, &done));
+      }
+      ++(rank == 1 ? started : tested);
+      while (tested <= i) std::this_thread::yield();
+      ASSERT_STRETTO_OK(stretto_wait(request));
+      EXPECT_EQ(to.read(), std::vector<float>(n, 2));
+      ASSERT_STRETTO_OK(stretto_request_free(&request));
+    }
+  });
+  expect_order();
+}
+
 TEST(DeviceNccl, AScatteredSumMayBeInPlace) {
   begin(1);
   const std::size_t n = 1000;
@@ -253,7 +396,7 @@ TEST(DeviceNccl, RanksOfOneDeviceGoThroughTheHost) {
 }
 
 // How every rank's call ends, of which one goes wrong in NCCL.
-void all_end(const stretto_options& o, stretto_status status, const std::string& text,
+void all_end(const stretto_options& o, bool starts, stretto_status status, const std::string& text,
              const std::function<void()>& spoil) {
   begin(1);
   int named = 0;
@@ -267,24 +410,37 @@ void all_end(const stretto_options& o, stretto_status status, const std::string&
     ASSERT_STRETTO_OK(stretto_barrier(comm, &plain));
     if (rank == 0) spoil();
     ASSERT_STRETTO_OK(stretto_barrier(comm, &plain));
-    EXPECT_EQ(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), status)
-        << stretto_message();
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    named += std::string(stretto_message()).find(text) != std::string::npos;
+    stretto_request request = nullptr;
+    if (starts) {
+      ASSERT_STRETTO_OK(stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+      EXPECT_EQ(stretto_wait(request), status) << stretto_message();
+    } else {
+      EXPECT_EQ(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), status)
+          << stretto_message();
+    }
+    {
+      static std::mutex mutex;
+      const std::lock_guard lock(mutex);
+      named += std::string(stretto_message()).find(text) != std::string::npos;
+    }
+    if (starts) {
+      ASSERT_STRETTO_OK(stretto_request_free(&request));
+    }
   });
   EXPECT_GT(named, 0);
   EXPECT_EQ(nccl().open(), 0);
 }
 
 TEST(DeviceNccl, AnErrorOfNcclIsEveryRanks) {
-  for (const char* schedule : {"ring", "native"}) {
-    SCOPED_TRACE(schedule);
-    stretto_options o = timed(defaults());
-    o.schedule = schedule;
-    for (const long n : {0L, 2L}) {
-      if (n > 0 && o.schedule == std::string("native")) continue;
-      all_end(o, STRETTO_INTERNAL, "an emulated network fails", [n] { nccl().fail(1, n); });
+  for (const bool starts : {false, true}) {
+    for (const char* schedule : {"ring", "native"}) {
+      SCOPED_TRACE(testing::Message() << schedule << (starts ? ", started" : ""));
+      stretto_options o = timed(defaults());
+      o.schedule = schedule;
+      for (const long n : {0L, 2L}) {
+        if (n > 0 && o.schedule == std::string("native")) continue;
+        all_end(o, starts, STRETTO_INTERNAL, "an emulated network fails", [n] { nccl().fail(1, n); });
+      }
     }
   }
 }
@@ -295,7 +451,11 @@ TEST(DeviceNccl, ARankThatNeverSendsIsWaitedForNoLongerThanTheLimit) {
     stretto_options o = timed(defaults());
     o.schedule = schedule;
     o.timeout = 0.5;
-    all_end(o, STRETTO_TIMEOUT, "", [] { nccl().mute(1, 0); });
+    const bool own = o.schedule == std::string("native");
+    all_end(o, false, STRETTO_TIMEOUT, own ? "NCCL 2.28.9: a collective is not complete after" : "",
+            [] { nccl().mute(1, 0); });
+    all_end(o, true, STRETTO_TIMEOUT, own ? "NCCL 2.28.9's own allreduce is not complete after" : "",
+            [] { nccl().mute(1, 0); });
   }
 }
 

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 
 #include "chooser.hpp"
 #include "model/machine.hpp"
+#include "model/native.hpp"
 
 namespace stretto::model {
 namespace {
@@ -106,6 +108,99 @@ TEST(DeviceCosts, ALongMessageThatIsStagedIsCutSoThatSomethingHidesItsCopies) {
     q.staged = true;
     EXPECT_EQ(best(chooser, q).segment == 0, mib <= 4) << mib;
   }
+}
+
+// Steps of 3 us inside a host and 20 us between, 200 GB/s and 10 GB/s.
+Profile with_nccl() {
+  Profile p = measured(2e-5);
+  p.device.nccl_inside = {3e-6, 5e-12};
+  p.device.nccl_between = {2e-5, 1e-10};
+  return p;
+}
+
+TEST(Nccl, TakesARingsStepsAndBytes) {
+  using topology::Topology;
+  const Profile p = with_nccl();
+  const double n = 1 << 30;
+  const auto seconds = [&p](Collective c, const Topology& t, double bytes) { return nccl_seconds(p, t, c, bytes); };
+  const Topology host = Topology::regular(8, 8);
+  EXPECT_DOUBLE_EQ(seconds(Collective::allreduce, host, n), 5e-6 + 14 * 3e-6 + 14.0 / 8 * n * 5e-12);
+  EXPECT_DOUBLE_EQ(seconds(Collective::reduce_scatter_block, host, n), 5e-6 + 7 * 3e-6 + 7.0 / 8 * n * 5e-12);
+  EXPECT_DOUBLE_EQ(seconds(Collective::allgather, host, n), seconds(Collective::reduce_scatter_block, host, n));
+  EXPECT_DOUBLE_EQ(seconds(Collective::bcast, host, n), 5e-6 + 7 * 3e-6 + n * 5e-12);
+  EXPECT_EQ(seconds(Collective::alltoall, host, n), INFINITY);
+  // 3 hosts of 2: the slower link, and as many steps over it as there are further hosts.
+  const Topology hosts = Topology::regular(6, 2);
+  EXPECT_DOUBLE_EQ(seconds(Collective::allgather, hosts, n), 5e-6 + 3 * 3e-6 + 2 * 2e-5 + 5.0 / 6 * n * 1e-10);
+}
+
+TEST(Nccl, TakesATreeForShortVectorsOnManyHosts) {
+  const topology::Topology hosts = topology::Topology::regular(64, 1);
+  const auto seconds = [&](double n) { return nccl_seconds(with_nccl(), hosts, Collective::allreduce, n); };
+  EXPECT_DOUBLE_EQ(seconds(1024), 5e-6 + 2 * 6 * 2e-5 + 2 * 1024 * 1e-10);
+  const double n = 1 << 30;
+  EXPECT_DOUBLE_EQ(seconds(n), 5e-6 + 2 * 63 * 2e-5 + 126.0 / 64 * n * 1e-10);
+}
+
+TEST(Nccl, TakesTheProfilesLinksAndCardsWhereItWasNotMeasured) {
+  Profile p = measured(2e-5);
+  p.nics = 2;
+  const double n = 1 << 30;
+  const auto seconds = [&](int ranks, int per_host) {
+    return nccl_seconds(p, topology::Topology::regular(ranks, per_host), Collective::bcast, n);
+  };
+  EXPECT_DOUBLE_EQ(seconds(4, 1), 5e-6 + 3e-5 + n * 1e-9 / 2);
+  EXPECT_DOUBLE_EQ(seconds(4, 4), 5e-6 + 3 * 5e-7 + n * 1e-10);
+  p.nics = 0;  // a card for each rank
+  EXPECT_DOUBLE_EQ(seconds(8, 4), 5e-6 + 6 * 5e-7 + 1e-5 + n * 1e-9 / 4);
+}
+
+// A device whose links have the rate of NCCL's. A message, which the host announces, begins later than a step inside NCCL's kernel.
+Candidate chosen_at(double byte, std::uint64_t bytes) {
+  Profile p = measured(2e-5);
+  p.device.nccl_between = {2e-6, byte};
+  p.links[static_cast<std::size_t>(Distance::network)] = {{0, 1e-5, byte, 0}};
+  Chooser chooser(p, topology::Topology::regular(8, 1));
+  Question q = allreduce(bytes, 8);
+  q.device = q.native = true;
+  return best(chooser, q);
+}
+
+TEST(Nccl, IsChosenOverNvlinkAndStreamsOverSlowLinks) {
+  for (const std::uint64_t mib : {1u, 64u, 1024u}) EXPECT_TRUE(chosen_at(1 / 450e9, mib << 20u).native) << mib;
+  const Candidate slow = chosen_at(8 / 25e9, 1u << 30u);
+  EXPECT_FALSE(slow.native);
+  EXPECT_NE(slow.payload, Kind::raw);
+  EXPECT_TRUE(chosen_at(8 / 25e9, 1024).native);  // of which latency is all
+}
+
+// A rank of the ring compresses 1/p, adds (p-1)/p and decompresses (p-1)/p of the vector. Where that takes longer than NCCL's bytes, NCCL is
+// faster whatever is hidden; where NCCL's bytes take longer than it and the streams' bytes one after the other, streams are.
+TEST(Nccl, TheCrossoverIsWhereTheCodecsWorkMeetsTheBytesSaved) {
+  const double p = 8, ratio = 8, around = (p - 1) / p;
+  const double work = 1e-12 / p + around * (4e-12 + 2e-12);
+  const double native_below = work / (2 * around), streams_above = native_below / (1 - 1 / ratio);
+  EXPECT_TRUE(chosen_at(native_below / 2, 1u << 30u).native);
+  EXPECT_FALSE(chosen_at(streams_above * 2, 1u << 30u).native);
+  bool streams = false;
+  for (double byte = 1e-13; byte < 1e-9; byte *= 1.25) {
+    const bool now = !chosen_at(byte, 1u << 30u).native;
+    EXPECT_GE(now, streams) << byte;  // one crossover
+    streams = now;
+  }
+  EXPECT_TRUE(streams);
+}
+
+// Those of an MPI move values of the host.
+TEST(Nccl, AnMpisTimesAreNotTakenForItsOwn) {
+  Profile p = with_nccl();
+  p.natives = {{Collective::allreduce, 4, 4, {{1 << 20, 1e-9}}}};
+  Chooser chooser(p, topology::Topology::regular(4, 1));
+  Question q = allreduce(1 << 20);
+  q.device = q.native = true;
+  std::vector<Candidate> all;
+  ASSERT_EQ(chooser.table(q, &all), Status::ok);
+  EXPECT_GT(Chooser::mpi_seconds(all), 1e-4);
 }
 
 TEST(DeviceCosts, StreamsAreChosenWhereTheLinkIsSlowerThanTheDevice) {

@@ -76,6 +76,7 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.device.copy = 5e-13;
   p.device.f32 = {{1, 1.5e-5, 1e-12, 2e-12, 3e-12, 4e-12}, {8, 1e-5, 1e-12, 2e-12, 3e-12, 4e-12}};
   p.device.f64 = {{2, 2e-5, 1e-12, 2e-12, 3e-12, 4e-12}};
+  p.device.nccl_inside = {3e-6, 5e-12};
   p.ucx.emplace();
   p.ucx->library = "UCX 1.13.1";
   p.ucx->ranks = 3;
@@ -88,6 +89,9 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(q.gamma, p.gamma);
   EXPECT_EQ(q.links[1].size(), 2u);
   EXPECT_EQ(q.natives[0].points, p.natives[0].points);
+  EXPECT_EQ(q.device.nccl_inside.step, 3e-6);
+  EXPECT_EQ(q.device.nccl_inside.byte, 5e-12);
+  EXPECT_FALSE(q.device.nccl_between.known());
   EXPECT_EQ(q.natives[0].collective, schedule::Collective::reduce_scatter);
   EXPECT_EQ(q.natives[1].provider, Provider::node);
   EXPECT_EQ(q.natives[1].points, p.natives[1].points);

@@ -1,8 +1,9 @@
 #include "api/device/native.hpp"
 
-#include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
+#include <utility>
 
 #include "base/interrupt.hpp"
 #include "call/schedule_names.hpp"
@@ -14,27 +15,85 @@ namespace {
 using backend::Decision;
 using call::Call;
 
+// One that was begun, on the first lane where the caller has no stream.
+class Begun final : public backend::Pending {
+ public:
+  Begun(backend::DeviceComm& library, device::Device& device) noexcept : library_(library), device_(device) {}
+
+  // Whoever lets go of it has given up. The buffers are the caller's again once NCCL's kernels have ended.
+  ~Begun() override {
+    if (over_) return;
+    const device::Device::Visit visit(device_);
+    library_.abort();
+  }
+
+  Status begin(const Call& c) noexcept {
+    const Status s = device_.usable();
+    own_stream_ = !c.stream;
+    return s == Status::ok ? library_.begin(c, own_stream_ ? device_.stream(0) : *c.stream) : s;
+  }
+
+  bool holds_up() const noexcept override { return !enqueued_; }
+
+  Status test(bool* done, engine::Report*) noexcept override {
+    const device::Device::Visit visit(device_);
+    *done = true;
+    if (const Status s = go_on(); s != Status::ok) return s;
+    *done = over_;
+    return Status::ok;
+  }
+
+ private:
+  // On a stream of the caller's it is over once it is enqueued.
+  Status go_on() noexcept {
+    if (!enqueued_) {
+      if (const Status s = library_.begun(&enqueued_); s != Status::ok || !enqueued_) return s;
+      over_ = !own_stream_;
+      if (over_) return Status::ok;
+      if (const Status s = device_.mark(1, &end_); s != Status::ok) return s;
+    }
+    if (const Status s = device_.poll(); s != Status::ok) return s;
+    if (const Status s = library_.check(); s != Status::ok) return s;
+    over_ = device_.passed(end_);
+    return Status::ok;
+  }
+
+  backend::DeviceComm& library_;
+  device::Device& device_;
+  device::Moment end_;
+  bool own_stream_ = false, enqueued_ = false, over_ = false;
+};
+
 class DeviceBackend final : public backend::Backend {
  public:
   DeviceBackend(backend::DeviceComm& library, engine::Engine& engine) noexcept : library_(library), engine_(engine) {}
 
   const char* name() const noexcept override { return call::native_name; }
 
-  // It moves nothing beside messages of schedules, so what is started goes by schedules.
-  bool serves(const Call& c) const noexcept override { return !c.nonblocking && library_.serves(c); }
-  bool starts(const Call&) const noexcept override { return false; }
+  bool serves(const Call& c) const noexcept override { return library_.serves(c); }
+  bool starts(const Call& c) const noexcept override { return c.nonblocking; }
+  bool in_turn() const noexcept override { return true; }
 
   Status run(const Call& c, const Decision&, engine::Report*) noexcept override {
     device::Device& d = *c.device;
     const device::Device::Visit visit(d);
     const std::uint64_t number = engine_.pass();
-    Status s = d.usable();
-    if (s == Status::ok) s = library_.enqueue(c, c.stream ? *c.stream : d.stream(0));
-    if (s == Status::ok && !c.stream) s = wait(d, call::timeout_of(c.settings.options), number);
+    Begun begun(library_, d);
+    Status s = begun.begin(c);
+    if (s == Status::ok) s = wait(begun, call::timeout_of(c.settings.options), number);
     if (s == Status::ok) return s;
     library_.abort();  // whoever waits for this rank in a device learns it from the engine, and does the same
     engine_.give_up(s, message(), number);
     return s;
+  }
+
+  Status start(const Call& c, const Decision&, std::unique_ptr<backend::Pending>* pending) noexcept override {
+    const device::Device::Visit visit(*c.device);
+    std::unique_ptr<Begun> begun(new (std::nothrow) Begun(library_, *c.device));
+    if (!begun) return fail(Status::out_of_memory, std::string_view("no memory to start a collective on a device"));
+    if (const Status s = begun->begin(c); s != Status::ok) return s;
+    *pending = std::move(begun);
+    return Status::ok;
   }
 
   std::unique_ptr<backend::PreparedCall> prepare(const call::Shape&, bool) noexcept override { return nullptr; }
@@ -42,21 +101,18 @@ class DeviceBackend final : public backend::Backend {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Status wait(device::Device& d, double timeout, std::uint64_t number) noexcept {
-    device::Moment end;
-    if (const Status s = d.mark(1, &end); s != Status::ok) return s;
-    const auto begun = Clock::now();
-    auto looked = begun;
+  Status wait(Begun& begun, double timeout, std::uint64_t number) noexcept {
+    const auto since = Clock::now();
+    auto looked = since;
     while (true) {
-      if (const Status s = d.poll(); s != Status::ok) return s;
-      if (d.passed(end)) return library_.check();
+      bool done = false;
+      if (const Status s = begun.test(&done, nullptr); done) return s;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
       const auto now = Clock::now();
       if (now - looked < look_every) continue;
       looked = now;
-      if (const Status s = library_.check(); s != Status::ok) return s;
       if (const Status s = engine_.usable(number); s != Status::ok) return s;
-      const std::chrono::duration<double> waited = now - begun;
+      const std::chrono::duration<double> waited = now - since;
       if (timeout > 0 && waited.count() > timeout)
         return fail(Status::timeout, "{}: a collective is not complete after {:.3g} s", library_.name(),
                     waited.count());

@@ -15,6 +15,7 @@
 #include <deque>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "call/inputs.hpp"
@@ -85,22 +86,35 @@ class NcclComm final : public backend::DeviceComm {
   void abort() noexcept override {
     if (comm_ != nullptr) static_cast<void>(nccl_.comm_abort(comm_));
     comm_ = nullptr;
-    if (!broken_) static_cast<void>(fail(Status::internal, "{}: the communicator was ended", name()));
-    keep_message();
+    own_block_ = {};
+    if (broken_) return;
+    // This thread's message is that of the cause.
+    fmt::format_to_n(why_.data(), why_.size() - 1, "{}: the communicator was ended", name());
+    broken_ = true;
   }
 
   bool serves(const call::Call& c) const noexcept override { return has_collective(c); }
 
-  Status enqueue(const call::Call& c, void* stream) noexcept override {
+  Status begin(const call::Call& c, void* stream) noexcept override {
+    own_block_ = {};
     if (broken_) return broken();
     if (c.count == 0) return Status::ok;
-    const Result r = enqueue_collective(nccl_, c, place_.rank, comm_, stream);
-    if (const Status s = settled(r, "a collective", call::timeout_of(c.settings.options)); s != Status::ok) return s;
-    if (c.collective != call::Collective::reduce_scatter_block || !call::in_place(c.send) || place_.rank == 0)
-      return Status::ok;
-    const std::size_t bytes = c.count * stretto_type_size(c.type);
-    const std::byte* own = static_cast<const std::byte*>(c.recv) + static_cast<std::size_t>(place_.rank) * bytes;
-    return device(plugin().copy(c.recv, own, bytes, stream), "a copy");
+    if (c.collective == call::Collective::reduce_scatter_block && call::in_place(c.send) && place_.rank > 0)
+      own_block_ = {static_cast<std::byte*>(c.recv), c.count * stretto_type_size(c.type), stream};
+    return told(enqueue_collective(nccl_, c, place_.rank, comm_, stream), "a collective");
+  }
+
+  Status begun(bool* enqueued) noexcept override {
+    *enqueued = false;
+    if (broken_) return broken();
+    Result r = Result::success;
+    if (const Result asked = nccl_.comm_get_async_error(comm_, &r); asked != Result::success) r = asked;
+    if (const Status s = told(r, "a collective"); s != Status::ok) return s;
+    *enqueued = r != Result::in_progress;
+    if (!*enqueued || own_block_.to == nullptr) return Status::ok;
+    const OwnBlock b = std::exchange(own_block_, {});
+    return device(plugin().copy(b.to, b.to + static_cast<std::size_t>(place_.rank) * b.bytes, b.bytes, b.stream),
+                  "a copy");
   }
 
   Status check() noexcept override {
@@ -116,6 +130,13 @@ class NcclComm final : public backend::DeviceComm {
     std::vector<DeviceTransfer> transfers;
     void* event = nullptr;
     State state = State::waits;
+  };
+
+  // NCCL leaves it at the rank's place in the vector; stretto has it at the beginning.
+  struct OwnBlock {
+    std::byte* to = nullptr;
+    std::size_t bytes = 0;
+    void* stream = nullptr;
   };
 
   const device::Plugin& plugin() const noexcept { return *place_.plugin; }
@@ -234,6 +255,7 @@ class NcclComm final : public backend::DeviceComm {
   std::deque<Group> groups_;  // in the order of their beginning
   std::vector<void*> free_events_;
   std::size_t events_ = 0;  // that there are
+  OwnBlock own_block_;      // of the collective that was begun
   bool broken_ = false;
   std::array<char, 512> why_{};
 };
