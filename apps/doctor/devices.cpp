@@ -168,6 +168,7 @@ Json carrier_of_device_memory(const std::string& over, const std::function<std::
   const bool may_nccl = wanted.empty() || wanted == "nccl", may_transport = wanted.empty() || wanted == "transport";
   if (may_nccl && api::find_module("nccl", &nccl) == Status::ok && nccl->finds(&found) == Status::ok)
     return "moved between devices by " + found;
+  if (wanted == "peer") return "moved between devices by peer access";
   if (may_transport && !transport.empty()) return "moved between devices by " + transport;
   return "copied to pinned memory of the host, and sent over " + over;
 }

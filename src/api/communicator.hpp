@@ -53,9 +53,9 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-// The two carriers of one rank.
+// The carriers of one rank. `devices`: for messages between devices, until these take it; where there is a transport, it is made then.
 struct Carriers {
-  std::unique_ptr<carrier::Carrier> agreement, data;
+  std::unique_ptr<carrier::Carrier> agreement, data, devices{};
 };
 
 }  // namespace stretto::api

@@ -17,7 +17,7 @@ namespace stretto::device {
 using codec::cuda::u32;
 using codec::cuda::u64;
 
-constexpr u32 kPluginVersion = 2;
+constexpr u32 kPluginVersion = 3;
 constexpr const char* kPluginSymbol = "stretto_cuda_plugin";
 
 enum class MemoryKind : u32 { host = 0, device = 1, managed = 2, pinned = 3 };
@@ -26,6 +26,11 @@ enum class MemoryKind : u32 { host = 0, device = 1, managed = 2, pinned = 3 };
 struct Location {
   MemoryKind kind;
   int device;  // meaningless for host memory
+};
+
+// What another process of the host opens an allocation by (cudaIpcMemHandle_t).
+struct MemoryHandle {
+  unsigned char bytes[64];
 };
 
 // Raw values. `operation` and `type` are a payload::Op and a payload::Type.
@@ -79,6 +84,16 @@ struct Plugin {
   int (*combine_values)(const Values& values);
   int (*negate_values)(const Values& values);
   int (*divide_values)(const Values& values);
+
+  // Whether `device` can reach the memory of `peer`; lets the current device do so from now on (again is no error).
+  int (*reaches)(int device, int peer, int* reaches);
+  int (*allow_access)(int peer);
+
+  // Memory of the kind device between processes. `base` is what allocate() gave. An import is of the current device, which
+  // reaches the memory then; it ends before the memory is released.
+  int (*export_memory)(void* base, MemoryHandle* handle);
+  int (*import_memory)(const MemoryHandle& handle, void** base);
+  int (*end_import)(void* base);
 };
 
 }  // namespace stretto::device

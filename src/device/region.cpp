@@ -1,6 +1,7 @@
 #include "device/region.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 
 namespace stretto::device {
@@ -16,11 +17,21 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alig
 }  // namespace
 
 void Region::drop() noexcept {
-  if (used_ == 0) free_all();
+  for (const Piece& p : retired_) static_cast<void>(plugin_.release(kind_, p.data));
+  retired_.clear();
+  if (used_ > 0) return;
+  for (const Piece& p : pieces_) static_cast<void>(plugin_.release(kind_, p.data));
+  pieces_.clear();
+  total_ = 0;
 }
 
 void Region::free_all() noexcept {
-  for (const Piece& p : pieces_) static_cast<void>(plugin_.release(kind_, p.data));
+  for (const Piece& p : pieces_) {
+    if (p.shared)
+      retired_.push_back(p);  // has room: share()
+    else
+      static_cast<void>(plugin_.release(kind_, p.data));
+  }
   pieces_.clear();
   total_ = 0;
 }
@@ -39,6 +50,22 @@ Status Region::add(std::size_t bytes) noexcept {
   pieces_.push_back({static_cast<std::byte*>(data), bytes, 0});
   total_ += bytes;
   return Status::ok;
+}
+
+std::byte* Region::share(const void* p) noexcept {
+  const auto* const at = static_cast<const std::byte*>(p);
+  const std::less<> before;
+  for (Piece& piece : pieces_) {
+    if (before(at, piece.data) || !before(at, piece.data + piece.bytes)) continue;
+    try {
+      retired_.reserve(retired_.size() + pieces_.size());
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    piece.shared = true;
+    return piece.data;
+  }
+  return nullptr;
 }
 
 Status Region::allocate(std::size_t bytes, std::byte** data) noexcept {

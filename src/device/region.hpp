@@ -27,8 +27,12 @@ class Region final : public payload::Memory {
   // is in use.
   Status fix(std::size_t bytes) noexcept;
 
-  // Gives all of it back to the plugin, unless some is in use.
+  // Gives all of it back to the plugin, but what is still in use.
   void drop() noexcept;
+
+  // Where the piece with `p` begins; null: none has it. From then on another process may use the piece: it is released with the region,
+  // not by fix().
+  std::byte* share(const void* p) noexcept;
 
   bool is_fixed() const noexcept { return fixed_; }
   std::size_t bytes() const noexcept { return total_; }
@@ -38,6 +42,7 @@ class Region final : public payload::Memory {
   struct Piece {
     std::byte* data;
     std::size_t bytes, given;
+    bool shared = false;
   };
   Status add(std::size_t bytes) noexcept;
   void free_all() noexcept;
@@ -45,7 +50,7 @@ class Region final : public payload::Memory {
   const Plugin& plugin_;
   const MemoryKind kind_;
   const char* const what_;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_, retired_;
   std::size_t total_ = 0, used_ = 0;
   bool fixed_ = false;
 };

@@ -1,10 +1,12 @@
 #include "emulated_memory.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace stretto::device {
 namespace {
@@ -19,14 +21,26 @@ constexpr std::size_t pages(std::size_t bytes) { return (bytes + page) / page * 
 void* EmulatedMemory::allocate(MemoryKind kind, int device, std::size_t bytes) {
   const int file = memfd_create("emulated device", MFD_CLOEXEC);
   const std::size_t size = pages(bytes);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) return nullptr;
+  void* const given =
+      file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0 ? nullptr : map(kind, device, size, file, false);
+  if (given)
+    std::memset(real(given), never_written, size);
+  else if (file >= 0)
+    close(file);
+  return given;
+}
+
+void* EmulatedMemory::map(MemoryKind kind, int device, std::size_t size, int file, bool borrowed) {
   void* real = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (real == MAP_FAILED) return nullptr;
   void* given = kind != MemoryKind::device ? real : mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
-  close(file);
-  if (real == MAP_FAILED || given == MAP_FAILED) return nullptr;
-  std::memset(real, never_written, size);
+  if (given == MAP_FAILED) {
+    munmap(real, size);
+    return nullptr;
+  }
+  if (kind != MemoryKind::device) close(std::exchange(file, -1));
   allocations_[reinterpret_cast<std::uintptr_t>(given)] = {
-      kind, device, static_cast<std::byte*>(given), static_cast<std::byte*>(real), size, {}};
+      kind, device, static_cast<std::byte*>(given), static_cast<std::byte*>(real), size, {}, file, borrowed};
   return given;
 }
 
@@ -36,8 +50,39 @@ bool EmulatedMemory::release(void* p) {
   const Allocation& a = at->second;
   if (a.given != a.real) munmap(a.given, a.bytes);
   munmap(a.real, a.bytes);
+  if (a.file >= 0) close(a.file);
   allocations_.erase(at);
   return true;
+}
+
+namespace {
+
+struct Lent {
+  pid_t process;
+  int file;
+  std::size_t bytes;
+};
+
+}  // namespace
+
+bool EmulatedMemory::lend(void* p, MemoryHandle* handle) const {
+  const auto at = allocations_.find(reinterpret_cast<std::uintptr_t>(p));
+  if (at == allocations_.end() || at->second.file < 0 || at->second.borrowed) return false;
+  const Lent lent{getpid(), at->second.file, at->second.bytes};
+  *handle = {};
+  std::memcpy(handle->bytes, &lent, sizeof lent);
+  return true;
+}
+
+void* EmulatedMemory::borrow(const MemoryHandle& handle, int device) {
+  Lent lent{};
+  std::memcpy(&lent, handle.bytes, sizeof lent);
+  if (lent.process == getpid()) return nullptr;  // as CUDA
+  const std::string path = "/proc/" + std::to_string(lent.process) + "/fd/" + std::to_string(lent.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* const given = file < 0 ? nullptr : map(MemoryKind::device, device, lent.bytes, file, true);
+  if (!given && file >= 0) close(file);
+  return given;
 }
 
 const EmulatedMemory::Allocation* EmulatedMemory::find(const void* p) const {
@@ -55,7 +100,7 @@ Location EmulatedMemory::locate(const void* p) const {
 
 std::size_t EmulatedMemory::held(MemoryKind kind) const {
   std::size_t bytes = 0;
-  for (const auto& [address, a] : allocations_) bytes += a.kind == kind ? a.bytes : 0;
+  for (const auto& [address, a] : allocations_) bytes += a.kind == kind && !a.borrowed ? a.bytes : 0;
   return bytes;
 }
 

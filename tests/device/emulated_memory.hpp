@@ -43,6 +43,10 @@ class EmulatedMemory {
   // Null where the system has none.
   void* allocate(MemoryKind kind, int device, std::size_t bytes);
   bool release(void* p);
+
+  // Memory of the kind device, for another process and from one; the memory goes when the last of them has ended.
+  bool lend(void* p, MemoryHandle* handle) const;
+  void* borrow(const MemoryHandle& handle, int device);
   Location locate(const void* p) const;
   std::size_t held(MemoryKind kind) const;
   bool empty() const { return allocations_.empty(); }
@@ -75,7 +79,10 @@ class EmulatedMemory {
     std::byte* real;
     std::size_t bytes;
     std::vector<Access> accesses;
+    int file = -1;          // of memory of a device
+    bool borrowed = false;  // from another process
   };
+  void* map(MemoryKind kind, int device, std::size_t size, int file, bool borrowed);
   void* find_real(const void* p) const;
   const Allocation* find(const void* p) const;
 

@@ -3,6 +3,7 @@
 // that nobody waits for. Memory of a device cannot be touched by the host (emulated_memory.hpp).
 //
 // STRETTO_EMULATED_DEVICES (1 unless given), STRETTO_EMULATED_VERSION: it lacks a device, or is another's.
+// STRETTO_EMULATED_PEERS=0: no device reaches another's memory. STRETTO_EMULATED_IPC=0: nor does another process.
 // STRETTO_EMULATED_PLAIN: any memory is the device's, unless its address is 64 modulo 128, and work is done at once.
 // STRETTO_EMULATED_COPY_GBIT: copies between host and device take their time at this rate, one at a time in either direction; all
 // else is done as soon as somebody asks how far the device is.
@@ -32,7 +33,8 @@ using codec::cuda::Arguments;
 using codec::cuda::Result;
 
 constexpr int most_devices = 16;
-constexpr int no_memory = 2, invalid_value = 1, invalid_handle = 400, lost = 214;
+constexpr int no_memory = 2, invalid_value = 1, invalid_device = 101, invalid_handle = 400, lost = 214,
+              not_supported = 801;
 
 thread_local int current = 0;  // device
 
@@ -256,6 +258,8 @@ const char* error_text(int error) {
     case no_memory: return "out of memory";
     case invalid_value: return "invalid argument";
     case invalid_handle: return "invalid resource handle";
+    case invalid_device: return "invalid device ordinal";
+    case not_supported: return "operation not supported";
     case lost: return "uncorrectable ECC error encountered";
   }
   return "an emulated error";
@@ -495,6 +499,25 @@ int divide_values(const Values& v) {
   return on_values(v, [](const Values& of, auto run) { return with_division(of, run); });
 }
 
+int reaches(int device, int peer, int* reaches) {
+  *reaches = device != peer && number("STRETTO_EMULATED_PEERS", 1) != 0;  // CUDA says no of a device and itself
+  return 0;
+}
+int allow_access(int peer) { return peer == current ? invalid_device : 0; }
+
+int export_memory(void* base, MemoryHandle* handle) {
+  if (number("STRETTO_EMULATED_IPC", 1) == 0) return not_supported;
+  return on_device([&](Emulator& e) { return e.memory.lend(base, handle) ? 0 : invalid_value; });
+}
+int import_memory(const MemoryHandle& handle, void** base) {
+  if (number("STRETTO_EMULATED_IPC", 1) == 0) return not_supported;
+  return on_device([&](Emulator& e) {
+    *base = e.memory.borrow(handle, current);
+    return *base ? 0 : invalid_value;
+  });
+}
+int end_import(void* base) { return release(MemoryKind::device, base); }
+
 std::size_t lend(Emulator& e, void* p, std::size_t bytes, bool writes, void** real) {
   ++e.lent;
   auto at = std::find_if(e.loans.begin(), e.loans.end(), [](const Loan& l) { return !l.open; });
@@ -602,7 +625,12 @@ extern "C" const stretto::device::Plugin* stretto_cuda_plugin() {
                                 launch,
                                 combine_values,
                                 negate_values,
-                                divide_values};
+                                divide_values,
+                                reaches,
+                                allow_access,
+                                export_memory,
+                                import_memory,
+                                end_import};
   return &plugin;
 }
 

@@ -28,9 +28,10 @@ struct Parts {
   explicit Parts(int ranks)
       : agreement(carrier::make_thread_group(ranks)),
         data(carrier::make_thread_group(ranks)),
+        devices(carrier::make_thread_group(ranks)),
         chooser(std::make_shared<select::SharedChooser>(model::built_in(), topology::Topology::regular(ranks, ranks))) {
   }
-  std::shared_ptr<carrier::ThreadGroup> agreement, data;
+  std::shared_ptr<carrier::ThreadGroup> agreement, data, devices;
   std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
 };
 
@@ -152,8 +153,8 @@ Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made)
   if (!parts.data) return Status::ok;  // refused already
   try {
     if (const Status s = api::ask_comm_cores(); s != Status::ok) return s;
-    api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank),
-                    carrier::make_thread_carrier(parts.data, rank)};
+    api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank), carrier::make_thread_carrier(parts.data, rank),
+                    carrier::make_thread_carrier(parts.devices, rank)};
     if (const Status s = carrier::pace(&c.data); s != Status::ok) return s;
     *made = std::make_unique<stretto_comm_s>(std::move(c), parts.chooser, "ranks are threads of a process");
     (*made)->let_others_drive();

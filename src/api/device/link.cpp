@@ -1,9 +1,11 @@
 #include "api/device/link.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "api/communicator.hpp"
@@ -26,7 +28,8 @@ enum Told : std::uint64_t {
   wants_host = 16,
   wants_what_is_none = 32,
   failed = 64,
-  slows_another_way = 128
+  slows_another_way = 128,
+  wants_peer = 256
 };
 
 std::string_view given() noexcept {
@@ -38,8 +41,9 @@ std::uint64_t wanted() noexcept {
   const std::string_view name = given();
   if (name.empty() && carrier::is_paced()) return wants_host;  // whose rate it is
   if (name.empty()) return 0;
-  if (carrier::is_paced() && (name == "nccl" || name == "transport")) return slows_another_way;
+  if (carrier::is_paced() && (name == "nccl" || name == "transport" || name == "peer")) return slows_another_way;
   if (name == "nccl") return wants_nccl;
+  if (name == "peer") return wants_peer;
   if (name == "transport") return wants_transport;
   return name == "host" ? wants_host : wants_what_is_none;
 }
@@ -52,12 +56,12 @@ class Linking {
     std::uint64_t all = 0;
     if (const Status s = begin(&all); s != Status::ok) return s;
     if (all & wants_what_is_none)
-      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport or host", setting, given());
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", setting, given());
     if (all & slows_another_way)
       return fail(Status::unsupported,
                   "{} slows down what passes the host, and {} of the same rank asks for another way",
                   carrier::pace_setting, setting);
-    const std::uint64_t wants = all & (wants_nccl | wants_transport | wants_host);
+    const std::uint64_t wants = all & (wants_nccl | wants_transport | wants_peer | wants_host);
     if (std::popcount(wants) > 1)
       return fail(Status::unsupported, "ranks ask for different ways of devices' messages: here {} is '{}'{}", setting,
                   given(), carrier::is_paced() ? ", and messages are slowed down" : "");
@@ -65,14 +69,17 @@ class Linking {
     if ((wants == 0 || wants == wants_nccl) && !(all & no_nccl)) s = make_nccl();
     if (s == Status::ok && (wants == 0 || wants == wants_transport) && !link_.messages() && comm_.transport)
       s = make_of_transport();
+    if (s == Status::ok && (wants == 0 || wants == wants_peer) && !link_.messages()) s = make_peer();
     if (s != Status::ok) return s;
     link_.made = true;
     if (link_.library) comm_.backends.device = make_device_backend(*link_.library, comm_.data);
     if (link_.messages() || wants == 0 || wants == wants_host) return Status::ok;
     link_.made = false;
-    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}",
-                wants & wants_nccl ? "nccl" : "transport", setting,
-                wants & wants_nccl ? link_.why_no_library : "the transport does not take memory of devices");
+    const char* const what = wants & wants_nccl ? "nccl" : wants & wants_peer ? "peer" : "transport";
+    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}", what, setting,
+                wants & wants_nccl   ? link_.why_no_library
+                : wants & wants_peer ? link_.why_no_peer
+                                     : "the transport does not take memory of devices");
   }
 
  private:
@@ -80,7 +87,7 @@ class Linking {
   Status begin(std::uint64_t* all) {
     std::uint64_t own = wanted();
     backend::DeviceCommId made{};
-    Status s = own & (wants_transport | wants_host) ? Status::unsupported : find_module("nccl", &module_);
+    Status s = own & (wants_peer | wants_transport | wants_host) ? Status::unsupported : find_module("nccl", &module_);
     if (s == Status::ok) {
       std::string found;
       s = module_->finds(&found);
@@ -88,7 +95,7 @@ class Linking {
     if (s == Status::ok && comm_.rank == 0) s = module_->make_device_comm_id(&made);
     if (s != Status::ok) {
       own |= no_nccl;
-      say_why(own & (wants_transport | wants_host) ? "another way is asked for" : message());
+      say_why(own & (wants_peer | wants_transport | wants_host) ? "another way is asked for" : message());
     }
     std::vector<std::uint64_t> words(1 + sizeof id_ / sizeof(std::uint64_t)), merged(words.size());
     words[0] = own;
@@ -106,6 +113,41 @@ class Linking {
     return keep(module_->make_device_comm(place, id_, &link_.library), [this] { link_.library.reset(); });
   }
 
+  Status make_peer() {
+    const device::Device::Visit visit(*comm_.device);
+    std::vector<backend::PeerCard> cards(static_cast<std::size_t>(comm_.size));
+    Status s = share(backend::peer_card(comm_.device->number()), &cards);
+    if (s != Status::ok) return s;
+    const auto& own = cards[static_cast<std::size_t>(comm_.rank)];
+    const bool crosses =
+        std::any_of(cards.begin(), cards.end(), [&](const auto& card) { return card.process != own.process; });
+    s = comm_.carriers.devices || !comm_.transport ? Status::ok
+                                                   : comm_.transport->make_carrier(&comm_.carriers.devices);
+    if (s == Status::ok) s = backend::make_peer_messages(*comm_.device, cards, &comm_.carriers.devices, &link_.peer);
+    if (crosses) {
+      device::MemoryHandle handle{};
+      std::vector<device::MemoryHandle> handles(cards.size());
+      if (s == Status::ok) s = link_.peer->give(&handle);
+      if (const Status t = share(handle, &handles); t != Status::ok) return t;
+      if (s == Status::ok) s = link_.peer->take(handles);
+    }
+    return keep(
+        s, [this] { link_.peer.reset(); }, &link_.why_no_peer);
+  }
+
+  // What each rank gives, on all of them.
+  template <class T>
+  Status share(const T& own, std::vector<T>* all) {
+    static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+    constexpr std::size_t words_of_one = sizeof(T) / sizeof(std::uint64_t);
+    std::vector<std::uint64_t> words(words_of_one * all->size()), merged(words.size());
+    std::memcpy(&words[words_of_one * static_cast<std::size_t>(comm_.rank)], &own, sizeof own);
+    const Status s = exchange(words, &merged);
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(static_cast<void*>(all->data()), merged.data(), merged.size() * sizeof(std::uint64_t));
+    return s;
+  }
+
   Status make_of_transport() {
     const device::Device::Visit visit(*comm_.device);
     const Status own = comm_.transport->make_device_messages(comm_.device->plugin(), comm_.device->number(), timeout_,
@@ -116,7 +158,8 @@ class Linking {
 
   // One for all ranks, or for none.
   template <class Drop>
-  Status keep(Status own, const Drop& drop) {
+  Status keep(Status own, const Drop& drop, std::string* why = nullptr) {
+    const auto say_why = [this, why](std::string_view text) { why ? void(*why = text) : this->say_why(text); };
     if (own != Status::ok) say_why(message());
     const bool lacks = own != Status::ok || !link_.messages();
     std::vector<std::uint64_t> word{lacks ? std::uint64_t{failed} : 0}, merged(1);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/device_comm.hpp"
+#include "backend/peer_messages.hpp"
 #include "base/status.hpp"
 #include "carrier/device_messages.hpp"
 
@@ -16,14 +17,20 @@ namespace stretto::api {
 struct DeviceLink {
   bool made = false;
   std::unique_ptr<backend::DeviceComm> library;           // NCCL
+  std::unique_ptr<backend::PeerMessages> peer;            // memory of the host's devices in reach
   std::unique_ptr<carrier::DeviceMessages> of_transport;  // an MPI that takes device memory, say
   std::string why_no_library;
 
-  carrier::DeviceMessages* messages() const noexcept { return library ? library.get() : of_transport.get(); }
+  std::string why_no_peer{};
+
+  carrier::DeviceMessages* messages() const noexcept {
+    if (library) return library.get();
+    return peer ? peer.get() : of_transport.get();
+  }
 };
 
 // Collective, at one place among the runs of comm.data. Where some rank lacks what one way needs, none takes it; where no way is left,
-// messages go through the host, which is no failure. STRETTO_DEVICE_CARRIER names the one way that is wanted: nccl, transport or host;
+// messages go through the host, which is no failure. STRETTO_DEVICE_CARRIER names the one way that is wanted: nccl, transport, peer or host;
 // unsupported on every rank if it is none, or cannot be had.
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
 

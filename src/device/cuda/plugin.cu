@@ -1,6 +1,8 @@
 // The device interface over CUDA's runtime.
 #include "device/plugin.hpp"
 
+#include <cstring>
+
 #include "codec/cuda/launch.cuh"
 #include "device/cuda/raw_values.cuh"
 
@@ -86,6 +88,26 @@ int copy(void* to, const void* from, u64 bytes, void* stream) {
 }
 int clear(void* to, u64 bytes, void* stream) { return told(cudaMemsetAsync(to, 0, bytes, stream_of(stream))); }
 
+int reaches(int device, int peer, int* reaches) { return told(cudaDeviceCanAccessPeer(reaches, device, peer)); }
+int allow_access(int peer) {
+  const int e = told(cudaDeviceEnablePeerAccess(peer, 0));
+  return e == cudaErrorPeerAccessAlreadyEnabled ? 0 : e;
+}
+
+static_assert(sizeof(MemoryHandle) == sizeof(cudaIpcMemHandle_t));
+int export_memory(void* base, MemoryHandle* handle) {
+  cudaIpcMemHandle_t made;
+  const int e = told(cudaIpcGetMemHandle(&made, base));
+  if (!e) std::memcpy(handle->bytes, &made, sizeof made);
+  return e;
+}
+int import_memory(const MemoryHandle& handle, void** base) {
+  cudaIpcMemHandle_t given;
+  std::memcpy(&given, handle.bytes, sizeof given);
+  return told(cudaIpcOpenMemHandle(base, given, cudaIpcMemLazyEnablePeerAccess));
+}
+int end_import(void* base) { return told(cudaIpcCloseMemHandle(base)); }
+
 int workspace_bytes(StreamOperation operation, Type type, u64 count, u64* bytes) {
   Room room;
   const int e = plan_room(operation, type, count, &room);
@@ -116,7 +138,8 @@ constexpr Plugin kPlugin = {kPluginVersion, error_text,     device_count,  curre
                             locate,         allocate,       release,       create_stream,   destroy_stream,
                             create_event,   destroy_event,  stream_device, stream_captures, record,
                             wait,           is_over,        copy,          clear,           workspace_bytes,
-                            launch,         combine_values, negate_values, divide_values};
+                            launch,         combine_values, negate_values, divide_values,   reaches,
+                            allow_access,   export_memory,  import_memory, end_import};
 
 }  // namespace
 }  // namespace stretto::device

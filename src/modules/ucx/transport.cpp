@@ -75,6 +75,9 @@ class UcxTransport final : public backend::Transport {
   }
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
+    if (next_ == channel_of_pieces)
+      return fail(Status::unsupported, "more than {} carriers over one UCX",
+                  channel_of_pieces - Channel::first_carrier);
     return make_ucx_carrier(*worker_, next_++, worker_->connections(), carrier);
   }
   Status make_device_messages(const device::Plugin&, int, double,

@@ -4,7 +4,7 @@
 // All receives, and the first connection to each peer, are one worker's. Each further connection has a worker of its own,
 // which only sends: UCX (1.13 to 1.22) prints errors where ranks open several connections between two workers at once.
 //
-// Tags hold, from the top: 27 bits of the session's secret, 2 of the channel, 14 of the sender's rank, 1 that says that a
+// Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 that says that a
 // message is cut, 20 of the message. A receive names all others. So what a stranger sends, who knows the port but not
 // the store, meets no receive, and none of its bytes is used.
 #pragma once
@@ -23,9 +23,9 @@
 
 namespace stretto::modules {
 
-inline constexpr std::uint64_t tag_bits = 20, cut_bits = 1, rank_bits = 14, channel_bits = 2, piece_bits = 3;
+inline constexpr std::uint64_t tag_bits = 20, cut_bits = 1, rank_bits = 14, channel_bits = 3, piece_bits = 3;
 inline constexpr int most_ranks = 1 << rank_bits;
-inline constexpr unsigned channel_of_pieces = 3;  // of all carriers
+inline constexpr unsigned channel_of_pieces = 7;  // of all carriers
 static_assert(most_connections <= 1u << piece_bits);
 
 class UcxWorker {

@@ -116,6 +116,17 @@ int cudaEventCreateWithFlags(void** p, unsigned) { return note_made(p); }
 int cudaEventDestroy(void*) { return note_other(); }
 int cudaEventRecord(void*, void*) { return note_other(); }
 int cudaEventQuery(void*) { return note_other(); }
+int cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = 1;
+  return 0;
+}
+int cudaDeviceEnablePeerAccess(int, unsigned) { return note_other(); }
+struct cudaIpcMemHandle_st {
+  char reserved[64];
+};
+int cudaIpcGetMemHandle(cudaIpcMemHandle_st*, void*) { return note_other(); }
+int cudaIpcOpenMemHandle(void** p, cudaIpcMemHandle_st, unsigned) { return note_made(p); }
+int cudaIpcCloseMemHandle(void*) { return note_other(); }
 int cudaMemsetAsync(void* to, int, std::size_t bytes, void* stream) {
   return note({Recorded::memset, stream, to, nullptr, bytes, nullptr, 0, 0});
 }

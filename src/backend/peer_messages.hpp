@@ -1,0 +1,47 @@
+// Messages between devices of one host that reach each other's memory: the receiver copies, by its device, from where the sender has
+// the message.
+//
+//   threads of a process   addresses are valid as they are, and events tell one device's streams how far the other's are
+//   processes of a host    memory of the communicator's pools is opened by its handle (CUDA IPC), once for each allocation. Other memory,
+//                          the program's, is copied into a pool first: how long it lives is not ours to know
+//
+// A message is offered by a note of the host: where it is and how long. The receiver says when it has been taken. Until then it stays
+// where it is, and its sender's transfer lasts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/status.hpp"
+#include "carrier/carrier.hpp"
+#include "carrier/device_messages.hpp"
+#include "device/device.hpp"
+
+namespace stretto::backend {
+
+// What ranks know of one another before they take this way.
+struct PeerCard {
+  std::uint64_t process = 0;  // the same for its threads, and for no other process
+  std::uint64_t host = 0;     // the kernel that runs; 0: unknown
+  std::uint64_t device = 0;   // its number in the process
+};
+
+PeerCard peer_card(int device) noexcept;
+
+class PeerMessages : public carrier::DeviceMessages {
+ public:
+  // Whether some rank is in another process than this one.
+  virtual bool crosses_processes() const noexcept = 0;
+
+  // A try of what messages between processes need: a handle for all others, and theirs, one a rank. unsupported: it cannot be done.
+  virtual Status give(device::MemoryHandle* handle) noexcept = 0;
+  virtual Status take(std::span<const device::MemoryHandle> handles) noexcept = 0;
+};
+
+// One card for each rank, `rank` of them this one's; its device is the thread's current one. `carrier`, whose messages meet no others, is
+// taken where it succeeds. unsupported: some rank's memory is out of reach.
+Status make_peer_messages(device::Device& device, std::span<const PeerCard> cards,
+                          std::unique_ptr<carrier::Carrier>* carrier, std::unique_ptr<PeerMessages>* made) noexcept;
+
+}  // namespace stretto::backend
