@@ -56,7 +56,8 @@ class Linking {
     std::uint64_t all = 0;
     if (const Status s = begin(&all); s != Status::ok) return s;
     if (all & wants_what_is_none)
-      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", setting, given());
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", setting,
+                  given());
     if (all & slows_another_way)
       return fail(Status::unsupported,
                   "{} slows down what passes the host, and {} of the same rank asks for another way",
