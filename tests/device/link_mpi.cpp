@@ -93,7 +93,7 @@ const Case cases[] = {
     {{},
      {"pigeons"},
      STRETTO_UNSUPPORTED,
-     "STRETTO_DEVICE_CARRIER is '' here; ranks may give nccl, transport or host",
+     "STRETTO_DEVICE_CARRIER is '' here; ranks may give nccl, transport, peer or host",
      "STRETTO_DEVICE_CARRIER is 'pigeons' here"},
     {{"host"},
      {"transport"},
