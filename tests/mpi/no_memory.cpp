@@ -1,8 +1,10 @@
 // A program that knows nothing of stretto, on whose rank $WITHOUT all C++ in the library runs out of memory at the $FROM'th request of MPI_Init,
-// with AT_END=1 of MPI_Finalize, or with STARTS=1 of a collective that it starts, and stays so until that returns. Messages of the MPI's own are
+// with AT_END=1 of MPI_Finalize, or of a collective that it starts, and stays so until that returns: with STARTS=1 a nonblocking one, with
+// STARTS=2 a persistent one, prepared before. Messages of the MPI's own are
 // C's and come and go.
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -31,7 +33,7 @@ long number(const char* name) {
 }
 
 // Of three in flight, the rank runs out of memory in the first: a later one is not that on other ranks. True: none was another one.
-bool start_collectives(bool here, int ranks) {
+bool start_collectives(bool here, int ranks, bool persistent) {
   constexpr int n = 10'000, calls = 3;
   static double in[calls][n], sum[calls][n];
   MPI_Request request[calls];
@@ -41,12 +43,19 @@ bool start_collectives(bool here, int ranks) {
   for (int call = 0; call < calls; ++call) {
     std::fill_n(in[call], n, 1 << (8 * call));
     request[call] = MPI_REQUEST_NULL;
+    if (persistent)
+      MPI_Allreduce_init(in[call], sum[call], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request[call]);
     fails = here && call == 0;
-    code[call] = MPI_Iallreduce(in[call], sum[call], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request[call]);
+    code[call] = persistent
+                     ? MPI_Start(&request[call])
+                     : MPI_Iallreduce(in[call], sum[call], n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request[call]);
     fails = false;
   }
   bool good = true;
   for (int call = 0; call < calls; ++call) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+    while (code[call] == MPI_SUCCESS && !MPIX_Request_is_complete(request[call])) sched_yield();
+#endif
     if (code[call] == MPI_SUCCESS) code[call] = MPI_Wait(&request[call], MPI_STATUS_IGNORE);
     std::printf("call %d %s\n", call, code[call] == MPI_SUCCESS ? "done" : "failed");
     good = good && (code[call] != MPI_SUCCESS || sum[call][n - 1] == in[call][0] * ranks);
@@ -83,7 +92,7 @@ int main(int argc, char** argv) {
     if (sum != ranks) MPI_Abort(MPI_COMM_WORLD, 1);
   }
   std::printf("sum %d\n", sum);
-  if (starts && !start_collectives(here, ranks)) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (starts && !start_collectives(here, ranks, number("STARTS") == 2)) MPI_Abort(MPI_COMM_WORLD, 2);
   fails = here && at_end;
   MPI_Finalize();
   fails = false;

@@ -3,6 +3,7 @@
 usage: alike_test.py LAUNCH MPIRUN LIBRARY PROGRAM PROGRAM_WITHOUT_MEMORY
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -112,8 +113,8 @@ def a_rank_without_memory_keeps_nobody_waiting():
 def a_rank_without_memory_for_a_started_call_makes_it_no_other_one():
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
     core = max(os.sched_getaffinity(0))
-    for first in range(4):
-        settings = ["WITHOUT=1", f"FROM={first}", "STARTS=1", f"STRETTO_COMM_CORES={core}", "STRETTO_TIMEOUT=30"]
+    for form, first in itertools.product((1, 2), range(4)):  # nonblocking, persistent
+        settings = ["WITHOUT=1", f"FROM={first}", f"STARTS={form}", f"STRETTO_COMM_CORES={core}", "STRETTO_TIMEOUT=30"]
         command = [LAUNCH, MPIRUN, str(RANKS), "env", *settings, f"LD_PRELOAD={LIBRARY}", WITHOUT_MEMORY]
         done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, (command, done.stdout, done.stderr)

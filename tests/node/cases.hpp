@@ -58,6 +58,7 @@ class Cases {
       reduce_scatter(n, in_place);
       ordered(n, in_place);
     }
+    reduce_scatter(n, me_ % 2 == 1);  // in place on some ranks
     mean(n);
   }
 

@@ -112,6 +112,17 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexc
   return once(1, &request, [&](MPI_Request* r) { return PMPI_Request_get_status(*r, flag, status); });
 }
 
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+int request_is_complete(MPI_Request request) noexcept {
+  int complete = 0;
+  once(1, &request, [&](const MPI_Request* r) {
+    complete = PMPIX_Request_is_complete(*r);
+    return MPI_SUCCESS;
+  });
+  return complete;
+}
+#endif
+
 #ifdef STRETTO_ASKS_SEVERAL
 namespace {
 
@@ -264,11 +275,7 @@ STRETTO_WRAPPER int MPI_Request_get_status_some(int n, const MPI_Request request
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
 // MPICH's own. In MPICH 4.0 it has no name of the profiling interface.
 STRETTO_WRAPPER int MPIX_Request_is_complete(MPI_Request request) {
-  if (mpi::attends()) {
-    int flag = 0;
-    return mpi::request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
-  }
-  return PMPIX_Request_is_complete(request);
+  return mpi::attends() ? mpi::request_is_complete(request) : PMPIX_Request_is_complete(request);
 }
 #endif
 

@@ -21,6 +21,9 @@ int testall(int n, MPI_Request* requests, int* flag, MPI_Status* statuses) noexc
 int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept;
 int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+int request_is_complete(MPI_Request request) noexcept;  // MPICH's: also of one that failed
+#endif
 #ifdef STRETTO_ASKS_SEVERAL
 int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
 int request_get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept;

@@ -20,6 +20,7 @@
 #include "mpi/calls/decide.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/communicators.hpp"
+#include "mpi/process/failures.hpp"
 #include "mpi/process/runtime.hpp"
 #include "mpi/requests/started.hpp"
 
@@ -110,6 +111,12 @@ class All {
     const auto found = all_.find(request);
     return found != all_.end() && found->second.runs_itself();
   }
+  // The call of one of stretto's; null: it is none, or has ended.
+  std::optional<WrappedCall> call_of(MPI_Request request) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(request);
+    return found == all_.end() || !found->second.communicator ? std::nullopt : std::optional(found->second.call);
+  }
   std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) {
     std::vector<MPI_Request> own;
     std::unique_lock lock(mutex_, std::defer_lock);
@@ -172,14 +179,30 @@ int start_run(MPI_Request request, const Prepared& p) noexcept {
   return code;
 }
 
-void count(const Prepared& p, double seconds) {
+void count(const Prepared& p, double seconds) noexcept {
   Runtime* const r = runtime();
   if (!r || !r->settings.report) return;
   Tally t;
   t.calls = 1;
   t.bytes = static_cast<double>(p.decision.shape.bytes);
   t.seconds = seconds;
-  r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
+  try {
+    r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
+  } catch (...) {  // without memory, it is missing in the report
+  }
+}
+
+// Without memory to start any. Other ranks may have started theirs: they do not wait for this one.
+int none_started(std::span<const MPI_Request> requests) noexcept {
+  int code = MPI_ERR_NO_MEM;
+  for (const MPI_Request request : requests) {
+    const std::optional<WrappedCall> call = all().call_of(request);
+    const Communicator* const c = call ? find_communicator(call->comm) : nullptr;
+    if (!c) continue;
+    give_up(*c, fail(Status::out_of_memory, std::string_view("no memory to start a persistent collective")));
+    code = raise(*call, STRETTO_OUT_OF_MEMORY);
+  }
+  return code;
 }
 
 }  // namespace
@@ -207,28 +230,28 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
 int start(std::span<const MPI_Request> requests, Native native) noexcept {
   const auto may_be_known = [](MPI_Request request) { return all().may_have(request); };
   if (!follows_starts() || std::none_of(requests.begin(), requests.end(), may_be_known)) return native();
+  std::vector<std::optional<Prepared>> known;
+  bool ours = false;
   try {
-    std::vector<std::optional<Prepared>> known;
-    bool ours = false;
     for (const MPI_Request request : requests) {
       known.push_back(all().find(request));
       ours = ours || (known.back() && known.back()->communicator);
     }
-    const Clock::time_point begun = Clock::now();
-    int code = MPI_SUCCESS;
-    if (!ours) code = native();
-    for (std::size_t i = 0; i < known.size() && ours && code == MPI_SUCCESS; ++i) {
-      MPI_Request request = requests[i];
-      const bool runs = known[i] && known[i]->communicator;
-      code = runs ? start_run(request, *known[i]) : PMPI_Start(&request);
-    }
-    const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-    for (const auto& p : known)
-      if (p && !p->communicator) count(*p, seconds / static_cast<double>(requests.size()));
-    return code;
   } catch (...) {
-    return MPI_ERR_NO_MEM;
+    return none_started(requests);
   }
+  const Clock::time_point begun = Clock::now();
+  int code = MPI_SUCCESS;
+  if (!ours) code = native();
+  for (std::size_t i = 0; i < known.size() && ours && code == MPI_SUCCESS; ++i) {
+    MPI_Request request = requests[i];
+    const bool runs = known[i] && known[i]->communicator;
+    code = runs ? start_run(request, *known[i]) : PMPI_Start(&request);
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  for (const auto& p : known)
+    if (p && !p->communicator) count(*p, seconds / static_cast<double>(requests.size()));
+  return code;
 }
 
 void released(MPI_Request request) noexcept {

@@ -77,8 +77,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
 
 // Where results go, and whether all sources lie where the next chunks' lie in the same way.
 void Reduction::find_reach(bool outputs_mapped) noexcept {
-  const bool scatters = t_.kind == Collective::reduce_scatter;
-  const bool stored = outputs_mapped || scatters || (t_.kind == Collective::reduce && me_ == t_.root);
+  // A result over the input lies where chunks are still to be copied from, for others.
+  const bool scattered = t_.kind == Collective::reduce_scatter && t_.in != t_.out;
+  const bool stored = outputs_mapped || scattered || (t_.kind == Collective::reduce && me_ == t_.root);
   const bool read = large_ && levels_ == 1 &&
                     std::all_of(sources_.begin(), sources_.end(),
                                 [](const std::vector<Source>& s) { return s.front().whole != nullptr; });
