@@ -413,7 +413,12 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept {
     test_data();
   }
   if (state_ == State::signing && is_first_to_sign()) agree();
-  if (state_ == State::agreed && may_start_data) leave_agreed();
+  if (state_ == State::agreed && may_start_data && (may_block || !waits_to_link())) leave_agreed();
+}
+
+// Ranks wait for one another there: on the caller's own thread, which keeps up nobody else's calls.
+bool Operation::waits_to_link() const noexcept {
+  return merged_.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
 }
 
 // Signatures are exchanged in the order of the calls, whichever meeting ends first. One without a check needs none.

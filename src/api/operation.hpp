@@ -94,6 +94,7 @@ class Operation {
   void sign(Status own) noexcept;
   void agree() noexcept;
   bool decide_again() noexcept;
+  bool waits_to_link() const noexcept;
   Status link() noexcept;
   Status force_native(bool all_on_devices) noexcept;
   bool goes_exact(Status refusal) noexcept;

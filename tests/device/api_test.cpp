@@ -297,6 +297,43 @@ TEST(DeviceApi, StartedCallsOfReservedMemoryLeaveItWhole) {
   EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
 }
 
+// Where devices are linked, ranks wait for one another. A communication core that did so would keep up the sum that rank 0 waits for: its part
+// on rank 1 is the core's, since rank 1 is in the barrier of a third communicator.
+TEST(DeviceApi, AFirstStartedCallWaitsForNobodyOnACommunicationCore) {
+  emulation().reset(1);
+  stretto_thread_group hosts = nullptr, barriers = nullptr;
+  for (stretto_thread_group* g : {&hosts, &barriers}) ASSERT_STRETTO_OK(stretto_thread_group_create(2, g));
+  on_ranks(2, [&](stretto_comm devices, int rank, int) {
+    stretto_comm host = nullptr, last = nullptr;
+    ASSERT_STRETTO_OK(stretto_comm_create_threads(hosts, rank, &host));
+    ASSERT_STRETTO_OK(stretto_comm_create_threads(barriers, rank, &last));
+    const std::size_t n = 5000;
+    stretto_options o = timed(exact());
+    o.timeout = 20;
+    std::vector<float> in(n, 1), sum(n);
+    const DeviceVector<float> from(rank, in), to(rank, n);
+    stretto_request on_host = nullptr, on_devices = nullptr;
+    const auto start = [&](const float* x, float* y, stretto_comm comm, stretto_request* request) {
+      return stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o, request);
+    };
+    if (rank == 0) {
+      ASSERT_STRETTO_OK(start(from.data(), to.data(), devices, &on_devices));
+      ASSERT_STRETTO_OK(start(in.data(), sum.data(), host, &on_host));
+      ASSERT_STRETTO_OK(stretto_wait(on_host));
+    } else {
+      ASSERT_STRETTO_OK(start(in.data(), sum.data(), host, &on_host));
+      ASSERT_STRETTO_OK(start(from.data(), to.data(), devices, &on_devices));
+    }
+    ASSERT_STRETTO_OK(stretto_barrier(last, &o));
+    for (stretto_request r : {on_host, on_devices}) ASSERT_STRETTO_OK(stretto_wait(r));
+    EXPECT_EQ(sum, std::vector<float>(n, 2));
+    EXPECT_EQ(to.read(), sum);
+    for (stretto_request* r : {&on_host, &on_devices}) ASSERT_STRETTO_OK(stretto_request_free(r));
+    for (stretto_comm c : {host, last}) ASSERT_STRETTO_OK(stretto_comm_free(c));
+  });
+  for (stretto_thread_group g : {hosts, barriers}) ASSERT_STRETTO_OK(stretto_thread_group_free(g));
+}
+
 TEST(DeviceApi, NothingIsReservedWhileTheDeviceWorks) {
   emulation().reset(1);
   on_ranks(1, [&](stretto_comm comm, int, int) {
