@@ -175,8 +175,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const auto bytes = static_cast<double>(q.bytes);
   const double grain =
       schedule::reduces(q.collective) || q.collective == schedule::Collective::bcast ? 1024.0 * q.element : 0;
-  // A device's native collective is NCCL's. An MPI without a measurement is taken to run the best of our flat schedules on raw values, those for a torus left out, and to take no time
-  // for a step.
+  // A device's native collective is NCCL's. An MPI without a measurement is taken to run the best of our flat schedules
+  // on raw values, those for a torus left out, and to take no time for a step.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto measured_by = [&](Provider provider) {

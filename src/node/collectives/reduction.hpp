@@ -14,8 +14,8 @@
 // rank stores its part of the result straight into all outputs. Nothing is then copied out. A rank that sees all that it
 // reads and writes does so with its whole block at once; where all do, the other rounds are left out.
 //
-// Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p sources, copies
-// (p-1)/p·n out.
+// Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p sources,
+// copies (p-1)/p·n out. Where all see all: two rounds, and no copies.
 #pragma once
 
 #include <array>
