@@ -17,7 +17,7 @@
 #include "device/memory_kind.hpp"
 #include "devices.hpp"
 #include "facts.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives/collectives.hpp"
 #include "pairs.hpp"

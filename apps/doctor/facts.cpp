@@ -18,7 +18,7 @@
 
 #include "api/creation/modules.hpp"
 #include "codec/codec.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "stretto/stretto_cuda.h"
 #include "topology/topology.hpp"
 

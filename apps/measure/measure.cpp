@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "parts.hpp"
 #include "regime.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "node/group/exchange.hpp"
 #include "stretto/stretto.h"
 

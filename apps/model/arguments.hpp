@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/choose.hpp"
-#include "model/clock.hpp"
-#include "model/machine.hpp"
+#include "model/profile/machine.hpp"
+#include "model/walk/clock.hpp"
 
 namespace stretto::app {
 

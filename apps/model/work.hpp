@@ -11,7 +11,7 @@ namespace stretto::app {
 struct TreeCall {
   schedule::Collective collective{};
   bool started = false;  // before the work, and waited for after it; else blocking
-  double bytes = 0;      // of the whole vector, as Native counts them (model/profile.hpp)
+  double bytes = 0;      // of the whole vector, as Native counts them (model/profile/profile.hpp)
   double calls = 1;      // in an iteration
 };
 

@@ -14,7 +14,7 @@
 #include <fmt/core.h>
 
 #include "bench/mpi.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 
 namespace stretto::bench {
 namespace {

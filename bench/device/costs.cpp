@@ -7,7 +7,7 @@
 #include "bench/device/memory.hpp"
 #include "bench/rows.hpp"
 #include "codec/codec.hpp"
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
 #include "payload/element_kinds.hpp"
 
 namespace stretto::bench {

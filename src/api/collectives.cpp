@@ -1,6 +1,6 @@
 // The blocking collectives under their C names: each is put down as a Call once, and runs.
-#include "api/form.hpp"
-#include "api/operation.hpp"
+#include "api/operation/form.hpp"
+#include "api/operation/operation.hpp"
 #include "call/enums.hpp"
 
 using namespace stretto;

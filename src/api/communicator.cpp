@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/comm_cores.hpp"
-#include "api/operation.hpp"
+#include "api/operation/operation.hpp"
 #include "backend/schedules.hpp"
 #include "base/communication_cores.hpp"
 #include "device/loader.hpp"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/device/link.hpp"
-#include "api/prepared.hpp"
+#include "api/operation/prepared.hpp"
 #include "backend/backend.hpp"
 #include "backend/schedule_cache.hpp"
 #include "backend/transport.hpp"

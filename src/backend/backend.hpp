@@ -2,7 +2,7 @@
 // node's shared memory. One interface.
 //
 // select/decide.hpp chooses among the backends that serve() a call. A blocking call that needs no agreement run()s at
-// once, and prepare() makes a PreparedCall of it for equal calls (api/prepared.hpp). Other calls start() when it is
+// once, and prepare() makes a PreparedCall of it for equal calls (api/operation/prepared.hpp). Other calls start() when it is
 // their turn, or run() where the backend only blocks.
 #pragma once
 

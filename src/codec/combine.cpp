@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "codec/driver.hpp"
-#include "codec/exact.hpp"
+#include "codec/numbers/exact.hpp"
 
 namespace stretto::codec {
 namespace {

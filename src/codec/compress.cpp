@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "codec/driver.hpp"
-#include "codec/values.hpp"
+#include "codec/numbers/values.hpp"
 
 namespace stretto::codec {
 namespace {

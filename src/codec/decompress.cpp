@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "codec/driver.hpp"
-#include "codec/quotient.hpp"
-#include "codec/values.hpp"
+#include "codec/numbers/quotient.hpp"
+#include "codec/numbers/values.hpp"
 
 namespace stretto::codec {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/float_environment.hpp"
-#include "codec/arithmetic.hpp"
-#include "codec/format.hpp"
 #include "codec/kernels.hpp"
+#include "codec/numbers/arithmetic.hpp"
+#include "codec/stream/format.hpp"
 
 namespace stretto::codec {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "codec/arithmetic.hpp"
-#include "codec/grid.hpp"
-#include "codec/group.hpp"
+#include "codec/numbers/arithmetic.hpp"
+#include "codec/numbers/grid.hpp"
+#include "codec/stream/group.hpp"
 
 namespace stretto::codec {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "codec/driver.hpp"
-#include "codec/values.hpp"
+#include "codec/numbers/values.hpp"
 
 namespace stretto::codec {
 namespace {

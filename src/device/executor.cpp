@@ -1,6 +1,6 @@
 #include "device/executor.hpp"
 
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
 #include "payload/arithmetic.hpp"
 
 namespace stretto::device {

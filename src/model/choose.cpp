@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "model/candidates.hpp"
-#include "model/clock.hpp"
 #include "model/native.hpp"
+#include "model/walk/clock.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::model {

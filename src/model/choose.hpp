@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/profile.hpp"
-#include "model/provider.hpp"
+#include "model/profile/profile.hpp"
+#include "model/profile/provider.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"

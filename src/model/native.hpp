@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "model/choose.hpp"
-#include "model/machine.hpp"
+#include "model/profile/machine.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::model {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "model/machine.hpp"
+#include "model/profile/machine.hpp"
 #include "schedule/collective.hpp"
 
 namespace stretto::model {

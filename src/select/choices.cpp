@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "call/enums.hpp"
-#include "model/programs.hpp"
+#include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
 #include "select/forced.hpp"
 

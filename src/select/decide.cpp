@@ -7,7 +7,7 @@
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
-#include "codec/format.hpp"
+#include "codec/stream/format.hpp"
 #include "select/error_bound.hpp"
 #include "select/forced.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "call/call.hpp"
-#include "model/provider.hpp"
+#include "model/profile/provider.hpp"
 #include "payload/payload.hpp"
 #include "select/why.hpp"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "codec/driver.hpp"
-#include "codec/group_places.hpp"
+#include "codec/stream/group_places.hpp"
 #include "exactly.hpp"
 #include "inputs.hpp"
 #include "support.hpp"

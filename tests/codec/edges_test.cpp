@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "codec/group.hpp"
+#include "codec/stream/group.hpp"
 #include "every_target.hpp"
 #include "hand_made.hpp"
 #include "support.hpp"

@@ -1,5 +1,5 @@
 // Maps of exceptions as docs/format.md, section 3, has them.
-#include "codec/exception_map.hpp"
+#include "codec/stream/exception_map.hpp"
 
 #include <algorithm>
 #include <cstring>

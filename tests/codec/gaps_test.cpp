@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
-#include "codec/format.hpp"
-#include "codec/half.hpp"
+#include "codec/numbers/half.hpp"
+#include "codec/stream/format.hpp"
 #include "every_target.hpp"
 
 namespace stretto::codec {

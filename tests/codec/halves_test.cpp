@@ -1,7 +1,7 @@
 #include <bit>
 #include <cmath>
 
-#include "codec/half.hpp"
+#include "codec/numbers/half.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {

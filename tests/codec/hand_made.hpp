@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "codec/format.hpp"
-#include "codec/group.hpp"
+#include "codec/stream/format.hpp"
+#include "codec/stream/group.hpp"
 
 namespace stretto::codec {
 

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "codec/exact.hpp"
+#include "codec/numbers/exact.hpp"
 #include "every_target.hpp"
 #include "exactly.hpp"
 #include "means.hpp"

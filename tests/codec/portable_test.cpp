@@ -14,7 +14,7 @@
 
 #include "../sanitized.hpp"
 #include "codec/codec.hpp"
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
 #include "hand_made.hpp"
 #include "portable_targets.hpp"
 

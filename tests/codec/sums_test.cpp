@@ -1,7 +1,7 @@
 #include <bit>
 #include <cmath>
 
-#include "codec/exact.hpp"
+#include "codec/numbers/exact.hpp"
 #include "exactly.hpp"
 #include "inputs.hpp"
 #include "support.hpp"

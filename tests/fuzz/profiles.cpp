@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "require.hpp"
 
 using namespace stretto;

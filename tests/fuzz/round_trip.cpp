@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "../codec/exactly.hpp"
-#include "codec/half.hpp"
+#include "codec/numbers/half.hpp"
 #include "common.hpp"
 
 using namespace stretto;

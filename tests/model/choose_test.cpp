@@ -5,10 +5,10 @@
 
 #include "chooser.hpp"
 #include "model/candidates.hpp"
-#include "model/clock.hpp"
-#include "model/machine.hpp"
-#include "model/programs.hpp"
-#include "model/system.hpp"
+#include "model/profile/machine.hpp"
+#include "model/walk/clock.hpp"
+#include "model/walk/programs.hpp"
+#include "model/walk/system.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 

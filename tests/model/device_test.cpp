@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "chooser.hpp"
-#include "model/machine.hpp"
 #include "model/native.hpp"
+#include "model/profile/machine.hpp"
 
 namespace stretto::model {
 namespace {

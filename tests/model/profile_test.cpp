@@ -1,4 +1,4 @@
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

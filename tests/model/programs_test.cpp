@@ -1,5 +1,5 @@
 // What a walk holds of schedules: slots, and how many ranks it can take.
-#include "model/programs.hpp"
+#include "model/walk/programs.hpp"
 
 #include <string>
 

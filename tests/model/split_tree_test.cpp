@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 
 namespace stretto::model {
 namespace {

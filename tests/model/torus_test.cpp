@@ -1,5 +1,5 @@
 // A torus: how far hosts are from each other, and what messages share on the way.
-#include "model/torus.hpp"
+#include "model/walk/torus.hpp"
 
 #include <algorithm>
 #include <string>

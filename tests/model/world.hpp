@@ -1,7 +1,7 @@
 // Machines made up for tests: uniform links, costs that are easy to tell apart.
 #pragma once
 
-#include "model/clock.hpp"
+#include "model/walk/clock.hpp"
 #include "schedule/names.hpp"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "model/programs.hpp"
+#include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
 #include "select/segments.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::api {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/creation/share.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "node/memory/handle.hpp"
 #include "topology/topology.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
-#include "model/profile.hpp"
+#include "model/profile/profile.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::api {

@@ -5,7 +5,7 @@
 
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
 #include "device/loader.hpp"
 #include "device/memory_kind.hpp"
 

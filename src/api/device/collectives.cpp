@@ -1,6 +1,6 @@
 // Collectives in the order of a CUDA stream, under their C names: calls like all others, but for where they run.
-#include "api/form.hpp"
-#include "api/operation.hpp"
+#include "api/operation/form.hpp"
+#include "api/operation/operation.hpp"
 #include "call/enums.hpp"
 #include "device/loader.hpp"
 #include "device/memory_kind.hpp"

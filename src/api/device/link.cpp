@@ -11,7 +11,7 @@
 #include "api/communicator.hpp"
 #include "api/creation/modules.hpp"
 #include "api/device/native.hpp"
-#include "api/operation.hpp"
+#include "api/operation/operation.hpp"
 #include "carrier/paced.hpp"
 
 namespace stretto::api {

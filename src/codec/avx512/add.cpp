@@ -5,8 +5,8 @@
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/summand.hpp"
-#include "codec/exception_map.hpp"
-#include "codec/exceptions.hpp"
+#include "codec/stream/exception_map.hpp"
+#include "codec/stream/exceptions.hpp"
 
 namespace stretto::codec::avx512 {
 

@@ -6,7 +6,7 @@
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
-#include "codec/exception_map.hpp"
+#include "codec/stream/exception_map.hpp"
 
 namespace stretto::codec::avx512 {
 

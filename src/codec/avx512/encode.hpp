@@ -1,9 +1,9 @@
 // Groups of codes, in 16-bit or 32-bit words, to streams (AVX-512).
 #pragma once
 
-#include "codec/arithmetic.hpp"
 #include "codec/avx512/choose.hpp"
 #include "codec/avx512/group.hpp"
+#include "codec/numbers/arithmetic.hpp"
 
 namespace stretto::codec::avx512 {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codec/avx512/planes.hpp"
-#include "codec/group.hpp"
+#include "codec/stream/group.hpp"
 
 namespace stretto::codec::avx512 {
 

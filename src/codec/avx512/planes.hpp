@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "codec/avx512/target.hpp"
-#include "codec/format.hpp"
+#include "codec/stream/format.hpp"
 
 namespace stretto::codec::avx512 {
 

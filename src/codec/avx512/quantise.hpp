@@ -3,8 +3,8 @@
 #pragma once
 
 #include "codec/avx512/target.hpp"
-#include "codec/format.hpp"
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
+#include "codec/stream/format.hpp"
 
 namespace stretto::codec::avx512 {
 

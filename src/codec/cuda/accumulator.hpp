@@ -1,4 +1,4 @@
-// Exact sums of floating-point numbers by a whole warp: the fixed-point number of codec/exact.hpp, a word (float64:
+// Exact sums of floating-point numbers by a whole warp: the fixed-point number of codec/numbers/exact.hpp, a word (float64:
 // three) a lane in two's complement. Carries of all words are found at once: a word passes a carry on if it is all
 // ones, which is addition in one more word.
 #pragma once

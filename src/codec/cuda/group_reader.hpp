@@ -1,5 +1,5 @@
 // A group parsed by a warp: lane b holds what block b has of its own. Everything is checked to lie inside the group's
-// words, as codec/group_read.cpp does, so that nothing outside is touched whatever the bytes are.
+// words, as codec/stream/group_read.cpp does, so that nothing outside is touched whatever the bytes are.
 #pragma once
 
 #include "codec/cuda/accumulator.hpp"

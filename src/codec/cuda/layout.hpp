@@ -1,5 +1,5 @@
 // The stream's constants and the places of its parts, for kernels, which include nothing of the host's code
-// (docs/format.md). tests/codec/cuda holds them equal to codec/format.hpp.
+// (docs/format.md). tests/codec/cuda holds them equal to codec/stream/format.hpp.
 #pragma once
 
 #include "codec/cuda/device.hpp"

@@ -1,5 +1,5 @@
 // One value to its code and back, as docs/format.md defines it (sections 4 and 5): the device's form of
-// codec/quantise.hpp, codec/grid.cpp and codec/half.hpp. The fast path for float32 needs no float64: a code that the
+// codec/numbers/quantise.hpp, codec/numbers/grid.cpp and codec/numbers/half.hpp. The fast path for float32 needs no float64: a code that the
 // proof in docs/codec.md covers is not checked.
 #pragma once
 

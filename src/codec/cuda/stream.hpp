@@ -1,4 +1,4 @@
-// Headers and the index of streams in device memory: read with every check that codec/inspect.cpp makes (but for the
+// Headers and the index of streams in device memory: read with every check that codec/stream/inspect.cpp makes (but for the
 // checksum, which is not verified), and written. A stream begins at a multiple of 8 bytes.
 #pragma once
 

@@ -8,11 +8,11 @@
 #define STRETTO_PORTABLE_FILLED_INL_H_
 #endif
 
-#include "codec/exception_sums.hpp"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/plane_sums-inl.h"
 #include "codec/portable/uniform_sums-inl.h"
 #include "codec/portable/write_exceptions.hpp"
+#include "codec/stream/exception_sums.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {

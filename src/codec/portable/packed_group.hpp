@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "codec/group.hpp"
+#include "codec/stream/group.hpp"
 
 namespace stretto::codec {
 

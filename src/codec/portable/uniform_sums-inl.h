@@ -9,8 +9,8 @@
 
 #include <bit>
 
-#include "codec/exception_sums.hpp"
 #include "codec/portable/vectors-inl.h"
+#include "codec/stream/exception_sums.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {

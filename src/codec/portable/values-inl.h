@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
+#include "codec/numbers/quantise.hpp"
 #include "codec/portable/planes-inl.h"
-#include "codec/quantise.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {

@@ -7,7 +7,7 @@
 #define STRETTO_PORTABLE_VECTORS_INL_H_
 #endif
 
-#include "codec/group.hpp"
+#include "codec/stream/group.hpp"
 #include "hwy/highway.h"
 
 // Targets on which these kernels exist: codes need one rounding of x * r + M, so the fused multiply-add.

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "codec/exception_map.hpp"
-#include "codec/exceptions.hpp"
+#include "codec/stream/exception_map.hpp"
+#include "codec/stream/exceptions.hpp"
 
 namespace stretto::codec {
 

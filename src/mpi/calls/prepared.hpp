@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "api/prepared.hpp"
+#include "api/operation/prepared.hpp"
 #include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {

@@ -8,8 +8,8 @@
 #include "codec/cuda/block_emulated.hpp"
 #include "codec/cuda/decompress.hpp"
 #include "codec/cuda/select.hpp"
-#include "codec/format.hpp"
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
+#include "codec/stream/format.hpp"
 #include "turns.hpp"
 
 namespace stretto::codec {

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "codec/half.hpp"
+#include "codec/numbers/half.hpp"
 #include "gpu_checker.hpp"
 #include "gpu_inputs.hpp"
 

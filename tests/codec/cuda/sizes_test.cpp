@@ -8,8 +8,8 @@
 #include "../inputs.hpp"
 #include "codec/cuda/block_emulated.hpp"
 #include "codec/cuda/decompress.hpp"
-#include "codec/format.hpp"
-#include "codec/grid.hpp"
+#include "codec/numbers/grid.hpp"
+#include "codec/stream/format.hpp"
 #include "emulated.hpp"
 
 namespace stretto::codec {

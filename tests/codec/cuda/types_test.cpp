@@ -4,7 +4,7 @@
 
 #include "../inputs.hpp"
 #include "codec/cuda/number.hpp"
-#include "codec/half.hpp"
+#include "codec/numbers/half.hpp"
 #include "emulated.hpp"
 
 namespace stretto::codec {

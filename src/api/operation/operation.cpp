@@ -1,0 +1,521 @@
+#include "api/operation/operation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "api/device/placement.hpp"
+#include "api/report.hpp"
+#include "api/rounding.hpp"
+#include "base/communication_cores.hpp"
+#include "call/enums.hpp"
+#include "call/schedule_names.hpp"
+#include "select/forced.hpp"
+#include "select/signature.hpp"
+
+namespace stretto::api {
+namespace {
+
+// Fused sums as a device carries them out.
+stretto_payload payload_as_asked(const select::Decision& d) noexcept {
+  if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
+  switch (d.spec.codes) {
+    case payload::Codes::in_passing: return STRETTO_PAYLOAD_FUSED;
+    case payload::Codes::when_met: return STRETTO_PAYLOAD_QUANTISED;
+    case payload::Codes::ahead: return STRETTO_PAYLOAD_QUANTISED_AHEAD;
+  }
+  return STRETTO_PAYLOAD_FUSED;
+}
+
+}  // namespace
+
+Operation::~Operation() = default;
+
+double Operation::seconds() const noexcept { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+
+void Operation::start(Call&& call, select::Decision&& decision, Status own, bool compared) noexcept {
+  begun_ = Clock::now();
+  call_ = std::move(call);
+  decision_ = std::move(decision);
+  if (comm_.broken) {
+    finish(fail(Status::timeout, "the communicator is unusable: {}", comm_.broken_by.data()));
+    return;
+  }
+  const bool exchanges = decision_.needs.any();
+  // Where memory is missing here, the others go on as ever, and nothing tells them but this.
+  const bool lost = !decision_.known || (!exchanges && own == Status::out_of_memory);
+  if (lost && comm_.size > 1) {
+    stop(own != Status::ok ? own : fail(Status::out_of_memory, "no memory to choose how a collective runs"));
+    return;
+  }
+  if (!exchanges && own != Status::ok) {
+    if (!goes_exact(own)) {
+      finish(own);
+      return;
+    }
+    own = Status::ok;
+  }
+  if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
+  const bool meets = meets_in_memory(), driven = (meets || comm_.is_driven) && CommunicationCores::mine().on();
+  // A started call's values are read by whoever drives.
+  const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
+  if (!later) sign(own);
+  if (own != Status::ok) keep_message();
+  try {
+    comm_.live.push_back(this);
+    comm_.count_live();
+  } catch (...) {
+    stop(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
+    return;
+  }
+  decision_.choice.split = split();
+  if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
+  if (meets) {
+    meet();
+  } else if (!exchanges) {
+    state_ = State::agreed;
+  } else if (comm_.size == 1) {
+    leave_agreeing(Status::ok);
+  } else if (!compared && compares_words(call_, comm_)) {
+    state_ = State::comparing;
+  } else {
+    state_ = State::signing;
+  }
+  // Where a communication core drives it, the caller goes back to its own work at once.
+  if (!done() && !(call_.nonblocking && driven)) comm_.progress();
+}
+
+// Each rank's own affair: the steps are the same, whoever does them.
+int Operation::split() const noexcept {
+  const CommunicationCores& cores = CommunicationCores::mine();
+  if (!call_.nonblocking || !decision_.made || !comm_.is_driven || !cores.on()) return 0;
+  return comm_.selector.split(call_, decision_.choice, cores.of_host());
+}
+
+// Every rank meets for the same calls: whether one is checked is known to all, and an unchecked one is what all ranks say it is.
+bool Operation::meets_in_memory() const noexcept {
+  if (!call_.nonblocking || !comm_.backends.node || comm_.size == 1) return false;
+  const bool runs = decision_.made && decision_.choice.provider == Provider::node;
+  return decision_.needs.check || (runs && !decision_.needs.any());
+}
+
+// Whether this rank's call may be like all others, and needs nothing of them but that.
+bool Operation::uniform() const noexcept {
+  return decision_.needs.check && !decision_.needs.values() && own_.status == 0;
+}
+
+void Operation::meet() noexcept {
+  state_ = State::meeting;
+  const bool checks = decision_.needs.check;
+  meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
+                  (!checks || (uniform() && call_.collective != Collective::barrier));
+  if (meeting_runs_) {
+    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+    // What is wrong is wrong on every rank alike, and is found again when the data would start.
+    meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
+                    decision_.choice.provider == Provider::node;
+  }
+  std::optional<std::uint64_t> word;
+  if (checks) word = uniform() ? digest(own_) : 0;
+  const Status s = comm_.backends.node->begin(call_, decision_, word, meeting_runs_, &meeting_);
+  if (s != Status::ok) stop(s);
+}
+
+void Operation::sign(Status own) noexcept {
+  own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
+  merged_ = own_;
+  signed_ = true;
+}
+
+void Operation::agree() noexcept {
+  if (!signed_) sign(Status::ok);
+  state_ = State::agreeing;
+  if (const Status s = exchange_signatures(); s != Status::ok) stop(s);
+}
+
+// One word of each rank through shared memory: where all call alike and need nothing more, they have agreed. Otherwise they exchange all.
+void Operation::leave_comparing() noexcept {
+  bool same = false;
+  const Status s = comm_.backends.node->agree(uniform() ? digest(own_) : 0, call_.settings.options.timeout, &same);
+  compared(s, same);
+}
+
+// The same beside what was started; the data may have moved with it.
+void Operation::leave_meeting(Status s) noexcept {
+  const bool same = s == Status::ok && meeting_->same();
+  meeting_.reset();
+  if (meeting_runs_ && s == Status::ok && (same || !decision_.needs.check)) {
+    moved_ = true;
+    leave_running(s);
+  } else {
+    meeting_runs_ = false;
+    compared(s, same);
+  }
+}
+
+void Operation::compared(Status s, bool same) noexcept {
+  if (s != Status::ok && (s != Status::incompatible || comm_.backends.node->differed()))
+    lose(s);
+  else if (same && uniform()) {
+    merged_.devices *= static_cast<std::uint32_t>(comm_.size);
+    merged_.captured *= static_cast<std::uint32_t>(comm_.size);
+    leave_agreeing(Status::ok);
+  } else if (s == Status::incompatible && own_.status == 0 && !decide_again())
+    stop(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
+  else
+    state_ = State::signing;
+}
+
+// The node's memory has ended since the call came: as ranks decide whose call comes now.
+bool Operation::decide_again() noexcept {
+  decision_ = comm_.selector.decide(call_, comm_.backends.serve(call_));
+  own_ = select::signature_of(call_, decision_.needs, Status::ok, comm_.rank, comm_.size);
+  merged_ = own_;
+  return decision_.known;
+}
+
+void Operation::leave_agreeing(Status s) noexcept {
+  if (s != Status::ok) {
+    lose(s);
+    return;
+  }
+  agree_seconds_ = seconds();
+  s = verdict(merged_, own_, message_.data());
+  if (s == Status::ok && counts_by_pair(call_.collective)) {
+    call_.largest = merged_.largest;
+    s = pairs_agree(merged_, call_.send_counts, call_.counts, comm_.rank);
+  }
+  if (s != Status::ok && is_alike_but_for_the_way(merged_) && goes_exact(s)) {
+    state_ = State::agreed;
+  } else if (s != Status::ok) {
+    if (comm_.backends.node && comm_.backends.node->look_again()) comm_.prepared.forget();
+    finish(s);
+  } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
+    finish(Status::ok);  // the agreement was a barrier already
+  } else {
+    comm_.selector.remember(call_, merged_.ratio());
+    state_ = State::agreed;
+  }
+}
+
+void Operation::leave_agreed() noexcept {
+  turn_ = Clock::now();
+  if (comm_.broken) {
+    finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
+  } else if (counts_at_root(call_.collective) && all_counts_.empty()) {
+    state_ = State::counting;
+    if (const Status s = exchange_counts(); s != Status::ok) stop(s);
+  } else {
+    start_data();
+  }
+}
+
+void Operation::leave_counting(Status s) noexcept {
+  if (s != Status::ok) {
+    lose(s);
+    return;
+  }
+  s = take_counts();
+  if (s == Status::out_of_memory)
+    stop(s);
+  else if (s != Status::ok)
+    finish(s);
+  else
+    state_ = State::agreed;
+}
+
+// Where all ranks have their buffers in the memory of devices, messages may cross between these. What is refused is refused on all ranks.
+Status Operation::link() noexcept {
+  const auto all = static_cast<std::uint32_t>(comm_.size);
+  if (merged_.captured > 0 && merged_.captured < all)
+    return fail(Status::unsupported,
+                "the streams of {} of {} ranks are captured in a graph: all must be, and options.check be 1",
+                merged_.captured, all);
+  const bool native = select::forced_provider(call_) == Provider::mpi || merged_.captured > 0;
+  if (merged_.devices == all) {
+    if (const Status s = link_devices(comm_, call::timeout_of(call_.settings.options)); s != Status::ok) return s;
+    call_.messages = comm_.device_link.messages();
+  }
+  return native && merged_.devices > 0 ? force_native(merged_.devices == all) : Status::ok;
+}
+
+Status Operation::force_native(bool all_on_devices) noexcept {
+  const DeviceLink& link = comm_.device_link;
+  if (!all_on_devices)
+    return fail(Status::unsupported,
+                "schedule {} in the memory of devices needs every rank's buffers there, and options.check = 1",
+                call::native_name);
+  if (!link.library)
+    return fail(Status::unsupported, "schedule {} in the memory of devices needs NCCL on 2 ranks or more: {}",
+                call::native_name, comm_.size == 1 ? "there is one" : link.why_no_library.c_str());
+  if (!comm_.backends.device->serves(call_))
+    return fail(Status::unsupported, "{} has no {}{} of {}{}{}", link.library->name(),
+                call_.nonblocking ? "started " : "", name(call_.collective), type_name(call_.type),
+                reduces(call_.collective) ? " by " : "", reduces(call_.collective) ? op_name(call_.op) : "");
+  try {
+    call_.settings.schedule = call::native_name;
+    return Status::ok;
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the name of a schedule"));
+  }
+}
+
+// Every rank got this refusal, and nothing has moved. Who started the call is gone, and cannot turn to another one.
+bool Operation::goes_exact(Status refusal) noexcept {
+  const bool refused =
+      refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
+  if (!refused || exact_ || !call_.nonblocking || !comm_.starts_or_exact) return false;
+  exact_ = true;
+  call_.settings.schedule.clear();
+  stretto_options& o = call_.settings.options;
+  o.bound_kind = STRETTO_BOUND_NONE;
+  o.payload = STRETTO_PAYLOAD_AUTO;
+  decision_.needs = {};
+  decision_.ratio = 1;
+  decision_.made = false;
+  return true;
+}
+
+// What is found wrong here is found on every rank alike, but for missing memory.
+void Operation::start_data() noexcept {
+  state_ = State::running;
+  moved_ = true;
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
+  if (const Status s = link(); s != Status::ok) {
+    leave_running(s, s == Status::unsupported);
+    return;
+  }
+  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there. And not every
+  // rank may have known of a refusal when others met in memory.
+  if (merged_.devices > 0) decision_.made = false;
+  const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
+  select::Served served = mixed || exact_ ? select::Served{} : comm_.backends.serve(call_);
+  // A device's costs count where every rank knows of it.
+  served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
+  served.staged = served.device && call_.messages == nullptr;
+  Status s = comm_.selector.complete(call_, agreed, served, &decision_);
+  if (s != Status::ok && goes_exact(s)) {
+    start_data();
+    return;
+  }
+  if (exact_) decision_.choice.why.reason = select::Reason::refused;
+  const bool complete = s == Status::ok;
+  if (complete && (!chosen().starts(call_) || starts_in_turn())) {
+    state_ = State::queued;
+    if (comm_.size == 1 || starts_in_turn()) advance(false, comm_.size == 1);  // alone there is nobody to wait for
+    return;
+  }
+  started(complete ? chosen().start(call_, decision_, &pending_) : s, !complete);
+}
+
+// `certain` as in leave_running().
+void Operation::started(Status s, bool certain) noexcept {
+  if (s == Status::ok) {
+    if (decision_.choice.provider != Provider::schedules) number_ = comm_.data.pass();
+  } else if (s == Status::out_of_memory) {
+    stop(s);
+  } else {
+    leave_running(s, certain);
+  }
+}
+
+backend::Backend& Operation::chosen() const noexcept {
+  return comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
+}
+
+bool Operation::starts_in_turn() const noexcept { return chosen().starts(call_) && chosen().in_turn(); }
+
+bool Operation::is_its_turn() const noexcept {
+  for (const Operation* o : comm_.live) {
+    if (o == this) break;
+    if (o->state_ != State::running || !o->data_started() || !o->starts_in_turn()) return false;
+  }
+  return true;
+}
+
+// Blocking forms meet blocking ones only, on every rank, so a backend that blocks may not turn into a request that goes along with others:
+// it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
+void Operation::leave_queued() noexcept {
+  state_ = State::running;
+  turn_ = Clock::now();
+  if (starts_in_turn())
+    started(chosen().start(call_, decision_, &pending_), false);
+  else
+    leave_running(chosen().run(call_, decision_, &ran_));
+}
+
+// `certain`: every rank knows that it failed, and nothing has moved.
+void Operation::leave_running(Status s, bool certain) noexcept {
+  const select::Trial trial = decision_.turn.trial;
+  if (s != Status::ok) {
+    // When a wait was given up, or another backend than ours failed on this rank, what the others know is uncertain.
+    const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
+    if (!certain && !ours) {
+      lose(s);
+      return;
+    }
+    keep_message();
+  }
+  if (trial == 0) {
+    finish(s);
+    return;
+  }
+  // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
+  took_ = seconds();
+  outcome_ = s;
+  const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
+  if (!comm_.selector.choices().took(trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity())) {
+    leave_settling(Status::ok);
+    return;
+  }
+  state_ = State::settling;
+  if (const Status begun = exchange_times(); begun != Status::ok) leave_settling(begun);
+}
+
+void Operation::leave_settling(Status s) noexcept {
+  if (s != Status::ok) {
+    lose(s);
+    return;
+  }
+  if (state_ == State::settling) comm_.selector.choices().settle(decision_.turn.trial, all_times_);
+  finish(outcome_ == Status::ok ? outcome_ : fail(outcome_, std::string_view(message_.data())));
+}
+
+void Operation::leave_exchange(Status s) noexcept {
+  switch (state_) {
+    case State::agreeing: leave_agreeing(s); return;
+    case State::counting: leave_counting(s); return;
+    case State::settling: leave_settling(s); return;
+    case State::idle:
+    case State::comparing:
+    case State::meeting:
+    case State::signing:
+    case State::agreed:
+    case State::queued:
+    case State::running:
+    case State::done: return;
+  }
+}
+
+void Operation::advance(bool may_start_data, bool may_block) noexcept {
+  if (waits_in_line()) {
+    if (comm_.broken)
+      lose(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
+    else if (state_ == State::queued && starts_in_turn() ? is_its_turn() : may_block && comm_.live.front() == this)
+      state_ == State::comparing ? leave_comparing() : leave_queued();
+  } else if (exchange_.active()) {
+    bool ended = false;
+    const Status s = exchange_.test(&ended);
+    if (ended) leave_exchange(s);
+  } else if (meeting_) {
+    test_meeting();
+  } else if (pending_) {
+    test_data();
+  }
+  if (state_ == State::signing && is_first_to_sign()) agree();
+  if (state_ == State::agreed && may_start_data && (may_block || !waits_to_link())) leave_agreed();
+}
+
+// Ranks wait for one another there: on the caller's own thread, which keeps up nobody else's calls.
+bool Operation::waits_to_link() const noexcept {
+  return merged_.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
+}
+
+// Signatures are exchanged in the order of the calls, whichever meeting ends first. One without a check needs none.
+bool Operation::is_first_to_sign() const noexcept {
+  const auto before = [](const Operation* o) {
+    return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
+  };
+  return *std::find_if(comm_.live.begin(), comm_.live.end(), before) == this;
+}
+
+void Operation::test_meeting() noexcept {
+  bool ended = false;
+  const Status s = meeting_->test(&ended, nullptr);
+  if (ended) leave_meeting(s);
+}
+
+void Operation::test_data() noexcept {
+  bool ended = false;
+  Status s = pending_->test(&ended, &ran_);
+  if (!ended && number_ != engine::Engine::next) {
+    const Status others = comm_.data.usable(number_);
+    if (others != Status::ok) {
+      ended = true;
+      s = others;
+    }
+  }
+  if (!ended) return;
+  pending_.reset();
+  leave_running(s);
+}
+
+void Operation::stop(Status s) noexcept {
+  comm_.give_up(s, message());
+  finish(s);
+}
+
+void Operation::lose(Status s) noexcept {
+  keep_message();
+  comm_.give_up(s, message(), number_);
+  finish(s);
+}
+
+void Operation::keep_message() noexcept { std::strncpy(message_.data(), message(), message_.size() - 1); }
+
+void Operation::finish(Status s) noexcept {
+  status_ = s;
+  state_ = State::done;
+  if (s == Status::ok) {
+    report_outcome();
+  } else {
+    keep_message();
+  }
+  std::erase(comm_.live, this);
+  comm_.count_live();  // where this was the last, no other thread touches it from here on
+}
+
+void Operation::report_outcome() noexcept {
+  stretto_report* out = call_.settings.options.report;
+  if (!out) return;
+  Outcome o;
+  o.collective = call_.collective;
+  o.profile = comm_.selector.choices().messages();
+  o.agree_seconds = agree_seconds_;
+  o.seconds = took_ > 0 ? took_ : seconds();
+  if (!moved_) {
+    o.algorithm = agreement_name;
+    o.bytes_known = true;
+    o.why.reason = select::Reason::agreement;
+    report(o, out);
+    return;
+  }
+  const char* const backend_name = chosen().name();
+  o.algorithm = backend_name ? backend_name : ran_.algorithm.data();
+  o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
+  o.contributions = decision_.contributions;
+  o.ran = &ran_;
+  o.bytes_known = decision_.choice.provider == Provider::schedules || decision_.streams();
+  o.eps = decision_.eps;
+  o.error = decision_.error;
+  const call::Shape shape = shape_of(call_);
+  const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
+  if (asks_for_rounding(*out))
+    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(),
+                              call_.device != nullptr ? nullptr : call_.recv},  // which the host cannot read
+                             decision_.rounding);
+  o.expected_ratio = decision_.ratio;
+  o.raw_below = decision_.choice.raw_below;
+  o.split = decision_.choice.provider == Provider::schedules ? decision_.choice.split : 0;
+  o.why = decision_.choice.why;
+  o.trial = decision_.turn.trial != 0;
+  if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;
+  report(o, out);
+}
+
+Status Operation::status() const noexcept {
+  if (status_ == Status::ok) return status_;
+  return fail(status_, std::string_view(message_.data()));
+}
+
+}  // namespace stretto::api

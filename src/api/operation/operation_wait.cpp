@@ -1,0 +1,109 @@
+// How an operation waits to its end, and what it says when that takes too long.
+#include <thread>
+
+#include "api/operation/operation.hpp"
+#include "base/interrupt.hpp"
+
+namespace stretto::api {
+namespace {
+
+// A communication core may go on meanwhile.
+void give_way(Guard& guard, int idle) noexcept {
+  constexpr int patience = 1000;
+  const bool shared = guard.owns_lock();
+  if (shared) guard.unlock();
+  if (idle < patience)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  if (shared) guard.lock();
+}
+
+}  // namespace
+
+void Operation::lead(Guard& guard) noexcept {
+  constexpr std::chrono::milliseconds patience(10);
+  if (decision_.choice.split == 0 || done()) return;
+  const auto leads = [this] { return !done() && (!data_started() || (pending_ && pending_->leads())); };
+  comm_.caller_leads = true;
+  Clock::time_point since = Clock::now();
+  for (int idle = 0; Clock::now() - since < patience; ++idle) {
+    const std::uint64_t moved = comm_.moves();
+    comm_.progress({.beside = false, .after = false});
+    if (!leads()) break;
+    if (comm_.moves() != moved)
+      since = Clock::now();
+    else
+      give_way(guard, idle);
+  }
+  comm_.caller_leads = false;
+}
+
+// Where there is nothing else to serve: lets the engine wait, which gives the core away. False: there is no such wait.
+bool Operation::wait_alone() noexcept {
+  if (comm_.live.size() != 1) return false;
+  if (exchange_.active()) {
+    leave_exchange(exchange_.wait());
+  } else if (meeting_) {
+    Status s = Status::ok;
+    meeting_->wait(&s, nullptr);
+    leave_meeting(s);
+  } else {
+    Status s = Status::ok;
+    if (!pending_ || !pending_->wait(&s, &ran_)) return false;
+    pending_.reset();
+    leave_running(s);
+  }
+  if (!done()) advance(true, true);
+  return true;
+}
+
+void Operation::late(const Operation* first, double waited, const char* why) noexcept {
+  if (!waits_in_line()) {
+    pending_.reset();
+    const auto& library = comm_.device_link.library;
+    leave_running(fail(Status::timeout, "{}{}'s own {} is not complete after {:.3g} s", why,
+                       call_.device && library ? library->name() : "the MPI", name(call_.collective), waited));
+    return;
+  }
+  lose(fail(Status::timeout,
+            "{}{} waits for {} of {} elements, the first of {} that were started before it, which is not complete "
+            "after {:.3g} s",
+            why, name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1,
+            waited));
+}
+
+Status Operation::wait(Guard& guard) noexcept {
+  constexpr std::chrono::milliseconds between_questions(50);
+  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
+  Clock::time_point asked = since;
+  const Operation* first = nullptr;
+  for (int idle = 0; !done(); ++idle) {
+    if (wait_alone()) continue;
+    comm_.progress();
+    if (done()) break;
+    if (waits_in_line() && comm_.live.front() != first) {
+      first = comm_.live.front();
+      since = Clock::now();
+    }
+    const double limit = timeout_of(call_.settings.options);
+    const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
+    const Clock::time_point now = Clock::now();
+    const double waited = std::chrono::duration<double>(now - since).count();
+    if (waits && limit > 0 && waited > limit) {
+      late(first, limit, "");
+      break;
+    }
+    if (waits && now - asked >= between_questions) {
+      asked = now;
+      if (interrupted()) {
+        late(first, waited, "interrupted: ");
+        break;
+      }
+    }
+    give_way(guard, idle);
+  }
+  return status();
+}
+
+}  // namespace stretto::api

@@ -1,0 +1,153 @@
+// Persistent collectives under their C names: each is put down as a Call once, and runs at each start.
+#include <cstring>
+#include <new>
+
+#include "api/operation/form.hpp"
+#include "api/operation/operation.hpp"
+#include "base/communication_cores.hpp"
+#include "call/enums.hpp"
+#include "stretto/stretto_persistent.h"
+
+using namespace stretto;
+using namespace stretto::api;
+
+namespace {
+
+template <class Build>
+stretto_status prepare(stretto_comm comm, const stretto_options* options, stretto_request* request,
+                       const Build& build) noexcept {
+  if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  *request = nullptr;
+  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
+  auto* r = new (std::nothrow) stretto_request_s(*comm);
+  if (!r) return to_c(fail(Status::out_of_memory, "no memory for a request"));
+  const Guard guard = comm->guard();
+  try {
+    r->call.emplace().nonblocking = true;
+    r->own = read(*comm, options, build, &*r->call);
+  } catch (...) {
+    r->own = fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
+  }
+  if (r->own != Status::ok) std::strncpy(r->wrong.data(), message(), r->wrong.size() - 1);
+  ++comm->requests;
+  *request = r;
+  return STRETTO_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+stretto_status stretto_start(stretto_request request) {
+  if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
+  stretto_comm_s& comm = request->comm;
+  if (const Status s = usable(&comm); s != Status::ok) return to_c(s);
+  Guard guard = comm.guard();
+  if (!request->call) return to_c(fail(Status::invalid_argument, "the request is not a persistent one"));
+  if (request->runs()) return to_c(fail(Status::invalid_argument, "the request was started, and is not complete"));
+  Call call;
+  select::Decision decision;
+  Status own = request->own;
+  try {
+    call = *request->call;
+    decision = comm.selector.decide(call, comm.backends.serve(call));
+    if (own != Status::ok) own = fail(own, std::string_view(request->wrong.data()));
+  } catch (...) {
+    decision.known = false;
+    own = fail(Status::out_of_memory, std::string_view("no memory to start a collective"));
+  }
+  request->start(std::move(call), std::move(decision), own);
+  CommunicationCores::mine().wake();
+  request->operation->lead(guard);
+  return STRETTO_OK;
+}
+
+stretto_status stretto_allreduce_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                      stretto_op op, stretto_comm comm, const stretto_options* options,
+                                      stretto_request* request) {
+  return prepare(comm, options, request, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+}
+
+stretto_status stretto_allreduce_multi_init(const void* const* contributions, int k, void* recvbuf, size_t count,
+                                            stretto_type type, stretto_op op, stretto_comm comm,
+                                            const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, multi(contributions, k, recvbuf, count, type, op));
+}
+
+stretto_status stretto_reduce_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                                   int root, stretto_comm comm, const stretto_options* options,
+                                   stretto_request* request) {
+  return prepare(comm, options, request, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+}
+
+stretto_status stretto_reduce_scatter_block_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                                 stretto_op op, stretto_comm comm, const stretto_options* options,
+                                                 stretto_request* request) {
+  return prepare(comm, options, request, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+}
+
+stretto_status stretto_reduce_scatter_init(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
+                                           stretto_op op, stretto_comm comm, const stretto_options* options,
+                                           stretto_request* request) {
+  return prepare(comm, options, request,
+                 with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op));
+}
+
+stretto_status stretto_allgather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                      stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, moving(Collective::allgather, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_allgatherv_init(const void* sendbuf, void* recvbuf, const size_t* counts, const size_t* displs,
+                                       stretto_type type, stretto_comm comm, const stretto_options* options,
+                                       stretto_request* request) {
+  return prepare(comm, options, request,
+                 with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM));
+}
+
+stretto_status stretto_bcast_init(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
+                                  const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, broadcasting(rank_of(comm), buffer, count, type, root));
+}
+
+stretto_status stretto_scatter_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                                    stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, moving(Collective::scatter, sendbuf, recvbuf, count, type, root));
+}
+
+stretto_status stretto_scatterv_init(const void* sendbuf, const size_t* counts, const size_t* displs, void* recvbuf,
+                                     size_t recvcount, stretto_type type, int root, stretto_comm comm,
+                                     const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request,
+                 with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root));
+}
+
+stretto_status stretto_gather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, moving(Collective::gather, sendbuf, recvbuf, count, type, root));
+}
+
+stretto_status stretto_gatherv_init(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
+                                    const size_t* displs, stretto_type type, int root, stretto_comm comm,
+                                    const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request,
+                 with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root));
+}
+
+stretto_status stretto_alltoall_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                     stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, moving(Collective::alltoall, sendbuf, recvbuf, count, type));
+}
+
+stretto_status stretto_alltoallv_init(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                      void* recvbuf, const size_t* recvcounts, const size_t* rdispls, stretto_type type,
+                                      stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request,
+                 with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type));
+}
+
+stretto_status stretto_barrier_init(stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, barrier());
+}
+
+}  // extern "C"

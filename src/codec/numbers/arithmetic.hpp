@@ -1,0 +1,55 @@
+// Arithmetic on single groups, in scalar code: what compress, combine and scale do where no fast kernel applies.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/numbers/grid.hpp"
+#include "codec/stream/group.hpp"
+
+namespace stretto::codec {
+
+// What the header must know of the groups written.
+struct Tally {
+  std::uint64_t bound = 0;       // largest magnitude of a code
+  std::uint64_t exceptions = 0;  // places
+  void merge(const Tally& t) noexcept {
+    if (t.bound > bound) bound = t.bound;
+    exceptions += t.exceptions;
+  }
+};
+
+// Compresses m values. Words written, or kNoRoom.
+template <class T>
+std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept;
+std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
+std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
+
+// What holds for a whole result of combine or scale.
+struct ResultSpec {
+  Type type{};  // stored type
+  double width = 0;
+  bool wide = false;  // the result's code bound needs 64 bits
+};
+
+std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec, std::uint8_t* out,
+                       std::size_t room, Tally* tally) noexcept;
+std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, const ResultSpec& spec,
+                          std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
+std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
+                        Tally* tally) noexcept;
+
+// Groups [at, at + m) of a longer sequence, re-encoded: places come from `from` (count groups, the first starting at
+// place 0); used by slice and concatenate. Predictor: the largest of the sources'.
+std::size_t splice_groups(const GroupView* from, int sources, const int* first, const int* length,
+                          const ResultSpec& spec, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
+
+// Values of a group's m places to y. divisor > 1: means. False if an integer code does not fit T.
+template <class T>
+bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T* y) noexcept;
+
+// Overwrites the places of y that are exceptions by their values.
+template <class T>
+void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept;
+
+}  // namespace stretto::codec

@@ -1,0 +1,176 @@
+// Names and sizes of types; reading, checking and writing headers; validating streams.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "codec/driver.hpp"
+#include "codec/stream/group_places.hpp"
+
+namespace stretto::codec {
+
+static_assert(std::endian::native == std::endian::little, "streams are read and written in place");
+static_assert(sizeof(std::size_t) == 8, "offsets and lengths of a stream, up to 2^48 values, are a size_t");
+
+namespace {
+
+constexpr std::uint32_t kMagic = 0x54525453;  // "STRT"
+constexpr std::uint8_t kVersion = 1;
+
+Status corrupt(const char* what, std::uint64_t value) noexcept {
+  return fail(Status::corrupt_stream, "stream header: {} is {}", what, value);
+}
+
+std::uint32_t stream_checksum(const std::uint8_t* p, std::size_t bytes) noexcept {
+  const std::uint8_t zero[4] = {};
+  std::uint32_t c = crc32c(0, p, 36);
+  c = crc32c(c, zero, 4);
+  return crc32c(c, p + 40, bytes - 40);
+}
+
+Status read_header(Bytes in, Info* info) noexcept {
+  const FloatEnvironment environment;
+  if (in.size() < kHeaderBytes)
+    return fail(Status::corrupt_stream, "a stream has at least {} bytes, not {}", kHeaderBytes, in.size());
+  const auto* p = reinterpret_cast<const std::uint8_t*>(in.data());
+  if (load<std::uint32_t>(p) != kMagic)
+    return fail(Status::corrupt_stream, "no stream: it starts with {:#010x} instead of \"STRT\"",
+                load<std::uint32_t>(p));
+  if (p[4] != kVersion) return corrupt("version", p[4]);
+  if (p[5] < 1 || p[5] > 6) return corrupt("type", p[5]);
+  if (p[6] > 1) return corrupt("flags", p[6]);
+  if (p[7] != 0) return corrupt("byte 7", p[7]);
+  Info i;
+  i.type = static_cast<Type>(p[5]);
+  i.checksum = p[6] & 1;
+  i.count = load<std::uint64_t>(p + 8);
+  i.eps = load<double>(p + 16);
+  i.width = load<double>(p + 24);
+  i.contributions = load<std::uint32_t>(p + 32);
+  i.code_bound = load<std::uint64_t>(p + 40);
+  i.bytes = load<std::uint64_t>(p + 48);
+  i.exceptions = load<std::uint64_t>(p + 56);
+  if (i.count > kMaxCount) return corrupt("count", i.count);
+  if (i.contributions == 0) return corrupt("contributions", 0);
+  if (i.code_bound > std::uint64_t{1} << 63) return corrupt("code bound", i.code_bound);
+  if (i.exceptions > i.count) return corrupt("exceptions", i.exceptions);
+  if (!i.checksum && load<std::uint32_t>(p + 36))
+    return corrupt("checksum without its flag", load<std::uint32_t>(p + 36));
+  if (is_integer(i.type)) {
+    if (i.eps != 0 || i.width != 1)
+      return fail(Status::corrupt_stream, "stream header: integers of eps {} and width {}", i.eps, i.width);
+  } else {
+    if (!(std::isfinite(i.eps) && i.eps > 0)) return fail(Status::corrupt_stream, "stream header: eps is {}", i.eps);
+    if (!(std::isfinite(i.width) && i.width > 0))
+      return fail(Status::corrupt_stream, "stream header: width is {}", i.width);
+    if (stored_type(i.type) == Type::f32 &&
+        !(i.width < 0x1p128 && i.width >= 0x1p-149 && static_cast<double>(static_cast<float>(i.width)) == i.width))
+      return fail(Status::corrupt_stream, "stream header: width {} is no float32", i.width);
+  }
+  const Layout layout(i.count);
+  if (i.bytes < layout.body || i.bytes > in.size())
+    return fail(Status::corrupt_stream, "stream header: length is {}, with {} bytes there and an index up to {}",
+                i.bytes, in.size(), layout.body);
+  *info = i;
+  return Status::ok;
+}
+
+}  // namespace
+
+std::size_t size_of(Type t) noexcept {
+  switch (t) {
+    case Type::f32:
+    case Type::i32: return 4;
+    case Type::f64:
+    case Type::i64: return 8;
+    case Type::f16:
+    case Type::bf16: return 2;
+  }
+  return 0;
+}
+
+const char* name(Type t) noexcept {
+  switch (t) {
+    case Type::f32: return "float32";
+    case Type::f64: return "float64";
+    case Type::i32: return "int32";
+    case Type::i64: return "int64";
+    case Type::f16: return "float16";
+    case Type::bf16: return "bfloat16";
+  }
+  return "no type";
+}
+
+void write_header(std::uint8_t* p, const Info& i) noexcept {
+  store(p, kMagic);
+  p[4] = kVersion;
+  p[5] = static_cast<std::uint8_t>(i.type);
+  p[6] = i.checksum;
+  p[7] = 0;
+  store(p + 8, i.count);
+  store(p + 16, i.eps);
+  store(p + 24, i.width);
+  store(p + 32, i.contributions);
+  store<std::uint32_t>(p + 36, 0);
+  store(p + 40, i.code_bound);
+  store(p + 48, i.bytes);
+  store(p + 56, i.exceptions);
+  if (i.checksum) store(p + 36, stream_checksum(p, static_cast<std::size_t>(i.bytes)));
+}
+
+Status inspect(Bytes in, Info* info) noexcept {
+  if (!info) return fail(Status::invalid_argument, "inspect: info is null");
+  return read_header(in, info);
+}
+
+Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
+  if (const Status s = read_header(in, &view->info); s != Status::ok) return s;
+  view->layout = Layout(view->info.count);
+  view->base = reinterpret_cast<const std::uint8_t*>(in.data());
+  std::uint64_t at = view->layout.body;
+  for (std::uint64_t c = 0; c < view->layout.chunks; ++c) {
+    if (view->chunk_offset(c) != at)
+      return fail(Status::corrupt_stream, "stream index: chunk {} is said to start at {}, not {}", c,
+                  view->chunk_offset(c), at);
+    const std::uint64_t last = std::min((c + 1) * kChunk, view->layout.groups);
+    std::uint64_t words = 0;
+    for (std::uint64_t g = c * kChunk; g < last; ++g) words += view->words(g);
+    at += 4 * words;
+    if (at > view->info.bytes) break;
+  }
+  if (at != view->info.bytes)
+    return fail(Status::corrupt_stream, "stream index: the groups end at {}, the stream at {}", at, view->info.bytes);
+  if (checksum && view->info.checksum) {
+    const auto seen = stream_checksum(view->base, static_cast<std::size_t>(view->info.bytes));
+    const auto stored = load<std::uint32_t>(view->base + 36);
+    if (seen != stored)
+      return fail(Status::corrupt_stream, "stream checksum: stored {:#010x}, computed {:#010x}", stored, seen);
+  }
+  return Status::ok;
+}
+
+Status validate(Bytes in) noexcept {
+  StreamView s;
+  if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
+  const std::uint8_t* at = s.base + s.layout.body;
+  Tally tally;
+  for (std::uint64_t g = 0; g < s.layout.groups; ++g) {
+    GroupView view;
+    if (!view_group(s, g, at, &view))
+      return fail(Status::corrupt_stream, "validate: group {} of the stream is malformed", g);
+    if (s.words(g) > 0) {
+      Codes q;
+      read_codes(view, q);
+      count(q, view.m, view.lanes, &tally);
+    }
+    if (tally.bound > s.info.code_bound)
+      return fail(Status::corrupt_stream, "validate: a code of magnitude {} in group {}, the header says at most {}",
+                  tally.bound, g, s.info.code_bound);
+    at += 4 * std::size_t{s.words(g)};
+  }
+  if (tally.exceptions != s.info.exceptions)
+    return fail(Status::corrupt_stream, "validate: {} exceptions, the header says {}", tally.exceptions,
+                s.info.exceptions);
+  return Status::ok;
+}
+
+}  // namespace stretto::codec

@@ -1,0 +1,140 @@
+#include "model/profile/machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stretto::model {
+namespace {
+
+CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
+  if (costs.empty()) return {};
+  if (ratio <= costs.front().ratio) return costs.front();
+  if (ratio >= costs.back().ratio) return costs.back();
+  std::size_t i = 1;
+  while (costs[i].ratio < ratio) ++i;
+  const CodecCost &a = costs[i - 1], &b = costs[i];
+  const double t = (1 / a.ratio - 1 / ratio) / (1 / a.ratio - 1 / b.ratio);
+  const auto mix = [t](double x, double y) { return x + t * (y - x); };
+  return {ratio,
+          mix(a.call, b.call),
+          mix(a.compress, b.compress),
+          mix(a.decompress, b.decompress),
+          mix(a.add, b.add),
+          mix(a.fused, b.fused)};
+}
+
+// The farther one first: what is not known of a close link is at least as good as that.
+const Link& nearest(const Profile& profile, std::size_t distance) {
+  static const Link none{Span{}};
+  for (std::size_t d = distance; d < topology::kDistances; ++d)
+    if (!profile.links[d].empty()) return profile.links[d];
+  for (std::size_t d = distance; d-- > 0;)
+    if (!profile.links[d].empty()) return profile.links[d];
+  return none;
+}
+
+Device device_of(const Profile& profile) {
+  // docs/model.md says where these come from. None was measured.
+  static const Device estimated{"",   "estimated", 5e-6,    4e-11,
+                                1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
+                                {},   {},          {}};
+  if (!profile.device.known()) return estimated;
+  Device d = profile.device;
+  if (d.look <= 0) d.look = estimated.look;
+  if (d.f32.empty()) {  // a profile whose own figures are a device's
+    d.f32 = profile.f32;
+    d.f64 = profile.f64;
+    d.combine = profile.gamma;
+    d.copy = profile.copy;
+  }
+  return d;
+}
+
+}  // namespace
+
+const Span& Machine::span(topology::Distance d, double bytes) const noexcept {
+  const Link& link = links[static_cast<std::size_t>(d)];
+  std::size_t i = link.size() - 1;
+  while (i > 0 && link[i].from > bytes) --i;
+  return link[i];
+}
+
+double Machine::ratio_of(double contributions) const noexcept {
+  if (contributions <= 1 || growth <= 0) return ratio;
+  return std::max(1.0, value_bits / (value_bits / ratio + growth * std::log2(contributions)));
+}
+
+double break_even(const Machine& machine) noexcept {
+  constexpr double long_message = 1 << 20;
+  const double beta = machine.span(topology::Distance::network, long_message).beta;
+  const double gain = beta * (1 - 1 / machine.ratio) - machine.fused.byte;
+  if (gain <= 0) return INFINITY;
+  const double bytes = machine.fused.call / gain;
+  return bytes < 1 ? 0 : std::exp2(std::ceil(std::log2(bytes)));
+}
+
+Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) {
+  Machine m;
+  for (std::size_t d = 0; d < topology::kDistances; ++d) m.links[d] = nearest(profile, d);
+  m.full_duplex = profile.full_duplex;
+  m.nics = profile.nics;
+  m.hop = profile.torus.hop;
+  m.cores = profile.cores;
+  m.ratio = std::max(ratio, 1.0);
+  m.value_bits = 8.0 * element;
+  m.growth = kIndependentGrowth;
+  m.step = profile.step;
+  m.combine = {profile.device.launch, profile.gamma};
+  m.copy = {profile.device.launch, profile.copy};
+  const CodecCost c = at_ratio(element == 8 && !profile.f64.empty() ? profile.f64 : profile.f32, ratio);
+  m.compress = {c.call, c.compress};
+  m.decompress = {c.call, c.decompress};
+  m.add = {c.call, c.add};
+  m.fused = {c.call, c.fused};
+  m.quantise = {c.call, profile.copy};
+  m.add_codes = m.add;
+  return m;
+}
+
+Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged) {
+  const Device d = device_of(profile);
+  Machine m = machine_of(profile, element, ratio);
+  for (Link& link : m.links) {
+    for (Span& s : link) {
+      if (!staged) break;
+      s.alpha += 2 * (d.launch + d.look);
+      s.beta += 2 * d.staging;
+    }
+  }
+  m.combine = {d.launch, d.combine};
+  m.copy = {d.launch, d.copy};
+  const CodecCost c = at_ratio(element == 8 && !d.f64.empty() ? d.f64 : d.f32, ratio);
+  const double call = std::max(d.launch, c.call / std::max(lanes, 1));
+  m.compress = {call, c.compress};
+  m.decompress = {call, c.decompress};
+  m.add = {call, c.add};
+  m.fused = {call, c.fused};
+  m.quantise = {call, d.copy};
+  m.add_codes = m.add;
+  return m;
+}
+
+int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
+              double segment) noexcept {
+  const Device d = device_of(profile);
+  const bool cut = segment > 0 && block > segment;
+  const double segments = cut ? std::ceil(block / segment) : 1;
+  const double call = streams ? at_ratio(element == 8 && !d.f64.empty() ? d.f64 : d.f32, ratio).call : d.launch;
+  const double travels = streams ? block / std::max(ratio, 1.0) : block;
+  int best = 1;
+  double least = INFINITY;
+  for (int lanes = 1; lanes <= most_lanes && lanes <= segments; lanes *= 2) {
+    const double alone = lanes == 1 ? travels * d.staging : 0;  // transfers that wait for kernels
+    const double seconds = segments * std::max(d.launch, call / lanes) + alone + 2 * lanes * d.launch;
+    if (seconds < least) best = lanes;
+    least = std::min(least, seconds);
+  }
+  return best;
+}
+
+}  // namespace stretto::model
