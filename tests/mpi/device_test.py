@@ -1,10 +1,11 @@
-"""Memory of devices: sums within a bound are stretto's, on emulated devices, by the program device_sums.cpp. All else is left to the MPI by all
-ranks together, and memory of the host is not, by the program devices.c.
+"""Memory of devices, on emulated ones: sums within a bound are stretto's by the program device_sums.cpp, and started calls by device_started.cpp.
+All else is left to the MPI by all ranks together, and memory of the host is not, by the program devices.c.
 
-usage: device_test.py LAUNCH MPIRUN LIBRARY PROGRAM PROGRAM_WITH_SUMS PLUGIN
+usage: device_test.py LAUNCH MPIRUN LIBRARY PROGRAM PROGRAM_WITH_SUMS PROGRAM_THAT_STARTS PLUGIN CORE
 """
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -12,16 +13,33 @@ import subprocess
 import sys
 import tempfile
 
-LAUNCH, MPIRUN, LIBRARY, PROGRAM, SUMS, PLUGIN = sys.argv[1:7]
+LAUNCH, MPIRUN, LIBRARY, PROGRAM, SUMS, STARTED, PLUGIN, CORE = sys.argv[1:9]
 RANKS = 3
 
 
-def rows(program, *environment):
+FORCED = """allreduce            schedule:ring payload:fused
+reduce               schedule:binomial payload:homomorphic
+reduce_scatter       schedule:pairwise payload:homomorphic
+reduce_scatter_block schedule:pairwise payload:homomorphic
+bcast                schedule:binomial
+allgather            schedule:ring
+"""
+
+
+@contextlib.contextmanager
+def rules(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".rules") as file:
+        file.write(text)
+        file.flush()
+        yield f"STRETTO_RULES={file.name}"
+
+
+def rows(program, *environment, ranks=RANKS):
     """Of the report of a run."""
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch) / "report.json"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
-        command = [LAUNCH, MPIRUN, str(RANKS), "env", f"LD_PRELOAD={LIBRARY}", f"STRETTO_REPORT={report}", *environment, program]
+        command = [LAUNCH, MPIRUN, str(ranks), "env", f"LD_PRELOAD={LIBRARY}", f"STRETTO_REPORT={report}", *environment, program]
         done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return json.loads(report.read_text())["calls"]
@@ -42,10 +60,8 @@ def what_nothing_asks_for_is_the_mpis():
 
 def sums_within_a_bound_are_served():
     for payload in ("", "payload:fused"):
-        with tempfile.NamedTemporaryFile("w", suffix=".rules") as rules:
-            rules.write(f"* {payload}\n" if payload else "# none\n")
-            rules.flush()
-            found = rows(SUMS, "STRETTO_BOUND=abs:1e-3", f"STRETTO_RULES={rules.name}", f"STRETTO_CUDA_PLUGIN={PLUGIN}")
+        with rules(f"* {payload}\n" if payload else "# none\n") as given:
+            found = rows(SUMS, "STRETTO_BOUND=abs:1e-3", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}")
         left, served = collections.Counter(), collections.Counter()
         for row in found:
             if row["path"] == "MPI":
@@ -57,6 +73,13 @@ def sums_within_a_bound_are_served():
         assert left["allreduce", "device memory"] == RANKS, found
 
 
+def started_calls_are_served():
+    for ranks in (2, RANKS):
+        with rules(FORCED) as given:
+            found = rows(STARTED, "STRETTO_BOUND=abs:1e-3", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}", f"STRETTO_COMM_CORES={CORE}", ranks=ranks)
+        print(json.dumps(found, indent=1))
+
+
 def without_a_plugin_they_are_the_mpis():
     bounded = collections.Counter()
     for row in rows(PROGRAM, "STRETTO_BOUND=abs:1e-3", "STRETTO_CUDA_PLUGIN=/no/such/plugin"):
@@ -65,6 +88,6 @@ def without_a_plugin_they_are_the_mpis():
 
 
 if __name__ == "__main__":
-    for test in (what_nothing_asks_for_is_the_mpis, sums_within_a_bound_are_served, without_a_plugin_they_are_the_mpis):
+    for test in (what_nothing_asks_for_is_the_mpis, sums_within_a_bound_are_served, started_calls_are_served, without_a_plugin_they_are_the_mpis):
         test()
         print("ok", test.__name__)
