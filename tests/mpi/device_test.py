@@ -34,12 +34,12 @@ def rules(text):
         yield f"STRETTO_RULES={file.name}"
 
 
-def rows(program, *environment, ranks=RANKS):
+def rows(program, *arguments, environment=(), ranks=RANKS):
     """Of the report of a run."""
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch) / "report.json"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO")}
-        command = [LAUNCH, MPIRUN, str(ranks), "env", f"LD_PRELOAD={LIBRARY}", f"STRETTO_REPORT={report}", *environment, program]
+        command = [LAUNCH, MPIRUN, str(ranks), "env", f"LD_PRELOAD={LIBRARY}", f"STRETTO_REPORT={report}", *environment, program, *arguments]
         done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return json.loads(report.read_text())["calls"]
@@ -61,7 +61,7 @@ def what_nothing_asks_for_is_the_mpis():
 def sums_within_a_bound_are_served():
     for payload in ("", "payload:fused"):
         with rules(f"* {payload}\n" if payload else "# none\n") as given:
-            found = rows(SUMS, "STRETTO_BOUND=abs:1e-3", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}")
+            found = rows(SUMS, environment=("STRETTO_BOUND=abs:1e-3", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}"))
         left, served = collections.Counter(), collections.Counter()
         for row in found:
             if row["path"] == "MPI":
@@ -73,21 +73,64 @@ def sums_within_a_bound_are_served():
         assert left["allreduce", "device memory"] == RANKS, found
 
 
-def started_calls_are_served():
+def started_calls_have_the_hosts_bits():
     for ranks in (2, RANKS):
-        with rules(FORCED) as given:
-            found = rows(STARTED, "STRETTO_BOUND=abs:1e-3", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}", f"STRETTO_COMM_CORES={CORE}", ranks=ranks)
-        print(json.dumps(found, indent=1))
+        lines_of(started(ranks, FORCED, "abs:1e-3"), {
+            "iallreduce": "ring, fused",
+            "ireduce": "binomial, homomorphic",
+            "ireduce_scatter": "pairwise, homomorphic",
+            "ireduce_scatter_block": "pairwise, homomorphic",
+            "ibcast": "binomial",
+            "iallgather": "ring",
+        })
+
+
+def started_calls_choose_for_themselves():
+    """The range of a relative bound is found on the device."""
+    sums = ("iallreduce", "ireduce", "ireduce_scatter", "ireduce_scatter_block")
+    lines_of(started(RANKS, "bcast schedule:binomial\nallgather schedule:ring\n", "rel:1e-4", tolerance=1e-3), dict.fromkeys(sums))
+
+
+def started(ranks, text, bound, tolerance=0):
+    """Rows of the program that starts calls. It compares results with the host's."""
+    with rules(text) as given:
+        return rows(
+            STARTED,
+            str(tolerance),
+            environment=(f"STRETTO_BOUND={bound}", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}", f"STRETTO_COMM_CORES={CORE}"),
+            ranks=ranks,
+        )
+
+
+def lines_of(found, paths):
+    """Each started operation, and what started a persistent one, is stretto's by its path. Sums travel within the bound."""
+    served = {row["operation"]: row for row in found if row["path"] != "MPI"}
+    left = {row["operation"] for row in found if row["path"] == "MPI"}
+    assert all(operation.endswith("_init") for operation in left), found
+    for operation, path in paths.items():
+        for name in (operation, operation[1:] + "_start"):
+            row = served.get(name)
+            if row is None and name.endswith("_start"):  # an MPI without persistent collectives
+                continue
+            assert row and path in (None, row["path"]) and row["why"].endswith("communication cores"), (name, found)
+            assert "reduce" not in name or 0 < row["promised_error"] <= 1e-3, row
 
 
 def without_a_plugin_they_are_the_mpis():
     bounded = collections.Counter()
-    for row in rows(PROGRAM, "STRETTO_BOUND=abs:1e-3", "STRETTO_CUDA_PLUGIN=/no/such/plugin"):
+    for row in rows(PROGRAM, environment=("STRETTO_BOUND=abs:1e-3", "STRETTO_CUDA_PLUGIN=/no/such/plugin")):
         bounded[row["operation"], row["why"] if row["path"] == "MPI" else ""] += row["calls"]
     assert bounded["allreduce", "device memory"] == 10 * RANKS, bounded
 
 
 if __name__ == "__main__":
-    for test in (what_nothing_asks_for_is_the_mpis, sums_within_a_bound_are_served, started_calls_are_served, without_a_plugin_they_are_the_mpis):
+    tests = (
+        what_nothing_asks_for_is_the_mpis,
+        sums_within_a_bound_are_served,
+        started_calls_have_the_hosts_bits,
+        started_calls_choose_for_themselves,
+        without_a_plugin_they_are_the_mpis,
+    )
+    for test in tests:
         test()
         print("ok", test.__name__)

@@ -34,11 +34,11 @@ struct Communicator {
   PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
-  std::string refused;         // why none is made
-  std::optional<Bound> bound;  // by the info key stretto_bound
+  std::string refused;           // why none is made
+  std::optional<Bound> bound;    // by the info key stretto_bound
   Memory memory = Memory::host;  // the last that a rank may hand over
-  int use = 0;                 // by calls that could have been served, and in which this rank met the others
-  int wanted = 0;              // use before `comm` is made, as the ranks agreed; 0: not yet
+  int use = 0;                   // by calls that could have been served, and in which this rank met the others
+  int wanted = 0;                // use before `comm` is made, as the ranks agreed; 0: not yet
   std::chrono::steady_clock::time_point made_at{};
   const char* made_by = nullptr;  // the MPI's function; null: not known
   unsigned told = 0;              // failures that were told: a bit for each status
