@@ -106,6 +106,52 @@ TEST(DeviceApi, SeveralStartedCollectivesAndAPersistentOneShareADevice) {
   EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
 }
 
+long launches() {
+  long all = 0;
+  for (int device = 0; device < 3; ++device)
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) all += emulation().launches(device, op);
+  return all;
+}
+
+// Pinned memory of the host, which kernels read, too: where a call runs shows what its memory was taken for.
+TEST(DeviceApi, WhatTheProgramSaysOfItsMemoryGoesBeforeWhatCudaSays) {
+  const std::size_t n = 5000;
+  const stretto_options o = timed(fused());
+  const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+  const auto run = [&](stretto_memory kind) {
+    emulation().reset(1);
+    EXPECT_EQ(stretto_cuda_assume_memory(kind), STRETTO_OK);
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      check(plugin().use_device(device_of(rank)));
+      const auto give_back = [](float* p) { check(plugin().release(device::MemoryKind::pinned, p)); };
+      const auto vector = [&] {
+        void* p = nullptr;
+        check(plugin().allocate(device::MemoryKind::pinned, n * sizeof(float), &p));
+        return std::unique_ptr<float[], decltype(give_back)>(static_cast<float*>(p), give_back);
+      };
+      const auto from = vector(), to = vector();
+      const auto wave = api_test::wave(rank, n);
+      std::copy(wave.begin(), wave.end(), from.get());
+      ASSERT_STRETTO_OK(stretto_allreduce(from.get(), to.get(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      EXPECT_EQ(std::vector<float>(to.get(), to.get() + n), expected[static_cast<std::size_t>(rank)]);
+      void* stream = nullptr;
+      check(plugin().create_stream(&stream));
+      const stretto_status s =
+          stretto_allreduce_on_stream(from.get(), to.get(), n, STRETTO_F32, STRETTO_SUM, comm, &o, stream);
+      EXPECT_EQ(s, kind == STRETTO_MEMORY_DEVICE ? STRETTO_OK : STRETTO_INVALID_ARGUMENT) << stretto_message();
+      for (int done = 0; done == 0;) ASSERT_STRETTO_OK(stretto_cuda_query(comm, &done));
+      check(plugin().destroy_stream(stream));
+    });
+    EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+    return launches();
+  };
+  EXPECT_EQ(run(STRETTO_MEMORY_DETECT), 0);
+  EXPECT_EQ(run(STRETTO_MEMORY_HOST), 0);
+  EXPECT_GT(run(STRETTO_MEMORY_DEVICE), 0);
+  EXPECT_EQ(stretto_cuda_assume_memory(STRETTO_MEMORY_DETECT), STRETTO_OK);
+  EXPECT_EQ(run(STRETTO_MEMORY_DETECT), 0);
+}
+
 // What one rank does wrong is every rank's status, and names both sides.
 void all_hear(const std::function<stretto_status(stretto_comm, int, const DeviceVector<float>&,
                                                  const DeviceVector<float>&, void*)>& faulty,
