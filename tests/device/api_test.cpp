@@ -56,6 +56,42 @@ TEST(DeviceApi, ARelativeBoundIsOfTheRangeOnTheDevice) {
   }
 }
 
+TEST(DeviceApi, MarksOfMissingDataAreLeftOutOfTheRangeOnTheDevice) {
+  const std::size_t n = 20000;
+  emulation().reset(1);
+  std::vector<stretto_report> reports(6, STRETTO_REPORT_INIT);  // of ranks on the host, then on devices
+  Results sums(6);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    auto in = api_test::wave(rank, n);
+    for (std::size_t i = static_cast<std::size_t>(rank); i < n && rank > 0; i += 7) in[i] = 1e20f;
+    const DeviceVector<float> from(rank, in), to(rank, n);
+    const auto sum = [&](const float* x, float* y, std::size_t at) {
+      stretto_options o = timed(bounded(1e-3, STRETTO_BOUND_RELATIVE));
+      o.schedule = "ring";
+      o.payload = STRETTO_PAYLOAD_FUSED;
+      o.report = &reports[at];
+      ASSERT_STRETTO_OK(stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    };
+    const auto at = static_cast<std::size_t>(rank);
+    sums[at].resize(n);
+    sum(in.data(), sums[at].data(), at);
+    sum(from.data(), to.data(), at + 3);
+    sums[at + 3] = to.read();
+  });
+  for (std::size_t at = 0; at < 3; ++at) {
+    const stretto_report &host = reports[at], &device = reports[at + 3];
+    EXPECT_EQ(sums[at + 3], sums[at]);
+    EXPECT_EQ(device.ignored, host.ignored);
+    EXPECT_GT(device.ignored, 0u);
+    EXPECT_EQ(device.eps, host.eps);
+    EXPECT_EQ(device.range_lo, host.range_lo);
+    EXPECT_EQ(device.range_hi, host.range_hi);
+    EXPECT_EQ(device.ignored_hi, static_cast<double>(1e20f));
+    EXPECT_EQ(emulation().launches(static_cast<int>(at), STRETTO_CUDA_RANGE), at == 0 ? 1 : 2);
+  }
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
 stretto_options fused() {
   stretto_options o = bounded(1e-3);
   o.payload = STRETTO_PAYLOAD_FUSED;
