@@ -45,16 +45,23 @@ def rows(program, *arguments, environment=(), ranks=RANKS):
         return json.loads(report.read_text())["calls"]
 
 
-def what_nothing_asks_for_is_the_mpis():
+def reasons(*environment):
+    """How many calls the MPI had, by operation and reason; those of stretto have none."""
     calls = collections.Counter()
-    for row in rows(PROGRAM):
+    for row in rows(PROGRAM, environment=environment):
         calls[row["operation"], row["why"] if row["path"] == "MPI" else ""] += row["calls"]
+    return calls
+
+
+def what_nothing_asks_for_is_the_mpis():
+    calls = reasons()
     assert calls == {
         ("barrier", "the first calls of a communicator"): 64 * RANKS,
         ("barrier", ""): RANKS,
         ("allreduce", "device memory"): 10 * RANKS,
         ("allreduce", ""): 7 * RANKS,
         ("allreduce", "a short call where GPUs are in use"): 5 * RANKS,
+        ("iallreduce", "nonblocking"): 4 * RANKS,
     }, calls
 
 
@@ -117,10 +124,15 @@ def lines_of(found, paths):
 
 
 def without_a_plugin_they_are_the_mpis():
-    bounded = collections.Counter()
-    for row in rows(PROGRAM, environment=("STRETTO_BOUND=abs:1e-3", "STRETTO_CUDA_PLUGIN=/no/such/plugin")):
-        bounded[row["operation"], row["why"] if row["path"] == "MPI" else ""] += row["calls"]
+    bounded = reasons("STRETTO_BOUND=abs:1e-3", "STRETTO_CUDA_PLUGIN=/no/such/plugin", f"STRETTO_COMM_CORES={CORE}")
     assert bounded["allreduce", "device memory"] == 10 * RANKS, bounded
+    assert bounded["iallreduce", "nonblocking, where GPUs are in use"] == 3 * RANKS, bounded
+    assert bounded["iallreduce", "a short call where GPUs are in use"] == RANKS, bounded
+
+
+def started_calls_that_nothing_asks_for_are_the_mpis():
+    exact = reasons(f"STRETTO_CUDA_PLUGIN={PLUGIN}", f"STRETTO_COMM_CORES={CORE}")
+    assert exact["iallreduce", "nonblocking, where GPUs are in use"] == 3 * RANKS, exact
 
 
 if __name__ == "__main__":
@@ -129,6 +141,7 @@ if __name__ == "__main__":
         sums_within_a_bound_are_served,
         started_calls_have_the_hosts_bits,
         started_calls_choose_for_themselves,
+        started_calls_that_nothing_asks_for_are_the_mpis,
         without_a_plugin_they_are_the_mpis,
     )
     for test in tests:
