@@ -1,5 +1,5 @@
 // A program that knows nothing of stretto: started and persistent reductions, and what moves, in memory of an emulated device on all ranks, on
-// rank 1 alone, and on a device and the host in one call. Compared with blocking calls on the host: by forced schedules results have the same
+// rank 1 alone, on a device and the host in one call, and on a second device. Compared with blocking calls on the host: by forced schedules results have the same
 // bits, else they are within the program's first argument. With a second one no blocking call has memory of a device.
 #include <array>
 #include <functional>
@@ -187,6 +187,9 @@ int main(int argc, char** argv) {
     run(started, rank == 1, rank == 1);
     run(started, rank == 0, rank == 1);  // one call's buffers in different memory
     run(started, false, rank == 0);
+    check(plugin().use_device(1));  // a communicator uses one device, and has used device 0
+    run(started, true, true);
+    check(plugin().use_device(0));
     if (argc <= 2) {
       run(blocking, true, true);
       run(blocking, rank == 0, rank == 1);

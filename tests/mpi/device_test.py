@@ -113,7 +113,7 @@ def started(ranks, text, bound, *arguments):
         return rows(
             STARTED,
             *map(str, arguments),
-            environment=(f"STRETTO_BOUND={bound}", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}", f"STRETTO_COMM_CORES={CORE}"),
+            environment=(f"STRETTO_BOUND={bound}", given, f"STRETTO_CUDA_PLUGIN={PLUGIN}", "STRETTO_EMULATED_DEVICES=2", f"STRETTO_COMM_CORES={CORE}"),
             ranks=ranks,
         )
 
