@@ -165,8 +165,8 @@ struct Range {
   Values x;
   u64 count;
   double above;  // finite values that reach it are left out; infinity: none does
-  u64*
-      found;  // [0]: largest of ~ordered(v), [1]: of ordered(v), which no finite value has as 0; [2]: how many are left out
+  // [0]: the largest of ~ordered(v), [1]: of ordered(v); both start as 0, which no finite value has. [2]: how many are left out.
+  u64* found;
 
   STRETTO_DEVICE Outcome open() {
     least_ = static_cast<T>(above);
