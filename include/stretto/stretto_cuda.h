@@ -54,7 +54,8 @@ STRETTO_API stretto_status stretto_cuda_assume_memory(stretto_memory kind);
 
 /* In device memory, when the work has ended. */
 typedef struct stretto_cuda_result {
-  uint64_t bytes;  /* length of the stream written; 0 on failure and where no stream is written */
+  /* Length of the stream written; of a range, how many values are left out of it. Else, and on failure, 0. */
+  uint64_t bytes;
   uint32_t status; /* a stretto_status: OK, BUFFER_TOO_SMALL, CORRUPT_STREAM, INCOMPATIBLE, OVERFLOW or UNSUPPORTED */
   uint32_t zero;
 } stretto_cuda_result;
@@ -116,10 +117,16 @@ STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const 
                                                        const void* codes, const void* values, size_t count, void* out,
                                                        size_t capacity, const stretto_cuda_call* call);
 
-/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if there is none.
- * Fill values (1e20) count: stretto_value_range_below on the host gives the range of the rest. */
+/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if there is none. */
 STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,
                                                          double* range, const stretto_cuda_call* call);
+
+/* stretto_value_range_below: the range of the finite values whose magnitude is below ignore_above (0: 1e15), without fill
+ * values (1e20). result->bytes says how many finite values are left out. One pass. ignore_above of NaN or below 0 gives
+ * STRETTO_INVALID_ARGUMENT. */
+STRETTO_API stretto_status stretto_value_range_below_on_stream(stretto_type type, const void* values, size_t count,
+                                                               double ignore_above, double* range,
+                                                               const stretto_cuda_call* call);
 
 #ifdef __cplusplus
 }

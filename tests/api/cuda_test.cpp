@@ -54,6 +54,7 @@ void every_function_is_unsupported(const std::string& because) {
   check(stretto_add_codes_on_stream(STRETTO_F32, x, 4, x, x, 4, x, 4, &call));
   check(stretto_quantise_on_stream(STRETTO_F32, x, 4, 1e-3, x, &call));
   check(stretto_value_range_on_stream(STRETTO_F32, x, 4, range, &call));
+  check(stretto_value_range_below_on_stream(STRETTO_F32, x, 4, 0, range, &call));
 }
 
 TEST(CudaMissing, APluginThatIsNotThereIsNamed) { every_function_is_unsupported("/nowhere/libstretto_cuda.so"); }
@@ -140,6 +141,26 @@ TEST_F(CudaEmulated, TheRangeLandsWhereItIsWanted) {
   ASSERT_EQ(stretto_value_range_on_stream(STRETTO_F32, x.data(), kCount, range.as<double>(), &call), STRETTO_OK);
   EXPECT_EQ(range.as<double>()[0], lo);
   EXPECT_EQ(range.as<double>()[1], hi);
+}
+
+TEST_F(CudaEmulated, TheRangeLeavesFillValuesOut) {
+  Buffer range(64);
+  for (std::size_t i = 0; i < kCount; i += 7) x.as<float>()[i] = 1e20f;
+  for (const double above : {0.0, 0.5, 1e20, static_cast<double>(INFINITY)}) {
+    double lo = 0, hi = 0;
+    std::uint64_t ignored = 0;
+    ASSERT_EQ(stretto_value_range_below(STRETTO_F32, x.data(), kCount, above, &lo, &hi, &ignored), STRETTO_OK);
+    ASSERT_EQ(stretto_value_range_below_on_stream(STRETTO_F32, x.data(), kCount, above, range.as<double>(), &call),
+              STRETTO_OK);
+    EXPECT_EQ(range.as<double>()[0], lo) << above;
+    EXPECT_EQ(range.as<double>()[1], hi) << above;
+    EXPECT_EQ(host.bytes, ignored) << above;
+  }
+  for (const double bad : {-1.0, static_cast<double>(NAN)}) {
+    EXPECT_EQ(stretto_value_range_below_on_stream(STRETTO_F32, x.data(), kCount, bad, range.as<double>(), &call),
+              STRETTO_INVALID_ARGUMENT);
+    EXPECT_NE(message().find("ignore_above is "), std::string::npos) << message();
+  }
 }
 
 TEST_F(CudaEmulated, WhatGoesWrongInTheWorkLandsInTheResult) {

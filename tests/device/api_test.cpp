@@ -57,6 +57,42 @@ TEST(DeviceApi, ARelativeBoundIsOfTheRangeOnTheDevice) {
   }
 }
 
+TEST(DeviceApi, MarksOfMissingDataAreLeftOutOfTheRangeOnTheDevice) {
+  const std::size_t n = 20000;
+  emulation().reset(1);
+  std::vector<stretto_report> reports(6, STRETTO_REPORT_INIT);  // of ranks on the host, then on devices
+  Results sums(6);
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    auto in = api_test::wave(rank, n);
+    for (std::size_t i = static_cast<std::size_t>(rank); i < n && rank > 0; i += 7) in[i] = 1e20f;
+    const DeviceVector<float> from(rank, in), to(rank, n);
+    const auto sum = [&](const float* x, float* y, std::size_t at) {
+      stretto_options o = timed(bounded(1e-3, STRETTO_BOUND_RELATIVE));
+      o.schedule = "ring";
+      o.payload = STRETTO_PAYLOAD_FUSED;
+      o.report = &reports[at];
+      ASSERT_STRETTO_OK(stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    };
+    const auto at = static_cast<std::size_t>(rank);
+    sums[at].resize(n);
+    sum(in.data(), sums[at].data(), at);
+    sum(from.data(), to.data(), at + 3);
+    sums[at + 3] = to.read();
+  });
+  for (std::size_t at = 0; at < 3; ++at) {
+    const stretto_report &host = reports[at], &device = reports[at + 3];
+    EXPECT_EQ(sums[at + 3], sums[at]);
+    EXPECT_EQ(device.ignored, host.ignored);
+    EXPECT_GT(device.ignored, 0u);
+    EXPECT_EQ(device.eps, host.eps);
+    EXPECT_EQ(device.range_lo, host.range_lo);
+    EXPECT_EQ(device.range_hi, host.range_hi);
+    EXPECT_EQ(device.ignored_hi, static_cast<double>(1e20f));
+    EXPECT_EQ(emulation().launches(static_cast<int>(at), STRETTO_CUDA_RANGE), at == 0 ? 1 : 2);
+  }
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
 stretto_options fused() {
   stretto_options o = bounded(1e-3);
   o.payload = STRETTO_PAYLOAD_FUSED;
@@ -105,6 +141,52 @@ TEST(DeviceApi, SeveralStartedCollectivesAndAPersistentOneShareADevice) {
     for (stretto_request* r : {&first, &second, &again}) ASSERT_STRETTO_OK(stretto_request_free(r));
   });
   EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+long launches() {
+  long all = 0;
+  for (int device = 0; device < 3; ++device)
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) all += emulation().launches(device, op);
+  return all;
+}
+
+// Pinned memory of the host, which kernels read, too: where a call runs shows what its memory was taken for.
+TEST(DeviceApi, WhatTheProgramSaysOfItsMemoryGoesBeforeWhatCudaSays) {
+  const std::size_t n = 5000;
+  const stretto_options o = timed(fused());
+  const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+  const auto run = [&](stretto_memory kind) {
+    emulation().reset(1);
+    EXPECT_EQ(stretto_cuda_assume_memory(kind), STRETTO_OK);
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      check(plugin().use_device(device_of(rank)));
+      const auto give_back = [](float* p) { check(plugin().release(device::MemoryKind::pinned, p)); };
+      const auto vector = [&] {
+        void* p = nullptr;
+        check(plugin().allocate(device::MemoryKind::pinned, n * sizeof(float), &p));
+        return std::unique_ptr<float[], decltype(give_back)>(static_cast<float*>(p), give_back);
+      };
+      const auto from = vector(), to = vector();
+      const auto wave = api_test::wave(rank, n);
+      std::copy(wave.begin(), wave.end(), from.get());
+      ASSERT_STRETTO_OK(stretto_allreduce(from.get(), to.get(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      EXPECT_EQ(std::vector<float>(to.get(), to.get() + n), expected[static_cast<std::size_t>(rank)]);
+      void* stream = nullptr;
+      check(plugin().create_stream(&stream));
+      const stretto_status s =
+          stretto_allreduce_on_stream(from.get(), to.get(), n, STRETTO_F32, STRETTO_SUM, comm, &o, stream);
+      EXPECT_EQ(s, kind == STRETTO_MEMORY_DEVICE ? STRETTO_OK : STRETTO_INVALID_ARGUMENT) << stretto_message();
+      for (int done = 0; done == 0;) ASSERT_STRETTO_OK(stretto_cuda_query(comm, &done));
+      check(plugin().destroy_stream(stream));
+    });
+    EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+    return launches();
+  };
+  EXPECT_EQ(run(STRETTO_MEMORY_DETECT), 0);
+  EXPECT_EQ(run(STRETTO_MEMORY_HOST), 0);
+  EXPECT_GT(run(STRETTO_MEMORY_DEVICE), 0);
+  EXPECT_EQ(stretto_cuda_assume_memory(STRETTO_MEMORY_DETECT), STRETTO_OK);
+  EXPECT_EQ(run(STRETTO_MEMORY_DETECT), 0);
 }
 
 // What one rank does wrong is every rank's status, and names both sides.

@@ -97,15 +97,21 @@ int launch_as(const Arguments& a, Control* control) {
       run<T>(a, op, control, nothing);
       return 0;
     }
-    case StreamOperation::range:
-      run<T>(a, Range<W, T>{{a.x, a.type}, a.count, control->range}, control, [&](Control* c) {
+    case StreamOperation::range: {
+      Range<W, T> op{};
+      op.x = {a.x, a.type};
+      op.count = a.count;
+      op.above = a.above;
+      op.found = control->range;
+      run<T>(a, op, control, [&](Control* c) {
         auto* out = static_cast<double*>(a.y);
         constexpr double infinity = std::numeric_limits<double>::infinity();
         out[0] = c->range[0] ? unordered(~c->range[0]) : infinity;
         out[1] = c->range[1] ? unordered(c->range[1]) : -infinity;
-        return u64{0};
+        return c->range[2];
       });
       return 0;
+    }
   }
   return 1;
 }

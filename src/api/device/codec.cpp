@@ -2,6 +2,7 @@
 #include "stretto/stretto_cuda.h"
 
 #include <cmath>
+#include <limits>
 
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
@@ -88,6 +89,11 @@ class PluginCall {
     if (status_ == Status::ok && !(std::isfinite(eps) && eps > 0))
       status_ = fail(Status::invalid_bound, "the bound {} is not a positive finite number", eps);
     if (status_ == Status::ok) arguments_.width = codec::grid_width(static_cast<codec::Type>(arguments_.type), eps, 0);
+  }
+  void below(double ignore_above) {
+    arguments_.above = ignore_above == 0 ? codec::kIgnoreAbove : ignore_above;
+    if (status_ == Status::ok && !(ignore_above >= 0))
+      status_ = fail(Status::invalid_argument, "ignore_above is {}; 0 or more", ignore_above);
   }
   void require(bool holds, const char* what) {
     if (status_ == Status::ok && !holds) status_ = fail(Status::invalid_argument, "{}", what);
@@ -226,9 +232,15 @@ stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, siz
 
 stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count, double* range,
                                              const stretto_cuda_call* call) {
+  return stretto_value_range_below_on_stream(type, values, count, std::numeric_limits<double>::infinity(), range, call);
+}
+
+stretto_status stretto_value_range_below_on_stream(stretto_type type, const void* values, size_t count,
+                                                   double ignore_above, double* range, const stretto_cuda_call* call) {
   PluginCall c(StreamOperation::range, type, count, call);
   c.arguments().x = c.values(values);
   c.arguments().y = c.device(range, "range", 8);
+  c.below(ignore_above);
   return c.launch();
 }
 

@@ -119,6 +119,22 @@ bool on_device(const void* send, const void* recv) noexcept {
   return there(send) || there(recv);
 }
 
+bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept {
+  try {
+    const device::Plugin* plugin = nullptr;
+    if (device::find_plugin(&plugin) != Status::ok) return true;
+    Buffers buffers(*plugin);
+    Status s = buffers.add(send, "sendbuf");
+    if (s == Status::ok) s = buffers.add(recv, "recvbuf");
+    if (s != Status::ok || buffers.first() == nullptr) return s != Status::invalid_argument;
+    const Guard guard = comm.guard();
+    const Location& at = buffers.where();
+    return host_reads(at.kind) || !comm.device || comm.device->number() == at.device;
+  } catch (const std::bad_alloc&) {
+    return true;  // place() fails, too
+  }
+}
+
 Status place(stretto_comm_s& comm, Call* call) noexcept {
   try {
     const device::Plugin* plugin = nullptr;

@@ -15,6 +15,9 @@ Status place(stretto_comm_s& comm, Call* call) noexcept;
 // Whether one of two buffers is in the memory of a device: a short question, before all checks.
 bool on_device(const void* send, const void* recv) noexcept;
 
+// Whether place() would take these buffers, for all that is wrong with where they are. Null: this rank has none.
+bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept;
+
 // Finds the ranges of a placed call's input, on the device. Waits for it.
 Status find_values(stretto_comm_s& comm, Call* call) noexcept;
 

@@ -1,6 +1,7 @@
-// The range of values in device memory, for a bound that is a fraction of it.
+// The range of values in device memory, for a bound that is a fraction of it, without marks of missing data.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include "api/device/placement.hpp"
@@ -13,7 +14,6 @@ namespace {
 using device::Device;
 
 constexpr std::size_t lane = 0;
-constexpr std::size_t chunk = std::size_t{1} << 20;  // bytes
 
 // Of one piece after the other, on one lane.
 class Finder final : device::Owner {
@@ -22,17 +22,19 @@ class Finder final : device::Owner {
   ~Finder() { device_.forget(this); }
 
   Status find(const void* values, std::size_t count, double above, codec::Ranges* ranges) noexcept {
-    if (const Status s = on_device(values, count, &ranges->all); s != Status::ok) return s;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (const Status s = pass(values, count, infinity, &ranges->all, &ranges->ignored); s != Status::ok) return s;
+    ranges->below = ranges->all;
     const double largest = std::max(std::fabs(ranges->all.lo), std::fabs(ranges->all.hi));
-    if (ranges->all.empty() || largest < above) {
-      ranges->below = ranges->all;
-      return Status::ok;
-    }
-    return on_host(values, count, above, ranges);
+    if (ranges->all.empty() || largest < above) return Status::ok;
+    return pass(values, count, above, &ranges->below, &ranges->ignored);
   }
 
  private:
-  void ended(std::uint32_t, Status status, std::size_t) noexcept override { ended_ = status; }
+  void ended(std::uint32_t, Status status, std::size_t bytes) noexcept override {
+    ended_ = status;
+    left_out_ = bytes;
+  }
 
   Status wait() noexcept {
     device::Moment all;
@@ -48,7 +50,8 @@ class Finder final : device::Owner {
     return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(lane)), "a copy");
   }
 
-  Status on_device(const void* values, std::size_t count, codec::Interval* interval) noexcept {
+  Status pass(const void* values, std::size_t count, double above, codec::Interval* interval,
+              std::uint64_t* left_out) noexcept {
     payload::Buffer found, pinned;
     Status s = device_.pool(lane).take(2 * sizeof(double), &found);
     if (s == Status::ok) s = device_.pinned().take(2 * sizeof(double), &pinned);
@@ -58,6 +61,7 @@ class Finder final : device::Owner {
     a.count = count;
     a.x = values;
     a.y = found.data();
+    a.above = above;
     if (s == Status::ok) s = device_.launch(lane, &a, {}, this, 0);
     if (s == Status::ok) s = copy(pinned.data(), found.data(), 2 * sizeof(double));
     const Status waited = wait();
@@ -65,31 +69,14 @@ class Finder final : device::Owner {
     if (s != Status::ok) return s;
     const auto* range = reinterpret_cast<const double*>(pinned.data());
     *interval = {range[0], range[1]};
-    return Status::ok;
-  }
-
-  // There are marks of missing data, which only the host leaves out.
-  Status on_host(const void* values, std::size_t count, double above, codec::Ranges* ranges) noexcept {
-    payload::Buffer pinned;
-    if (const Status s = device_.pinned().take(chunk, &pinned); s != Status::ok) return s;
-    const std::size_t size = codec::size_of(type_), most = chunk / size;
-    *ranges = {};
-    for (std::size_t done = 0; done < count; done += most) {
-      const std::size_t n = std::min(most, count - done);
-      Status s = copy(pinned.data(), static_cast<const std::byte*>(values) + done * size, n * size);
-      const Status waited = wait();
-      if (s == Status::ok) s = waited;
-      codec::Ranges own;
-      if (s == Status::ok) s = codec::value_ranges(type_, pinned.data(), n, above, &own);
-      if (s != Status::ok) return s;
-      ranges->merge(own);
-    }
+    *left_out = left_out_;
     return Status::ok;
   }
 
   Device& device_;
   const codec::Type type_;
   Status ended_ = Status::ok;
+  std::size_t left_out_ = 0;
 };
 
 }  // namespace

@@ -158,26 +158,35 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// The smallest and largest finite value of each group, as maxima of ordered integers (the smallest's complement).
+// The smallest and largest finite value below a magnitude, as maxima of ordered integers (the smallest's complement).
 template <class W, class T>
 struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
-  u64* most;  // [0]: largest of ~ordered(v), [1]: of ordered(v); both start as 0, which no finite value has
+  double above;  // finite values that reach it are left out; infinity: none does
+  // [0]: the largest of ~ordered(v), [1]: of ordered(v); both start as 0, which no finite value has. [2]: how many are left out.
+  u64* found;
 
-  STRETTO_DEVICE Outcome open() { return Outcome::ok; }
+  STRETTO_DEVICE Outcome open() {
+    least_ = static_cast<T>(above);
+    if (static_cast<double>(least_) < above) least_ = number_of<T>(bits_of(least_) + 1);
+    return Outcome::ok;
+  }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {
     const int m = group_size(layout_of(count), g);
     struct Seen {
       u64 low, high;
+      u32 left_out;
     };
-    const auto see_value = [](T v, Seen s) {
+    const T least = least_;
+    const auto see_value = [least](T v, Seen s) {
       if (v - v != 0) return s;  // no finite number
+      if (absolute(v) >= least) return Seen{s.low, s.high, s.left_out + 1};
       const u64 o = ordered(static_cast<double>(v));
-      return Seen{larger(s.low, ~o), larger(s.high, o)};
+      return Seen{larger(s.low, ~o), larger(s.high, o), s.left_out};
     };
-    auto seen = W::splat(Seen{0, 0});
+    auto seen = W::splat(Seen{0, 0, 0});
     if (m == kGroup && quad_aligned(x.x)) {
       seen = fold_values<W, Seen>(x, g * kGroup, T{}, seen, [=](Seen s, int, const Quad<T>* in) {
         STRETTO_UNROLL
@@ -196,14 +205,19 @@ struct Range {
     }
     const u64 low = W::reduce_max(W::map([](Seen s) { return s.low; }, seen));
     const u64 high = W::reduce_max(W::map([](Seen s) { return s.high; }, seen));
+    const u32 left_out = W::reduce_add(W::map([](Seen s) { return s.left_out; }, seen));
     W::each(
         [&](int j) {
-          if (j == 0 && low > W::read(most)) W::fetch_max(most, low);
-          if (j == 1 && high > W::read(most + 1)) W::fetch_max(most + 1, high);
+          if (j == 0 && low > W::read(found)) W::fetch_max(found, low);
+          if (j == 1 && high > W::read(found + 1)) W::fetch_max(found + 1, high);
+          if (j == 2 && left_out) W::fetch_add(found + 2, left_out);
         },
         W::lane());
     return Outcome::ok;
   }
+
+ private:
+  T least_;  // the least number of T that is not below `above`
 };
 
 }  // namespace stretto::codec::cuda

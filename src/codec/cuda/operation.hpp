@@ -30,6 +30,7 @@ struct Arguments {
   u8* out;            // the stream written
   u64 capacity;
   double eps, width;  // compress, quantise
+  double above;       // range: finite values of this magnitude and more are left out; the result's bytes say how many
   u32 divisor;        // decompress
   void* workspace;
   Result* result;

@@ -24,7 +24,7 @@ struct Control {
   u64 exceptions;  // their sum
   u64 words;       // of all groups
   u64 outcome;     // the largest of the outcomes
-  u64 range[2];
+  u64 range[3];    // as Range finds it
 };
 
 struct Shared {

@@ -56,18 +56,20 @@ bool wants_ours(const Decision& d) noexcept {
   return d.kind == Action::Kind::bounded || d.fixed || (d.schedule && d.kind != Action::Kind::native);
 }
 
-// Memory of a GPU on some ranks only is legal, so they agree.
+// Memory of a GPU on some ranks only is legal. Ranks agree on what they have, but who starts a call may not wait for that: it goes by what
+// the ranks may have, and they tell each other before anything moves.
 const char* unless_memory_serves(const WrappedCall& call, const Settings& settings, Decision* d) noexcept {
   if (call.operation == Function::barrier) return nullptr;
   if (d->shape.bytes < least_asked) return "a short call where GPUs are in use";
   Communicator& c = *d->communicator;
-  const carrier::Limited limited(&c.watchdog, "allreduce", settings.timeout);
-  constexpr int other = static_cast<int>(Memory::other);
-  const int memory = largest_of_ranks(static_cast<int>(memory_of(call, c)), call.comm, other);
-  d->device = memory == static_cast<int>(Memory::device);
-  // What moves but does not add may have types with gaps, which the host would pack.
-  const bool serves = d->device && d->shape.element && wants_ours(*d);
-  return memory == static_cast<int>(Memory::host) || serves ? nullptr : "device memory";
+  Memory memory = c.memory;
+  if (call.form == Form::blocking) {
+    const carrier::Limited limited(&c.watchdog, "allreduce", settings.timeout);
+    memory = last_of_ranks(memory_of(call, c), call.comm);
+  }
+  d->device = memory == Memory::device;
+  if (memory == Memory::host || (d->device && wants_ours(*d))) return nullptr;
+  return call.form == Form::blocking ? "device memory" : "nonblocking, where GPUs are in use";
 }
 
 bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
@@ -82,6 +84,8 @@ const char* unless_it_may_start(const WrappedCall& call, Decision* d, const Runt
   const bool names = runtime.settings.rules.looks_at_names();
   // Ranks that get different rules exchange what they got, by messages.
   if (names && !runtime.any_thread) return "nonblocking, where rules ask for names";
+  if (d->communicator->memory != Memory::host)
+    if (const char* why = unless_memory_serves(call, runtime.settings, d)) return why;
   return unless_driven(call, runtime.any_thread, d);
 }
 
@@ -120,7 +124,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "the first calls of a communicator";
   } else if (!made(call.comm, &c, settings)) {
     d.why = c.refused.c_str();
-  } else if (c.devices) {
+  } else if (c.memory != Memory::host) {
     d.why = unless_memory_serves(call, settings, &d);
   }
   return d;

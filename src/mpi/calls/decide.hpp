@@ -18,7 +18,7 @@ struct Decision {
   bool early = false;         // one of the calls before stretto's communicator is made
   int line = 0;               // of the rules, which decided; 0: none
   bool fixed = false;         // a sum that STRETTO_REPRODUCIBLE concerns
-  bool device = false;        // a rank's buffers are in the memory of a device
+  bool device = false;        // a rank's buffers are in the memory of a device, or, of a call that is started, may be
   Shape shape;
   Communicator* communicator = nullptr;
   Action::Kind kind = Action::Kind::usual;

@@ -31,13 +31,20 @@ bool of_device(const void* buffer) noexcept {
 
 }  // namespace
 
-bool has_driver() noexcept { return driver() != nullptr; }
+Memory memory_in_reach(const Communicator& c) noexcept {
+  if (!driver()) return Memory::host;
+  return c.comm->prepared.asks_for_devices() ? Memory::device : Memory::other;
+}
 
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept {
-  if (!has_driver()) return Memory::host;
+  if (!driver()) return Memory::host;
   // One buffer that they know is enough: on a rank other than the root one may be any address.
   if (c.comm->prepared.asks_for_devices() && api::on_device(call.sendbuf, call.recvbuf)) return Memory::device;
   return of_device(call.sendbuf) || of_device(call.recvbuf) ? Memory::other : Memory::host;
+}
+
+bool lie_apart(const Communicator& c, const void* send, const void* recv) noexcept {
+  return c.memory == Memory::device && !api::are_together(*c.comm, send, recv);
 }
 
 }  // namespace stretto::mpi

@@ -91,7 +91,7 @@ std::string kind_of(std::string_view reason) {
 
 // Whether the next call with these arguments is decided like this one, whatever its data, its site, and the names of what it uses.
 bool decided(const Decision& d, const Settings& settings) noexcept {
-  return d.kind != Action::Kind::bounded && !d.communicator->devices && !settings.rules.looks_at_names();
+  return d.kind != Action::Kind::bounded && d.communicator->memory == Memory::host && !settings.rules.looks_at_names();
 }
 
 // A rank alone waits for nobody. Programs that work on a grid make such calls by the ten thousand, where a row or a column has one rank.

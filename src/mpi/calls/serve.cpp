@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/communicator.hpp"
+#include "mpi/calls/device.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -16,65 +17,81 @@ std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n
 // One address for both sides that is not the rank's own block: MPIs need not refuse it, and one rank alone may give it.
 bool is_shared(const void* send, const void* recv) noexcept { return send && send == recv; }
 
-// What is at `at`, or a copy of it where its elements do not lie dense or are `shared`.
-Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared) {
+// What is at `at`, or a copy of it, in the host's memory, where its elements do not lie dense or are to be `copied`.
+Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool copied) {
   if (at == STRETTO_IN_PLACE) return Status::ok;
-  const Status s = buffer.give(at, count, type, comm, shared);
+  const Status s = buffer.give(at, count, type, comm, copied);
   at = buffer.data();
   return s;
 }
-Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps) {
+Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool copied, bool keeps) {
   if (at == STRETTO_IN_PLACE) return Status::ok;
-  const Status s = buffer.take(at, count, type, comm, shared, keeps);
+  const Status s = buffer.take(at, count, type, comm, copied, keeps);
   at = buffer.data();
   return s;
 }
 
 Status lay_out_bcast(const WrappedCall& call, const Communicator& c, Sides* s) {
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, 0);
-  return c.rank == call.root ? give(s->given, send, call.recvcount, call.recvtype, call.comm, false)
-                             : take(s->taken, recv, call.recvcount, call.recvtype, call.comm, false, false);
+  const bool apart = lie_apart(c, send, recv);
+  return c.rank == call.root ? give(s->given, send, call.recvcount, call.recvtype, call.comm, apart)
+                             : take(s->taken, recv, call.recvcount, call.recvtype, call.comm, apart, false);
 }
 
 // Allgather and alltoall: blocks for all ranks.
 Status lay_out_to_all(const WrappedCall& call, const Communicator& c, Sides* s) {
   s->passed.extent = extent_of(call.recvtype);
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
-  const bool in_place = send == STRETTO_IN_PLACE;
+  const bool in_place = send == STRETTO_IN_PLACE, apart = lie_apart(c, send, recv);
   const std::int64_t count = call.operation == Function::alltoall ? call.sendcount * c.size : call.sendcount;
-  const Status given = give(s->given, send, count, call.sendtype, call.comm, is_shared(send, recv));
+  const Status given = give(s->given, send, count, call.sendtype, call.comm, apart || is_shared(send, recv));
   if (given != Status::ok) return given;
-  return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, false, in_place);
+  return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, apart, in_place);
 }
 
 Status lay_out_gather(const WrappedCall& call, const Communicator& c, Sides* s) {
   const bool root = c.rank == call.root;
   s->passed.extent = root ? extent_of(call.recvtype) : 0;
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
-  const bool in_place = send == STRETTO_IN_PLACE;
-  const Status given = give(s->given, send, call.sendcount, call.sendtype, call.comm, is_shared(send, recv));
+  const bool in_place = send == STRETTO_IN_PLACE, apart = lie_apart(c, send, recv);
+  const Status given = give(s->given, send, call.sendcount, call.sendtype, call.comm, apart || is_shared(send, recv));
   if (given != Status::ok || !root) return given;
-  return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, false, in_place);
+  return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, apart, in_place);
 }
 
 Status lay_out_scatter(const WrappedCall& call, const Communicator& c, Sides* s) {
   const bool root = c.rank == call.root;
   s->passed.extent = root ? extent_of(call.sendtype) : 0;
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
-  const bool shared = is_shared(send, recv);
+  const bool apart = lie_apart(c, send, recv), copied = apart || is_shared(send, recv);
   const Status given =
-      root ? give(s->given, send, call.sendcount * c.size, call.sendtype, call.comm, false) : Status::ok;
+      root ? give(s->given, send, call.sendcount * c.size, call.sendtype, call.comm, apart) : Status::ok;
   if (given != Status::ok) return given;
-  return take(s->taken, recv, call.recvcount, call.recvtype, call.comm, shared, false);
+  return take(s->taken, recv, call.recvcount, call.recvtype, call.comm, copied, false);
+}
+
+// Elements of either side, which lie dense.
+Status lay_out_reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
+  std::int64_t all = call.recvcount, own = call.recvcount;
+  if (call.operation == Function::reduce_scatter_block) all *= c.size;
+  if (call.operation == Function::reduce_scatter) {
+    own = call.recvcounts[c.rank];
+    all = 0;
+    for (int r = 0; r < c.size; ++r) {
+      all += call.recvcounts[r];
+      s->counts.push_back(to_size(call.recvcounts[r] * shape.element->parts));
+    }
+  }
+  auto& [send, recv] = s->passed.buffers = buffers_of(call, c, 0);
+  if (!lie_apart(c, send, recv)) return Status::ok;
+  const bool in_place = send == STRETTO_IN_PLACE;
+  const Status given = give(s->given, send, all, call.recvtype, call.comm, true);
+  if (given != Status::ok || !recv) return given;
+  return take(s->taken, recv, in_place ? all : own, call.recvtype, call.comm, true, in_place);
 }
 
 Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
-  if (shape.element) {
-    s->passed.buffers = buffers_of(call, c, 0);
-    for (int r = 0; r < c.size && call.operation == Function::reduce_scatter; ++r)
-      s->counts.push_back(to_size(call.recvcounts[r] * shape.element->parts));
-    return Status::ok;
-  }
+  if (shape.element) return lay_out_reduction(call, c, shape, s);
   if (call.operation == Function::bcast) return lay_out_bcast(call, c, s);
   if (call.operation == Function::gather) return lay_out_gather(call, c, s);
   if (call.operation == Function::scatter) return lay_out_scatter(call, c, s);

@@ -165,7 +165,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
       } catch (...) {  // the diagnosis is without it
       }
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);
-    c->devices = largest_of_ranks(has_driver(), comm, 1) != 0;
+    c->memory = last_of_ranks(memory_in_reach(*c), comm);
     return true;
   }
   try {
@@ -188,9 +188,11 @@ void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexc
   if (use_wanted(comm, c, limit) == use_before_making) static_cast<void>(make(comm, c, limit));
 }
 
-int largest_of_ranks(int here, MPI_Comm comm, int otherwise) noexcept {
-  int largest = otherwise;
-  return PMPI_Allreduce(&here, &largest, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? largest : otherwise;
+Memory last_of_ranks(Memory here, MPI_Comm comm) noexcept {
+  const int mine = static_cast<int>(here);
+  int last = mine;
+  const bool agreed = PMPI_Allreduce(&mine, &last, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
+  return agreed ? static_cast<Memory>(last) : Memory::other;
 }
 
 std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint) {

@@ -16,6 +16,13 @@
 
 namespace stretto::mpi {
 
+// Where buffers lie. Ranks go by the last of these that one of them has.
+enum class Memory : int {
+  host,
+  device,  // that the communicator's collectives take
+  other    // a device's, or managed memory, which the driver may have moved there
+};
+
 struct Communicator {
   explicit Communicator(MPI_Comm of);
   ~Communicator();
@@ -27,11 +34,11 @@ struct Communicator {
   PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
-  std::string refused;         // why none is made
-  std::optional<Bound> bound;  // by the info key stretto_bound
-  bool devices = false;        // a rank may hand over memory of a GPU
-  int use = 0;                 // by calls that could have been served, and in which this rank met the others
-  int wanted = 0;              // use before `comm` is made, as the ranks agreed; 0: not yet
+  std::string refused;           // why none is made
+  std::optional<Bound> bound;    // by the info key stretto_bound
+  Memory memory = Memory::host;  // the last that a rank may hand over
+  int use = 0;                   // by calls that could have been served, and in which this rank met the others
+  int wanted = 0;                // use before `comm` is made, as the ranks agreed; 0: not yet
   std::chrono::steady_clock::time_point made_at{};
   const char* made_by = nullptr;  // the MPI's function; null: not known
   unsigned told = 0;              // failures that were told: a bit for each status
@@ -63,8 +70,8 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept;
 // The same, but for programs that freed communicators too soon before: those take what they get after enough use.
 void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// The largest that a rank gives; `otherwise` where the MPI fails. Collective over `comm`, by the MPI.
-int largest_of_ranks(int here, MPI_Comm comm, int otherwise) noexcept;
+// The last that a rank has; `other` where the MPI fails. Collective over `comm`, by the MPI.
+Memory last_of_ranks(Memory here, MPI_Comm comm) noexcept;
 
 // Whether an info has a bound, and which: none for "none". *complaint says why it cannot be read, which counts as not there.
 std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint);

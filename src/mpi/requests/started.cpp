@@ -186,10 +186,9 @@ int not_started(const WrappedCall& call, const Decision& d, Status s) noexcept {
 const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d) {
   const Communicator& c = *d->communicator;
   if (!c.comm) return "nonblocking, on a communicator that stretto has not made its own for";
-  if (c.devices) return "nonblocking, where GPUs are in use";
   if (d->shape.bytes < least_driven) return "nonblocking and short";
   if (call.operation == Function::allgatherv) return "nonblocking, and with counts by rank";
-  if (moves_in_memory(call, *d)) {
+  if (!d->device && moves_in_memory(call, *d)) {
     d->schedule = call::node_name;
     if (d->kind == Action::Kind::bounded) d->kind = Action::Kind::exact;
     return nullptr;

@@ -15,7 +15,7 @@ namespace stretto::mpi {
 
 // The reason why the MPI's own form serves this call, or null. The same on every rank. Precondition: shape_of() gave
 // none. `any_thread`: messages, too, move without the program's thread. A sum that moves in a host's memory is exact,
-// whatever bound it had.
+// whatever bound it had; where devices are in reach, none does.
 const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d);
 
 // Starts a call that unless_driven() left. *request: null where it fails.

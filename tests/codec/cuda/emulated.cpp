@@ -141,12 +141,17 @@ cuda::Outcome emulated_decompress(const Stream& a, void* y, std::size_t n, std::
 }
 
 template <class T>
-void emulated_range(Type t, const void* x, std::size_t n, double* lo, double* hi) {
-  cuda::u64 most[2] = {};
-  run_groups<T>(cuda::Range<EmulatedWarp, T>{{x, static_cast<cuda::Type>(t)}, n, most}, n, {},
-                [](cuda::Control*) { return cuda::u64{0}; });
-  *lo = most[0] ? cuda::unordered(~most[0]) : std::numeric_limits<double>::infinity();
-  *hi = most[1] ? cuda::unordered(most[1]) : -std::numeric_limits<double>::infinity();
+std::uint64_t emulated_range(Type t, const void* x, std::size_t n, double above, double* lo, double* hi) {
+  cuda::u64 found[3] = {};
+  cuda::Range<EmulatedWarp, T> op{};
+  op.x = {x, static_cast<cuda::Type>(t)};
+  op.count = n;
+  op.above = above;
+  op.found = found;
+  run_groups<T>(op, n, {}, [](cuda::Control*) { return cuda::u64{0}; });
+  *lo = found[0] ? cuda::unordered(~found[0]) : std::numeric_limits<double>::infinity();
+  *hi = found[1] ? cuda::unordered(found[1]) : -std::numeric_limits<double>::infinity();
+  return found[2];
 }
 
 std::vector<std::uint64_t> emulated_offsets(const std::vector<std::uint64_t>& sums, std::uint64_t seed) {
@@ -166,7 +171,7 @@ template Emulated emulated_add_values<float>(const Stream&, const void*, std::si
 template Emulated emulated_add_values<double>(const Stream&, const void*, std::size_t, bool, Order, std::size_t);
 template cuda::Outcome emulated_decompress<float>(const Stream&, void*, std::size_t, std::uint32_t, Order);
 template cuda::Outcome emulated_decompress<double>(const Stream&, void*, std::size_t, std::uint32_t, Order);
-template void emulated_range<float>(Type, const void*, std::size_t, double*, double*);
-template void emulated_range<double>(Type, const void*, std::size_t, double*, double*);
+template std::uint64_t emulated_range<float>(Type, const void*, std::size_t, double, double*, double*);
+template std::uint64_t emulated_range<double>(Type, const void*, std::size_t, double, double*, double*);
 
 }  // namespace stretto::codec

@@ -34,8 +34,9 @@ Emulated emulated_add_values(const Stream& a, const void* x, std::size_t n, bool
                              std::size_t capacity = 0);
 template <class T>
 cuda::Outcome emulated_decompress(const Stream& a, void* y, std::size_t n, std::uint32_t divisor = 1, Order order = {});
+// How many finite values reach `above`, and the range of the others.
 template <class T>
-void emulated_range(Type t, const void* x, std::size_t n, double* lo, double* hi);
+std::uint64_t emulated_range(Type t, const void* x, std::size_t n, double above, double* lo, double* hi);
 
 // The offset that each of `sums` has after those before it, by look-back of as many blocks as there are sums, run in an
 // order of the seed's choice.

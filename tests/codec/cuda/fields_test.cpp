@@ -27,12 +27,11 @@ std::vector<T> field(const std::filesystem::path& file) {
 template <class T>
 void expect_agreement(const std::vector<T>& x) {
   double lo = 0, hi = 0;
-  emulated_range<T>(type_of<T>(), x.data(), x.size(), &lo, &hi);
+  emulated_range<T>(type_of<T>(), x.data(), x.size(), kIgnoreAbove, &lo, &hi);
   if (!(hi > lo)) {
     lo = 0;
     hi = 1;
   }
-  if (hi > 1e19) hi = lo + 30;  // fill values: a range like that of the rest
   const std::vector<T> half(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2)),
       rest(x.end() - static_cast<std::ptrdiff_t>(half.size()), x.end());
   for (const double rel : {1e-2, 1e-4, 1e-6}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -141,6 +142,16 @@ class Checker {
     must(cudaMemcpyAsync(range, range_.p, sizeof range, cudaMemcpyDeviceToHost, stream_), "copy");
     finished(what + ", range");
     if (range[0] != lo || range[1] != hi) stop(what + ": the range differs");
+    // Half of the values or so are left out.
+    const double above = hi > lo ? std::max(std::abs(lo), std::abs(hi)) / 2 : 0;
+    std::uint64_t left_out = 0;
+    must(stretto_value_range_below(kType<T>, x.data(), x.size(), above, &lo, &hi, &left_out), what);
+    must(stretto_value_range_below_on_stream(kType<T>, values, x.size(), above, static_cast<double*>(range_.p), &call_),
+         what);
+    must(cudaMemcpyAsync(range, range_.p, sizeof range, cudaMemcpyDeviceToHost, stream_), "copy");
+    finished(what + ", range below");
+    if (range[0] != lo || range[1] != hi || call_.host_result->bytes != left_out)
+      stop(what + ": the range below a magnitude differs");
   }
   void check_pairs(const std::vector<char>& a, const std::vector<T>& x, const T* values, const std::string& what) {
     const std::size_t n = x.size();

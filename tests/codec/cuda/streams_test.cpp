@@ -164,12 +164,22 @@ TYPED_TEST(CudaStreams, MinimaAndMaximaGiveTheReferencesBytes) {
 
 TYPED_TEST(CudaStreams, RangeIsTheHosts) {
   using T = TypeParam;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
   for (const auto& in : inputs<T>()) {
     double lo = 0, hi = 0, got_lo = 1, got_hi = 1;
     ASSERT_EQ(value_range(type_of<T>(), in.x.data(), in.x.size(), &lo, &hi), Status::ok);
-    emulated_range<T>(type_of<T>(), in.x.data(), in.x.size(), &got_lo, &got_hi);
+    EXPECT_EQ(emulated_range<T>(type_of<T>(), in.x.data(), in.x.size(), kNone, &got_lo, &got_hi), 0u) << in.name;
     EXPECT_EQ(got_lo, lo) << in.name;
     EXPECT_EQ(got_hi, hi) << in.name;
+    // Thresholds that values have, and others between two numbers of the type.
+    for (const double above : {kIgnoreAbove, 1.0, 0.1, lo > 0 && lo <= hi ? lo : 0.5, hi > 0 && lo <= hi ? hi : 3e38}) {
+      Ranges expected;
+      ASSERT_EQ(value_ranges(type_of<T>(), in.x.data(), in.x.size(), above, &expected), Status::ok);
+      const auto left_out = emulated_range<T>(type_of<T>(), in.x.data(), in.x.size(), above, &got_lo, &got_hi);
+      EXPECT_EQ(left_out, expected.ignored) << in.name << ", " << above;
+      EXPECT_EQ(got_lo, expected.below.lo) << in.name << ", " << above;
+      EXPECT_EQ(got_hi, expected.below.hi) << in.name << ", " << above;
+    }
   }
 }
 

@@ -20,7 +20,7 @@ int launch_quantise(const Arguments& a) {
 template int launch_quantise<float>(const Arguments&);
 template int launch_quantise<double>(const Arguments&);
 
-// Leaves the range where the caller wants it: +infinity and -infinity if there is no finite value.
+// Leaves the range where the caller wants it: +infinity and -infinity if there is no such value. Gives how many are left out.
 struct PutRange {
   double* out;
   STRETTO_DEVICE u64 operator()(Control* c) const {
@@ -28,15 +28,19 @@ struct PutRange {
     constexpr u64 infinity = u64{0x7ff} << 52;
     out[0] = low ? unordered(~low) : double_of(infinity);
     out[1] = high ? unordered(high) : double_of(infinity | u64{1} << 63);
-    return 0;
+    return HardwareWarp::read(&c->range[2]);
   }
 };
 
 template <class T>
 int launch_range(const Arguments& a) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64*, u8* scratch, cudaStream_t stream) {
-    const Range<HardwareWarp, T> op{{a.x, a.type}, a.count, control->range};
-    return launch_kernel(group_kernel<T, Range<HardwareWarp, T>, PutRange, Scratch::none>, blocks,
+    Range<HardwareWarp, T> op{};
+    op.x = {a.x, a.type};
+    op.count = a.count;
+    op.above = a.above;
+    op.found = control->range;
+    return launch_kernel(group_kernel<T, decltype(op), PutRange, Scratch::none>, blocks,
                          32 * kWarpsOf<T, Scratch::none>, stream, op, a.count, control, a.result,
                          PutRange{static_cast<double*>(a.y)}, scratch);
   });
