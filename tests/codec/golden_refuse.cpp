@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "codec/format.hpp"
+#include "codec/stream/format.hpp"
 #include "golden.hpp"
 
 namespace stretto::codec {
