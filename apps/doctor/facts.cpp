@@ -163,7 +163,7 @@ Json facts_of_nccl() {
   std::string text;
   const bool there = api::find_module("nccl", &nccl) == Status::ok;
   const bool serves = there && nccl->finds(&text) == Status::ok;
-  const std::string why = serves ? "" : message();
+  const std::string why = serves ? "" : stretto_message();
   const bool gpu = stretto_cuda_available() == STRETTO_OK;
   return {{"name", "nccl"},
           {"there", there},
@@ -183,13 +183,13 @@ Json facts_of_modules() {
     const char* const name = api::module_of(abi);
     const backend::Module* module = nullptr;
     const bool loads = api::find_module(name, &module) == Status::ok;
-    const bool there = loads || std::string_view(message()).find("No such file") == std::string_view::npos;
+    const bool there = loads || std::string_view(stretto_message()).find("No such file") == std::string_view::npos;
     const bool used = loads && fitting && name == std::string_view(fitting);
     all.push_back({{"name", name},
                    {"there", there},
                    {"built_for", loads ? Json(module->serves) : Json(nullptr)},
                    {"used", used},
-                   {"reason", !loads                ? std::string(message())
+                   {"reason", !loads                ? std::string(stretto_message())
                               : used                ? fmt::format("the MPI of this program is {}", mpi.version)
                               : found == Status::ok ? std::string("the MPI of this program is another")
                                                     : std::string("this program has no MPI")}});
@@ -206,7 +206,7 @@ Json facts_of_modules() {
        {"used", serves && found != Status::ok},
        {"messages", serves ? Json(profile) : Json(nullptr)},
        {"reason", serves ? fmt::format("for programs without an MPI: {}; times of messages: profile {}", text, profile)
-                         : std::string(message())}});
+                         : std::string(stretto_message())}});
   all.push_back(facts_of_nccl());
   return all;
 }

@@ -61,7 +61,10 @@ Status use_free_core(std::span<const topology::Cpus> bound, std::size_t rank) no
   int serving = 0;
   if (const Status s = topology::free_core(bound, rank, &cores, &serving); s != Status::ok) return s;
   if (cores.empty())
-    return fail(Status::unsupported, std::string_view("every core has a rank, or ranks are not bound to cores"));
+    return fail(
+        Status::unsupported,
+        std::string_view("no core is free: ranks that are bound to cores leave none, and those that are not may "
+                         "run on all (--bind-to core)"));
   const std::lock_guard lock(saying);
   const Status s = CommunicationCores::mine().use(std::move(cores), serving);
   said = said || s == Status::ok;

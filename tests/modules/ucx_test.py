@@ -109,7 +109,7 @@ class Jobs(unittest.TestCase):
 
     def test_bad_input_is_named(self):
         for environment, said in (
-                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "0"}, "rank 0 of 0 ranks"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "0"}, "STRETTO_RANK is 0 and STRETTO_SIZE is 0: ranks count from 0"),
                 ({"STRETTO_RANK": "-1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is '-1', which is no number"),
                 ({"STRETTO_RANK": "x1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is 'x1', which is no number"),
                 ({"STRETTO_RANK": "0"}, "which rank this is, and of how many: set STRETTO_RANK and STRETTO_SIZE"),

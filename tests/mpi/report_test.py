@@ -135,7 +135,7 @@ def what_would_be_without_effect_is_told_at_the_beginning():
     file = rules("allreduce 5.. schedule:spiral\n")
     cases = {
         "STRETTO_RULES": (file, f"STRETTO_RULES: '{file}', line 1: 'spiral' is no schedule; it counts as not set"),
-        "STRETTO": ("off\x1b[2J", r"STRETTO: 'off\x1b[2J' is neither 0 nor 1; it counts as not set"),
+        "STRETTO": ("off\x1b[2J", r"STRETTO: 'off\x1b[2J' is neither 0, which leaves all to the MPI, nor 1; it counts as not set"),
         "STRETTO_BONUD": ("rel:1e-4", "STRETTO_BONUD is no variable of stretto's, and without effect; is STRETTO_BOUND meant?"),
     }
     for name, (value, told) in cases.items():

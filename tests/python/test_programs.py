@@ -112,6 +112,8 @@ def test_doctor_says_what_serves_between_the_ranks_of_this_host(stretto):
     report = json.loads(stretto.succeeds("doctor", "--mpirun", launched(3), "--json"))
     (host,) = report["hosts"]
     assert host["ranks"] == [0, 1, 2]
+    for module in report["modules"]:  # its own reason, not that of a failure before it
+        assert module["there"] or f"no module for {module['name']}: " in module["reason"], module
     assert len({rank["pid"] for rank in report["ranks"]}) == 3
     usable = {way["access"]: way["usable"] for way in host["ways"]}
     assert usable["staged"]

@@ -45,8 +45,11 @@ Status read_rank(int* rank, int* ranks) noexcept {
     return fail(Status::invalid_argument,
                 std::string_view("the environment does not say which rank this is, and of how many: set STRETTO_RANK "
                                  "and STRETTO_SIZE"));
-  const Status s = read_number(launcher->rank, rank);
-  return s == Status::ok ? read_number(launcher->size, ranks) : s;
+  if (const Status s = read_number(launcher->rank, rank); s != Status::ok) return s;
+  if (const Status s = read_number(launcher->size, ranks); s != Status::ok) return s;
+  if (*rank < *ranks) return Status::ok;
+  return fail(Status::invalid_argument, "{} is {} and {} is {}: ranks count from 0", launcher->rank, *rank,
+              launcher->size, *ranks);
 }
 
 Status open_job_store(std::unique_ptr<carrier::Store>* store) noexcept {

@@ -101,7 +101,7 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   Account account(r, call);
   Decision d = decide(call, communicator, r);
   if (!d.why && call.form == Form::nonblocking) return start_driven(call, d, r.settings, call.request);
-  if (!d.why && call.form == Form::persistent) d.why = "persistent";  // the MPI's request; starts are ours
+  if (!d.why && call.form == Form::persistent) d.why = "made; its starts are rows of their own";
   if (d.why) {
     const int code = run(call, d.communicator, r.settings, native);
     if (d.early && took_part(code)) d.communicator->use += use_of(d.shape.bytes);

@@ -162,7 +162,9 @@ Status parse_bound(std::string_view text, Bound* bound) {
     found.kind = STRETTO_BOUND_ABSOLUTE;
   else
     return fail(Status::invalid_bound, "'{}' is no bound: rel:NUMBER (of the range of the values) or abs:NUMBER", text);
-  if (!read(number, &found.value) || !std::isfinite(found.value) || found.value <= 0)
+  if (!read(number, &found.value))
+    return fail(Status::invalid_bound, "'{}' is no bound: '{}' is no number", text, number);
+  if (!std::isfinite(found.value) || found.value <= 0)
     return fail(Status::invalid_bound, "'{}' is no bound: '{}' is not finite and positive", text, number);
   if (scope == "contribution")
     found.scope = STRETTO_SCOPE_CONTRIBUTION;

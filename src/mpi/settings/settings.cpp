@@ -37,7 +37,8 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   };
   const std::string_view on = given("STRETTO");
   s.on = on != "0";
-  if (!on.empty() && on != "0" && on != "1") complain(s, "STRETTO: '{}' is neither 0 nor 1", on);
+  if (!on.empty() && on != "0" && on != "1")
+    complain(s, "STRETTO: '{}' is neither 0, which leaves all to the MPI, nor 1", on);
   const auto decides = [&](const char* name, std::string meaning) {
     s.decisive.push_back({name, std::string(given(name)), std::move(meaning)});
   };
@@ -68,7 +69,7 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
     complain(s, "STRETTO_NODE: '{}' is neither 0 nor 1", node);
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
-  if (s.report && report != "1") s.report_file = report;
+  if (s.report && report != "1" && report != "yes" && report != "on" && report != "true") s.report_file = report;
   decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is the one that is written
   s.cores = !given("STRETTO_COMM_CORES").empty();
   s.free_cores = given("STRETTO_COMM_CORES") == "auto";
