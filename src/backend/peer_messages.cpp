@@ -284,7 +284,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   void lose(Transfer& t) const noexcept {
     if (t.state == State::moves || t.state == State::ended) return;
     if (t.given.sends || t.state != State::tells)
-      t.status = fail(Status::internal, "rank {} has ended, or cannot be reached", t.given.peer);
+      t.status = fail(Status::mpi_error, "rank {} has ended or cannot be reached", t.given.peer);
     t.state = State::ended;
   }
 
