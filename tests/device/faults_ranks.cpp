@@ -1,5 +1,4 @@
 // What goes wrong in collectives of device memory between processes: a lost device, a death, a rank that leaves long before the others.
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +10,6 @@
 #include "devices.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_cuda_collectives.h"
-#include "stretto/stretto_nonblocking.h"
 
 namespace {
 
@@ -115,40 +113,6 @@ void an_early_end(const tests::Make& make) {
   }
 }
 
-// A rank that sends uses its memory again only when all have taken what is there, though their devices are slow.
-void a_slow_device(const tests::Make& make) {
-  stretto_comm comm = make();
-  {
-    Sums s(comm);
-    s.options.schedule = "binomial";
-    s.options.bound_kind = STRETTO_BOUND_ABSOLUTE;
-    s.options.bound = 0.25;
-    s.options.payload = STRETTO_PAYLOAD_RECOMPRESS;  // streams, in memory of a pool
-    const bool root = stretto_comm_rank(comm) == 0;
-    for (int i = 1; i <= 10; ++i) {
-      std::vector<float> sent(count);
-      for (std::size_t k = 0; k < count; ++k) sent[k] = static_cast<float>((k * static_cast<std::size_t>(i)) % 97);
-      s.to.write(root ? sent : std::vector<float>(count));
-      if (!root) tests::emulation().stall(0);
-      stretto_request request = nullptr;
-      expect(stretto_ibcast(s.to.data(), count, STRETTO_F32, 0, comm, &s.options, &request) == STRETTO_OK, "a start");
-      int done = 0;
-      for (int tests = 0; !root && tests < 500 && !done; ++tests) {
-        expect(stretto_test(request, &done) == STRETTO_OK, "a test");
-        std::this_thread::yield();
-      }
-      tests::emulation().stall(-1);
-      expect(stretto_wait(request) == STRETTO_OK, "a wait");
-      stretto_request_free(&request);
-      const auto got = s.to.read();
-      bool near = true;
-      for (std::size_t k = 0; k < count; ++k) near = near && std::abs(got[k] - sent[k]) <= 0.25f;
-      expect(near, "values of another broadcast");
-    }
-  }
-  stretto_comm_free(comm);
-}
-
 }  // namespace
 
 namespace stretto::tests {
@@ -156,7 +120,6 @@ namespace stretto::tests {
 int faults_of_ranks(const std::string& how, const Make& make) {
   if (how == "lost") a_lost_device(make);
   if (how == "killed") a_death(make);
-  if (how == "slow") a_slow_device(make);
   if (how == "leaves") an_early_end(make);
   return wrong == 0 ? 0 : 1;
 }
