@@ -54,4 +54,5 @@ if __name__ == "__main__":
     for rank in range(RANKS):
         if rank != DEAD:  # it noticed by itself, or was told by who did
             assert re.search(rf"rank {rank} heard: .*(rank {DEAD}|rank . had failed|rank . gave up)", said), said
+    assert not MPI or "messages between devices go by peer (CUDA IPC)" in said, said
     assert re.search(rf" heard: .*(missing rank {DEAD}|rank {DEAD} .*has ended)", said), said
