@@ -67,17 +67,37 @@ std::vector<float> values(float first) {
   return v;
 }
 
+// The emulated plugin, whose memory reaches others by handles though they are in one process.
+const device::Plugin& plugin_of_processes() {
+  static const device::Plugin made = [] {
+    device::Plugin p = plugin();
+    p.export_memory = [](void* base, device::MemoryHandle* handle) {
+      *handle = {};
+      std::memcpy(handle->bytes, &base, sizeof base);
+      return 0;
+    };
+    p.import_memory = [](const device::MemoryHandle& handle, void** base) {
+      std::memcpy(base, handle.bytes, sizeof *base);
+      return 0;
+    };
+    p.end_import = [](void*) { return 0; };
+    return p;
+  }();
+  return made;
+}
+
 // Rank 0 sends on device 0, rank 1 receives on device 1.
 struct Pair {
   std::unique_ptr<device::Device> device[2];
   std::unique_ptr<PeerMessages> messages[2];
   std::vector<Completion> ended[2];
 
-  explicit Pair(bool hasty = false) {
+  explicit Pair(bool hasty = false, bool processes = false) {
     const auto group = carrier::make_thread_group(2);
-    const backend::PeerCard cards[] = {backend::peer_card(0), backend::peer_card(1)};
+    backend::PeerCard cards[] = {backend::peer_card(0), backend::peer_card(1)};
+    if (processes) ++cards[1].process;
     for (int r = 0; r < 2; ++r) {
-      device[r] = open_device(r);
+      EXPECT_EQ(device::Device::open(processes ? plugin_of_processes() : plugin(), r, &device[r]), Status::ok);
       const device::Device::Visit visit(*device[r]);
       std::unique_ptr<carrier::Carrier> c = carrier::make_thread_carrier(group, r);
       if (hasty && r == 0) c = std::make_unique<Hasty>(std::move(c));
@@ -158,6 +178,41 @@ TEST(PeerFaults, AReceiverThatDoesNotWaitForItsCopyIsFound) {
   }
   EXPECT_GT(asked, 0);
   EXPECT_EQ(found, asked);
+}
+
+// Between processes the receiver's device copies what is of a pool, and the sender's what is the program's. While that device does
+// nothing, neither rank is done.
+void waits_for_who_copies(bool of_pool, int stalled) {
+  SCOPED_TRACE(testing::Message() << (of_pool ? "of a pool" : "the program's") << ", device " << stalled << " stalls");
+  emulation().reset(1);
+  const DeviceVector<float> from(0, values(1)), to(1, count);
+  Pair pair(false, true);
+  payload::Buffer sent, received;
+  ASSERT_EQ(pair.device[0]->pool(0).take(bytes, &sent), Status::ok);
+  ASSERT_EQ(pair.device[1]->pool(0).take(bytes, &received), Status::ok);
+  check(plugin().use_device(0));
+  check(plugin().copy(sent.data(), from.data(), bytes, pair.device[0]->stream(0)));
+  static_cast<void>(from.read(pair.device[0]->stream(0)));
+  emulation().stall(stalled);
+  void* const data = of_pool ? static_cast<void*>(sent.data()) : from.data();
+  pair.start(0, {.tag = 1, .data = data, .bytes = bytes, .id = 1});
+  pair.start(1, {.tag = 1, .data = received.data(), .bytes = bytes, .id = 2});
+  for (int i = 0; i < 200; ++i) {
+    pair.poll(0);
+    pair.poll(1);
+  }
+  const bool copies = stalled == (of_pool ? 1 : 0);
+  for (const auto& ended : pair.ended) EXPECT_EQ(ended.empty(), copies);
+  emulation().stall(-1);
+  pair.until(1, 1);
+  check(plugin().use_device(1));
+  check(plugin().copy(to.data(), received.data(), bytes, pair.device[1]->stream(0)));
+  EXPECT_EQ(to.read(pair.device[1]->stream(0)), values(1));
+}
+
+TEST(PeerFaults, RanksOfProcessesWaitForWhoCopies) {
+  for (const bool of_pool : {true, false})
+    for (const int stalled : {0, 1}) waits_for_who_copies(of_pool, stalled);
 }
 
 TEST(PeerFaults, MessagesMeetByTheirTags) {
