@@ -131,6 +131,13 @@ Json add_all_links(Json* devices) {
   return nullptr;
 }
 
+bool all_reach_all(const Json& devices) {
+  for (const Json& device : devices) {
+    if (!device.contains("peers") || device["peers"].size() + 1 != devices.size()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Json facts_of_devices() {
@@ -157,8 +164,9 @@ Json facts_of_devices() {
   return found;
 }
 
-// By the rules of src/api/device/link.hpp; that all ranks agree is not looked at.
-Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport) {
+// By the rules of src/api/device/link.hpp; that all ranks agree is not looked at, nor CUDA IPC tried.
+Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport,
+                              const Reach& reach) {
   const char* const setting = secure_getenv("STRETTO_DEVICE_CARRIER");
   const std::string wanted = setting ? setting : "";
   const std::string transport = by_transport();
@@ -168,8 +176,10 @@ Json carrier_of_device_memory(const std::string& over, const std::function<std::
   const bool may_nccl = wanted.empty() || wanted == "nccl", may_transport = wanted.empty() || wanted == "transport";
   if (may_nccl && api::find_module("nccl", &nccl) == Status::ok && nccl->finds(&found) == Status::ok)
     return "moved between devices by " + found;
-  if (wanted == "peer") return "moved between devices by peer access";
   if (may_transport && !transport.empty()) return "moved between devices by " + transport;
+  const bool may_peer = wanted.empty() || wanted == "peer";
+  if (may_peer && reach.one_host && all_reach_all(reach.devices["list"]))
+    return "moved between devices by peer access (CUDA IPC between processes)";
   return "copied to pinned memory of the host, and sent over " + over;
 }
 

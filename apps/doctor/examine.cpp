@@ -105,16 +105,18 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   Json mine = {{"process", facts_of_process()}};
   Json ways = ways_of_host(*job.here);
   Json pairs = failing_pairs(*job.here);
-  const Json device_memory = carrier_of_device_memory(job.over, job.by_transport);
   std::vector<int> ranks_here;  // the lowest names the host
   check(job.here->allgather(rank, &ranks_here));
+  const Json devices = rank == ranks_here.front() ? facts_of_devices() : Json{{"list", Json::array()}};
+  const Json device_memory =
+      carrier_of_device_memory(job.over, job.by_transport, {devices, job.here->size() == job.all->size()});
   mine["first"] = ranks_here.front();
   if (rank == ranks_here.front()) {
     mine["host"] = facts_of_host();
     mine["host"].update(ways);
     mine["host"].update(pairs);
     mine["codec"] = facts_of_codec();
-    mine["devices"] = facts_of_devices();
+    mine["devices"] = devices;
     mine["name"] = host_name();
   }
   const std::vector<Json> parts = gathered(mine, *job.all);

@@ -247,12 +247,15 @@ typedef struct stretto_report {
   /* Of this rank, in which it only waited for messages; in memory of a device: and no codec was at work there, whose time
    * is codec_seconds. Of schedules alone; else 0. */
   double wait_seconds;
+  /* What moved messages where a rank's buffers were in memory of a device: "peer", "peer (CUDA IPC)", NCCL and its version,
+   * "MPI with device pointers", "UCX with device memory"; "host": through pinned memory. "": no such call, or one rank. */
+  char device_carrier[STRETTO_NAME_MAX];
 } stretto_report;
 
 #define STRETTO_REPORT_INIT                                                                                         \
   {                                                                                                                 \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0, "", 0.0, 0, 0.0                                                                                   \
+        0.0, 0.0, "", 0.0, 0, 0.0, ""                                                                               \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

@@ -14,7 +14,7 @@
  * Rules for every ..._on_stream function:
  *  - The call comes after what was enqueued on the stream, and before what is enqueued there once it has returned.
  *  - It returns when its last message has moved, and does not wait for what the device then still has to do. Messages go
- *    over NCCL, or through pinned memory of the host (docs/gpu.md).
+ *    from device to device, or through pinned memory of the host (docs/gpu.md; report.device_carrier).
  *  - The returned status is that of the arguments and of all messages. What goes wrong in the last step on the device is
  *    told by stretto_cuda_query().
  *  - A stream that is captured in a graph takes NCCL's own collectives (options.schedule "native", or none, without a

@@ -37,7 +37,7 @@ nb::tuple fields(const stretto_report& r) {
                         r.promised_error, r.codec_seconds, r.agree_seconds, r.seconds, r.predicted_seconds,
                         r.expected_ratio, r.raw_below, r.trial != 0, r.reason, r.mpi_seconds, r.bytes_known != 0,
                         r.ignored, nb::make_tuple(r.range_lo, r.range_hi), nb::make_tuple(r.ignored_lo, r.ignored_hi),
-                        r.profile, r.error_with_rounding, r.split, r.wait_seconds);
+                        r.profile, r.error_with_rounding, r.split, r.wait_seconds, r.device_carrier);
 }
 
 void add_options(nb::module_& m) {

@@ -61,6 +61,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   r.raw_below = o.raw_below;
   r.trial = o.trial ? 1 : 0;
   r.split = o.split;
+  set_name(r.device_carrier, o.device_carrier);
   if (o.ranges) tell_range(*o.ranges, &r);
   const std::size_t size = out->size;
   r.size = size;

@@ -28,6 +28,7 @@ struct Outcome {
   bool trial = false;
   const codec::Ranges* ranges = nullptr;  // of the values, where a bound is a fraction of their range; else null
   double agree_seconds = 0, seconds = 0;
+  const char* device_carrier = "";  // of messages between ranks with memory of devices
 };
 
 // Whether *out has room for the error with all rounding, which takes a pass over the result.

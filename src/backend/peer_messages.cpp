@@ -5,16 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <fstream>
 #include <functional>
 #include <list>
-#include <map>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "backend/peer_memory.hpp"
+#include "backend/peer_notes.hpp"
 
 namespace stretto::backend {
 namespace {
@@ -24,36 +25,18 @@ using carrier::DeviceTransfer;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto longest_end = std::chrono::seconds(2);  // until all ranks have closed
-constexpr std::uint64_t tag_of_notes = 0;
-
-// What ranks tell one another.
-struct Note {
-  enum Kind : std::uint64_t { offer = 1, taken = 2, closed = 3 };
-  std::uint64_t kind = 0;
-  std::uint64_t transfer = 0;  // its sender's number of it
-  std::uint64_t tag = 0, bytes = 0;
-  std::uint64_t address = 0;      // in one process; else within the allocation of the handle
-  std::uint64_t event = 0;        // in one process: after it the message is there, or has been copied
-  device::MemoryHandle handle{};  // between processes
-};
 
 struct Transfer {
-  enum class State : std::uint8_t { open, waits, moves, tells, ended };
+  // open: not offered, or no offer has come. waits: for a note. moves: our device copies. drains: the receiver's has copied, as its
+  // event is to tell. tells: a note of the end is on its way.
+  enum class State : std::uint8_t { open, waits, moves, drains, tells, ended };
   DeviceTransfer given;
   std::uint64_t number = 0;
   State state = State::open;
   Status status = Status::ok;
   void* event = nullptr;    // ours
-  void* theirs = nullptr;   // a send's: when it is over, the receiver has copied
-  payload::Buffer staged;   // a send's
-  std::uint64_t offer = 0;  // a receive's: the sender's number
-};
-
-// A note on its way.
-struct Letter {
-  Note note;
-  std::uint64_t id = 0;
-  std::uint64_t tells = 0;  // the receive that has ended when this has left; 0: none
+  void* theirs = nullptr;   // the receiver's
+  std::uint64_t peers = 0;  // the peer's number of it
 };
 
 struct Offer {
@@ -61,12 +44,14 @@ struct Offer {
   Note note;
 };
 
-class Peers final : public PeerMessages {
+Status no_memory() noexcept {
+  return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
+}
+
+class Peers final : public PeerMessages, PeerNotes::Reader {
  public:
   Peers(device::Device& device, std::span<const PeerCard> cards, int rank)
-      : device_(device), cards_(cards.begin(), cards.end()), rank_(rank), lost_(cards.size()), closed_(cards.size()) {
-    closed_[static_cast<std::size_t>(rank)] = 1;
-  }
+      : device_(device), cards_(cards.begin(), cards.end()), rank_(rank), memory_(device), notes_(rank, cards.size()) {}
   ~Peers() override { end(); }
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -78,11 +63,7 @@ class Peers final : public PeerMessages {
       if (const Status s = reach(r); s != Status::ok) return s;
     }
     if (const Status s = check(plugin().create_stream(&stream_), "a stream"); s != Status::ok) return s;
-    inbox_ = std::make_unique<std::vector<Note>>(cards_.size());
-    carrier_ = std::move(*carrier);
-    for (int r = 0; r < static_cast<int>(cards_.size()); ++r) {
-      if (r != rank_) listen(r);
-    }
+    notes_.begin(std::move(*carrier));
     return Status::ok;
   }
 
@@ -92,22 +73,23 @@ class Peers final : public PeerMessages {
 
   Status give(device::MemoryHandle* handle) noexcept override {
     payload::Buffer some;
-    if (const Status s = device_.staging().take(1, &some); s != Status::ok) return s;
-    std::byte* base = nullptr;
-    return lend(some.data(), &base, handle);
+    if (const Status s = device_.pool(0).take(1, &some); s != Status::ok) return s;
+    std::uint64_t offset = 0;
+    return memory_.lend(some.data(), handle, &offset);
   }
 
   Status take(std::span<const device::MemoryHandle> handles) noexcept override {
     for (std::size_t r = 0; r < handles.size(); ++r) {
-      void* base = nullptr;
+      std::byte* base = nullptr;
       if (in_process(static_cast<int>(r))) continue;
-      if (const Status s = import(handles[r], &base); s != Status::ok) return s;
+      if (const Status s = memory_.open(handles[r], &base); s != Status::ok) return s;
     }
     return Status::ok;
   }
 
   const char* name() const noexcept override { return crosses_processes() ? "peer (CUDA IPC)" : "peer"; }
   bool one_by_one() const noexcept override { return false; }
+  bool drops() const noexcept override { return true; }
 
   Status start(std::span<const DeviceTransfer> group) noexcept override {
     if (broken_) return broken();
@@ -122,11 +104,11 @@ class Peers final : public PeerMessages {
     *n = 0;
     if (broken_) return broken();
     if (transfers_.empty()) return Status::ok;
-    Status s = hear();
+    Status s = notes_.hear(*this);
     if (s == Status::ok) s = advance();
     if (s != Status::ok) return breaks(s);
     for (auto t = transfers_.begin(); t != transfers_.end() && *n < done.size();) {
-      if (t->state != Transfer::State::ended) {
+      if (t->state != State::ended) {
         ++t;
         continue;
       }
@@ -154,12 +136,6 @@ class Peers final : public PeerMessages {
   }
   Status check(int error, const char* what) noexcept { return device_.check(error, what); }
 
-  // An answer that is no reason to lose the device.
-  Status refused(int error, const char* what) const noexcept {
-    return fail(Status::unsupported, "device {}, {}: CUDA error {}: {}", device_.number(), what, error,
-                plugin().error_text(error));
-  }
-
   Status reach(std::size_t r) noexcept {
     const PeerCard& other = cards_[r];
     if (other.host == 0 || other.host != own().host)
@@ -167,50 +143,12 @@ class Peers final : public PeerMessages {
     if (other.process != own().process || other.device == own().device) return Status::ok;
     const int number = static_cast<int>(other.device);
     int can = 0;
-    if (const int e = plugin().reaches(device_.number(), number, &can); e != 0) return refused(e, "peer access");
+    if (const int e = plugin().reaches(device_.number(), number, &can); e != 0)
+      return memory_.refused(e, "peer access");
     if (can == 0)
       return fail(Status::unsupported, "device {} does not reach the memory of device {}", device_.number(), number);
     const int e = plugin().allow_access(number);
-    return e == 0 ? Status::ok : refused(e, "peer access");
-  }
-
-  // The allocation of ours that has `p`, and its handle. A null base: it is the program's.
-  Status lend(const void* p, std::byte** base, device::MemoryHandle* handle) noexcept {
-    *base = device_.share(p);
-    if (*base == nullptr) return Status::ok;
-    if (const auto at = lent_.find(*base); at != lent_.end()) {
-      *handle = at->second;
-      return Status::ok;
-    }
-    if (const int e = plugin().export_memory(*base, handle); e != 0) return refused(e, "memory for another process");
-    try {
-      lent_.emplace(*base, *handle);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
-    return Status::ok;
-  }
-
-  Status import(const device::MemoryHandle& handle, void** base) noexcept {
-    try {
-      const std::string key(reinterpret_cast<const char*>(handle.bytes), sizeof handle.bytes);
-      if (const auto at = imported_.find(key); at != imported_.end()) {
-        *base = at->second;
-        return Status::ok;
-      }
-      const auto at = imported_.emplace(key, nullptr).first;
-      const int e = plugin().import_memory(handle, base);
-      if (e != 0) imported_.erase(at);
-      if (e != 0) return refused(e, "memory of another process");
-      at->second = *base;
-      return Status::ok;
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
-  }
-
-  static Status no_memory() noexcept {
-    return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
+    return e == 0 ? Status::ok : memory_.refused(e, "peer access");
   }
 
   Status take_event(void** event) noexcept {
@@ -230,7 +168,7 @@ class Peers final : public PeerMessages {
     return s;
   }
 
-  // In one process: from here on, what has been written is there. Between processes: when what is to be staged has been.
+  // In one process a message is offered with an event: from there on, what has been written is there.
   Status begin(const DeviceTransfer& given) noexcept {
     try {
       transfers_.emplace_back();
@@ -240,15 +178,19 @@ class Peers final : public PeerMessages {
     Transfer& t = transfers_.back();
     t.given = given;
     t.number = ++numbers_;
-    if (!given.sends) return Status::ok;
-    if (!in_process(given.peer)) {
-      if (device_.share(given.data) != nullptr) return Status::ok;
-      if (const Status s = device_.staging().take(given.bytes, &t.staged); s != Status::ok) return s;
-      const Status s = check(plugin().copy(t.staged.data(), given.data, given.bytes, stream_), "a copy");
-      if (s != Status::ok) return s;
-    }
+    return given.sends && in_process(given.peer) ? mark(t) : Status::ok;
+  }
+
+  // Its event is over when all that was enqueued so far is.
+  Status mark(Transfer& t) noexcept {
     const Status s = take_event(&t.event);
     return s == Status::ok ? check(plugin().record(t.event, stream_), "an event") : s;
+  }
+
+  Status copy(Transfer& t, void* to, const void* from) noexcept {
+    const Status s = check(plugin().copy(to, from, t.given.bytes, stream_), "a copy");
+    t.state = State::moves;
+    return s == Status::ok ? mark(t) : s;
   }
 
   Status is_over(void* event, bool* over) noexcept {
@@ -256,6 +198,12 @@ class Peers final : public PeerMessages {
     const Status s = check(plugin().is_over(event, &yes), "a message");
     *over = yes != 0;
     return s;
+  }
+
+  Transfer* find(std::uint64_t number) noexcept {
+    const auto at =
+        std::find_if(transfers_.begin(), transfers_.end(), [=](const Transfer& t) { return t.number == number; });
+    return at == transfers_.end() ? nullptr : &*at;
   }
 
   // A send. Those of one pair are offered in the order of their beginning.
@@ -268,47 +216,62 @@ class Peers final : public PeerMessages {
     }
     earlier = !ready;
     if (!ready) return Status::ok;
-    Note note{Note::offer, t.number, t.given.tag, t.given.bytes};
+    Note note{Note::offer, t.number, 0, t.given.tag, t.given.bytes};
     if (in_process(t.given.peer)) {
       note.address = reinterpret_cast<std::uintptr_t>(t.given.data);
       note.event = reinterpret_cast<std::uintptr_t>(t.event);
-    } else {
-      const std::byte* const from = t.staged ? t.staged.data() : static_cast<const std::byte*>(t.given.data);
-      std::byte* base = nullptr;
-      if (const Status s = lend(from, &base, &note.handle); s != Status::ok) return s;
-      note.address = static_cast<std::uint64_t>(from - base);
+    } else if (!memory_.may_lend(t.given.data)) {
+      note.kind = Note::ask;
+    } else if (const Status s = memory_.lend(t.given.data, &note.handle, &note.address); s != Status::ok) {
+      return s;
     }
     t.state = State::waits;
-    return tell(t.given.peer, note, 0);
+    return notes_.tell(t.given.peer, note);
   }
 
   // A receive whose message has been offered.
-  Status copy(Transfer& t, const Note& note) noexcept {
-    t.offer = note.transfer;
+  Status meet(Transfer& t, const Note& note) noexcept {
+    t.peers = note.transfer;
     if (note.bytes != t.given.bytes)
       t.status = fail(Status::incompatible, "a message of rank {}'s device has {} bytes, not the {} announced",
                       t.given.peer, note.bytes, t.given.bytes);
-    Status s = take_event(&t.event);
-    if (s == Status::ok && t.status == Status::ok) {
-      const auto* from = reinterpret_cast<const std::byte*>(note.address);
-      if (in_process(t.given.peer)) {
-        s = check(plugin().wait(stream_, reinterpret_cast<void*>(note.event)), "a wait");
-      } else {
-        void* base = nullptr;
-        s = import(note.handle, &base);
-        from = static_cast<const std::byte*>(base) + note.address;
-      }
-      if (s == Status::ok) s = check(plugin().copy(t.given.data, from, t.given.bytes, stream_), "a copy");
+    if (t.status != Status::ok || t.given.data == nullptr) return tell_end(t);
+    if (note.kind == Note::ask) {
+      t.state = State::waits;
+      Note room{Note::room, t.peers, t.number};
+      const Status s = memory_.lend(t.given.data, &room.handle, &room.address);
+      return s == Status::ok ? notes_.tell(t.given.peer, room) : s;
     }
-    if (s == Status::ok) s = check(plugin().record(t.event, stream_), "an event");
-    t.state = State::moves;
-    return s;
+    if (in_process(t.given.peer)) {
+      const Status s = check(plugin().wait(stream_, reinterpret_cast<void*>(note.event)), "a wait");
+      return s == Status::ok ? copy(t, t.given.data, reinterpret_cast<const void*>(note.address)) : s;
+    }
+    std::byte* base = nullptr;
+    const Status s = memory_.open(note.handle, &base);
+    return s == Status::ok ? copy(t, t.given.data, base + note.address) : s;
+  }
+
+  // A send whose receiver has said where its message goes.
+  Status put(Transfer& t, const Note& room) noexcept {
+    t.peers = room.own;
+    std::byte* base = nullptr;
+    const Status s = memory_.open(room.handle, &base);
+    return s == Status::ok ? copy(t, base + room.address, t.given.data) : s;
+  }
+
+  // What a rank says when it has copied, or has dropped what came.
+  Status tell_end(Transfer& t) noexcept {
+    Note note{t.given.sends ? Note::put : Note::taken, t.peers};
+    if (t.state == State::moves && in_process(t.given.peer)) note.event = reinterpret_cast<std::uintptr_t>(t.event);
+    t.state = State::tells;
+    return notes_.tell(t.given.peer, note, t.number);
   }
 
   Status advance() noexcept {
     try {
       std::vector<char> waits(cards_.size());
       for (Transfer& t : transfers_) {
+        if (notes_.lost(t.given.peer)) lose(t);
         if (const Status s = advance(t, &waits); s != Status::ok) return s;
       }
       return Status::ok;
@@ -317,149 +280,103 @@ class Peers final : public PeerMessages {
     }
   }
 
+  // Its peer is gone. What our device copies is still to come to its end; what it has copied for us is here.
+  void lose(Transfer& t) const noexcept {
+    if (t.state == State::moves || t.state == State::ended) return;
+    if (t.given.sends || t.state != State::tells)
+      t.status = fail(Status::mpi_error, "rank {} has ended or cannot be reached", t.given.peer);
+    t.state = State::ended;
+  }
+
   Status advance(Transfer& t, std::vector<char>* waits) noexcept {
-    const bool lost = lost_[static_cast<std::size_t>(t.given.peer)] != 0;
-    if (lost && t.state != State::ended && (t.given.sends || t.state != State::moves)) {
-      t.status = fail(Status::internal, "rank {} has ended, or cannot be reached", t.given.peer);
-      t.state = State::ended;
-    }
     bool over = false;
-    if (t.given.sends) {
-      if (t.state == State::open) return offer(t, waits);
-      if (t.state != State::moves) return Status::ok;
-      const Status s = is_over(t.theirs, &over);
-      if (over) t.state = State::ended;
-      return s;
-    }
-    if (t.state == State::open) {
-      const auto at = std::find_if(offers_.begin(), offers_.end(),
-                                   [&](const Offer& o) { return o.peer == t.given.peer && o.note.tag == t.given.tag; });
-      if (at == offers_.end()) return Status::ok;
-      const Note note = at->note;
-      offers_.erase(at);
-      return copy(t, note);
-    }
-    if (t.state != State::moves) return Status::ok;
-    if (const Status s = is_over(t.event, &over); s != Status::ok || !over) return s;
-    t.state = State::tells;
-    Note note{Note::taken, t.offer};
-    if (in_process(t.given.peer)) note.event = reinterpret_cast<std::uintptr_t>(t.event);
-    return tell(t.given.peer, note, t.number);
-  }
-
-  Status tell(int peer, const Note& note, std::uint64_t receive) noexcept {
-    try {
-      letters_.push_back({note, cards_.size() + ++numbers_, receive});
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
-    Letter& letter = letters_.back();
-    const Status s = carrier_->start_send(peer, tag_of_notes, &letter.note, sizeof letter.note, letter.id);
-    if (s != Status::ok) letters_.pop_back();
-    return s;
-  }
-
-  void listen(int peer) noexcept {
-    const auto at = static_cast<std::size_t>(peer);
-    if (carrier_->start_recv(peer, tag_of_notes, &(*inbox_)[at], sizeof(Note), at) != Status::ok) lost_[at] = 1;
-  }
-
-  Status hear() noexcept {
-    std::array<Completion, 16> done;
-    for (std::size_t n = done.size(); n == done.size();) {
-      if (const Status s = carrier_->wait_any(done, &n, 0); s != Status::ok) return s;
-      for (std::size_t i = 0; i < n; ++i) {
-        if (const Status s = heard(done[i]); s != Status::ok) return s;
+    switch (t.state) {
+      case State::open: {
+        if (t.given.sends) return offer(t, waits);
+        const auto at = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& o) {
+          return o.peer == t.given.peer && o.note.tag == t.given.tag;
+        });
+        if (at == offers_.end()) return Status::ok;
+        const Note note = at->note;
+        offers_.erase(at);
+        return meet(t, note);
       }
+      case State::moves: {
+        if (const Status s = is_over(t.event, &over); s != Status::ok || !over) return s;
+        if (!notes_.lost(t.given.peer)) return tell_end(t);
+        t.state = State::tells;
+        lose(t);
+        return Status::ok;
+      }
+      case State::drains: {
+        const Status s = is_over(t.theirs, &over);
+        if (over) t.state = State::ended;
+        return s;
+      }
+      case State::waits:
+      case State::tells:
+      case State::ended: return Status::ok;
     }
     return Status::ok;
   }
 
-  Status heard(const Completion& c) noexcept {
-    if (c.id >= cards_.size()) {
-      const auto at = std::find_if(letters_.begin(), letters_.end(), [&](const Letter& l) { return l.id == c.id; });
-      if (at == letters_.end()) return Status::ok;
-      for (Transfer& t : transfers_) {
-        if (at->tells == t.number) t.state = State::ended;
-      }
-      letters_.erase(at);
-      return Status::ok;
-    }
-    const auto peer = static_cast<std::size_t>(c.id);
-    if (c.status != Status::ok || c.bytes != sizeof(Note)) {
-      lost_[peer] = 1;
-      return Status::ok;
-    }
-    const Note note = (*inbox_)[peer];
-    if (note.kind == Note::closed) closed_[peer] = 1;
-    if (note.kind == Note::offer) {
+  Status read(int peer, const Note& note) noexcept override {
+    if (note.kind == Note::offer || note.kind == Note::ask) {
       try {
-        offers_.push_back({static_cast<int>(peer), note});
+        offers_.push_back({peer, note});
+        return Status::ok;
       } catch (const std::bad_alloc&) {
         return no_memory();
       }
     }
-    for (Transfer& t : transfers_) {
-      if (note.kind != Note::taken || !t.given.sends || t.number != note.transfer) continue;
-      t.theirs = reinterpret_cast<void*>(note.event);
-      t.state = t.theirs ? State::moves : State::ended;
-    }
-    listen(static_cast<int>(peer));
+    Transfer* const t = find(note.transfer);
+    if (t == nullptr || t->given.peer != peer || t->state != State::waits) return Status::ok;
+    if (note.kind == Note::room) return put(*t, note);
+    t->theirs = reinterpret_cast<void*>(note.event);
+    t->state = t->theirs ? State::drains : State::ended;
     return Status::ok;
   }
 
-  // Nobody reads another's memory from here on, unless ranks do not come: then they are waited for no longer than this.
+  void left(std::uint64_t transfer) noexcept override {
+    if (Transfer* const t = find(transfer)) t->state = State::ended;
+  }
+
+  // Whether our stream has come to its end, within the limit. On a device that is lost nothing is done any more.
+  bool comes_to_end(Clock::time_point limit) noexcept {
+    void* last = nullptr;
+    if (stream_ == nullptr || take_event(&last) != Status::ok || plugin().record(last, stream_) != 0) return true;
+    for (int over = 0; Clock::now() < limit; sched_yield()) {
+      if (plugin().is_over(last, &over) != 0 || over != 0) return true;
+    }
+    return false;
+  }
+
+  // Nobody touches another's memory from here on, unless ranks do not come: then they are waited for no longer than this, and what they may
+  // still touch is kept.
   void end() noexcept {
     const device::Device::Visit visit(device_);
     const auto limit = Clock::now() + longest_end;
-    void* last = nullptr;
-    bool over = stream_ == nullptr || take_event(&last) != Status::ok || plugin().record(last, stream_) != 0;
-    while (!over && is_over(last, &over) == Status::ok && Clock::now() < limit) sched_yield();
-    for (const auto& [handle, base] : imported_) static_cast<void>(plugin().end_import(base));
-    if (carrier_) close(limit);
-    const bool all = std::all_of(closed_.begin(), closed_.end(), [](char closed) { return closed != 0; });
+    const bool quiet = comes_to_end(limit);
+    if (quiet) memory_.close_all();
+    const bool all = notes_.close(quiet, limit);
+    if (!all) device_.keep_shared();
+    const auto others =
+        std::count_if(cards_.begin(), cards_.end(), [this](const PeerCard& c) { return c.process == own().process; });
     for (void* event : events_) {  // else another thread may still ask them
-      if (all || crosses_processes()) static_cast<void>(plugin().destroy_event(event));
+      if (all || others == 1) static_cast<void>(plugin().destroy_event(event));
     }
     if (stream_ != nullptr) static_cast<void>(plugin().destroy_stream(stream_));
-  }
-
-  void close(Clock::time_point limit) noexcept {
-    for (int r = 0; r < static_cast<int>(cards_.size()); ++r) {
-      const auto at = static_cast<std::size_t>(r);
-      if (r != rank_ && !lost_[at] && tell(r, {Note::closed}, 0) != Status::ok) lost_[at] = 1;
-    }
-    const auto open = [this] {
-      for (std::size_t r = 0; r < cards_.size(); ++r) {
-        if (!closed_[r] && !lost_[r]) return true;
-      }
-      return !letters_.empty();
-    };
-    while (open() && Clock::now() < limit && hear() == Status::ok) sched_yield();
-    bool settled = true;
-    for (std::size_t r = 0; r < cards_.size(); ++r) {
-      if (static_cast<int>(r) != rank_ && !lost_[r]) settled = carrier_->cancel(r) && settled;
-    }
-    for (const Letter& l : letters_) settled = carrier_->cancel(l.id) && settled;
-    carrier_.reset();
-    if (settled) return;
-    static_cast<void>(inbox_.release());  // kept on purpose: a carrier may still touch it
-    static_cast<void>(new (std::nothrow) std::list<Letter>(std::move(letters_)));
   }
 
   device::Device& device_;
   const std::vector<PeerCard> cards_;
   const int rank_;
-  std::vector<char> lost_, closed_;
-  std::unique_ptr<std::vector<Note>> inbox_;  // a note for each rank
-  std::list<Letter> letters_;
-  std::unique_ptr<carrier::Carrier> carrier_;
+  PeerMemory memory_;
+  PeerNotes notes_;
   void* stream_ = nullptr;
   std::vector<void*> events_, free_events_;
-  std::map<std::byte*, device::MemoryHandle> lent_;  // by the allocation's beginning
-  std::map<std::string, void*> imported_;            // by the handle
-  std::list<Transfer> transfers_;                    // in the order of their beginning
-  std::list<Offer> offers_;                          // that no receive has asked for yet
+  std::list<Transfer> transfers_;  // in the order of their beginning
+  std::list<Offer> offers_;        // that no receive has asked for yet
   std::uint64_t numbers_ = 0;
   bool broken_ = false;
 };
@@ -496,7 +413,7 @@ Status make_peer_messages(device::Device& device, std::span<const PeerCard> card
     *made = std::move(peers);
     return Status::ok;
   } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
+    return no_memory();
   }
 }
 

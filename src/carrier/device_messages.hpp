@@ -21,7 +21,7 @@ struct DeviceTransfer {
   int peer = -1;
   bool sends = false;
   std::uint64_t tag = 0;  // below Carrier::tags() of the carrier that announced it
-  void* data = nullptr;
+  void* data = nullptr;   // null: a receive whose message is dropped, where drops() is true
   std::size_t bytes = 0;  // not 0
   std::uint64_t id = 0;   // reported when it has ended; several may have one
 };
@@ -36,6 +36,10 @@ class DeviceMessages {
   // True: groups begin one after another, and a later one moves only when the earlier ones have ended. The engine then begins
   // them in an order that is the same on all ranks. False: whatever has begun moves, in any order.
   virtual bool one_by_one() const noexcept = 0;
+
+  // Whether a rank that has no memory for a message may receive it all the same: then its peers go on, and learn of the failure by what
+  // it sends. Else such a rank leaves all others without it.
+  virtual bool drops() const noexcept { return false; }
 
   // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
   // the transfers until their completions are reported. On failure none of them has begun, or the object is broken (internal).

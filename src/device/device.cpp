@@ -32,8 +32,7 @@ Device::Device(const Plugin& plugin, int number)
       number_(number),
       device_memory_(plugin, MemoryKind::device, "device"),
       pinned_memory_(plugin, MemoryKind::pinned, "pinned"),
-      pinned_(&pinned_memory_),
-      staging_(&device_memory_) {
+      pinned_(&pinned_memory_) {
   for (Lane& lane : lane_) lane.pool = std::make_unique<payload::Pool>(&device_memory_);
 }
 
@@ -81,7 +80,6 @@ Device::~Device() {
   result_chunks_.clear();
   if (boundary_ != nullptr) static_cast<void>(plugin_.destroy_event(boundary_));
   for (Lane& lane : lane_) lane.pool.reset();
-  staging_.trim();
   pinned_.trim();
   device_memory_.drop();
   pinned_memory_.drop();
@@ -116,7 +114,6 @@ void Device::drop_idle() noexcept {
     lane.workspace = lane.result = {};
     lane.pool->trim();
   }
-  staging_.trim();
   result_chunks_.clear();
   results_.clear();
   pinned_.trim();

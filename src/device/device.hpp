@@ -65,9 +65,9 @@ class Device {
   const Plugin& plugin() const noexcept { return plugin_; }
   payload::Pool& pinned() noexcept { return pinned_; }
   payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
-  // Of messages between devices, which no lane touches; and the allocation of the communicator's that has an address (Region::share).
-  payload::Pool& staging() noexcept { return staging_; }
+  // The allocation of a lane's pool that has an address, for other processes; and that they may keep it (Region).
   std::byte* share(const void* p) noexcept { return device_memory_.share(p); }
+  void keep_shared() noexcept { device_memory_.keep_shared(); }
 
   void* stream(std::size_t lane) const noexcept { return lane_[lane].stream; }
 
@@ -153,7 +153,7 @@ class Device {
   const Plugin& plugin_;
   const int number_;
   Region device_memory_, pinned_memory_;
-  payload::Pool pinned_, staging_;
+  payload::Pool pinned_;
   std::array<Lane, most_lanes> lane_;
   void* boundary_ = nullptr;  // an event
   std::vector<payload::Buffer> result_chunks_;

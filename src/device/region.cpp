@@ -16,11 +16,15 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alig
 
 }  // namespace
 
+void Region::give_back(const Piece& p) noexcept {
+  if (!p.shared || !keeps_shared_) static_cast<void>(plugin_.release(kind_, p.data));
+}
+
 void Region::drop() noexcept {
-  for (const Piece& p : retired_) static_cast<void>(plugin_.release(kind_, p.data));
+  for (const Piece& p : retired_) give_back(p);
   retired_.clear();
   if (used_ > 0) return;
-  for (const Piece& p : pieces_) static_cast<void>(plugin_.release(kind_, p.data));
+  for (const Piece& p : pieces_) give_back(p);
   pieces_.clear();
   total_ = 0;
 }

@@ -34,6 +34,10 @@ class Region final : public payload::Memory {
   // not by fix().
   std::byte* share(const void* p) noexcept;
 
+  // Another process may not have let go of shared pieces, and memory that it has opened must not be released: they stay for as long as
+  // this process.
+  void keep_shared() noexcept { keeps_shared_ = true; }
+
   bool is_fixed() const noexcept { return fixed_; }
   std::size_t bytes() const noexcept { return total_; }
   std::size_t used() const noexcept { return used_; }
@@ -45,6 +49,7 @@ class Region final : public payload::Memory {
     bool shared = false;
   };
   Status add(std::size_t bytes) noexcept;
+  void give_back(const Piece& piece) noexcept;
   void free_all() noexcept;
 
   const Plugin& plugin_;
@@ -52,7 +57,7 @@ class Region final : public payload::Memory {
   const char* const what_;
   std::vector<Piece> pieces_, retired_;
   std::size_t total_ = 0, used_ = 0;
-  bool fixed_ = false;
+  bool fixed_ = false, keeps_shared_ = false;
 };
 
 }  // namespace stretto::device

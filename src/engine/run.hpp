@@ -194,6 +194,7 @@ class Run {
     std::uint64_t turn = 0;
     State state = State::open;
     bool announced = false;  // the host's message has ended
+    bool drops = false;      // a receive of a rank that has failed
     std::vector<Part> parts;
     device::Moment free;  // from then on no lane uses the memory of a receive
   };

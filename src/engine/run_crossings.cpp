@@ -3,7 +3,8 @@
 // what will not come.
 //
 //   a send      its parts are packed and their lengths known: announced, and ready
-//   a receive   has memory for what may come, which no lane uses any more, and is announced: ready
+//   a receive   has memory for what may come, which no lane uses any more, and is announced: ready. A rank that has failed drops what
+//               comes, where that can be
 //
 // Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
 // in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
@@ -61,7 +62,10 @@ Status Run::take_landing(std::uint32_t u) noexcept {
     s = device_->pool().take(unit.raw ? worker_.raw_bytes(count) : worker_.message_bound(count), &part.keeps);
   }
   const Status marked = device_->end_unit(&c.free);
-  return s == Status::ok ? marked : s;
+  if (s == Status::ok) s = marked;
+  if (s == Status::ok || !between_->drops()) return s;
+  failed(s, &unit);
+  return Status::ok;
 }
 
 // Precondition: what is sent is packed, and the device has passed it.
@@ -121,10 +125,16 @@ Status Run::read_announcement(std::uint32_t u) noexcept {
     if (word > most || (unit.raw && word != most))
       return fail(Status::incompatible, "rank {} announces {} bytes for {} values", unit.peer, word, count);
     part.bytes = static_cast<std::size_t>(word);
+    if (c.drops) continue;
     if (part.bytes > part.keeps.capacity()) {
       longer = true;
       device_->enter(part.segment);
-      if (const Status s = device_->pool().take(part.bytes, &part.keeps); s != Status::ok) return s;
+      if (const Status s = device_->pool().take(part.bytes, &part.keeps); s != Status::ok) {
+        if (!between_->drops()) return s;
+        failed(s, &unit);
+        c.drops = true;
+        continue;
+      }
     }
     part.data = part.keeps.data();
   }
@@ -142,6 +152,7 @@ bool Run::land(std::uint32_t u) noexcept {
   const device::Device::Visit visit(device_->device());
   const bool marked = live.bytes <= 1;
   Status s = Status::ok;
+  c.drops = status_ != Status::ok && between_->drops();
   if (!marked) s = read_announcement(u);
   if (s != Status::ok) strand(s, &plan_.units[u]);
   if (s == Status::ok && !marked) {
@@ -157,7 +168,7 @@ bool Run::land(std::uint32_t u) noexcept {
 }
 
 bool Run::may_begin(const Crossing& c) const noexcept {
-  if (c.state == Crossing::State::ready) return device_->device().passed(c.free);
+  if (c.state == Crossing::State::ready) return c.drops || device_->device().passed(c.free);
   return c.state != Crossing::State::open;
 }
 
@@ -191,8 +202,8 @@ void Run::begin_group(std::size_t first, std::size_t end) noexcept {
       const Unit& unit = plan_.units[c.unit];
       for (const Part& p : c.parts) {
         if (p.bytes == 0) continue;
-        group_.push_back({unit.peer, unit.task == Task::send, tag_of(unit), const_cast<std::byte*>(p.data), p.bytes,
-                          id_of(c.unit) | crossing_bit});
+        group_.push_back({unit.peer, unit.task == Task::send, tag_of(unit),
+                          c.drops ? nullptr : const_cast<std::byte*>(p.data), p.bytes, id_of(c.unit) | crossing_bit});
       }
     }
   } catch (const std::bad_alloc&) {

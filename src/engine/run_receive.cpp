@@ -151,7 +151,8 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   --queues_[static_cast<std::size_t>(unit.peer)].open;
   post_receives(unit.peer);
   if (status_ != Status::ok) return Status::ok;
-  const Status s = live.crossing != none ? consume_crossed(u, hold) : consume(u, hold);
+  if (live.crossing != none) return close_unit(consume_crossed(u, hold));  // what the host was told, no device reads
+  const Status s = consume(u, hold);
   return device_ == nullptr ? s : close_unit(s, hold.buffer);
 }
 

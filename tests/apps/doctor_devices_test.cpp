@@ -8,6 +8,7 @@
 #include <string>
 
 #include "devices.hpp"
+#include "stretto/stretto_cuda.h"
 
 namespace stretto::doctor {
 namespace {
@@ -78,6 +79,28 @@ TEST(DoctorDevices, WithoutADriverOneLineSaysSo) {
   const Json found = facts_of_devices();
   EXPECT_NE(found["reason"].get<std::string>().find("no CUDA driver: libcuda.so.1"), std::string::npos);
   EXPECT_EQ(found["list"], Json::array());
+}
+
+TEST(DoctorDevices, MemoryOfDevicesGoesByPeerAccessWhereNothingBeforeItServes) {
+  if (stretto_cuda_available() != STRETTO_OK) GTEST_SKIP() << stretto_message();
+  const Json all = {{"list", {{{"peers", {1}}}, {{"peers", {0}}}}}},
+             one = {{"list", {{{"peers", {1}}}, {{"peers", Json::array()}}}}};
+  const auto carrier = [](const std::string& transport, const Reach& reach) {
+    return carrier_of_device_memory(
+               "an MPI", [&] { return transport; }, reach)
+        .get<std::string>();
+  };
+  const std::string peer = "moved between devices by peer access (CUDA IPC between processes)",
+                    host = "copied to pinned memory of the host, and sent over an MPI";
+  EXPECT_EQ(carrier("", {all, true}), peer);
+  EXPECT_EQ(carrier("", {one, true}), host);
+  EXPECT_EQ(carrier("", {all, false}), host);
+  EXPECT_EQ(carrier("MPI with device pointers", {all, true}), "moved between devices by MPI with device pointers");
+  setenv("STRETTO_DEVICE_CARRIER", "peer", 1);
+  EXPECT_EQ(carrier("MPI with device pointers", {all, true}), peer);
+  setenv("STRETTO_DEVICE_CARRIER", "host", 1);
+  EXPECT_EQ(carrier("", {all, true}), host);
+  unsetenv("STRETTO_DEVICE_CARRIER");
 }
 
 }  // namespace

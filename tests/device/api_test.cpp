@@ -534,6 +534,8 @@ TEST(DeviceApi, AReportSaysWhatRanOnTheDeviceAndLooksAtNoValues) {
       ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), in.size(), STRETTO_F32, STRETTO_SUM, comm, &o));
       const char* const names[] = {"fused", "quantised", "quantised_ahead"};
       EXPECT_STREQ(r.payload, names[payload == STRETTO_PAYLOAD_FUSED ? 0 : payload - STRETTO_PAYLOAD_QUANTISED + 1]);
+      const char* const wanted = std::getenv("STRETTO_DEVICE_CARRIER");
+      EXPECT_STREQ(r.device_carrier, wanted ? wanted : "peer");
       EXPECT_GT(r.codec_seconds, 0);
       EXPECT_LE(r.codec_seconds + r.wait_seconds, r.seconds);
       EXPECT_GT(r.predicted_seconds, 0);

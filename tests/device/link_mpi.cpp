@@ -81,7 +81,9 @@ const Case cases[] = {
     // What serves.
     {{}, {}, STRETTO_OK, "", "nothing is set", true},
     {{"transport"}, {"transport"}, STRETTO_OK, "", "transport", true},
+    {{"peer"}, {"peer"}, STRETTO_OK, "", "peer"},
     {{"host"}, {"host"}, STRETTO_OK, "", "host"},
+    {{}, {"peer"}, STRETTO_OK, "", "one rank asks for peer"},
     {{}, {"host"}, STRETTO_OK, "", "one rank asks for host"},
     {{}, {"transport"}, STRETTO_OK, "", "one rank asks for transport", true},
     {{""}, {""}, STRETTO_OK, "", "an empty value", true},
@@ -111,6 +113,12 @@ const Case cases[] = {
      "STRETTO_LINK_GBIT slows down",
      "STRETTO_LINK_GBIT slows down what passes the host, and STRETTO_DEVICE_CARRIER of the same rank asks for another "
      "way"},
+    {{"peer", nullptr, "50"},
+     {"peer", nullptr, "50"},
+     STRETTO_UNSUPPORTED,
+     "STRETTO_LINK_GBIT slows down",
+     "STRETTO_LINK_GBIT slows down"},
+    {{"peer"}, {"transport"}, STRETTO_UNSUPPORTED, "ranks ask for different ways", "ranks ask for different ways"},
     {{"nccl"},
      {"nccl"},
      STRETTO_UNSUPPORTED,

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "devices.hpp"
 #include "stretto/stretto_cuda.h"
@@ -10,6 +11,8 @@
 namespace {
 
 using namespace stretto;
+using tests::emulation;
+using tests::find_emulation;
 
 int wrong = 0;
 
@@ -63,6 +66,48 @@ void sum(stretto_comm comm, const Case& c, std::size_t n) {
   expect(near, "a wrong sum");
 }
 
+// With what stretto_cuda_need says no call of up to so many values lacks memory, or asks the device for more.
+void sums_of_reserved_memory(stretto_comm comm, std::size_t n) {
+  const int rank = stretto_comm_rank(comm);
+  const tests::DeviceVector<float> from(0, values(rank, n)), to(0, n);
+  std::size_t device_bytes = 0, pinned_bytes = 0;
+  expect(stretto_cuda_need(comm, STRETTO_F32, n, &device_bytes, &pinned_bytes) == STRETTO_OK, "need");
+  int done = 0;
+  while (!done && stretto_cuda_query(comm, &done) == STRETTO_OK) {
+  }
+  expect(stretto_cuda_reserve(comm, device_bytes, pinned_bytes) == STRETTO_OK, "reserve");
+  if (find_emulation()) emulation().refuse_memory(0);
+  for (const char* const schedule : {"ring", "recursive_doubling", "rabenseifner"}) {
+    for (const stretto_payload payload : {STRETTO_PAYLOAD_RAW, STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_RECOMPRESS}) {
+      stretto_options o = STRETTO_OPTIONS_INIT;
+      o.timeout = 60;
+      o.schedule = schedule;
+      o.payload = payload;
+      if (payload != STRETTO_PAYLOAD_RAW) o.bound_kind = STRETTO_BOUND_ABSOLUTE, o.bound = 0.25;
+      for (const std::size_t count : {n, n / 3})
+        expect(stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o) == STRETTO_OK,
+               schedule);
+    }
+  }
+  if (find_emulation()) emulation().refuse_memory(-1);
+}
+
+// Where devices reach one another, memory of the device is taken for what comes alone: less than twice the vector.
+void sums_that_stage_nothing(stretto_comm comm, std::size_t n) {
+  const int rank = stretto_comm_rank(comm);
+  const tests::DeviceVector<float> from(0, values(rank, n)), to(0, n);
+  int done = 0;
+  while (!done && stretto_cuda_query(comm, &done) == STRETTO_OK) {
+  }
+  expect(stretto_cuda_reserve(comm, 7 * n, std::size_t{1} << 20) == STRETTO_OK, "reserve");
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.timeout = 60;
+  o.schedule = "ring";
+  for (int i = 0; i < 3; ++i)
+    expect(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o) == STRETTO_OK,
+           "messages take memory beside what comes");
+}
+
 }  // namespace
 
 namespace stretto::tests {
@@ -80,6 +125,10 @@ int sums_of_ranks(stretto_comm comm) {
       }
     }
   }
+  const char* const carrier = std::getenv("STRETTO_DEVICE_CARRIER");
+  if (ranks > 1) sums_of_reserved_memory(comm, 100000);
+  if ((ranks == 2 || ranks == 3) && carrier && std::string_view(carrier) == "peer")
+    sums_that_stage_nothing(comm, 100000);
   if (find_emulation()) {
     expect(emulation().races() == 0, emulation().first_race());
     const bool direct = std::getenv("STRETTO_STAND_IN") && ranks > 1;  // the carrier takes addresses of devices

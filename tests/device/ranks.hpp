@@ -2,11 +2,18 @@
 // host: no rank then uses what cannot reach a device.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "stretto/stretto.h"
 
 namespace stretto::tests {
 
 // Precondition: the plugin was loaded before the communicator was made. 0: all was as it should be; 1: standard error says what was not.
 int sums_of_ranks(stretto_comm comm);
+
+// `how`: lost, killed or leaves. Each communicator is made by all ranks.
+using Make = std::function<stretto_comm()>;
+int faults_of_ranks(const std::string& how, const Make& make);
 
 }  // namespace stretto::tests

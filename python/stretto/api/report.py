@@ -34,6 +34,7 @@ class Report:
     error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite where nobody looked at the values
     split: int  # levels of a started tree that the caller's core did; 0: communication cores drove all, or there were none
     wait_seconds: float  # with nothing to do but wait for messages
+    device_carrier: str  # what moved messages of devices' memory; "": no call of such memory
 
 
 Report.__module__ = "stretto"

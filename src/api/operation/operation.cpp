@@ -510,6 +510,7 @@ void Operation::report_outcome() noexcept {
   o.why = decision_.choice.why;
   o.trial = decision_.turn.trial != 0;
   if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;
+  if (merged_.devices > 0 && comm_.size > 1) o.device_carrier = call_.messages ? call_.messages->name() : "host";
   report(o, out);
 }
 

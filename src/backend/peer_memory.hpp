@@ -1,0 +1,41 @@
+// Memory that processes of a host let one another reach (CUDA IPC): allocations of a communicator's pools, each opened once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/status.hpp"
+#include "device/device.hpp"
+
+namespace stretto::backend {
+
+// Used while the device is the thread's current one.
+class PeerMemory {
+ public:
+  explicit PeerMemory(device::Device& device) noexcept : device_(device) {}
+  PeerMemory(const PeerMemory&) = delete;
+  PeerMemory& operator=(const PeerMemory&) = delete;
+
+  // Whether `p` is ours to lend: the program's memory is not, for how long it lives is not known.
+  bool may_lend(const void* p) noexcept { return device_.share(p) != nullptr; }
+
+  // The handle of the allocation that has `p`, and where in it that is. Precondition: may_lend(p).
+  Status lend(const void* p, device::MemoryHandle* handle, std::uint64_t* offset) noexcept;
+
+  Status open(const device::MemoryHandle& handle, std::byte** base) noexcept;
+
+  // Precondition: the device does nothing there any more.
+  void close_all() noexcept;
+
+  // unsupported: an answer that is no reason to lose the device.
+  Status refused(int error, const char* what) const noexcept;
+
+ private:
+  device::Device& device_;
+  std::map<std::byte*, device::MemoryHandle> lent_;  // by the allocation's beginning
+  std::map<std::string, void*> opened_;              // by the handle
+};
+
+}  // namespace stretto::backend

@@ -1,0 +1,111 @@
+#include "backend/peer_notes.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+
+namespace stretto::backend {
+namespace {
+
+constexpr std::uint64_t tag_of_notes = 0;
+
+}  // namespace
+
+PeerNotes::PeerNotes(int rank, std::size_t ranks)
+    : rank_(rank), lost_(ranks), closed_(ranks), inbox_(std::make_unique<std::vector<Note>>(ranks)) {
+  closed_[static_cast<std::size_t>(rank)] = 1;
+}
+
+PeerNotes::~PeerNotes() {
+  if (carrier_) withdraw();
+}
+
+void PeerNotes::begin(std::unique_ptr<carrier::Carrier> carrier) noexcept {
+  carrier_ = std::move(carrier);
+  for (std::size_t r = 0; r < lost_.size(); ++r) {
+    if (static_cast<int>(r) != rank_) listen(r);
+  }
+}
+
+Status PeerNotes::tell(int peer, const Note& note, std::uint64_t transfer) noexcept {
+  try {
+    letters_.push_back({note, lost_.size() + ++numbers_, transfer});
+  } catch (const std::bad_alloc&) {
+    return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
+  }
+  Letter& letter = letters_.back();
+  const Status s = carrier_->start_send(peer, tag_of_notes, &letter.note, sizeof letter.note, letter.id);
+  if (s != Status::ok) letters_.pop_back();
+  return s;
+}
+
+void PeerNotes::listen(std::size_t peer) noexcept {
+  if (carrier_->start_recv(static_cast<int>(peer), tag_of_notes, &(*inbox_)[peer], sizeof(Note), peer) != Status::ok)
+    lost_[peer] = 1;
+}
+
+Status PeerNotes::hear(Reader& reader) noexcept { return hear(&reader); }
+
+Status PeerNotes::hear(Reader* reader) noexcept {
+  std::array<carrier::Completion, 16> done;
+  for (std::size_t n = done.size(); n == done.size();) {
+    if (const Status s = carrier_->wait_any(done, &n, 0); s != Status::ok) return s;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (const Status s = heard(done[i], reader); s != Status::ok) return s;
+    }
+  }
+  return Status::ok;
+}
+
+Status PeerNotes::heard(const carrier::Completion& c, Reader* reader) noexcept {
+  if (c.id >= lost_.size()) {
+    const auto at = std::find_if(letters_.begin(), letters_.end(), [&](const Letter& l) { return l.id == c.id; });
+    if (at == letters_.end()) return Status::ok;
+    if (reader && at->transfer != 0) reader->left(at->transfer);
+    letters_.erase(at);
+    return Status::ok;
+  }
+  const auto peer = static_cast<std::size_t>(c.id);
+  if (c.status != Status::ok || c.bytes != sizeof(Note)) {
+    lost_[peer] = 1;
+    return Status::ok;
+  }
+  const Note note = (*inbox_)[peer];
+  if (note.kind == Note::closed) closed_[peer] = 1;
+  listen(peer);
+  return reader && note.kind != Note::closed ? reader->read(static_cast<int>(peer), note) : Status::ok;
+}
+
+bool PeerNotes::is_open() const noexcept {
+  for (std::size_t r = 0; r < lost_.size(); ++r) {
+    if (!closed_[r] && !lost_[r]) return true;
+  }
+  return !letters_.empty();
+}
+
+bool PeerNotes::close(bool says, Clock::time_point limit) noexcept {
+  if (!carrier_) return true;
+  for (int r = 0; says && r < static_cast<int>(lost_.size()); ++r) {
+    if (r != rank_ && !lost(r) && tell(r, {Note::closed}) != Status::ok) lost_[static_cast<std::size_t>(r)] = 1;
+  }
+  while (is_open() && Clock::now() < limit && hear(nullptr) == Status::ok) sched_yield();
+  withdraw();
+  return std::all_of(closed_.begin(), closed_.end(), [](char closed) { return closed != 0; });
+}
+
+void PeerNotes::withdraw() noexcept {
+  bool settled = true;
+  for (std::size_t r = 0; r < lost_.size(); ++r) {
+    if (static_cast<int>(r) != rank_ && !lost_[r]) settled = carrier_->cancel(r) && settled;
+  }
+  for (const Letter& l : letters_) settled = carrier_->cancel(l.id) && settled;
+  carrier_.reset();
+  if (settled) return;
+  static_cast<void>(inbox_.release());  // kept on purpose: a carrier may still touch it
+  static_cast<void>(new (std::nothrow) std::list<Letter>(std::move(letters_)));
+}
+
+}  // namespace stretto::backend

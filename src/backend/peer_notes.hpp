@@ -1,0 +1,86 @@
+// What ranks tell one another about messages between their devices: notes, small messages of the host.
+//
+//   where the receiver copies       offer, taken
+//   where the sender copies         ask, room, put
+//   where the receiver drops it     offer or ask, taken
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/status.hpp"
+#include "carrier/carrier.hpp"
+#include "device/plugin.hpp"
+
+namespace stretto::backend {
+
+struct Note {
+  enum Kind : std::uint64_t { offer = 1, ask = 2, room = 3, put = 4, taken = 5, closed = 6 };
+  std::uint64_t kind = 0;
+  std::uint64_t transfer = 0;     // the addressee's number of it; of an offer or ask its sender's
+  std::uint64_t own = 0;          // of a room, its sender's number of the transfer
+  std::uint64_t tag = 0;          // of an offer or ask
+  std::uint64_t bytes = 0;        // the same
+  std::uint64_t address = 0;      // in one process; else within the allocation of the handle
+  std::uint64_t event = 0;        // in one process: after it the message is there, or has been copied; 0: it was not
+  device::MemoryHandle handle{};  // between processes
+};
+
+// Of one rank. Used by one thread at a time.
+class PeerNotes {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  class Reader {
+   public:
+    virtual Status read(int peer, const Note& note) noexcept = 0;
+    virtual void left(std::uint64_t transfer) noexcept = 0;  // a note that was told for it
+
+   protected:
+    ~Reader() = default;
+  };
+
+  // Throws std::bad_alloc.
+  PeerNotes(int rank, std::size_t ranks);
+  ~PeerNotes();
+  PeerNotes(const PeerNotes&) = delete;
+  PeerNotes& operator=(const PeerNotes&) = delete;
+
+  // Messages of the carrier meet no others.
+  void begin(std::unique_ptr<carrier::Carrier> carrier) noexcept;
+
+  // `transfer`: of this rank, which the reader is told of when the note has left; 0: none.
+  Status tell(int peer, const Note& note, std::uint64_t transfer = 0) noexcept;
+  Status hear(Reader& reader) noexcept;
+
+  // Whether nothing comes from the rank any more.
+  bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
+
+  // Tells all others that this rank touches their memory no more, where that is so, and waits until they have said the same. Whether they
+  // have. Nothing can be told afterwards.
+  bool close(bool says, Clock::time_point limit) noexcept;
+
+ private:
+  struct Letter {  // on its way
+    Note note;
+    std::uint64_t id = 0, transfer = 0;
+  };
+
+  void listen(std::size_t peer) noexcept;
+  Status heard(const carrier::Completion& completion, Reader* reader) noexcept;
+  Status hear(Reader* reader) noexcept;
+  bool is_open() const noexcept;
+  void withdraw() noexcept;
+
+  const int rank_;
+  std::vector<char> lost_, closed_;
+  std::unique_ptr<std::vector<Note>> inbox_;  // a note for each rank
+  std::list<Letter> letters_;
+  std::uint64_t numbers_ = 0;
+  std::unique_ptr<carrier::Carrier> carrier_;
+};
+
+}  // namespace stretto::backend

@@ -1,0 +1,58 @@
+"""A rank that kills itself in a collective of device memory, while devices reach one another: the others' calls fail, and the program ends.
+
+usage: deaths_test.py PROGRAM LAUNCH MPIRUN     over an MPI
+       deaths_test.py PROGRAM                   over UCX
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "modules"))
+import ranks as launcher  # noqa: E402
+
+PROGRAM, *MPI = sys.argv[1:]
+RANKS, DEAD = 3, 1
+HANG = 120  # seconds; far more than the call's limit and what ranks take to start
+# Launchers end a program whose rank died. So that rank has a shell for a parent, which the launcher sees living on.
+OUTLIVED = '"$1" killed; ended=$?; [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
+
+
+def over_mpi():
+    command = [*MPI, str(RANKS), "sh", "-c", OUTLIVED, "sh", PROGRAM]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as started:
+        printed = []
+        try:
+            for line in started.stdout:
+                printed.append(line)
+                if sum(" heard: " in said for said in printed) == RANKS - 1:
+                    break
+        finally:
+            started.terminate()  # the launcher ends its ranks
+            started.wait(HANG)
+    return "".join(printed)
+
+
+def over_ucx():
+    with tempfile.TemporaryDirectory() as store:
+        started = launcher.start(RANKS, [PROGRAM, "killed"], store, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        printed = [process.communicate(timeout=HANG)[0] for process in started]
+    for rank, process in enumerate(started):
+        assert process.returncode == (-9 if rank == DEAD else 0), (process.returncode, printed)
+    return "".join(printed)
+
+
+if __name__ == "__main__":
+    if not MPI:
+        launcher.skip_without_ucx()
+    os.environ["STRETTO_DEVICE_CARRIER"] = "peer"
+    said = over_mpi() if MPI else over_ucx()
+    print(said)
+    for rank in range(RANKS):
+        if rank != DEAD:  # it noticed by itself, or was told by who did
+            assert re.search(rf"rank {rank} heard: .*(rank {DEAD}|rank . had failed|rank . gave up)", said), said
+    assert not MPI or "messages between devices go by peer (CUDA IPC)" in said, said
+    assert re.search(rf" heard: .*(missing rank {DEAD}|rank {DEAD} .*has ended)", said), said

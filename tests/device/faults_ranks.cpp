@@ -1,0 +1,138 @@
+// What goes wrong in collectives of device memory between processes: a lost device, a death, a rank that leaves long before the others.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+#include "devices.hpp"
+#include "ranks.hpp"
+#include "stretto/stretto_cuda_collectives.h"
+
+namespace {
+
+using namespace stretto;
+
+constexpr int faulty = 1;
+constexpr std::size_t count = 50000;
+
+int wrong = 0;
+
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s: %s\n", what.c_str(), stretto_message());
+  ++wrong;
+}
+
+struct Sums {
+  stretto_comm comm;
+  stretto_options options = STRETTO_OPTIONS_INIT;
+  tests::DeviceVector<float> from{0, std::vector<float>(count, 1)}, to{0, count};
+
+  explicit Sums(stretto_comm c) : comm(c) {
+    options.timeout = 60;
+    options.schedule = "ring";
+  }
+  stretto_status sum() {
+    return stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &options);
+  }
+};
+
+// From a call of CUDA on that is n calls away: every rank's next call fails, and none waits for its limit.
+void a_lost_device(const tests::Make& make) {
+  for (const long n : {0L, 5L, 15L, 30L, 60L, 100L}) {
+    const std::string name = "lost at " + std::to_string(n);
+    tests::begin_order(static_cast<std::uint64_t>(n + 1));
+    stretto_comm comm = make();
+    {
+      Sums s(comm);
+      expect(s.sum() == STRETTO_OK, name);
+      const bool mine = stretto_comm_rank(comm) == faulty;
+      if (mine) tests::emulation().lose(0, n);
+      const stretto_status now = s.sum();
+      expect(now == STRETTO_OK || now == STRETTO_INTERNAL, name + ", the call");
+      if (mine && now != STRETTO_OK) {
+        expect(std::string(stretto_message()).find("CUDA error 214: uncorrectable ECC error") != std::string::npos,
+               name + ", the message");
+      }
+      if (mine) tests::emulation().lose(0, 0);
+      const stretto_status next = s.sum();
+      const bool unusable = std::string(stretto_message()).find("unusable: ") != std::string::npos;
+      expect(next == (unusable ? STRETTO_TIMEOUT : STRETTO_INTERNAL), name + ", the next call");
+      if (mine) tests::emulation().lose(0, -1);
+    }
+    stretto_comm_free(comm);
+  }
+}
+
+// In the midst of a call. The others' calls fail within their limit, and say who is missing.
+void a_death(const tests::Make& make) {
+  stretto_comm comm = make();
+  Sums s(comm);
+  expect(s.sum() == STRETTO_OK, "the first sum");
+  s.options.timeout = 5;
+  const long calls = tests::emulation().calls(0);
+  std::thread killer;
+  if (stretto_comm_rank(comm) == faulty) {
+    killer = std::thread([calls] {
+      while (tests::emulation().calls(0) < calls + 50) std::this_thread::yield();
+      std::raise(SIGKILL);
+    });
+  }
+  stretto_status now = STRETTO_OK;
+  for (int i = 0; i < 1000 && now == STRETTO_OK; ++i) now = s.sum();
+  expect(now == STRETTO_MPI_ERROR || now == STRETTO_TIMEOUT, "a sum without a rank");
+  std::printf("rank %d heard: %s\n", stretto_comm_rank(comm), stretto_message());
+  std::fflush(stdout);
+  stretto_comm_free(comm);
+  if (killer.joinable()) killer.join();
+}
+
+// Whether memory of the device is still held after the communicator has gone; that of a rank which leaves before the others is meant.
+bool keeps_memory(const tests::Make& make, bool early) {
+  const std::size_t kept = tests::emulation().held(false);
+  stretto_comm comm = make(), other = make();
+  const bool leaves = early && stretto_comm_rank(comm) == faulty;
+  {
+    Sums s(comm);
+    s.options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    s.options.bound = 0.25;
+    s.options.payload = STRETTO_PAYLOAD_FUSED;  // streams of the pools
+    for (int i = 0; i < 3; ++i) expect(s.sum() == STRETTO_OK, "a sum before the end");
+  }
+  expect(tests::emulation().held(false) > kept, "no memory was used");
+  const auto meet = [other] { expect(stretto_barrier(other, nullptr) == STRETTO_OK, "a barrier"); };
+  meet();
+  if (early && !leaves) meet();  // until that rank has left
+  stretto_comm_free(comm);
+  if (leaves) meet();
+  stretto_comm_free(other);
+  return tests::emulation().held(false) > kept && (leaves || !early);
+}
+
+// Memory that another process has opened is not released before that has let go of it. Where all leave together it is; a busy machine may
+// keep them apart once.
+void an_early_end(const tests::Make& make) {
+  bool released = false;
+  for (int i = 0; i < 3; ++i) released = !keeps_memory(make, false) || released;
+  expect(released, "memory was kept for nobody");
+  stretto_comm comm = make();
+  const bool leaves = stretto_comm_rank(comm) == faulty;
+  stretto_comm_free(comm);
+  expect(keeps_memory(make, true) == leaves, "memory was released that others have opened");
+}
+
+}  // namespace
+
+namespace stretto::tests {
+
+int faults_of_ranks(const std::string& how, const Make& make) {
+  if (how == "lost") a_lost_device(make);
+  if (how == "killed") a_death(make);
+  if (how == "leaves") an_early_end(make);
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace stretto::tests

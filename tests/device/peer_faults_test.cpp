@@ -1,0 +1,256 @@
+// Messages between devices in reach, alone, with both ranks on one thread: what ends when, and that a rank which does not wait for the
+// other is found.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "../engine/forwarding.hpp"
+#include "backend/peer_messages.hpp"
+#include "backend/peer_notes.hpp"
+#include "carrier/threads.hpp"
+#include "devices.hpp"
+
+namespace stretto::tests {
+namespace {
+
+using backend::Note;
+using backend::PeerMessages;
+using carrier::Completion;
+using carrier::DeviceTransfer;
+
+constexpr std::size_t count = 5000, bytes = count * sizeof(float);
+
+// Has each message that it offers taken at once, as if its rank did not wait for that.
+class Hasty final : public Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t n, std::uint64_t id) noexcept override {
+    Note note;
+    std::memcpy(&note, data, sizeof note);
+    if (note.kind == Note::offer) offered_ = note.transfer;
+    return Forwarding::start_send(peer, tag, data, n, id);
+  }
+  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t n, std::uint64_t id) noexcept override {
+    if (std::exchange(listens_, true)) return Status::ok;  // since before
+    inbox_ = data;
+    id_ = id;
+    return Forwarding::start_recv(peer, tag, data, n, id);
+  }
+  Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
+    if (offered_ == 0) {
+      const Status s = Forwarding::wait_any(done, n, seconds);
+      for (std::size_t i = 0; i < *n; ++i) listens_ = listens_ && done[i].id != id_;
+      return s;
+    }
+    const Note taken{Note::taken, std::exchange(offered_, 0)};
+    std::memcpy(inbox_, &taken, sizeof taken);
+    done[0] = {id_, sizeof taken, Status::ok};
+    *n = 1;
+    return Status::ok;
+  }
+
+ private:
+  void* inbox_ = nullptr;
+  bool listens_ = false;
+  std::uint64_t id_ = 0, offered_ = 0;
+};
+
+std::vector<float> values(float first) {
+  std::vector<float> v(count);
+  for (std::size_t i = 0; i < count; ++i) v[i] = first + static_cast<float>(i);
+  return v;
+}
+
+// The emulated plugin, whose memory reaches others by handles though they are in one process.
+const device::Plugin& plugin_of_processes() {
+  static const device::Plugin made = [] {
+    device::Plugin p = plugin();
+    p.export_memory = [](void* base, device::MemoryHandle* handle) {
+      *handle = {};
+      std::memcpy(handle->bytes, &base, sizeof base);
+      return 0;
+    };
+    p.import_memory = [](const device::MemoryHandle& handle, void** base) {
+      std::memcpy(base, handle.bytes, sizeof *base);
+      return 0;
+    };
+    p.end_import = [](void*) { return 0; };
+    return p;
+  }();
+  return made;
+}
+
+// Rank 0 sends on device 0, rank 1 receives on device 1.
+struct Pair {
+  std::unique_ptr<device::Device> device[2];
+  std::unique_ptr<PeerMessages> messages[2];
+  std::vector<Completion> ended[2];
+
+  explicit Pair(bool hasty = false, bool processes = false) {
+    const auto group = carrier::make_thread_group(2);
+    backend::PeerCard cards[] = {backend::peer_card(0), backend::peer_card(1)};
+    if (processes) ++cards[1].process;
+    for (int r = 0; r < 2; ++r) {
+      EXPECT_EQ(device::Device::open(processes ? plugin_of_processes() : plugin(), r, &device[r]), Status::ok);
+      const device::Device::Visit visit(*device[r]);
+      std::unique_ptr<carrier::Carrier> c = carrier::make_thread_carrier(group, r);
+      if (hasty && r == 0) c = std::make_unique<Hasty>(std::move(c));
+      EXPECT_EQ(make_peer_messages(*device[r], cards, &c, &messages[r]), Status::ok) << message();
+    }
+  }
+  ~Pair() {  // one after the other: neither waits for the other in vain
+    std::thread other([this] { messages[1].reset(); });
+    messages[0].reset();
+    other.join();
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  void start(int r, DeviceTransfer t) {
+    const device::Device::Visit visit(*device[r]);
+    t.peer = 1 - r;
+    t.sends = r == 0;
+    EXPECT_EQ(messages[r]->start({&t, 1}), Status::ok) << message();
+  }
+  void poll(int r) {
+    const device::Device::Visit visit(*device[r]);
+    std::array<Completion, 4> done;
+    std::size_t n = 0;
+    EXPECT_EQ(messages[r]->poll(done, &n), Status::ok) << message();
+    ended[r].insert(ended[r].end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  void until(std::size_t sent, std::size_t received) {
+    while (ended[0].size() < sent || ended[1].size() < received) {
+      poll(0);
+      poll(1);
+    }
+  }
+};
+
+// Sends, and uses the memory again as soon as it may. Whether anything was wrong then.
+bool goes_wrong(std::uint64_t seed, bool hasty) {
+  emulation().reset(seed);
+  const DeviceVector<float> from(0, values(1)), to(1, count);
+  Pair pair(hasty);
+  pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 7});
+  pair.until(0, 0);
+  pair.start(1, {.tag = 1, .data = to.data(), .bytes = bytes, .id = 8});
+  pair.until(1, 0);
+  check(plugin().use_device(0));
+  check(plugin().clear(from.data(), bytes, pair.device[0]->stream(0)));
+  static_cast<void>(from.read(pair.device[0]->stream(0)));
+  pair.until(1, 1);
+  const bool came = to.read(pair.device[1]->stream(0)) == values(1);
+  return !came || emulation().races() > 0;
+}
+
+TEST(PeerFaults, MemoryIsUsedAgainWhenTheMessageHasBeenTaken) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_FALSE(goes_wrong(seed, false)) << emulation().first_race();
+}
+
+TEST(PeerFaults, ASenderThatDoesNotWaitUntilItsMessageIsTakenIsFound) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_TRUE(goes_wrong(seed, true));
+}
+
+TEST(PeerFaults, AReceiverThatDoesNotWaitForItsCopyIsFound) {
+  int found = 0, asked = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    emulation().reset(seed);
+    const DeviceVector<float> from(0, values(1)), to(1, count);
+    Pair pair;
+    emulation().lie(1, 0);
+    pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 7});
+    pair.start(1, {.tag = 1, .data = to.data(), .bytes = bytes, .id = 8});
+    pair.until(0, 1);
+    const bool came = to.read(pair.device[1]->stream(0)) == values(1);
+    asked += emulation().unready(1) > 0;
+    found += !came || emulation().races() > 0;
+    while (pair.ended[0].empty()) {
+      pair.poll(0);
+      static_cast<void>(to.read());  // an emulated device goes on when it is asked
+    }
+  }
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(found, asked);
+}
+
+// Between processes the receiver's device copies what is of a pool, and the sender's what is the program's. While that device does
+// nothing, neither rank is done.
+void waits_for_who_copies(bool of_pool, int stalled) {
+  SCOPED_TRACE(testing::Message() << (of_pool ? "of a pool" : "the program's") << ", device " << stalled << " stalls");
+  emulation().reset(1);
+  const DeviceVector<float> from(0, values(1)), to(1, count);
+  Pair pair(false, true);
+  payload::Buffer sent, received;
+  ASSERT_EQ(pair.device[0]->pool(0).take(bytes, &sent), Status::ok);
+  ASSERT_EQ(pair.device[1]->pool(0).take(bytes, &received), Status::ok);
+  check(plugin().use_device(0));
+  check(plugin().copy(sent.data(), from.data(), bytes, pair.device[0]->stream(0)));
+  static_cast<void>(from.read(pair.device[0]->stream(0)));
+  emulation().stall(stalled);
+  void* const data = of_pool ? static_cast<void*>(sent.data()) : from.data();
+  pair.start(0, {.tag = 1, .data = data, .bytes = bytes, .id = 1});
+  pair.start(1, {.tag = 1, .data = received.data(), .bytes = bytes, .id = 2});
+  for (int i = 0; i < 200; ++i) {
+    pair.poll(0);
+    pair.poll(1);
+  }
+  const bool copies = stalled == (of_pool ? 1 : 0);
+  for (const auto& ended : pair.ended) EXPECT_EQ(ended.empty(), copies);
+  emulation().stall(-1);
+  pair.until(1, 1);
+  check(plugin().use_device(1));
+  check(plugin().copy(to.data(), received.data(), bytes, pair.device[1]->stream(0)));
+  EXPECT_EQ(to.read(pair.device[1]->stream(0)), values(1));
+}
+
+TEST(PeerFaults, RanksOfProcessesWaitForWhoCopies) {
+  for (const bool of_pool : {true, false})
+    for (const int stalled : {0, 1}) waits_for_who_copies(of_pool, stalled);
+}
+
+TEST(PeerFaults, MessagesMeetByTheirTags) {
+  emulation().reset(1);
+  const DeviceVector<float> a(0, values(1)), b(0, values(2)), x(1, count), y(1, count);
+  Pair pair;
+  pair.start(0, {.tag = 1, .data = a.data(), .bytes = bytes, .id = 1});
+  pair.start(0, {.tag = 2, .data = b.data(), .bytes = bytes, .id = 2});
+  pair.start(1, {.tag = 2, .data = y.data(), .bytes = bytes, .id = 3});
+  pair.until(1, 1);
+  EXPECT_EQ(pair.ended[0][0].id, 2u);
+  pair.start(1, {.tag = 1, .data = x.data(), .bytes = bytes, .id = 4});
+  pair.until(2, 2);
+  EXPECT_EQ(x.read(), values(1));
+  EXPECT_EQ(y.read(), values(2));
+}
+
+TEST(PeerFaults, AMessageThatIsDroppedEndsWell) {
+  emulation().reset(1);
+  const DeviceVector<float> from(0, values(1));
+  Pair pair;
+  pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 1});
+  pair.start(1, {.tag = 1, .bytes = bytes, .id = 2});
+  pair.until(1, 1);
+  EXPECT_EQ(pair.ended[0][0].status, Status::ok);
+  EXPECT_EQ(pair.ended[1][0].status, Status::ok);
+}
+
+TEST(PeerFaults, AMessageOfAnotherLengthIsNamed) {
+  emulation().reset(1);
+  const DeviceVector<float> from(0, values(1)), to(1, count);
+  Pair pair;
+  pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 1});
+  pair.start(1, {.tag = 1, .data = to.data(), .bytes = bytes - 4, .id = 2});
+  pair.until(1, 1);
+  EXPECT_EQ(pair.ended[0][0].status, Status::ok);
+  EXPECT_EQ(pair.ended[1][0].status, Status::incompatible);
+}
+
+}  // namespace
+}  // namespace stretto::tests
