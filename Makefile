@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers test-wheel bench setup build install wheel asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers test-wheel bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -66,6 +66,9 @@ build: ## what programs and users need, without tests, in build/release-MPI; all
 
 install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` into one directory
 	@PREFIX="$(PREFIX)" scripts/install
+
+uninstall: ## PREFIX=DIR: delete what `make install` put there, and nothing else
+	@PREFIX="$(PREFIX)" scripts/install remove
 
 test-wheel: ## the wheel in empty environments, with and without mpi4py: the package's tests
 	@TEST_PARTS=wheel scripts/test

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py, scripts/test, scripts/fuzz, scripts/demo, scripts/bench, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
+"""Tests of scripts/check_floors.py, scripts/test, scripts/fuzz, scripts/demo, scripts/bench, scripts/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
 import os
 import pathlib
@@ -402,6 +402,69 @@ class Install(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(said, done.stderr)
 
+    def in_prefix(self, prefix, *words):
+        """A function of scripts/prefix.sh on the directory prefix."""
+        done = subprocess.run(["bash", "-c", '. scripts/common.sh; . scripts/prefix.sh; "$@"', "scripts/install", *map(str, words)], cwd=ROOT,
+                              env={**os.environ, "PREFIX": str(prefix)}, capture_output=True, text=True, timeout=30, check=False)
+        return done.returncode, done.stderr
+
+    def made(self, root, *files):
+        for file in files:
+            path = pathlib.Path(root, file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file, encoding="utf-8")
+
+    def everything(self, root):
+        return sorted(str(path.relative_to(root)) for path in pathlib.Path(root).rglob("*"))
+
+    def test_what_is_put_is_taken_away_and_the_users_files_stay(self):
+        with tempfile.TemporaryDirectory() as root:
+            prefix, stage = pathlib.Path(root, "a prefix"), pathlib.Path(root, "stage")
+            self.made(prefix, "bin/pip", "include/mine.h", "share/mine/a")
+            users = self.everything(prefix)
+            ours = ("bin/stretto-model", "include/stretto/stretto.h", "lib/cmake/stretto/a.cmake", "libexec/stretto/stretto-doctor")
+            self.made(stage, *ours)
+            for _ in range(2):  # an installation may be repeated
+                self.assertEqual(self.in_prefix(prefix, "check_prefix"), (0, ""))
+                self.assertEqual(self.in_prefix(prefix, "claim", stage), (0, ""))
+                self.made(prefix, *ours, "libexec/stretto/python/bin/pip")
+                (prefix / "bin/stretto").unlink(missing_ok=True)
+                (prefix / "bin/stretto").symlink_to("../libexec/stretto/python/bin/stretto")
+            self.made(prefix, "include/stretto/users.h")
+            self.assertEqual(self.in_prefix(prefix, "remove_installed"), (0, ""))
+            self.assertEqual(self.everything(prefix), sorted([*users, "include/stretto", "include/stretto/users.h"]))
+            status, said = self.in_prefix(prefix, "remove_installed")
+            self.assertEqual(status, 1)
+            self.assertIn("has no list of what make install put there", said)
+
+    def test_a_file_of_the_users_is_named_and_left_alone(self):
+        for theirs, step in (("bin/stretto", "check_prefix"), ("libexec/stretto/python", "check_prefix"), ("bin/stretto-model", "claim")):
+            with tempfile.TemporaryDirectory() as root:
+                prefix, stage = pathlib.Path(root, "prefix"), pathlib.Path(root, "stage")
+                self.made(prefix, theirs)
+                self.made(stage, "bin/stretto-model")
+                before = self.everything(prefix)
+                status, said = self.in_prefix(prefix, step, stage)
+                self.assertEqual(status, 1)
+                self.assertIn(f"{prefix}/{theirs} is there already, and make install did not put it there", said)
+                self.assertEqual(self.everything(prefix), before)
+
+    def test_an_installation_by_an_older_version_is_told_apart(self):
+        with tempfile.TemporaryDirectory() as prefix:
+            self.made(prefix, "pyvenv.cfg", "bin/stretto", "lib/libstretto.so")
+            status, said = self.in_prefix(prefix, "check_prefix")
+            self.assertEqual(status, 1)
+            self.assertIn("an installation by an older version, a Python environment as a whole", said)
+
+    def test_a_list_that_leads_out_of_the_prefix_removes_nothing(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.made(root, "mine", "prefix/bin/stretto")
+            for bad in (f"{root}/mine", "../mine", "bin/../../mine", ".."):
+                self.made(root, "prefix/libexec/stretto/installed.txt")
+                pathlib.Path(root, "prefix/libexec/stretto/installed.txt").write_text(f"bin/stretto\n{bad}\n", encoding="utf-8")
+                before = self.everything(root)
+                self.assertEqual(self.in_prefix(f"{root}/prefix", "remove_installed")[0], 1, bad)
+                self.assertEqual(self.everything(root), before)
 
     def test_what_is_installed_is_built_for_it(self):
         """scripts/install builds stretto_installed, to which stretto_install adds."""

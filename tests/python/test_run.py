@@ -1,6 +1,7 @@
 """What `stretto run` starts, with launchers and libraries made up for the purpose."""
 
 import os
+import pathlib
 import re
 
 import pytest
@@ -348,3 +349,10 @@ def test_a_network_that_is_none_is_refused(stretto, libraries):
         assert "give one of them" in said and options[0] in said and not (stretto.home / "started").exists()
     assert "--hosts names a,b" in stretto.refused("run", "--emulate", "4@1gbit", "--hosts", "a,b", "./app")
     assert "with options of its own" in stretto.refused("run", "--emulate", "4@1gbit", "--mpirun", f"{launcher} -n 4", "./app")
+
+
+def test_the_commands_own_python_in_a_prefix_finds_what_is_installed_there(monkeypatch):
+    monkeypatch.setattr("sys.prefix", "/opt/stretto/libexec/stretto/python")
+    assert pathlib.Path("/opt/stretto") in programs.prefixes()
+    monkeypatch.setattr("sys.prefix", "/home/a/python")
+    assert programs.prefixes()[1:] == (pathlib.Path("/home/a/python"),)

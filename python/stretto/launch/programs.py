@@ -18,6 +18,7 @@ import sys
 from stretto.errors import Failure
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
+INSTALLED = ("libexec", "stretto", "python")  # where scripts/install puts the command's Python, below the prefix
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
@@ -31,8 +32,9 @@ OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi
 
 
 def prefixes():
-    """Where programs may be installed: a wheel has everything in the package."""
-    return pathlib.Path(__file__).resolve().parents[1], pathlib.Path(sys.prefix)
+    """Where programs may be installed: a wheel has everything in the package, and `make install` gives the command a Python of its own in the prefix."""
+    python = pathlib.Path(sys.prefix)
+    return (pathlib.Path(__file__).resolve().parents[1], python, *(python.parents[2:3] if python.parts[-3:] == INSTALLED else ()))
 
 
 def builds(flavour=None):
