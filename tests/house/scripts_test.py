@@ -207,7 +207,7 @@ class Demo(unittest.TestCase):
             for name, words in (("scripts/setup", ""), ("scripts/build", ""), ("scripts/launch", 'shift 2; exec "$@"'),
                                 ("build/release-openmpi/apps/stacking/stacking", f"{program}\nexit {status}"),
                                 ("python3", f'[ "$1" = -c ] && exit {0 if matplotlib else 1}\n[ "$1" = tests/hosts/hosts.py ] && shift && echo "hosts $*" | '
-                                 f'sed "s:{root}/::g" && exit {hosts}\necho "python $*"; exit {draws}')):
+                                 f'sed "s:{root}/::g" && {{ [ {hosts} != 0 ] || {{ mkdir -p build/demo/hosts && echo {{}} >build/demo/hosts/stack.json; }}; }} && exit {hosts}\necho "python $*"; exit {draws}')):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
             if hosts is not None:
@@ -218,19 +218,21 @@ class Demo(unittest.TestCase):
             return done.returncode, (done.stdout + done.stderr).splitlines()
 
     def test_what_was_stacked_is_drawn_where_it_was_written(self):
-        self.assertEqual(self.demo(), (0, ["stacked", "python -m stretto draw build/demo"]))
-        self.assertEqual(self.demo("--out", "a b", "--repeat", "1"), (0, ["stacked", "python -m stretto draw a b"]))
+        self.assertEqual(self.demo(), (0, ["stacked", "python -m stretto draw build/demo", "== to look at: build/demo/stack.html"]))
+        self.assertEqual(self.demo("--out", "a b", "--repeat", "1"), (0, ["stacked", "python -m stretto draw a b", "== to look at: a b/stack.html"]))
 
     def test_the_same_is_shown_between_hosts_where_the_machine_permits_them(self):
         for hosts, ends in ((0, 0), (77, 0), (3, 3)):
             status, lines = self.demo("--repeat", "1", hosts=hosts)
             self.assertEqual(status, ends)
-            self.assertEqual(lines[:2] + lines[3:], ["stacked", "python -m stretto draw build/demo", "hosts run --hosts 4 --rate 1gbit --mpirun none -- "
-                                                     "build/release-openmpi/apps/stacking/stacking --out build/demo/hosts --repeat 1"])
+            ran = ["stacked", "python -m stretto draw build/demo", "hosts run --hosts 4 --rate 1gbit --mpirun none -- "
+                   "build/release-openmpi/apps/stacking/stacking --out build/demo/hosts --repeat 1"]
+            drawn = ["python -m stretto draw build/demo/hosts", "== to look at: build/demo/stack.html build/demo/hosts/stack.html"]
+            self.assertEqual(lines[:2] + lines[3:], ran + (drawn if hosts == 0 else ["== to look at: build/demo/stack.html"]))
 
     def test_without_matplotlib_one_line_says_so_and_the_demo_has_succeeded(self):
         status, lines = self.demo(matplotlib=False)
-        self.assertEqual((status, lines[0], len(lines)), (0, "stacked", 2))
+        self.assertEqual((status, lines[0], len(lines)), (0, "stacked", 3))
         self.assertRegex(lines[1], "^no picture: .* has no matplotlib .*stretto draw build/demo")
 
     def test_help_and_refusals_leave_nothing_to_draw(self):
@@ -238,7 +240,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(self.demo(program="echo refused", status=2), (2, ["refused"]))
 
     def test_a_promise_that_is_broken_is_drawn_and_is_a_failure_as_one_of_the_drawing_is(self):
-        drawn = ["stacked", "python -m stretto draw build/demo"]
+        drawn = ["stacked", "python -m stretto draw build/demo", "== to look at: build/demo/stack.html"]
         self.assertEqual(self.demo(status=1), (1, drawn))
         self.assertEqual(self.demo(draws=3), (1, drawn))
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from stretto.launch import programs
+from stretto.errors import Failure
+from stretto.launch import emulate, programs
 
 OPENMPI = '[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.11" && exit\n'
 MPICH = '[ "$1" = --version ] && echo "HYDRA build" && exit\n'
@@ -349,6 +350,13 @@ def test_a_network_that_is_none_is_refused(stretto, libraries):
         assert "give one of them" in said and options[0] in said and not (stretto.home / "started").exists()
     assert "--hosts names a,b" in stretto.refused("run", "--emulate", "4@1gbit", "--hosts", "a,b", "./app")
     assert "with options of its own" in stretto.refused("run", "--emulate", "4@1gbit", "--mpirun", f"{launcher} -n 4", "./app")
+
+
+def test_an_installed_command_says_what_emulated_hosts_need(tmp_path, monkeypatch):
+    monkeypatch.setattr(programs, "CHECKOUT", tmp_path)
+    with pytest.raises(Failure) as failure:
+        emulate.place()
+    assert str(failure.value) == "--emulate needs a checkout of stretto: use the command .venv/bin/stretto of one"
 
 
 def test_the_commands_own_python_in_a_prefix_finds_what_is_installed_there(monkeypatch):

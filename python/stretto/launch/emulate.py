@@ -28,7 +28,7 @@ def place():
     """Where hosts.py is."""
     path = programs.CHECKOUT / "tests" / "hosts" / "hosts.py"
     if not path.is_file():
-        raise Failure(f"--emulate takes tests/hosts/hosts.py of a checkout of stretto, and {path} is not there")
+        raise Failure("--emulate needs a checkout of stretto: use the command .venv/bin/stretto of one")
     return path
 
 

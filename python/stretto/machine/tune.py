@@ -25,6 +25,8 @@ def measure_parts(console, parts, mpirun, hosts, ranks, quick, carrier):
 
 def measure(console, mpirun=None, hosts=None, ranks=None, quick=False, carrier="mpi", again=AGAIN):
     """All parts; those that cannot be believed, up to `again` times more."""
+    if again:
+        console.print(f"up to {again + 1} times as long on a busy machine, whose disturbed parts are measured again", highlight=False)
     measurement = measure_parts(console, PARTS, mpirun, hosts, ranks, quick, carrier)
     for _ in range(again):
         found = quality.doubts(measurement)
