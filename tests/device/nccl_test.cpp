@@ -534,9 +534,3 @@ TEST(DeviceNccl, WhatNoGraphCanHoldIsRefusedOnEveryRank) {
 
 }  // namespace
 }  // namespace stretto::tests
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (stretto_cuda_available() != STRETTO_OK) return 1;
-  return RUN_ALL_TESTS();
-}
