@@ -51,7 +51,12 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_TRUE(settings({{"STRETTO_REPRODUCIBLE", "1"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPRODUCIBLE", "0"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPORT", "0"}}).report);
-  EXPECT_TRUE(settings({{"STRETTO_REPORT", "1"}}).report_file.empty());
+  for (const char* shown : {"1", "yes", "on", "true"}) {
+    EXPECT_TRUE(settings({{"STRETTO_REPORT", shown}}).report) << shown;
+    EXPECT_TRUE(settings({{"STRETTO_REPORT", shown}}).report_file.empty()) << shown;
+  }
+  EXPECT_TRUE(settings({{"STRETTO_BOUND", "rel:abc"}}).complaints.at(0).find("'abc' is no number") !=
+              std::string::npos);
 }
 
 TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
