@@ -1,6 +1,7 @@
 // Streams to values, a group a warp; quantising alone; the range of values.
 #pragma once
 
+#include "codec/cuda/quad_reader.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
@@ -25,39 +26,118 @@ struct Decompress {
 
   STRETTO_DEVICE Outcome open() {
     const Outcome o = read_header(s, &h_);
+    if (o != Outcome::ok) return o;
+    if (h_.count != count || h_.type != type) return Outcome::incompatible;
     width_ = static_cast<T>(h_.width);
-    return o == Outcome::ok && (h_.count != count || h_.type != type) ? Outcome::incompatible : o;
+    product_ = h_.width / divisor;
+    const bool stored = type == stored_type(type) && reinterpret_cast<u64>(y) % 16 == 0;
+    if (stored && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
+      quads_ = Quads::singly;
+    else if (stored && sizeof(T) == 4 && product_ >= 0x1p-125)
+      quads_ = Quads::doubly;
+    else
+      quads_ = Quads::none;
+    return Outcome::ok;
   }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
     const int m = group_size(layout_of(count), g);
     Group<W> group;
     if (!read_group<W, T>(s, h_, g, m, memory, 0, &group)) return Outcome::corrupt_stream;
     const u64 first = g * kGroup;
+    bool left = group.exceptions;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
-    } else if (type == stored_type(type) && divisor == 1 && m == kGroup &&
-               (sizeof(T) == 8 || h_.bound <= kSingleLimit)) {
+    } else if (quads_ != Quads::none && m == kGroup) {
       // Nearly every group: nothing is asked of the operation value by value.
-      T* out = static_cast<T*>(y) + first;
-      const T width = width_;
-      CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
-      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
-        W::each([=](int j, i32 q) { out[32 * b + j] = static_cast<T>(q) * width; }, W::lane(),
-                sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
-      });
+      if (!group.verbatim) left = put_quads(static_cast<T*>(y) + first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
       each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
         put(first, b, m, sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
       });
     }
-    if (group.exceptions) put_exceptions(first, group);
+    W::sync();  // values under exceptions may be other lanes'
+    if (left) put_exceptions(first, group);
     W::sync();
     return Outcome::ok;
   }
 
  private:
+  // How codes of whole narrow groups become values, four neighbours a lane.
+  enum class Quads : u32 { none, singly, doubly };
+
+  // A whole narrow group; true if its exceptions are left to be put.
+  STRETTO_DEVICE bool put_quads(T* out, const Group<W>& g) const {
+    const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
+    T mark = 0;
+    if (marked) {
+      Bits<T> bits = QuietNan<T>::bits;
+      if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
+      mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
+    }
+    const auto store = [&](int run, typename W::template Lane<Quad<T>> v) {
+      if (marked) {
+        const auto block = W::map([=](int j) { return 4 * run + (j >> 3); }, W::lane());
+        v = W::map(
+            [=](int j, Quad<T> x, u32 lanes) {
+              lanes >>= 4 * (j & 7);
+              STRETTO_UNROLL
+              for (int k = 0; k < 4; ++k) x.v[k] = lanes >> k & 1 ? mark : x.v[k];
+              return x;
+            },
+            W::lane(), v, W::shuffle(g.lanes, block));
+      }
+      W::each([=](int j, const Quad<T>& x) { store_once(out + kRun * run + 4 * j, x); }, W::lane(), v);
+    };
+    if (quads_ == Quads::singly) {
+      const T width = width_;
+      each_run(g, [&](int run, typename W::template Lane<Quad<i32>> codes) {
+        store(run, W::map(
+                       [=](const Quad<i32>& q) {
+                         Quad<T> x;
+                         STRETTO_UNROLL
+                         for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
+                         return x;
+                       },
+                       codes));
+      });
+    } else if constexpr (sizeof(T) == 4) {
+      const double product = product_;
+      each_run(g, [&](int run, typename W::template Lane<Quad<i32>> codes) {
+        store(run, W::map([&](const Quad<i32>& q) { return by_product(q, product); }, codes));
+      });
+    }
+    return g.exceptions && !marked;
+  }
+
+  // Values by one product each in float64, with an error of less than five units in its last place where a divisor is
+  // in the product. Where no number halfway between two of float32 is as near, rounding it gives what rounding the
+  // exact quotient twice gives (docs/codec.md).
+  STRETTO_DEVICE Quad<float> by_product(const Quad<i32>& q, double product) const {
+    Quad<float> x;
+    bool doubtful = false;
+    STRETTO_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const double v = static_cast<double>(q.v[k]) * product;
+      x.v[k] = static_cast<float>(v);
+      doubtful |= (static_cast<u32>(bits_of(v)) << 3) - (0x80000000u - 64) <= 128;
+    }
+    if (doubtful) {
+      STRETTO_ROLLED
+      for (int k = 0; k < 4; ++k) {
+        const i32 code = k == 0 ? q.v[0] : k == 1 ? q.v[1] : k == 2 ? q.v[2] : q.v[3];
+        const float careful = static_cast<float>(value_of(code));
+        STRETTO_UNROLL
+        for (int i = 0; i < 4; ++i) x.v[i] = i == k ? careful : x.v[i];
+      }
+    }
+    return x;
+  }
+  STRETTO_DEVICE double value_of(i64 q) const {
+    return divisor > 1 ? code_mean(q, h_.width, divisor) : code_value(q, h_.width);
+  }
+
   template <class Lane>
   STRETTO_DEVICE void put(u64 first, int b, int m, Lane codes) const {
     const bool single = sizeof(T) == 4 && divisor == 1 && h_.bound <= kSingleLimit;
@@ -69,7 +149,7 @@ struct Decompress {
           if (single) {
             v = static_cast<T>(q) * width_;
           } else {
-            v = static_cast<T>(divisor > 1 ? code_mean(q, h_.width, divisor) : code_value(q, h_.width));
+            v = static_cast<T>(value_of(q));
           }
           put_value(y, type, first + static_cast<u64>(i), v);
         },
@@ -115,6 +195,8 @@ struct Decompress {
 
   Header h_;
   T width_;
+  double product_;  // the width divided
+  Quads quads_;
 };
 
 // Codes alone: the first kernel of HomComp. Exceptions are no_code.

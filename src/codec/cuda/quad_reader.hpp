@@ -1,0 +1,225 @@
+// The codes of narrow groups, four neighbours a lane: a run of 128 is four blocks of eight lanes. Planes are taken eight
+// at a time, so that a lane gets a byte of each of its four residuals from three exchanges; codes are sums of residuals,
+// and a run takes one scan of lanes for each order.
+#pragma once
+
+#include "codec/cuda/codes.hpp"
+
+namespace stretto::codec::cuda {
+
+// Values that nobody reads soon, to a device's own, or mapped, memory.
+STRETTO_DEVICE void store_once(float* p, const Quad<float>& q) {
+#if defined(__CUDACC__)
+  __stcs(reinterpret_cast<float4*>(p), make_float4(q.v[0], q.v[1], q.v[2], q.v[3]));
+#else
+  *reinterpret_cast<Quad<float>*>(p) = q;
+#endif
+}
+STRETTO_DEVICE void store_once(double* p, const Quad<double>& q) {
+#if defined(__CUDACC__)
+  __stcs(reinterpret_cast<double2*>(p), make_double2(q.v[0], q.v[1]));
+  __stcs(reinterpret_cast<double2*>(p) + 1, make_double2(q.v[2], q.v[3]));
+#else
+  *reinterpret_cast<Quad<double>*>(p) = q;
+#endif
+}
+
+constexpr int kRun = 4 * kBlock, kRuns = kGroup / kRun;
+
+// Byte k of lane j's word: of the residual at place 4 (j % 8) + k of its block. Before, lane j has the plane
+// plane_of(j): the exchanges swap its lane's bits with the places' upper bits, and the last two swaps, within a word,
+// leave the planes' bits in another order.
+STRETTO_DEVICE u32 plane_of(int j) {
+  return static_cast<u32>((j & 1) << 2 | (j & 6) >> 1);
+}
+template <class W>
+STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
+  v = W::map([](int j, u32 own, u32 its) { return permute_bytes(own, its, j & 4 ? 0x3276 : 0x5410); }, W::lane(), v,
+             W::shuffle_xor(v, 4));
+  v = W::map([](int j, u32 own, u32 its) { return permute_bytes(own, its, j & 2 ? 0x3715 : 0x6240); }, W::lane(), v,
+             W::shuffle_xor(v, 2));
+  return W::map(
+      [](int j, u32 own, u32 its) {
+        const int by = j & 1 ? 28 : 4;  // a rotation: what wraps around is masked
+        const u32 keep = j & 1 ? 0xf0f0f0f0 : 0x0f0f0f0f;
+        u32 x = (own & keep) | ((its << by | its >> (32 - by)) & ~keep);
+        u32 t = (x ^ x >> 14) & 0x0000cccc;
+        x ^= t ^ t << 14;
+        t = (x ^ x >> 7) & 0x00aa00aa;
+        return x ^ t ^ t << 7;
+      },
+      W::lane(), v, W::shuffle_xor(v, 1));
+}
+
+// Four residuals of a lane: signed bytes of a word, or numbers. Their sum; their sum weighted 4, 3, 2, 1; and codes of
+// order 0, 1 or 2 after a code and a difference. All modulo 2^32.
+STRETTO_DEVICE u32 sum_of(u32 bytes) { return dot_bytes(bytes, 0x01010101, 0); }
+STRETTO_DEVICE u32 ramp_of(u32 bytes) { return dot_bytes(bytes, 0x01020304, 0); }
+template <int kOrder>
+STRETTO_DEVICE Quad<i32> codes_after(u32 bytes, u32 code, u32 difference) {
+  constexpr u32 weights[3][4] = {{0x00000001, 0x00000100, 0x00010000, 0x01000000},
+                                 {0x00000001, 0x00000101, 0x00010101, 0x01010101},
+                                 {0x00000001, 0x00000102, 0x00010203, 0x01020304}};
+  Quad<i32> q;
+  STRETTO_UNROLL
+  for (int k = 0; k < 4; ++k) {
+    if (kOrder == 2) code += difference;
+    q.v[k] = static_cast<i32>(kOrder == 0 ? extended_byte(bytes, k) : dot_bytes(bytes, weights[kOrder][k], code));
+  }
+  return q;
+}
+STRETTO_DEVICE u32 sum_of(const Quad<u32>& e) { return e.v[0] + e.v[1] + e.v[2] + e.v[3]; }
+STRETTO_DEVICE u32 ramp_of(const Quad<u32>& e) { return 4 * e.v[0] + 3 * e.v[1] + 2 * e.v[2] + e.v[3]; }
+template <int kOrder>
+STRETTO_DEVICE Quad<i32> codes_after(const Quad<u32>& e, u32 code, u32 difference) {
+  Quad<i32> q;
+  STRETTO_UNROLL
+  for (int k = 0; k < 4; ++k) {
+    difference = kOrder == 2 ? difference + e.v[k] : e.v[k];
+    code = kOrder == 0 ? e.v[k] : code + difference;
+    q.v[k] = static_cast<i32>(code);
+  }
+  return q;
+}
+
+// Reads the residuals of a narrow group, none wider than 8 kBytes bits (unsigned ones: 8 kBytes - 1), run by run, and
+// sums them to codes.
+template <class W, int kBytes, int kOrder>
+class QuadReader {
+  template <class T>
+  using Lane = typename W::template Lane<T>;
+
+ public:
+  struct Planes {
+    Lane<u32> of[kBytes];
+  };
+
+  STRETTO_DEVICE explicit QuadReader(const Group<W>& g)
+      : planes_(g.planes),
+        is_unsigned_(g.predictor == Predictor::none_unsigned),
+        code_(static_cast<u32>(g.base)),
+        difference_(static_cast<u32>(g.slope)),
+        at_(W::map([](u32 w, u32 offset) { return offset << 8 | w; }, g.width, g.offset)) {}
+
+  // Planes beyond a signed residual's width are that of its sign.
+  STRETTO_DEVICE Planes load(int run) const {
+    const auto at = W::shuffle(at_, W::map([=](int j) { return 4 * run + (j >> 3); }, W::lane()));
+    const u32* planes = planes_;
+    const bool is_unsigned = is_unsigned_;
+    Planes p;
+    STRETTO_UNROLL
+    for (int b = 0; b < kBytes; ++b)
+      p.of[b] = W::map(
+          [=](int j, u32 both) {
+            const u32 width = both & 255, i = static_cast<u32>(8 * b) + plane_of(j);
+            const u32 plane = i < width ? i : width - 1;
+            return width > (is_unsigned ? i : 0) ? load_once(planes + ((both >> 8) + plane)) : 0u;
+          },
+          W::lane(), at);
+    return p;
+  }
+
+  // The codes of the next run.
+  STRETTO_DEVICE auto next(Planes p) {
+    STRETTO_UNROLL
+    for (int b = 0; b < kBytes; ++b) p.of[b] = bytes_of_planes<W>(p.of[b]);
+    if constexpr (kBytes == 1) {
+      return summed(p.of[0]);
+    } else if constexpr (kBytes == 2) {
+      return summed(W::map(
+          [](u32 low, u32 high) {
+            Quad<u32> e;
+            STRETTO_UNROLL
+            for (u32 k = 0; k < 4; ++k) e.v[k] = permute_bytes(low, high, 0xcc40 + 0x1111 * k);
+            return e;
+          },
+          p.of[0], p.of[1]));
+    } else {
+      return summed(W::map(
+          [](u32 a, u32 b, u32 c, u32 d) {
+            Quad<u32> e;
+            STRETTO_UNROLL
+            for (u32 k = 0; k < 4; ++k)
+              e.v[k] = permute_bytes(permute_bytes(a, b, 0x40 + 0x11 * k), permute_bytes(c, d, 0x40 + 0x11 * k), 0x5410);
+            return e;
+          },
+          p.of[0], p.of[1], p.of[2], p.of[3]));
+    }
+  }
+
+ private:
+  template <class E>
+  STRETTO_DEVICE auto summed(const E& e) {
+    if constexpr (kOrder == 0) {
+      return W::map([](const auto& x) { return codes_after<0>(x, 0, 0); }, e);
+    } else {
+      const auto sum = W::map([](const auto& x) { return sum_of(x); }, e);
+      const auto sums = W::scan_add(sum);
+      const u32 code = code_, difference = difference_;
+      if constexpr (kOrder == 1) {
+        code_ += W::broadcast(sums, 31);
+        return W::map([=](const auto& x, u32 own, u32 all) { return codes_after<1>(x, code + (all - own), 0); }, e, sum,
+                      sums);
+      } else {
+        // What a lane adds to the code, but for the run's first difference.
+        const auto part = W::map([](const auto& x, u32 own, u32 all) { return 4 * (all - own) + ramp_of(x); }, e, sum,
+                                 sums);
+        const auto parts = W::scan_add(part);
+        code_ += W::broadcast(parts, 31) + kRun * difference;
+        difference_ += W::broadcast(sums, 31);
+        return W::map(
+            [=](int j, const auto& x, u32 own, u32 all, u32 own_part, u32 all_parts) {
+              return codes_after<2>(x, code + 4 * static_cast<u32>(j) * difference + (all_parts - own_part),
+                                    difference + (all - own));
+            },
+            W::lane(), e, sum, sums, part, parts);
+      }
+    }
+  }
+
+  const u32* planes_;
+  bool is_unsigned_;
+  u32 code_, difference_;
+  Lane<u32> at_;  // words before a block's planes, and in the lowest byte their number
+};
+
+template <class W, int kBytes, int kOrder, class F>
+STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
+  QuadReader<W, kBytes, kOrder> reader(g);
+  // Two runs at a time, so that each fills the other's waits; the next two are loaded before these are used.
+  auto a = reader.load(0), b = reader.load(1);
+  STRETTO_ROLLED
+  for (int run = 0; run < kRuns; run += 2) {
+    const auto planes_a = a, planes_b = b;
+    if (run + 2 < kRuns) {
+      a = reader.load(run + 2);
+      b = reader.load(run + 3);
+    }
+    const auto first = reader.next(planes_a), second = reader.next(planes_b);
+    f(run, first);
+    f(run + 1, second);
+  }
+}
+template <class W, int kBytes, class F>
+STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
+  if (g.predictor < Predictor::first)
+    each_run_of<W, kBytes, 0>(g, f);
+  else if (g.predictor == Predictor::first)
+    each_run_of<W, kBytes, 1>(g, f);
+  else
+    each_run_of<W, kBytes, 2>(g, f);
+}
+
+// Calls f(run, codes of a Lane<Quad<i32>>) for all runs of a narrow group in order.
+template <class W, class F>
+STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
+  const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);
+  if (bits <= 8)
+    each_run_of<W, 1>(g, f);
+  else if (bits <= 16)
+    each_run_of<W, 2>(g, f);
+  else
+    each_run_of<W, 4>(g, f);
+}
+
+}  // namespace stretto::codec::cuda
