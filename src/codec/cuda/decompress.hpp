@@ -30,6 +30,7 @@ struct Decompress {
     if (h_.count != count || h_.type != type) return Outcome::incompatible;
     width_ = static_cast<T>(h_.width);
     product_ = h_.width / divisor;
+    inverse_ = 1.0 / divisor;
     const bool stored = type == stored_type(type) && reinterpret_cast<u64>(y) % 16 == 0;
     if (stored && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
       quads_ = Quads::singly;
@@ -47,13 +48,15 @@ struct Decompress {
     bool left = group.exceptions;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
-      each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
+      each_block(group, [&](int b, typename W::template Lane<i64> e) {
+        put(first, b, m, sum.next(e));
+      });
     } else if (quads_ != Quads::none && m == kGroup) {
       // Nearly every group: nothing is asked of the operation value by value.
-      if (!group.verbatim) left = put_quads(static_cast<T*>(y) + first, group);
+      if (!group.verbatim) left = put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
-      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
+      each_narrow_block_of<W, 1>(group, [&](int b, typename W::template Lane<u32> e) {
         put(first, b, m, sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
       });
     }
@@ -68,7 +71,7 @@ struct Decompress {
   enum class Quads : u32 { none, singly, doubly };
 
   // A whole narrow group; true if its exceptions are left to be put.
-  STRETTO_DEVICE bool put_quads(T* out, const Group<W>& g) const {
+  STRETTO_DEVICE bool put_quads(u64 first, const Group<W>& g) const {
     const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
     T mark = 0;
     if (marked) {
@@ -76,6 +79,7 @@ struct Decompress {
       if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
       mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
     }
+    T* out = static_cast<T*>(y) + first;
     const auto store = [&](int run, typename W::template Lane<Quad<T>> v) {
       if (marked) {
         const auto block = W::map([=](int j) { return 4 * run + (j >> 3); }, W::lane());
@@ -88,7 +92,7 @@ struct Decompress {
             },
             W::lane(), v, W::shuffle(g.lanes, block));
       }
-      W::each([=](int j, const Quad<T>& x) { store_once(out + kRun * run + 4 * j, x); }, W::lane(), v);
+      W::each([=](int j, const Quad<T>& x) { store_once(out + static_cast<u32>(kRun * run + 4 * j), x); }, W::lane(), v);
     };
     if (quads_ == Quads::singly) {
       const T width = width_;
@@ -127,17 +131,13 @@ struct Decompress {
       STRETTO_ROLLED
       for (int k = 0; k < 4; ++k) {
         const i32 code = k == 0 ? q.v[0] : k == 1 ? q.v[1] : k == 2 ? q.v[2] : q.v[3];
-        const float careful = static_cast<float>(value_of(code));
+        const float careful = static_cast<float>(divisor > 1 ? narrow_mean(code, h_.width, divisor, inverse_) : code * h_.width);
         STRETTO_UNROLL
         for (int i = 0; i < 4; ++i) x.v[i] = i == k ? careful : x.v[i];
       }
     }
     return x;
   }
-  STRETTO_DEVICE double value_of(i64 q) const {
-    return divisor > 1 ? code_mean(q, h_.width, divisor) : code_value(q, h_.width);
-  }
-
   template <class Lane>
   STRETTO_DEVICE void put(u64 first, int b, int m, Lane codes) const {
     const bool single = sizeof(T) == 4 && divisor == 1 && h_.bound <= kSingleLimit;
@@ -149,7 +149,7 @@ struct Decompress {
           if (single) {
             v = static_cast<T>(q) * width_;
           } else {
-            v = static_cast<T>(value_of(q));
+            v = static_cast<T>(divisor > 1 ? code_mean(q, h_.width, divisor) : code_value(q, h_.width));
           }
           put_value(y, type, first + static_cast<u64>(i), v);
         },
@@ -195,7 +195,7 @@ struct Decompress {
 
   Header h_;
   T width_;
-  double product_;  // the width divided
+  double product_, inverse_;  // the width divided; 1 divided
   Quads quads_;
 };
 

@@ -8,6 +8,7 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
+#define STRETTO_INLINE __attribute__((always_inline))  // of a lambda
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
 #else
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #define STRETTO_DEVICE inline
+#define STRETTO_INLINE
 #define STRETTO_UNROLL
 #define STRETTO_ROLLED
 #endif
