@@ -43,7 +43,16 @@ struct Decompress {
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
     const int m = group_size(layout_of(count), g);
     Group<W> group;
-    if (!read_group<W, T>(s, h_, g, m, memory, 0, &group)) return Outcome::corrupt_stream;
+    const u32* p = nullptr;
+    u32 words = 0;
+    if (!locate<W>(s, h_, g, &p, &words)) return Outcome::corrupt_stream;
+    // One trip to memory for all of the group's parts.
+    W::each(
+        [=](int j) {
+          if (32 * static_cast<u32>(j) < words) prefetch(p + 32 * j);
+        },
+        W::lane());
+    if (!parse_group<W, T>(p, words, m, memory.scratch, memory.sum_at[0], &group)) return Outcome::corrupt_stream;
     const u64 first = g * kGroup;
     bool left = group.exceptions;
     if (group.wide) {

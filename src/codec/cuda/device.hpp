@@ -47,6 +47,8 @@ STRETTO_DEVICE double absolute(double v) { return fabs(v); }
 STRETTO_DEVICE float absolute(float v) { return fabsf(v); }
 STRETTO_DEVICE double integer_below(double v) { return floor(v); }
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
+STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
+STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
 STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
   u32 r;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(which));
@@ -71,8 +73,11 @@ inline double nearest_integer(double v) { return std::nearbyint(v); }
 inline double absolute(double v) { return std::fabs(v); }
 inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
-// A word that nobody writes while the kernel runs.
+// Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
+inline u64 load_once(const u64* p) { return *p; }
+// The line that holds *p, to be in the cache soon.
+inline void prefetch(const u32*) {}
 // Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
 // sign in all bits.
 inline u32 permute_bytes(u32 low, u32 high, u32 which) {

@@ -66,28 +66,37 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
 // is checked against the next one, so that all groups together check the whole index; false if it does not hold.
 template <class W>
 STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
-  const Layout l = layout_of(h.count);
-  const u64 c = g / kChunk, from = c * kChunk;
-  const u8* lengths = s.base + l.lengths;
-  const auto pair = W::map(
-      [=](int j) {
-        const u64 i = from + 2 * static_cast<u64>(j);
-        if (i >= l.groups) return 0u;
-        const u32 both = *reinterpret_cast<const u32*>(lengths + 2 * i);
-        return i + 1 < l.groups ? both : both & 0xffff;
-      },
-      W::lane());
-  const int at = static_cast<int>(g - from);
+  const u64 groups = (h.count + kGroup - 1) / kGroup, chunks = (groups + kChunk - 1) / kChunk, c = g / kChunk;
+  const u64* offsets = reinterpret_cast<const u64*>(s.base + kHeaderBytes) + c;
+  const u32* lengths = reinterpret_cast<const u32*>(s.base + kHeaderBytes + 8 * chunks) + c * (kChunk / 2);
+  const u32 at = static_cast<u32>(g) % kChunk;
+  typename W::template Lane<u32> pair;  // the lengths of two groups of the chunk
+  if (c + 1 < chunks) {
+    pair = W::map([=](int j) { return load_once(lengths + j); }, W::lane());
+  } else {
+    const u32 n = static_cast<u32>(groups - c * kChunk);
+    pair = W::map(
+        [=](int j) {
+          const u32 i = 2 * static_cast<u32>(j);
+          if (i >= n) return 0u;
+          const u32 both = load_once(lengths + j);
+          return i + 1 < n ? both : both & 0xffff;
+        },
+        W::lane());
+  }
+  const u64 start = load_once(offsets), next = c + 1 < chunks ? load_once(offsets + 1) : h.bytes;
   const u32 total = W::reduce_add(W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, pair));
   const u32 before = W::reduce_add(W::map(
-      [=](int j, u32 v) { return (2 * j < at ? v & 0xffff : 0) + (2 * j + 1 < at ? v >> 16 : 0); }, W::lane(), pair));
-  const u32 own = W::broadcast(pair, at / 2);
+      [=](int j, u32 v) {
+        const u32 i = 2 * static_cast<u32>(j);
+        return (i < at ? v & 0xffff : 0) + (i + 1 < at ? v >> 16 : 0);
+      },
+      W::lane(), pair));
+  const u32 own = W::broadcast(pair, static_cast<int>(at / 2));
   *words = at % 2 ? own >> 16 : own & 0xffff;
-  const u64 start = load_u64(s.base + kHeaderBytes + 8 * c);
-  const u64 next = c + 1 < l.chunks ? load_u64(s.base + kHeaderBytes + 8 * (c + 1)) : h.bytes;
   *p = reinterpret_cast<const u32*>(s.base + start) + before;
   return start % 4 == 0 && start <= h.bytes && next <= h.bytes && start + 4 * u64{total} == next &&
-         (c != 0 || start == l.body);
+         (c != 0 || start == layout_of(h.count).body);
 }
 
 }  // namespace stretto::codec::cuda
