@@ -89,36 +89,46 @@ struct Decompress {
       mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
     }
     T* out = static_cast<T*>(y) + first;
-    const auto store = [&](int run, typename W::template Lane<Quad<T>> v) {
+    using Codes = typename W::template Lane<Quad<i32>>;
+    const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value) {
+      auto a = W::map(value, codes), b = W::map(value, codes_after);
       if (marked) {
-        const auto block = W::map([=](int j) { return 4 * run + (j >> 3); }, W::lane());
-        v = W::map(
-            [=](int j, Quad<T> x, u32 lanes) {
-              lanes >>= 4 * (j & 7);
-              STRETTO_UNROLL
-              for (int k = 0; k < 4; ++k) x.v[k] = lanes >> k & 1 ? mark : x.v[k];
-              return x;
-            },
-            W::lane(), v, W::shuffle(g.lanes, block));
+        const auto mark_lanes = [&](int of, typename W::template Lane<Quad<T>> v) {
+          const auto block = W::map([=](int j) { return 4 * of + (j >> 3); }, W::lane());
+          return W::map(
+              [=](int j, Quad<T> x, u32 lanes) {
+                lanes >>= 4 * (j & 7);
+                STRETTO_UNROLL
+                for (int k = 0; k < 4; ++k) x.v[k] = lanes >> k & 1 ? mark : x.v[k];
+                return x;
+              },
+              W::lane(), v, W::shuffle(g.lanes, block));
+        };
+        a = mark_lanes(run, a);
+        b = mark_lanes(run + 1, b);
       }
-      W::each([=](int j, const Quad<T>& x) { store_once(out + static_cast<u32>(kRun * run + 4 * j), x); }, W::lane(), v);
+      W::each(
+          [=](int j, const Quad<T>& x, const Quad<T>& y) {
+            T* p = out + static_cast<u32>(kRun * run + 4 * j);
+            store_once(p, x);
+            store_once(p + kRun, y);
+          },
+          W::lane(), a, b);
     };
     if (quads_ == Quads::singly) {
       const T width = width_;
-      each_run(g, [&](int run, typename W::template Lane<Quad<i32>> codes) {
-        store(run, W::map(
-                       [=](const Quad<i32>& q) {
-                         Quad<T> x;
-                         STRETTO_UNROLL
-                         for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
-                         return x;
-                       },
-                       codes));
+      each_run(g, [&](int run, const Codes& codes, const Codes& codes_after) {
+        store(run, codes, codes_after, [=](const Quad<i32>& q) {
+          Quad<T> x;
+          STRETTO_UNROLL
+          for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
+          return x;
+        });
       });
     } else if constexpr (sizeof(T) == 4) {
       const double product = product_;
-      each_run(g, [&](int run, typename W::template Lane<Quad<i32>> codes) {
-        store(run, W::map([&](const Quad<i32>& q) { return by_product(q, product); }, codes));
+      each_run(g, [&](int run, const Codes& codes, const Codes& codes_after) {
+        store(run, codes, codes_after, [&](const Quad<i32>& q) { return by_product(q, product); });
       });
     }
     return g.exceptions && !marked;

@@ -46,6 +46,7 @@ STRETTO_DEVICE double nearest_integer(double v) { return rint(v); }
 STRETTO_DEVICE double absolute(double v) { return fabs(v); }
 STRETTO_DEVICE float absolute(float v) { return fabsf(v); }
 STRETTO_DEVICE double integer_below(double v) { return floor(v); }
+STRETTO_DEVICE u32 rotated(u32 v, int left) { return __funnelshift_l(v, v, static_cast<u32>(left)); }
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
 STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
 STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
@@ -73,6 +74,7 @@ inline double nearest_integer(double v) { return std::nearbyint(v); }
 inline double absolute(double v) { return std::fabs(v); }
 inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
+inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
 inline u64 load_once(const u64* p) { return *p; }
@@ -104,6 +106,7 @@ STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
 
 STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+STRETTO_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }
 
 // The bits of a T, as the unsigned integer of its size, and back.

@@ -4,6 +4,9 @@
 #pragma once
 
 #include "codec/cuda/codes.hpp"
+#ifndef STRETTO_RUNS
+#define STRETTO_RUNS STRETTO_ROLLED
+#endif
 
 namespace stretto::codec::cuda {
 
@@ -40,9 +43,8 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
              W::shuffle_xor(v, 2));
   return W::map(
       [](int j, u32 own, u32 its) {
-        const int by = j & 1 ? 28 : 4;  // a rotation: what wraps around is masked
         const u32 keep = j & 1 ? 0xf0f0f0f0 : 0x0f0f0f0f;
-        u32 x = (own & keep) | ((its << by | its >> (32 - by)) & ~keep);
+        u32 x = (own & keep) | (rotated(its, j & 1 ? 28 : 4) & ~keep);
         u32 t = (x ^ x >> 14) & 0x0000cccc;
         x ^= t ^ t << 14;
         t = (x ^ x >> 7) & 0x00aa00aa;
@@ -99,7 +101,7 @@ class QuadReader {
         is_unsigned_(g.predictor == Predictor::none_unsigned),
         code_(static_cast<u32>(g.base)),
         difference_(static_cast<u32>(g.slope)),
-        at_(W::map([](u32 w, u32 offset) { return offset << 8 | w; }, g.width, g.offset)) {}
+        at_(W::map([](u32 w, u32 offset) { return offset << 8 | ((w - 1) & 255); }, g.width, g.offset)) {}
 
   // Planes beyond a signed residual's width are that of its sign.
   STRETTO_DEVICE Planes load(int run) const {
@@ -111,9 +113,8 @@ class QuadReader {
     for (int b = 0; b < kBytes; ++b)
       p.of[b] = W::map(
           [=](int j, u32 both) {
-            const u32 width = both & 255, i = static_cast<u32>(8 * b) + plane_of(j);
-            const u32 plane = i < width ? i : width - 1;
-            return width > (is_unsigned ? i : 0) ? load_once(planes + ((both >> 8) + plane)) : 0u;
+            const u32 last = both & 255, i = static_cast<u32>(8 * b) + plane_of(j), plane = smaller(i, last);
+            return last != 255 && (!is_unsigned || plane == i) ? load_once(planes + ((both >> 8) + plane)) : 0u;
           },
           W::lane(), at);
     return p;
@@ -180,7 +181,7 @@ class QuadReader {
   const u32* planes_;
   bool is_unsigned_;
   u32 code_, difference_;
-  Lane<u32> at_;  // words before a block's planes, and in the lowest byte their number
+  Lane<u32> at_;  // words before a block's planes, and in the lowest byte the last one; 255: none
 };
 
 template <class W, int kBytes, int kOrder, class F>
@@ -188,7 +189,7 @@ STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
   QuadReader<W, kBytes, kOrder> reader(g);
   // Two runs at a time, so that each fills the other's waits; the next two are loaded before these are used.
   auto a = reader.load(0), b = reader.load(1);
-  STRETTO_ROLLED
+  STRETTO_RUNS
   for (int run = 0; run < kRuns; run += 2) {
     const auto planes_a = a, planes_b = b;
     if (run + 2 < kRuns) {
@@ -196,8 +197,7 @@ STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
       b = reader.load(run + 3);
     }
     const auto first = reader.next(planes_a), second = reader.next(planes_b);
-    f(run, first);
-    f(run + 1, second);
+    f(run, first, second);
   }
 }
 template <class W, int kBytes, class F>
@@ -210,7 +210,7 @@ STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
     each_run_of<W, kBytes, 2>(g, f);
 }
 
-// Calls f(run, codes of a Lane<Quad<i32>>) for all runs of a narrow group in order.
+// Calls f(run, codes, codes of the next) for every second run of a narrow group in order; codes are of a Lane<Quad<i32>>.
 template <class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);
