@@ -41,7 +41,8 @@ struct Decompress {
     return Outcome::ok;
   }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
-    const int m = group_size(layout_of(count), g);
+    const u64 first = g * kGroup;
+    const int m = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
     Group<W> group;
     const u32* p = nullptr;
     u32 words = 0;
@@ -53,7 +54,6 @@ struct Decompress {
         },
         W::lane());
     if (!parse_group<W, T>(p, words, m, memory.scratch, memory.sum_at[0], &group)) return Outcome::corrupt_stream;
-    const u64 first = g * kGroup;
     bool left = group.exceptions;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
@@ -107,13 +107,8 @@ struct Decompress {
         a = mark_lanes(run, a);
         b = mark_lanes(run + 1, b);
       }
-      W::each(
-          [=](int j, const Quad<T>& x, const Quad<T>& y) {
-            T* p = out + static_cast<u32>(kRun * run + 4 * j);
-            store_once(p, x);
-            store_once(p + kRun, y);
-          },
-          W::lane(), a, b);
+      store_run<W>(out + kRun * run, a);
+      store_run<W>(out + kRun * (run + 1), b);
     };
     if (quads_ == Quads::singly) {
       const T width = width_;

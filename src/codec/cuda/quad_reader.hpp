@@ -10,7 +10,8 @@
 
 namespace stretto::codec::cuda {
 
-// Values that nobody reads soon, to a device's own, or mapped, memory.
+// A run of values to p, in memory of a device's own, or mapped; nobody reads them soon. Every store fills whole sectors
+// of 32 bytes: for float64, neighbouring lanes exchange halves.
 STRETTO_DEVICE void store_once(float* p, const Quad<float>& q) {
 #if defined(__CUDACC__)
   __stcs(reinterpret_cast<float4*>(p), make_float4(q.v[0], q.v[1], q.v[2], q.v[3]));
@@ -18,13 +19,32 @@ STRETTO_DEVICE void store_once(float* p, const Quad<float>& q) {
   *reinterpret_cast<Quad<float>*>(p) = q;
 #endif
 }
-STRETTO_DEVICE void store_once(double* p, const Quad<double>& q) {
+STRETTO_DEVICE void store_once(double* p, double a, double b) {
 #if defined(__CUDACC__)
-  __stcs(reinterpret_cast<double2*>(p), make_double2(q.v[0], q.v[1]));
-  __stcs(reinterpret_cast<double2*>(p) + 1, make_double2(q.v[2], q.v[3]));
+  __stcs(reinterpret_cast<double2*>(p), make_double2(a, b));
 #else
-  *reinterpret_cast<Quad<double>*>(p) = q;
+  p[0] = a;
+  p[1] = b;
 #endif
+}
+template <class W>
+STRETTO_DEVICE void store_run(float* p, typename W::template Lane<Quad<float>> v) {
+  W::each([=](int j, const Quad<float>& x) { store_once(p + static_cast<u32>(4 * j), x); }, W::lane(), v);
+}
+template <class W>
+STRETTO_DEVICE void store_run(double* p, typename W::template Lane<Quad<double>> v) {
+  const auto sent = [&](int k) {
+    return W::shuffle_xor(
+        W::map([=](int j, const Quad<double>& x) { return j & 1 ? x.v[k] : x.v[2 + k]; }, W::lane(), v), 1);
+  };
+  W::each(
+      [=](int j, const Quad<double>& x, double its, double its_next) {
+        const bool odd = j & 1;
+        double* to = p + 4 * j - (odd ? 2 : 0);
+        store_once(to, odd ? its : x.v[0], odd ? its_next : x.v[1]);
+        store_once(to + 4, odd ? x.v[2] : its, odd ? x.v[3] : its_next);
+      },
+      W::lane(), v, sent(0), sent(1));
 }
 
 constexpr int kRun = 4 * kBlock, kRuns = kGroup / kRun;
