@@ -54,7 +54,6 @@ struct Decompress {
         },
         W::lane());
     if (!parse_group<W, T>(p, words, m, memory.scratch, memory.sum_at[0], &group)) return Outcome::corrupt_stream;
-    bool left = group.exceptions;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) {
@@ -62,7 +61,7 @@ struct Decompress {
       });
     } else if (quads_ != Quads::none && m == kGroup) {
       // Nearly every group: nothing is asked of the operation value by value.
-      if (!group.verbatim) left = put_quads(first, group);
+      if (!group.verbatim) put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
       each_narrow_block_of<W, 1>(group, [&](int b, typename W::template Lane<u32> e) {
@@ -70,7 +69,7 @@ struct Decompress {
       });
     }
     W::sync();  // values under exceptions may be other lanes'
-    if (left) put_exceptions(first, group);
+    if (group.exceptions) put_exceptions(first, group);
     W::sync();
     return Outcome::ok;
   }
@@ -79,8 +78,8 @@ struct Decompress {
   // How codes of whole narrow groups become values, four neighbours a lane.
   enum class Quads : u32 { none, singly, doubly };
 
-  // A whole narrow group; true if its exceptions are left to be put.
-  STRETTO_DEVICE bool put_quads(u64 first, const Group<W>& g) const {
+  // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
+  STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
     const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
     T mark = 0;
     if (marked) {
@@ -126,7 +125,7 @@ struct Decompress {
         store(run, codes, codes_after, [&](const Quad<i32>& q) { return by_product(q, product); });
       });
     }
-    return g.exceptions && !marked;
+    if (marked) g.exceptions = false;
   }
 
   // Values by one product each in float64, with an error of less than five units in its last place where a divisor is
