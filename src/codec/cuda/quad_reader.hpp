@@ -230,11 +230,32 @@ STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
     each_run_of<W, kBytes, 2>(g, f);
 }
 
+// Codes of a group whose residuals are all zero.
+template <class W, class F>
+STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
+  const u32 base = static_cast<u32>(g.base), slope = static_cast<u32>(g.slope);
+  const auto codes = [=](int run) {
+    return W::map(
+        [=](int j) {
+          Quad<i32> q;
+          STRETTO_UNROLL
+          for (int k = 0; k < 4; ++k)
+            q.v[k] = static_cast<i32>(base + slope * static_cast<u32>(kRun * run + 4 * j + k + 1));
+          return q;
+        },
+        W::lane());
+  };
+  STRETTO_ROLLED
+  for (int run = 0; run < kRuns; run += 2) f(run, codes(run), codes(run + 1));
+}
+
 // Calls f(run, codes, codes of the next) for every second run of a narrow group in order; codes are of a Lane<Quad<i32>>.
 template <class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);
-  if (bits <= 8)
+  if (g.most == 0)
+    each_run_of_none(g, f);
+  else if (bits <= 8)
     each_run_of<W, 1>(g, f);
   else if (bits <= 16)
     each_run_of<W, 2>(g, f);
