@@ -31,9 +31,9 @@ struct Decompress {
     width_ = static_cast<T>(h_.width);
     product_ = h_.width / divisor;
     inverse_ = 1.0 / divisor;
-    const bool stored = type == stored_type(type) && reinterpret_cast<u64>(y) % 16 == 0;
-    if (stored && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
-      quads_ = Quads::singly;
+    const bool aligned = reinterpret_cast<u64>(y) % 16 == 0, stored = aligned && type == stored_type(type);
+    if (aligned && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
+      quads_ = stored ? Quads::singly : Quads::halves;
     else if (stored && sizeof(T) == 4 && product_ >= 0x1p-125)
       quads_ = Quads::doubly;
     else
@@ -76,7 +76,7 @@ struct Decompress {
 
  private:
   // How codes of whole narrow groups become values, four neighbours a lane.
-  enum class Quads : u32 { none, singly, doubly };
+  enum class Quads : u32 { none, singly, doubly, halves };
 
   // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
@@ -87,12 +87,13 @@ struct Decompress {
       if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
       mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
     }
-    T* out = static_cast<T*>(y) + first;
     using Codes = typename W::template Lane<Quad<i32>>;
-    const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value) {
+    using Values4 = typename W::template Lane<Quad<T>>;
+    // Values of two runs by `value` of a code's quad, to memory by `put`.
+    const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value, auto put) {
       auto a = W::map(value, codes), b = W::map(value, codes_after);
       if (marked) {
-        const auto mark_lanes = [&](int of, typename W::template Lane<Quad<T>> v) {
+        const auto mark_lanes = [&](int of, const Values4& v) {
           const auto block = W::map([=](int j) { return 4 * of + (j >> 3); }, W::lane());
           return W::map(
               [=](int j, Quad<T> x, u32 lanes) {
@@ -106,24 +107,31 @@ struct Decompress {
         a = mark_lanes(run, a);
         b = mark_lanes(run + 1, b);
       }
-      store_run<W>(out + kRun * run, a);
-      store_run<W>(out + kRun * (run + 1), b);
+      put(kRun * run, a);
+      put(kRun * (run + 1), b);
+    };
+    const auto put_stored = [&](int at, const Values4& v) { store_run<W>(static_cast<T*>(y) + first + at, v); };
+    const T width = width_;
+    const auto single = [=](const Quad<i32>& q) {
+      Quad<T> x;
+      STRETTO_UNROLL
+      for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
+      return x;
     };
     if (quads_ == Quads::singly) {
-      const T width = width_;
-      each_run(g, [&](int run, const Codes& codes, const Codes& codes_after) {
-        store(run, codes, codes_after, [=](const Quad<i32>& q) {
-          Quad<T> x;
-          STRETTO_UNROLL
-          for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
-          return x;
-        });
-      });
+      each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_stored); });
     } else if constexpr (sizeof(T) == 4) {
-      const double product = product_;
-      each_run(g, [&](int run, const Codes& codes, const Codes& codes_after) {
-        store(run, codes, codes_after, [&](const Quad<i32>& q) { return by_product(q, product); });
-      });
+      if (quads_ == Quads::doubly) {
+        const double product = product_;
+        const auto doubled = [&](const Quad<i32>& q) { return by_product(q, product); };
+        each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, doubled, put_stored); });
+      } else {
+        const bool f16 = type == Type::f16;
+        const auto put_halves = [&](int at, const Values4& v) {
+          store_run_of_halves<W>(static_cast<u16*>(y) + first + at, f16, v);
+        };
+        each_run<2>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_halves); });
+      }
     }
     if (marked) g.exceptions = false;
   }

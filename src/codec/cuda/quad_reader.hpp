@@ -32,6 +32,19 @@ STRETTO_DEVICE void store_run(float* p, typename W::template Lane<Quad<float>> v
   W::each([=](int j, const Quad<float>& x) { store_once(p + static_cast<u32>(4 * j), x); }, W::lane(), v);
 }
 template <class W>
+STRETTO_DEVICE void store_run_of_halves(u16* p, bool f16, typename W::template Lane<Quad<float>> v) {
+  W::each(
+      [=](int j, const Quad<float>& x) {
+        u16 h[4];
+        STRETTO_UNROLL
+        for (int k = 0; k < 4; ++k) h[k] = f16 ? round_f16(x.v[k]) : round_bf16(x.v[k]);
+        u32* to = reinterpret_cast<u32*>(p + 4 * j);
+        to[0] = static_cast<u32>(h[1]) << 16 | h[0];
+        to[1] = static_cast<u32>(h[3]) << 16 | h[2];
+      },
+      W::lane(), v);
+}
+template <class W>
 STRETTO_DEVICE void store_run(double* p, typename W::template Lane<Quad<double>> v) {
   const auto sent = [&](int k) {
     return W::shuffle_xor(
@@ -250,13 +263,14 @@ STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
 }
 
 // Calls f(run, codes, codes of the next) for every second run of a narrow group in order; codes are of a Lane<Quad<i32>>.
-template <class W, class F>
+// kLeast: for what is less usual, 2 saves code.
+template <int kLeast, class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);
   if (g.most == 0)
     each_run_of_none(g, f);
-  else if (bits <= 8)
-    each_run_of<W, 1>(g, f);
+  else if (kLeast == 1 && bits <= 8)
+    each_run_of<W, kLeast>(g, f);
   else if (bits <= 16)
     each_run_of<W, 2>(g, f);
   else
