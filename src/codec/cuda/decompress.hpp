@@ -107,10 +107,10 @@ struct Decompress {
         a = mark_lanes(run, a);
         b = mark_lanes(run + 1, b);
       }
-      put(kRun * run, a);
-      put(kRun * (run + 1), b);
+      put(static_cast<u32>(kRun * run), a, b);
     };
-    const auto put_stored = [&](int at, const Values4& v) { store_run<W>(static_cast<T*>(y) + first + at, v); };
+    T* out = static_cast<T*>(y) + first;
+    const auto put_stored = [=](u32 at, const Values4& a, const Values4& b) { store_runs<W>(out, at, a, b); };
     const T width = width_;
     const auto single = [=](const Quad<i32>& q) {
       Quad<T> x;
@@ -127,8 +127,9 @@ struct Decompress {
         each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, doubled, put_stored); });
       } else {
         const bool f16 = type == Type::f16;
-        const auto put_halves = [&](int at, const Values4& v) {
-          store_run_of_halves<W>(static_cast<u16*>(y) + first + at, f16, v);
+        u16* halves = static_cast<u16*>(y) + first;
+        const auto put_halves = [=](u32 at, const Values4& a, const Values4& b) {
+          store_runs_of_halves<W>(halves, at, f16, a, b);
         };
         each_run<2>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_halves); });
       }

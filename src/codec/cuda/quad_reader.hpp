@@ -10,7 +10,9 @@
 
 namespace stretto::codec::cuda {
 
-// A run of values to p, in memory of a device's own, or mapped; nobody reads them soon. Every store fills whole sectors
+constexpr int kRun = 4 * kBlock, kRuns = kGroup / kRun;
+
+// Two runs of values to p[at], in memory of a device's own, or mapped; nobody reads them soon. Every store fills whole sectors
 // of 32 bytes: for float64, neighbouring lanes exchange halves.
 STRETTO_DEVICE void store_once(float* p, const Quad<float>& q) {
 #if defined(__CUDACC__)
@@ -28,39 +30,53 @@ STRETTO_DEVICE void store_once(double* p, double a, double b) {
 #endif
 }
 template <class W>
-STRETTO_DEVICE void store_run(float* p, typename W::template Lane<Quad<float>> v) {
-  W::each([=](int j, const Quad<float>& x) { store_once(p + static_cast<u32>(4 * j), x); }, W::lane(), v);
-}
-template <class W>
-STRETTO_DEVICE void store_run_of_halves(u16* p, bool f16, typename W::template Lane<Quad<float>> v) {
+STRETTO_DEVICE void store_runs(float* p, u32 at, typename W::template Lane<Quad<float>> a,
+                               typename W::template Lane<Quad<float>> b) {
   W::each(
-      [=](int j, const Quad<float>& x) {
-        u16 h[4];
-        STRETTO_UNROLL
-        for (int k = 0; k < 4; ++k) h[k] = f16 ? round_f16(x.v[k]) : round_bf16(x.v[k]);
-        u32* to = reinterpret_cast<u32*>(p + 4 * j);
-        to[0] = static_cast<u32>(h[1]) << 16 | h[0];
-        to[1] = static_cast<u32>(h[3]) << 16 | h[2];
+      [=](int j, const Quad<float>& x, const Quad<float>& y) {
+        float* to = p + (at + 4 * static_cast<u32>(j));
+        store_once(to, x);
+        store_once(to + kRun, y);
       },
-      W::lane(), v);
+      W::lane(), a, b);
+}
+STRETTO_DEVICE u64 halves_of(const Quad<float>& q, bool f16) {
+  u64 four = 0;
+  STRETTO_UNROLL
+  for (int k = 0; k < 4; ++k) four |= u64{f16 ? round_f16(q.v[k]) : round_bf16(q.v[k])} << (16 * k);
+  return four;
 }
 template <class W>
-STRETTO_DEVICE void store_run(double* p, typename W::template Lane<Quad<double>> v) {
-  const auto sent = [&](int k) {
-    return W::shuffle_xor(
-        W::map([=](int j, const Quad<double>& x) { return j & 1 ? x.v[k] : x.v[2 + k]; }, W::lane(), v), 1);
+STRETTO_DEVICE void store_runs_of_halves(u16* p, u32 at, bool f16, typename W::template Lane<Quad<float>> a,
+                                         typename W::template Lane<Quad<float>> b) {
+  W::each(
+      [=](int j, const Quad<float>& x, const Quad<float>& y) {
+        u64* to = reinterpret_cast<u64*>(p + (at + 4 * static_cast<u32>(j)));
+        to[0] = halves_of(x, f16);
+        to[kRun / 4] = halves_of(y, f16);
+      },
+      W::lane(), a, b);
+}
+template <class W>
+STRETTO_DEVICE void store_runs(double* p, u32 at, typename W::template Lane<Quad<double>> a,
+                               typename W::template Lane<Quad<double>> b) {
+  const auto store = [=](double* from, const auto& v) {
+    const auto sent = [&](int k) {
+      return W::shuffle_xor(
+          W::map([=](int j, const Quad<double>& x) { return j & 1 ? x.v[k] : x.v[2 + k]; }, W::lane(), v), 1);
+    };
+    W::each(
+        [=](int j, const Quad<double>& x, double its, double its_next) {
+          const bool odd = j & 1;
+          double* to = from + (4 * j - (odd ? 2 : 0));
+          store_once(to, odd ? its : x.v[0], odd ? its_next : x.v[1]);
+          store_once(to + 4, odd ? x.v[2] : its, odd ? x.v[3] : its_next);
+        },
+        W::lane(), v, sent(0), sent(1));
   };
-  W::each(
-      [=](int j, const Quad<double>& x, double its, double its_next) {
-        const bool odd = j & 1;
-        double* to = p + 4 * j - (odd ? 2 : 0);
-        store_once(to, odd ? its : x.v[0], odd ? its_next : x.v[1]);
-        store_once(to + 4, odd ? x.v[2] : its, odd ? x.v[3] : its_next);
-      },
-      W::lane(), v, sent(0), sent(1));
+  store(p + at, a);
+  store(p + at + kRun, b);
 }
-
-constexpr int kRun = 4 * kBlock, kRuns = kGroup / kRun;
 
 // Byte k of lane j's word: of the residual at place 4 (j % 8) + k of its block. Before, lane j has the plane
 // plane_of(j): the exchanges swap its lane's bits with the places' upper bits, and the last two swaps, within a word,
@@ -79,9 +95,9 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
         const u32 keep = j & 1 ? 0xf0f0f0f0 : 0x0f0f0f0f;
         u32 x = (own & keep) | (rotated(its, j & 1 ? 28 : 4) & ~keep);
         u32 t = (x ^ x >> 14) & 0x0000cccc;
-        x ^= t ^ t << 14;
+        x ^= t + (t << 14);
         t = (x ^ x >> 7) & 0x00aa00aa;
-        return x ^ t ^ t << 7;
+        return x ^ (t + (t << 7));
       },
       W::lane(), v, W::shuffle_xor(v, 1));
 }
