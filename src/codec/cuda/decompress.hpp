@@ -45,12 +45,16 @@ struct Decompress {
   STRETTO_DEVICE Outcome run_from(u64 g, u64 stride, const Memory<C>& memory) const {
     Outcome worst = Outcome::ok;
     if (g * kGroup >= count) return worst;
-    Place next = place(g, load_index<W>(index_, g));
+    u32* room = reinterpret_cast<u32*>(memory.codes);
+    u32 side = 0;
+    Place next = place(g, load_index<W>(index_, g), room);
     auto index = load_index<W>(index_, within(g + stride, g));
     for (; g * kGroup < count; g += stride) {
       const Place own = next;
+      W::copies_done();
       if ((g + stride) * kGroup < count) {
-        next = place(g + stride, index);
+        side = kStage - side;
+        next = place(g + stride, index, room + side);
         index = load_index<W>(index_, within(g + 2 * stride, g));
       }
       if (!own.found || run(g, own, memory) != Outcome::ok) worst = Outcome::corrupt_stream;
@@ -62,25 +66,18 @@ struct Decompress {
   // How codes of whole narrow groups become values, four neighbours a lane.
   enum class Quads : u32 { none, singly, doubly, halves };
 
-  // Where a group's words lie.
+  // Where a group's words lie: in the block's memory soon, or where the stream is if there are many.
   struct Place {
     const u32* p;
     u32 words;
     bool found;
   };
+  static constexpr u32 kStage = 512;  // words, two of them for a warp
   STRETTO_DEVICE u64 within(u64 g, u64 otherwise) const { return g * kGroup < count ? g : otherwise; }
-  STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index) const {
+  STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
     Place o{nullptr, 0, false};
     o.found = locate<W>(index_, g, index, &o.p, &o.words);
-    if (!o.found) return o;
-    STRETTO_ROLLED
-    for (u32 from = 0; from < o.words; from += 256)
-      W::each(
-          [=](int j) {
-            const u32 i = from + 8 * static_cast<u32>(j);
-            if (i < o.words) prefetch(o.p + i);
-          },
-          W::lane());
+    if (o.found && o.words <= kStage - 4) o.p = W::copy_ahead(room, o.p, o.words);
     return o;
   }
 

@@ -56,10 +56,14 @@ STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
                : "l"(__cvta_generic_to_global(p)), "r"(static_cast<u32>(wanted)));
   return r;
 }
-#ifndef STRETTO_PF
-#define STRETTO_PF "L2"
-#endif
-STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global." STRETTO_PF " [%0];" ::"l"(__cvta_generic_to_global(p))); }
+STRETTO_DEVICE u32 load_if(bool wanted, const u32* p) {
+  u32 r;
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %0, 0; @p ld.u32 %0, [%1];}"
+               : "=r"(r)
+               : "l"(p), "r"(static_cast<u32>(wanted))
+               : "memory");
+  return r;
+}
 STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
   u32 r;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(which));
@@ -88,8 +92,7 @@ inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
-// The 32 bytes that hold *p, to be in the cache soon.
-inline void prefetch(const u32*) {}
+inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 // Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
 // sign in all bits.
 inline u32 permute_bytes(u32 low, u32 high, u32 which) {

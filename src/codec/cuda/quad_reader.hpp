@@ -163,7 +163,7 @@ class QuadReader {
       p.of[b] = W::map(
           [=](int j, u32 both) {
             const u32 last = both & 255, i = static_cast<u32>(8 * b) + plane_of(j), plane = smaller(i, last);
-            return load_once_if(last != 255 && (!is_unsigned || plane == i), planes + ((both >> 8) + plane));
+            return load_if(last != 255 && (!is_unsigned || plane == i), planes + ((both >> 8) + plane));
           },
           W::lane(), at);
     return p;
