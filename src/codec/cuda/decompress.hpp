@@ -89,9 +89,7 @@ struct Decompress {
       return Outcome::corrupt_stream;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
-      each_block(group, [&](int b, typename W::template Lane<i64> e) {
-        put(first, b, m, sum.next(e));
-      });
+      each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
     } else if (quads_ != Quads::none && m == kGroup) {
       // Nearly every group: nothing is asked of the operation value by value.
       if (!group.verbatim) put_quads(first, group);
