@@ -47,17 +47,18 @@ struct Decompress {
     if (g * kGroup >= count) return worst;
     u32* room = reinterpret_cast<u32*>(memory.codes);
     u32 side = 0;
-    Place next = place(g, load_index<W>(index_, g), room);
-    auto index = load_index<W>(index_, within(g + stride, g));
-    for (; g * kGroup < count; g += stride) {
+    Place next{nullptr, 0};
+    auto index = load_index<W>(index_, g);
+    for (bool begun = false, more = true; more; begun = true, g += stride) {
       const Place own = next;
+      more = g * kGroup < count;
       W::copies_done();
-      if ((g + stride) * kGroup < count) {
+      if (more) {
+        next = place(g, index, room + side);
         side = kStage - side;
-        next = place(g + stride, index, room + side);
-        index = load_index<W>(index_, within(g + 2 * stride, g));
+        index = load_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g);
       }
-      if (!own.found || run(g, own, memory) != Outcome::ok) worst = Outcome::corrupt_stream;
+      if (begun && (!own.p || run(g - stride, own, memory) != Outcome::ok)) worst = Outcome::corrupt_stream;
     }
     return worst;
   }
@@ -68,16 +69,14 @@ struct Decompress {
 
   // Where a group's words lie: in the block's memory soon, or where the stream is if there are many.
   struct Place {
-    const u32* p;
+    const u32* p;  // nullptr: the index does not hold
     u32 words;
-    bool found;
   };
   static constexpr u32 kStage = 512;  // words, two of them for a warp
-  STRETTO_DEVICE u64 within(u64 g, u64 otherwise) const { return g * kGroup < count ? g : otherwise; }
   STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
-    Place o{nullptr, 0, false};
-    o.found = locate<W>(index_, g, index, &o.p, &o.words);
-    if (o.found && o.words <= kStage - 4) o.p = W::copy_ahead(room, o.p, o.words);
+    Place o{nullptr, 0};
+    if (!locate<W>(index_, g, index, &o.p, &o.words)) return {nullptr, 0};
+    if (o.words <= kStage - 4) o.p = W::copy_ahead(room, o.p, o.words);
     return o;
   }
 
