@@ -42,9 +42,8 @@ struct Decompress {
     return Outcome::ok;
   }
   // Groups g, g + stride, ... What the next one needs is on its way meanwhile: its words, and the index of that after it.
-  STRETTO_DEVICE Outcome run_from(u64 g, u64 stride, const Memory<C>& memory) const {
-    Outcome worst = Outcome::ok;
-    if (g * kGroup >= count) return worst;
+  STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
+    if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
     u32 side = 0;
     Place next{nullptr, 0};
@@ -58,9 +57,9 @@ struct Decompress {
         side = kStage - side;
         index = load_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g);
       }
-      if (begun && (!own.p || run(g - stride, own, memory) != Outcome::ok)) worst = Outcome::corrupt_stream;
+      if (begun && !(own.p && run(g - stride, own, memory))) return Outcome::corrupt_stream;
     }
-    return worst;
+    return Outcome::ok;
   }
 
  private:
@@ -80,12 +79,11 @@ struct Decompress {
     return o;
   }
 
-  STRETTO_DEVICE Outcome run(u64 g, const Place& own, const Memory<C>& memory) const {
+  STRETTO_DEVICE bool run(u64 g, const Place& own, const Memory<C>& memory) const {
     const u64 first = g * kGroup;
     const int m = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
     Group<W> group;
-    if (!parse_group<W, T>(own.p, own.words, m, memory.scratch, memory.sum_at[0], &group))
-      return Outcome::corrupt_stream;
+    if (!parse_group<W, T>(own.p, own.words, m, memory.scratch, memory.sum_at[0], &group)) return false;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
@@ -101,7 +99,7 @@ struct Decompress {
     W::sync();  // values under exceptions may be other lanes'
     if (group.exceptions) put_exceptions(first, group);
     W::sync();
-    return Outcome::ok;
+    return true;
   }
 
   // A whole narrow group, and its exceptions, of which then none is left, where all are one value.

@@ -242,7 +242,8 @@ STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control
   block.each_warp([&](int w) STRETTO_INLINE {
     found[w] = {0, 0, opened};
     if (opened != Outcome::ok) return;
-    const u64 stride = block.blocks() * Block::kWarps, from = block.index() * Block::kWarps + static_cast<u64>(w);
+    const u32 stride = static_cast<u32>(block.blocks()) * Block::kWarps;
+    const u64 from = block.index() * Block::kWarps + static_cast<u64>(w);
     if constexpr (requires { op.run_from(from, stride, block.memory(w)); }) {
       note(op.run_from(from, stride, block.memory(w)), &found[w]);
     } else {
