@@ -19,7 +19,7 @@ constexpr u64 scratch_bytes(Scratch s) {
                                 : 2 * kSumBytes + 4 * kWideBytes;
 }
 
-// Shared memory of a block.
+// Shared memory of a block. Codes: room for a group's, or for words of streams.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
   static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);

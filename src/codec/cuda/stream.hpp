@@ -123,9 +123,10 @@ STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, co
       W::lane(), pair));
   const u32 own = W::broadcast(pair, static_cast<int>(at / 2));
   *words = at % 2 ? own >> 16 : own & 0xffff;
-  *p = reinterpret_cast<const u32*>(x.base + start) + before;
-  return start % 4 == 0 && start <= x.bytes && next <= x.bytes && start + 4 * u64{total} == next &&
-         (c != 0 || start == x.body);
+  const bool holds = start % 4 == 0 && start <= x.bytes && next <= x.bytes && start + 4 * u64{total} == next &&
+                     (c != 0 || start == x.body);
+  if (holds) *p = reinterpret_cast<const u32*>(x.base + start) + before;
+  return holds;
 }
 template <class W>
 STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
