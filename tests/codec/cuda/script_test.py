@@ -17,6 +17,7 @@ DRIVER = """
 int cuInit(unsigned flags) { return flags ? 1 : 0; }
 int cuDeviceGetCount(int *count) { *count = DEVICES; return 0; }
 """
+NCCL = "int ncclGetVersion(int *version) { *version = VERSION; return 0; }"
 ROW = '{"op": "compress", "field": "f", "rel": 0.01, "bytes": 4096, "us": 1, "gbs": 4, "of_copy": 0.5, "ratio": 10.5}'
 COMPILER = "cc"
 
@@ -34,6 +35,11 @@ class Script(unittest.TestCase):
         source.write_text(DRIVER)
         subprocess.run([COMPILER, "-shared", "-fPIC", f"-DDEVICES={devices}", str(source), "-o", str(self.at / "libcuda.so.1")],
                        check=True)
+
+    def library(self, name, version):
+        file = self.at / name
+        subprocess.run([COMPILER, "-shared", "-fPIC", f"-DVERSION={version}", "-x", "c", "-", "-o", str(file)], input=NCCL, text=True, check=True)
+        return str(file)
 
     def program(self, name, text):
         file = self.at / name
@@ -90,17 +96,37 @@ class Script(unittest.TestCase):
         self.program("bin/pretended-mpirun", 'case $1 in --version) echo HYDRA ;; *) echo "ranks $2"; shift 2; exec "$@" ;; esac')
         self.program("build/cuda/gpu_check", "true")
         self.program("build/cuda/gpu_collectives", "true")
-        self.program("build/tests/device/device_mpi_ranks", 'echo "plugin $STRETTO_CUDA_PLUGIN $NCCL_MULTI_RANK_GPU_ENABLE"')
+        self.program("build/tests/device/device_mpi_ranks", 'echo "plugin $STRETTO_CUDA_PLUGIN $NCCL_MULTI_RANK_GPU_ENABLE $STRETTO_DEVICE_CARRIER"')
         self.program("bin/compute-sanitizer", 'while [ "${1##*/}" != device_mpi_ranks ] && [ $# -gt 1 ]; do shift; done; case $1 in */device_mpi_ranks) exec "$1" ;; esac')
+        status, text = self.run_script("test", MPIRUN="pretended-mpirun", STRETTO_NCCL=self.library("of_today.so", 23002))
+        self.assertEqual(status, 0, text)
+        plugin = f"plugin {self.at}/build/cuda/libstretto_cuda.so 1"
+        for way in ("host", "peer", "nccl"):
+            for ranks in (2, 3, 4):
+                self.assertEqual((self.at / "out" / f"ranks-{way}-{ranks}.log").read_text(), f"ranks {ranks}\n{plugin} {way}\n")
+        self.assertEqual((self.at / "out/ranks-sanitizer-any-2.log").read_text(), f"ranks 2\n{plugin} \n")
+        self.program("build/tests/device/device_mpi_ranks", "exit 1")
+        for nccl, why in ((self.library("of_old.so", 22809), "ranks share a GPU from 23000 on"), ("/none", "no NCCL: /none")):
+            status, text = self.run_script("test", MPIRUN="pretended-mpirun", STRETTO_NCCL=nccl)
+            self.assertEqual(status, 1)
+            self.assertIn(why, text)
+            self.assertIn("failed: ranks-host-2 ranks-host-3 ranks-host-4 ranks-peer-2 ranks-peer-3 ranks-peer-4 ranks-sanitizer-any-2", text)
+
+    def test_programs_run_under_the_profiling_library(self):
+        self.driver(1)
+        for folder in ("src/mpi", "tests/mpi"):
+            (self.at / "build" / folder).mkdir(parents=True)
+        self.program("bin/pretended-mpirun", 'case $1 in --version) echo HYDRA ;; *) echo "ranks $2"; shift 2; exec "$@" ;; esac')
+        self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/gpu_collectives", "true")
+        self.program("bin/compute-sanitizer", "true")
+        subprocess.run([COMPILER, "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", str(self.at / "build/src/mpi/libstretto_mpi.so")], check=True)
+        self.program("build/tests/mpi/mpi_device_sums", 'echo "$1 $LD_PRELOAD $STRETTO_BOUND"')
+        self.program("build/tests/mpi/mpi_device_started", 'grep -c schedule "$STRETTO_RULES"')
         status, text = self.run_script("test", MPIRUN="pretended-mpirun")
         self.assertEqual(status, 0, text)
-        for name, ranks in (("ranks-2", 2), ("ranks-3", 3), ("ranks-4", 4), ("ranks-sanitizer-2", 2)):
-            self.assertEqual((self.at / "out" / f"{name}.log").read_text(),
-                             f"ranks {ranks}\nplugin {self.at}/build/cuda/libstretto_cuda.so 1\n")
-        self.program("build/tests/device/device_mpi_ranks", "exit 1")
-        status, text = self.run_script("test", MPIRUN="pretended-mpirun")
-        self.assertEqual(status, 1)
-        self.assertIn("failed: ranks-2 ranks-3 ranks-4", text)
+        self.assertEqual((self.at / "out/programs-blocking.log").read_text(), f"ranks 3\ngpu {self.at}/build/src/mpi/libstretto_mpi.so abs:1e-3\n")
+        self.assertEqual((self.at / "out/programs-started.log").read_text(), "ranks 3\n6\n")
 
     def test_steps_for_which_no_time_is_left_are_errors(self):
         self.driver(1)
