@@ -78,7 +78,8 @@ class Measurement {
         stream_.finish();
       });
     };
-    return line(time(large_ / part), time(large_));
+    const double small = time(large_ / part);
+    return line(small, time(large_));  // the longer one last: its stream is looked at afterwards
   }
   Line line(double small, double large) const {
     const double n = static_cast<double>(large_), byte = std::max(0.0, (large - small) / (n - n / part));
