@@ -9,11 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 
 namespace stretto::carrier {
+
+// A message that its receiver reads where its sender has it.
+struct Loan {
+  const void* data = nullptr;  // null: there is none
+  std::uint64_t number = 0;
+};
 
 // One side of a message in device memory, which is ready: nothing is enqueued that writes it (a send), or touches it (a receive).
 // The other side gives the same length. Messages of one pair of ranks and one tag meet in the order of starting.
@@ -24,6 +31,7 @@ struct DeviceTransfer {
   void* data = nullptr;   // null: a receive whose message is dropped, where drops() is true
   std::size_t bytes = 0;  // not 0
   std::uint64_t id = 0;   // reported when it has ended; several may have one
+  Loan* loan = nullptr;   // a receive that borrows, without memory of its own; see lends()
 };
 
 class DeviceMessages {
@@ -41,8 +49,18 @@ class DeviceMessages {
   // it sends. Else such a rank leaves all others without it.
   virtual bool drops() const noexcept { return false; }
 
+  // Whether a receive may borrow a message that lies in memory of the sender's device::Device. It is reported twice: when *loan says where
+  // that is, and, given back, when its sender knows. A receive that fails is reported once, and there is no loan.
+  virtual bool lends() const noexcept { return false; }
+
+  // Work that is enqueued on the stream from here on may read it.
+  virtual Status borrow(const Loan&, void*) noexcept { return no_loan(); }
+
+  // Nothing that is enqueued on the stream from here on does. No stream: nothing ever did.
+  virtual Status give_back(const Loan&, void*) noexcept { return no_loan(); }
+
   // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
-  // the transfers until their completions are reported. On failure none of them has begun, or the object is broken (internal).
+  // the transfers until their completions are reported; a loan's is written then. On failure none of them has begun, or the object is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
   // Reports up to done.size() transfers that have ended in *n, without waiting. What a receive got may be used by any stream then.
@@ -51,6 +69,9 @@ class DeviceMessages {
   // Ends all that is in flight, which is not reported any more; its memory is the caller's again when the device has passed what was
   // enqueued so far. Nothing can be started afterwards. Other ranks are not told.
   virtual void abort() noexcept = 0;
+
+ private:
+  static Status no_loan() noexcept { return fail(Status::internal, std::string_view("nothing is lent between devices")); }
 };
 
 }  // namespace stretto::carrier
