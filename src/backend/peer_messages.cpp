@@ -27,17 +27,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto longest_end = std::chrono::seconds(2);  // until all ranks have closed
 
 struct Transfer {
-  // open: not offered, or no offer has come. waits: for a note. moves: our device copies. drains: the receiver's has copied, as its
-  // event is to tell. lent: ours may read it. tells: a note of the end is on its way.
+  // open: not offered, or no offer has come. waits: for a note. lent: our device may read it. moves: our device copies, or reads for the
+  // last time. drains: the receiver's has, as its event is to tell. tells: a note of the end is on its way.
   enum class State : std::uint8_t { open, waits, lent, moves, drains, tells, ended };
   DeviceTransfer given;
   std::uint64_t number = 0;
   State state = State::open;
-  bool reported = false;    // that it is lent
+  bool reported = false;  // that it is lent
   carrier::Loan loan;
   Status status = Status::ok;
   void* event = nullptr;    // ours
-  void* theirs = nullptr;   // the peer's
+  void* theirs = nullptr;   // the peer's, in one process
   std::uint64_t peers = 0;  // the peer's number of it
 };
 
@@ -104,19 +104,18 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return t->theirs ? check(plugin().wait(stream, t->theirs), "a wait") : Status::ok;
   }
 
-  // A thread is told at once, with our event; a process when our device has passed it.
+  // The sender is told when our device has passed what reads it.
   Status give_back(const carrier::Loan& loan, void* stream) noexcept override {
     if (broken_) return broken();
     Transfer* const t = find(loan.number);
     if (t == nullptr || t->state != State::lent) return no_loan(loan);
     Status s = Status::ok;
     if (stream != nullptr) {
-      s = mark(*t, stream);
       t->state = State::moves;
-    }
-    if (notes_.lost(t->given.peer)) {
-      if (stream == nullptr) t->state = State::ended;
-    } else if (s == Status::ok && (stream == nullptr || in_process(t->given.peer))) {
+      s = mark(*t, stream);
+    } else if (notes_.lost(t->given.peer)) {
+      t->state = State::ended;
+    } else {
       s = tell_end(*t);
     }
     return s == Status::ok ? s : breaks(s);
@@ -191,14 +190,9 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return e == 0 ? Status::ok : memory_.refused(e, "peer access");
   }
 
-  // One that is not over stands for work that a peer may still ask about.
   Status take_event(void** event) noexcept {
-    for (void*& free : free_events_) {
-      bool over = false;
-      if (const Status s = is_over(free, &over); s != Status::ok) return s;
-      if (!over) continue;
-      *event = free;
-      free = free_events_.back();
+    if (!free_events_.empty()) {
+      *event = free_events_.back();
       free_events_.pop_back();
       return Status::ok;
     }

@@ -71,7 +71,9 @@ class DeviceMessages {
   virtual void abort() noexcept = 0;
 
  private:
-  static Status no_loan() noexcept { return fail(Status::internal, std::string_view("nothing is lent between devices")); }
+  static Status no_loan() noexcept {
+    return fail(Status::internal, std::string_view("nothing is lent between devices"));
+  }
 };
 
 }  // namespace stretto::carrier

@@ -297,7 +297,8 @@ Status Run::return_loans(std::uint32_t u) noexcept {
   for (const Part& p : c.parts) {
     if (p.loan.data == nullptr || s != Status::ok) continue;
     live_[u].state = State::returns;
-    s = between_->give_back(p.loan, p.data != nullptr ? device_->device().stream(device_->lane_of(p.segment)) : nullptr);
+    s = between_->give_back(p.loan,
+                            p.data != nullptr ? device_->device().stream(device_->lane_of(p.segment)) : nullptr);
   }
   c.parts.clear();
   if (s != Status::ok) strand(s, &plan_.units[u]);

@@ -23,7 +23,7 @@ class Memory {
 
 namespace detail {
 struct Store {
-  Pool* pool = nullptr;  // null: its memory is somebody else's
+  Pool* pool = nullptr;   // null: its memory is somebody else's
   Store* next = nullptr;  // in a free list
   std::byte* data = nullptr;
   std::size_t capacity = 0;
