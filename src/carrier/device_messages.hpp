@@ -16,9 +16,9 @@
 
 namespace stretto::carrier {
 
-// A message that its receiver reads where its sender has it.
+// A message that its receiver reads where its sender has it, from borrow() to give_back().
 struct Loan {
-  const void* data = nullptr;  // null: there is none
+  const void* data = nullptr;  // null: nothing is lent
   std::uint64_t number = 0;
 };
 
@@ -49,18 +49,19 @@ class DeviceMessages {
   // it sends. Else such a rank leaves all others without it.
   virtual bool drops() const noexcept { return false; }
 
-  // Whether a receive may borrow a message that lies in memory of the sender's device::Device. It is reported twice: when *loan says where
-  // that is, and, given back, when its sender knows. A receive that fails is reported once, and there is no loan.
+  // Whether a receive may borrow a message that lies in memory of its sender's device::Device. Such a receive is reported twice: when *loan
+  // says where the message is, and when the sender has it back. One that fails is reported once, and nothing is lent.
   virtual bool lends() const noexcept { return false; }
 
-  // Work that is enqueued on the stream from here on may read it.
-  virtual Status borrow(const Loan&, void*) noexcept { return no_loan(); }
+  // What is enqueued on the stream from here on may read the message.
+  virtual Status borrow(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
 
-  // Nothing that is enqueued on the stream from here on does. No stream: nothing ever did.
-  virtual Status give_back(const Loan&, void*) noexcept { return no_loan(); }
+  // What is enqueued on the stream from here on does not. Null: nothing did.
+  virtual Status give_back(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
 
   // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
-  // the transfers until their completions are reported; a loan's is written then. On failure none of them has begun, or the object is broken (internal).
+  // the transfers until their completions are reported, as a Loan does until the first. On failure none of them has begun, or the object
+  // is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
   // Reports up to done.size() transfers that have ended in *n, without waiting. What a receive got may be used by any stream then.
