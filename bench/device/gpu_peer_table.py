@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the rows of bench_gpu_peer as a table: by field and bound a line each codec, and its means over all of them.
+"""Prints the rows of bench_gpu_peer as a table: by field and bound a line each codec, and its means over all of them of a size.
 
 usage: gpu_peer_table.py ROWS.jsonl
 GB/s of original data: what the device does, and after the slash the peer's own function. "error": the largest, in bounds.
@@ -55,9 +55,9 @@ def main():
         print(line(f"{field:<30}{rel:>8g}{size >> 20:>6}  {codec:<15}", ops) +
               (f"{error:>11.5g}" if error is not None else f"{'inf':>11}") + f"{ops['compress'][0]['beyond_bound']:>10}")
         for op, rows in ops.items():
-            codecs.setdefault(codec, {}).setdefault(op, []).extend(rows)
-    for codec, ops in codecs.items():
-        print(line(f"{'all, geometric mean':<46}{codec:<15}", ops))
+            codecs.setdefault((size, codec), {}).setdefault(op, []).extend(rows)
+    for (size, codec), ops in codecs.items():
+        print(line(f"{'all, geometric mean':<38}{size >> 20:>6}  {codec:<15}", ops))
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ class Script(unittest.TestCase):
         lines = [line.split() for line in (self.at / "out/peer.txt").read_text().splitlines()[1:]]
         self.assertEqual(lines[0], ["f", "0.01", "256", "stretto", "537", "537", "7.50", "1.25", "3"])
         self.assertEqual(lines[1], "f 0.01 256 cuSZp plain 537 / 268 537 / 268 7.50 1.25 3".split())
-        self.assertEqual(lines[3], "all, geometric mean cuSZp plain 537 / 268 537 / 268 7.50".split())
+        self.assertEqual(lines[3], "all, geometric mean 256 cuSZp plain 537 / 268 537 / 268 7.50".split())
 
     def test_ranks_of_an_mpi_share_the_gpu_where_there_is_one(self):
         self.driver(1)
