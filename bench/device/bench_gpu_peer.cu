@@ -272,7 +272,7 @@ class Bench {
     std::printf("\"ratio\": %.3f, \"beyond_bound\": %llu, \"nan_lost\": %llu, ",
                 raw / static_cast<double>(c.stream_bytes), c.errors.beyond, c.errors.nan_lost);
     if (std::isfinite(c.largest))
-      std::printf("\"max_error_over_bound\": %.6g}\n", c.largest / eps);
+      std::printf("\"max_error_over_bound\": %.9g}\n", c.largest / eps);
     else
       std::printf("\"max_error_over_bound\": null}\n");
     std::fflush(stdout);

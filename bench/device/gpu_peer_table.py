@@ -49,11 +49,11 @@ def main():
     cases = {case: ops for case, ops in cases.items() if len(ops) == 2}
     if not cases:
         sys.exit("no codec was timed")
-    print(f"{'field':<30}{'bound':>8}{'MB':>6}  {'codec':<15}{'compress':>13}{'decompress':>13}{'ratio':>8}{'error':>11}{'beyond':>10}")
+    print(f"{'field':<30}{'bound':>8}{'MB':>6}  {'codec':<15}{'compress':>13}{'decompress':>13}{'ratio':>8}{'error':>13}{'beyond':>10}")
     for (field, rel, size, codec), ops in cases.items():
         error = ops["compress"][0]["max_error_over_bound"]
         print(line(f"{field:<30}{rel:>8g}{size >> 20:>6}  {codec:<15}", ops) +
-              (f"{error:>11.5g}" if error is not None else f"{'inf':>11}") + f"{ops['compress'][0]['beyond_bound']:>10}")
+              (f"{error:>13.7g}" if error is not None else f"{'inf':>13}") + f"{ops['compress'][0]['beyond_bound']:>10}")
         for op, rows in ops.items():
             codecs.setdefault((size, codec), {}).setdefault(op, []).extend(rows)
     for (size, codec), ops in codecs.items():
