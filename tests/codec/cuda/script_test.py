@@ -19,6 +19,8 @@ int cuDeviceGetCount(int *count) { *count = DEVICES; return 0; }
 """
 NCCL = "int ncclGetVersion(int *version) { *version = VERSION; return 0; }"
 ROW = '{"op": "compress", "field": "f", "rel": 0.01, "bytes": 4096, "us": 1, "gbs": 4, "of_copy": 0.5, "ratio": 10.5}'
+PEER_ROW = ('{"bench": "gpu_peer", "op": "%s", "codec": "%s", "mode": "%s", "field": "f", "rel": 0.01, "bytes": 268435456, "us": 500, '
+            '"gbs": 536.9, %s"ratio": 7.5, "beyond_bound": 3, "nan_lost": 0, "max_error_over_bound": 1.25}')
 COMPILER = "cc"
 
 
@@ -89,6 +91,24 @@ class Script(unittest.TestCase):
         for what in ("test", "bench", "all"):
             status, text = self.run_script(what)
             self.assertEqual(status, 0, text)
+
+    def test_a_peer_is_timed_only_where_its_sources_are_given(self):
+        self.driver(1)
+        self.program("build/cuda/gpu_check", "true")
+        self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
+        rows = [PEER_ROW % (op, *codec) for codec in (("stretto", "", ""), ("cuSZp", "plain", '"us_call": 1000, '))
+                for op in ("compress", "decompress")]
+        self.program("build/cuda/bench_gpu_peer", "\n".join(f"echo '{row}'" for row in rows))
+        status, text = self.run_script("bench")
+        self.assertEqual(status, 0, text)
+        self.assertFalse((self.at / "out/peer.jsonl").exists())
+        status, text = self.run_script("bench", PEER_CUSZP="/there")
+        self.assertEqual(status, 0, text)
+        self.assertEqual((self.at / "out/peer.jsonl").read_text(), "\n".join(rows) + "\n")
+        lines = [line.split() for line in (self.at / "out/peer.txt").read_text().splitlines()[1:]]
+        self.assertEqual(lines[0], ["f", "0.01", "256", "stretto", "537", "537", "7.50", "1.25", "3"])
+        self.assertEqual(lines[1], "f 0.01 256 cuSZp plain 537 / 268 537 / 268 7.50 1.25 3".split())
+        self.assertEqual(lines[3], "all, geometric mean 256 cuSZp plain 537 / 268 537 / 268 7.50".split())
 
     def test_ranks_of_an_mpi_share_the_gpu_where_there_is_one(self):
         self.driver(1)
