@@ -1,6 +1,7 @@
 // Streams to values, a group a warp; quantising alone; the range of values.
 #pragma once
 
+#include "codec/cuda/quad_reader.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
@@ -25,39 +26,155 @@ struct Decompress {
 
   STRETTO_DEVICE Outcome open() {
     const Outcome o = read_header(s, &h_);
+    if (o != Outcome::ok) return o;
+    if (h_.count != count || h_.type != type) return Outcome::incompatible;
+    index_ = index_of(s, h_);
     width_ = static_cast<T>(h_.width);
-    return o == Outcome::ok && (h_.count != count || h_.type != type) ? Outcome::incompatible : o;
+    product_ = h_.width / divisor;
+    product_rest_ = fused(-product_, static_cast<double>(divisor), h_.width) / divisor;
+    const bool aligned = reinterpret_cast<u64>(y) % 16 == 0, stored = aligned && type == stored_type(type);
+    if (aligned && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
+      quads_ = stored ? Quads::singly : Quads::halves;
+    else if (stored && sizeof(T) == 4 && (divisor == 1 || h_.bound <= u64{1} << 29))
+      quads_ = Quads::doubly;
+    else
+      quads_ = Quads::none;
+    return Outcome::ok;
   }
-  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
-    const int m = group_size(layout_of(count), g);
-    Group<W> group;
-    if (!read_group<W, T>(s, h_, g, m, memory, 0, &group)) return Outcome::corrupt_stream;
+  // Groups g, g + stride, ... What the next one needs is on its way meanwhile: its words, and the index of that after it.
+  STRETTO_DEVICE Outcome run_from(u64 g, u64 stride, const Memory<C>& memory) const {
+    Outcome worst = Outcome::ok;
+    if (g * kGroup >= count) return worst;
+    u32* room = reinterpret_cast<u32*>(memory.codes);
+    u32 side = 0;
+    Place next = place(g, load_index<W>(index_, g), room);
+    auto index = load_index<W>(index_, within(g + stride, g));
+    for (; g * kGroup < count; g += stride) {
+      const Place own = next;
+      W::copies_done();
+      if ((g + stride) * kGroup < count) {
+        side = kStage - side;
+        next = place(g + stride, index, room + side);
+        index = load_index<W>(index_, within(g + 2 * stride, g));
+      }
+      if (!own.found || run(g, own, memory) != Outcome::ok) worst = Outcome::corrupt_stream;
+    }
+    return worst;
+  }
+
+ private:
+  // How codes of whole narrow groups become values, four neighbours a lane.
+  enum class Quads : u32 { none, singly, doubly, halves };
+
+  // Where a group's words lie: in the block's memory soon, or where the stream is if there are many.
+  struct Place {
+    const u32* p;
+    u32 words;
+    bool found;
+  };
+  static constexpr u32 kStage = 512;  // words, two of them for a warp
+  STRETTO_DEVICE u64 within(u64 g, u64 otherwise) const { return g * kGroup < count ? g : otherwise; }
+  STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
+    Place o{nullptr, 0, false};
+    o.found = locate<W>(index_, g, index, &o.p, &o.words);
+    if (o.found && o.words <= kStage - 4) o.p = W::copy_ahead(room, o.p, o.words);
+    return o;
+  }
+
+  STRETTO_DEVICE Outcome run(u64 g, const Place& own, const Memory<C>& memory) const {
     const u64 first = g * kGroup;
+    const int m = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
+    Group<W> group;
+    if (!parse_group<W, T>(own.p, own.words, m, memory.scratch, memory.sum_at[0], &group))
+      return Outcome::corrupt_stream;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
-      each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
-    } else if (type == stored_type(type) && divisor == 1 && m == kGroup &&
-               (sizeof(T) == 8 || h_.bound <= kSingleLimit)) {
-      // Nearly every group: nothing is asked of the operation value by value.
-      T* out = static_cast<T*>(y) + first;
-      const T width = width_;
-      CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
-      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
-        W::each([=](int j, i32 q) { out[32 * b + j] = static_cast<T>(q) * width; }, W::lane(),
-                sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
+      each_block(group, [&](int b, typename W::template Lane<i64> e) {
+        put(first, b, m, sum.next(e));
       });
+    } else if (quads_ != Quads::none && m == kGroup) {
+      // Nearly every group: nothing is asked of the operation value by value.
+      if (!group.verbatim) put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
-      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
+      each_narrow_block_of<W, 1>(group, [&](int b, typename W::template Lane<u32> e) {
         put(first, b, m, sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
       });
     }
+    W::sync();  // values under exceptions may be other lanes'
     if (group.exceptions) put_exceptions(first, group);
     W::sync();
     return Outcome::ok;
   }
 
- private:
+  // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
+  STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
+    const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
+    T mark = 0;
+    if (marked) {
+      Bits<T> bits = QuietNan<T>::bits;
+      if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
+      mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
+    }
+    using Codes = typename W::template Lane<Quad<i32>>;
+    using Values4 = typename W::template Lane<Quad<T>>;
+    // Values of two runs by `value` of a code's quad, to memory by `put`.
+    const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value, auto put) {
+      auto a = W::map(value, codes), b = W::map(value, codes_after);
+      if (marked) {
+        const auto mark_lanes = [&](int of, const Values4& v) {
+          const auto block = W::map([=](int j) { return 4 * of + (j >> 3); }, W::lane());
+          return W::map(
+              [=](int j, Quad<T> x, u32 lanes) {
+                lanes >>= 4 * (j & 7);
+                STRETTO_UNROLL
+                for (int k = 0; k < 4; ++k) x.v[k] = lanes >> k & 1 ? mark : x.v[k];
+                return x;
+              },
+              W::lane(), v, W::shuffle(g.lanes, block));
+        };
+        a = mark_lanes(run, a);
+        b = mark_lanes(run + 1, b);
+      }
+      put(static_cast<u32>(kRun * run), a, b);
+    };
+    T* out = static_cast<T*>(y) + first;
+    const auto put_stored = [=](u32 at, const Values4& a, const Values4& b) { store_runs<W>(out, at, a, b); };
+    const T width = width_;
+    const auto single = [=](const Quad<i32>& q) {
+      Quad<T> x;
+      STRETTO_UNROLL
+      for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
+      return x;
+    };
+    if (quads_ == Quads::singly) {
+      each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_stored); });
+    } else if constexpr (sizeof(T) == 4) {
+      if (quads_ == Quads::doubly) {
+        // The quotient rounded to float64, and from there to float32 (docs/codec.md, "Means").
+        const double product = product_, rest = product_rest_;
+        const auto doubled = [=](const Quad<i32>& q) {
+          Quad<float> x;
+          STRETTO_UNROLL
+          for (int k = 0; k < 4; ++k) {
+            const double code = q.v[k];
+            x.v[k] = static_cast<float>(fused(code, product, code * rest));
+          }
+          return x;
+        };
+        each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, doubled, put_stored); });
+      } else {
+        const bool f16 = type == Type::f16;
+        u16* halves = static_cast<u16*>(y) + first;
+        const auto put_halves = [=](u32 at, const Values4& a, const Values4& b) {
+          store_runs_of_halves<W>(halves, at, f16, a, b);
+        };
+        each_run<2>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_halves); });
+      }
+    }
+    if (marked) g.exceptions = false;
+  }
+
   template <class Lane>
   STRETTO_DEVICE void put(u64 first, int b, int m, Lane codes) const {
     const bool single = sizeof(T) == 4 && divisor == 1 && h_.bound <= kSingleLimit;
@@ -114,7 +231,10 @@ struct Decompress {
   }
 
   Header h_;
+  Index index_;
   T width_;
+  double product_, product_rest_;  // the width divided, to twice float64's precision
+  Quads quads_;
 };
 
 // Codes alone: the first kernel of HomComp. Exceptions are no_code.

@@ -62,32 +62,75 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   out[7] = h.exceptions;
 }
 
-// Group g of a stream whose header has been checked: found by its chunk's offset and the lengths before it. The chunk
-// is checked against the next one, so that all groups together check the whole index; false if it does not hold.
-template <class W>
-STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
+// Where the index of a stream lies whose header has been checked.
+struct Index {
+  const u8* base;
+  const u32 *offsets, *lengths;
+  u64 groups, chunks, bytes, body;
+};
+STRETTO_DEVICE Index index_of(const StreamRef& s, const Header& h) {
   const Layout l = layout_of(h.count);
-  const u64 c = g / kChunk, from = c * kChunk;
-  const u8* lengths = s.base + l.lengths;
-  const auto pair = W::map(
-      [=](int j) {
-        const u64 i = from + 2 * static_cast<u64>(j);
-        if (i >= l.groups) return 0u;
-        const u32 both = *reinterpret_cast<const u32*>(lengths + 2 * i);
-        return i + 1 < l.groups ? both : both & 0xffff;
-      },
-      W::lane());
-  const int at = static_cast<int>(g - from);
+  return {s.base,
+          reinterpret_cast<const u32*>(s.base + kHeaderBytes),
+          reinterpret_cast<const u32*>(s.base + l.lengths),
+          l.groups,
+          l.chunks,
+          h.bytes,
+          l.body};
+}
+
+// What the index says of a group: a lane has the lengths of two groups of its chunk; lanes 0 to 3 the words of where the
+// chunk begins, and the next.
+template <class W>
+struct IndexWords {
+  typename W::template Lane<u32> lengths, offsets;
+};
+
+template <class W>
+STRETTO_DEVICE IndexWords<W> load_index(const Index& x, u64 g) {
+  const u64 c = g / kChunk;
+  const u32 *offsets = x.offsets + 2 * c, *lengths = x.lengths + c * (kChunk / 2);
+  const bool whole = c + 1 < x.chunks;
+  const u32 n = whole ? kChunk : static_cast<u32>(x.groups - c * kChunk);
+  const int words = whole ? 4 : 2;
+  return {W::map([=](int j) { return load_once_if(2 * static_cast<u32>(j) < n, lengths + j); }, W::lane()),
+          W::map([=](int j) { return load_once_if(j < words, offsets + j); }, W::lane())};
+}
+
+// Group g, found by its chunk's offset and the lengths before it. The chunk is checked against the next one, so that all
+// groups together check the whole index; false if it does not hold.
+template <class W>
+STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, const u32** p, u32* words) {
+  const u64 c = g / kChunk;
+  const u32 at = static_cast<u32>(g) % kChunk;
+  const auto offset = [&](int k) {
+    return static_cast<u64>(W::broadcast(index.offsets, k + 1)) << 32 | W::broadcast(index.offsets, k);
+  };
+  const u64 start = offset(0);
+  u64 next = offset(2);
+  auto pair = index.lengths;
+  if (c + 1 >= x.chunks) {
+    next = x.bytes;
+    const u32 n = static_cast<u32>(x.groups - c * kChunk);  // the last length may stand alone
+    pair = W::map([=](int j, u32 v) { return 2 * static_cast<u32>(j) + 1 == n ? v & 0xffff : v; }, W::lane(), pair);
+  }
   const u32 total = W::reduce_add(W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, pair));
   const u32 before = W::reduce_add(W::map(
-      [=](int j, u32 v) { return (2 * j < at ? v & 0xffff : 0) + (2 * j + 1 < at ? v >> 16 : 0); }, W::lane(), pair));
-  const u32 own = W::broadcast(pair, at / 2);
+      [=](int j, u32 v) {
+        const u32 i = 2 * static_cast<u32>(j);
+        return (i < at ? v & 0xffff : 0) + (i + 1 < at ? v >> 16 : 0);
+      },
+      W::lane(), pair));
+  const u32 own = W::broadcast(pair, static_cast<int>(at / 2));
   *words = at % 2 ? own >> 16 : own & 0xffff;
-  const u64 start = load_u64(s.base + kHeaderBytes + 8 * c);
-  const u64 next = c + 1 < l.chunks ? load_u64(s.base + kHeaderBytes + 8 * (c + 1)) : h.bytes;
-  *p = reinterpret_cast<const u32*>(s.base + start) + before;
-  return start % 4 == 0 && start <= h.bytes && next <= h.bytes && start + 4 * u64{total} == next &&
-         (c != 0 || start == l.body);
+  *p = reinterpret_cast<const u32*>(x.base + start) + before;
+  return start % 4 == 0 && start <= x.bytes && next <= x.bytes && start + 4 * u64{total} == next &&
+         (c != 0 || start == x.body);
+}
+template <class W>
+STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
+  const Index x = index_of(s, h);
+  return locate<W>(x, g, load_index<W>(x, g), p, words);
 }
 
 }  // namespace stretto::codec::cuda

@@ -231,7 +231,7 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Runs an operation over groups that writes no stream. `done(control)` is called by one lane at the very end, if all
+// Runs an operation over groups that writes no stream, group by group, or a warp's groups at once (run_from). `done(control)` is called by one lane at the very end, if all
 // went well, and gives the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
@@ -239,12 +239,15 @@ STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control
   const u64 groups = layout_of(count).groups;
   const Outcome opened = open_operation(block, op);
   typename Block::template PerWarp<Found> found;
-  block.each_warp([&](int w) {
+  block.each_warp([&](int w) STRETTO_INLINE {
     found[w] = {0, 0, opened};
     if (opened != Outcome::ok) return;
-    const u64 stride = block.blocks() * Block::kWarps;
-    for (u64 g = block.index() * Block::kWarps + static_cast<u64>(w); g < groups; g += stride)
-      note(op.run(g, block.memory(w)), &found[w]);
+    const u64 stride = block.blocks() * Block::kWarps, from = block.index() * Block::kWarps + static_cast<u64>(w);
+    if constexpr (requires { op.run_from(from, stride, block.memory(w)); }) {
+      note(op.run_from(from, stride, block.memory(w)), &found[w]);
+    } else {
+      for (u64 g = from; g < groups; g += stride) note(op.run(g, block.memory(w)), &found[w]);
+    }
   });
   if (!gather(block, found, control)) return;
   block.each_warp([&](int w) {
