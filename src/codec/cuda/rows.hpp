@@ -17,48 +17,25 @@ struct Incoming {
 };
 struct Row {
   u32 c[32];
-  i32 low, high;  // of these
 };
 
 // In memory the four quads of a row are permuted, so that lanes meet in no bank, neither by rows nor by columns.
 STRETTO_DEVICE int quad_place(int row, int quad) { return 32 * row + ((quad ^ (row & 7)) << 2); }
 STRETTO_DEVICE int value_place(int row, int i) { return quad_place(row, i >> 2) + (i & 3); }
 
-// All loads are issued before the first value is used. Places at or beyond m read as 0.
+// Whether values are loaded ahead: nearly always.
+STRETTO_DEVICE bool loads_ahead(const GroupValues<float>& v) {
+  return v.m == kGroup && v.x.type == Type::f32 && quad_aligned(v.x.x);
+}
+// All loads are issued before the first value is used.
 template <class W>
 STRETTO_DEVICE auto load_incoming(const GroupValues<float>& v) {
-  const bool quads = v.m == kGroup && quad_aligned(v.x.x);
-  if (quads && v.x.type == Type::f32) {
-    const float* x = static_cast<const float*>(v.x.x) + v.first;
-    return W::map(
-        [=](int j) {
-          Incoming in;
-          STRETTO_UNROLL
-          for (int k = 0; k < 8; ++k) in.quad[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
-          return in;
-        },
-        W::lane());
-  }
+  const float* x = static_cast<const float*>(v.x.x) + v.first;
   return W::map(
-      [&](int j) {
+      [=](int j) {
         Incoming in;
         STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k) {
-          const int place = 4 * j + 128 * k;
-          Quad<float> four;
-          if (quads) {
-            HalfQuads{static_cast<const u16*>(v.x.x), v.x.type == Type::f16}.load(
-                v.first + static_cast<u64>(place), &four);
-          } else {
-            STRETTO_UNROLL
-            for (int c = 0; c < 4; ++c)
-              four.v[c] = place + c < v.m
-                              ? value_at(v.x, v.first + static_cast<u64>(place + c), static_cast<float*>(nullptr))
-                              : 0.0f;
-          }
-          STRETTO_UNROLL
-          for (int c = 0; c < 4; ++c) in.quad[k].v[c] = static_cast<i32>(bits_of(four.v[c]));
-        }
+        for (int k = 0; k < 8; ++k) in.quad[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
         return in;
       },
       W::lane());
@@ -72,6 +49,32 @@ STRETTO_DEVICE void put_incoming(const typename W::template Lane<Incoming>& in, 
           store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), own.quad[k]);
       },
       W::lane(), in);
+}
+// The same for values of any type and alignment, and 0 at places at or beyond m.
+template <class W>
+STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
+  const bool quads = v.m == kGroup && quad_aligned(v.x.x) && v.x.type != Type::f32;
+  const HalfQuads halves{static_cast<const u16*>(v.x.x), v.x.type == Type::f16};
+  STRETTO_ROLLED
+  for (int k = 0; k < 8; ++k)
+    W::each(
+        [&](int j) {
+          const int place = 4 * j + 128 * k;
+          const u64 at = v.first + static_cast<u64>(place);
+          Quad<float> four;
+          if (quads) {
+            halves.load(at, &four);
+          } else {
+            STRETTO_UNROLL
+            for (int c = 0; c < 4; ++c)
+              four.v[c] = place + c < v.m ? value_at(v.x, at + static_cast<u64>(c), static_cast<float*>(nullptr)) : 0.0f;
+          }
+          Quad<i32> bits;
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) bits.v[c] = static_cast<i32>(bits_of(four.v[c]));
+          store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), bits);
+        },
+        W::lane());
 }
 
 // What a lane finds in its row where some codes need care.
@@ -296,77 +299,132 @@ struct Staged {
   u64 bound;
 };
 
-// A group compressed from `memory`, where put_incoming has left its values, to the same memory: kStagedWords. `scratch`:
-// 32 words.
+// f of what a lane's row holds.
+template <class W, class F>
+STRETTO_DEVICE auto read_rows(const u32* memory, F f) {
+  return W::map(
+      [=](int b) {
+        Row row;
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) {
+          const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(b, k));
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) row.c[4 * k + c] = f(static_cast<u32>(four.v[c]));
+        }
+        return row;
+      },
+      W::lane());
+}
+
+// What is known of a group's exceptions beside their places.
+struct ExceptionValues {
+  u32 value;    // of the first
+  bool differ;  // another has other bits
+};
+
+// Codes of all rows in memory, in place of values, where some need care; gives the bound.
+template <class W>
+STRETTO_DEVICE u32 code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<u32>* lanes,
+                                  ExceptionValues* values) {
+  const auto careful = W::map([&](int b) { return careful_row(b, m, grid, memory); }, W::lane());
+  *lanes = W::map([](const CarefulRow& c) { return c.exceptions; }, careful);
+  const u32 bound = W::reduce_max(W::map([](const CarefulRow& c) { return c.bound; }, careful));
+  const u32 some = W::ballot(W::map([](u32 l) { return l != 0; }, *lanes));
+  if (some == 0) return bound;
+  const u32 value = W::broadcast(W::map([](const CarefulRow& c) { return c.value; }, careful), trailing_zeros(some));
+  values->value = value;
+  values->differ = W::any(
+      W::map([=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != value); }, careful));
+  // Exceptions before a row's first code.
+  const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), *lanes));
+  const u32 first = W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful), trailing_zeros(kept) & 31);
+  const u32 none = kept ? first : kCodeZero;
+  const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
+  const auto last = W::shuffle(W::map([](const CarefulRow& c) { return c.last; }, careful),
+                               W::map([](int s) { return s < 0 ? 0 : s; }, source));
+  W::each(
+      [=](int b, u32 l, int s, u32 before) {
+        const int n = trailing_zeros(~l);
+        STRETTO_ROLLED
+        for (int i = 0; i < n; ++i) memory[value_place(b, i)] = s < 0 ? none : before;
+      },
+      W::lane(), *lanes, source, last);
+  return bound;
+}
+
+template <class W>
+struct Residuals {
+  typename W::template Lane<Row> rows;
+  typename W::template Lane<u32> all;  // as difference_row gives it
+};
+
+// Codes to residuals.
+template <class W>
+STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>& rows, int m, int order, u32 base,
+                                            u32 slope) {
+  const auto previous = W::map([](int j) { return (j + 31) & 31; }, W::lane());
+  const auto last = W::shuffle(W::map([](const Row& row) { return row.c[31]; }, rows), previous);
+  const auto before = W::shuffle(W::map([](const Row& row) { return row.c[30]; }, rows), previous);
+  const auto one = W::map([=](int b, u32 its) { return b ? its : base; }, W::lane(), last);
+  const auto two = W::map([=](int b, u32 its) { return b ? its : base - slope; }, W::lane(), before);
+  Residuals<W> r;
+  r.rows = rows;
+  struct Rest {
+    Row row;
+    u32 all;
+  };
+  const auto rest = W::map(
+      [=](int b, Row row, u32 its, u32 its_before) {
+        u32 all = order == 2 ? difference_row<2>(&row, its, its_before)
+                  : order    ? difference_row<1>(&row, its, its_before)
+                             : difference_row<0>(&row, its, its_before);
+        if (m < kGroup) {
+          all = 0;
+          STRETTO_UNROLL
+          for (int i = 0; i < 32; ++i) {
+            if (32 * b + i >= m) row.c[i] = 0;
+            all |= row.c[i] ^ (row.c[i] + row.c[i]);
+          }
+        }
+        return Rest{row, all};
+      },
+      W::lane(), rows, one, two);
+  r.rows = W::map([](const Rest& x) { return x.row; }, rest);
+  r.all = W::map([](const Rest& x) { return x.all; }, rest);
+  return r;
+}
+
+// A group compressed from `memory`, where its values are, to the same memory: kStagedWords. `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
   Plan<W> p;
   start_plan(v.m, &p);
   W::sync();
-  const auto read_rows = [=](auto f) {
-    return W::map(
-        [=](int b) {
-          Row row;
-          row.low = 0x7fffffff;
-          row.high = -row.low - 1;
-          STRETTO_UNROLL
-          for (int k = 0; k < 8; ++k) {
-            const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(b, k));
-            STRETTO_UNROLL
-            for (int c = 0; c < 4; ++c) {
-              const u32 code = f(static_cast<u32>(four.v[c]));
-              const i32 size = static_cast<i32>(code);
-              row.low = size < row.low ? size : row.low;
-              row.high = size > row.high ? size : row.high;
-              row.c[4 * k + c] = code;
-            }
-          }
-          return row;
-        },
-        W::lane());
-  };
   const float r = grid.r;
   const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
-  auto rows = read_rows([=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); });
-  u32 value = 0;
-  bool differ = false;
-  if (W::any(W::map([=](const Row& row) { return row.high > zero + safe || row.low < zero - safe; }, rows))) {
+  auto rows = read_rows<W>(memory, [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); });
+  // The largest magnitude, and ~0 beyond what is safe.
+  u32 bound = W::reduce_max(W::map(
+      [=](const Row& row) {
+        i32 low = zero, high = zero;
+        STRETTO_UNROLL
+        for (int i = 0; i < 32; ++i) {
+          const i32 c = static_cast<i32>(row.c[i]);
+          low = c < low ? c : low;
+          high = c > high ? c : high;
+        }
+        if (high > zero + safe || low < zero - safe) return ~0u;
+        return static_cast<u32>(high - zero > zero - low ? high - zero : zero - low);
+      },
+      rows));
+  ExceptionValues values{0, false};
+  if (bound == ~0u) {
     W::sync();
-    const int m = v.m;
-    const auto careful = W::map([&](int b) { return careful_row(b, m, grid, memory); }, W::lane());
-    p.lanes = W::map([](const CarefulRow& c) { return c.exceptions; }, careful);
-    p.bound = W::reduce_max(W::map([](const CarefulRow& c) { return c.bound; }, careful));
-    const u32 some = W::ballot(W::map([](u32 l) { return l != 0; }, p.lanes));
-    if (some) {
-      const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), p.lanes));
-      value = W::broadcast(W::map([](const CarefulRow& c) { return c.value; }, careful), trailing_zeros(some));
-      const u32 shared = value;
-      differ = W::any(W::map(
-          [=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != shared); }, careful));
-      // Exceptions before the row's first code.
-      const u32 first = W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful),
-                                     kept ? trailing_zeros(kept) : 0);
-      const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
-      const auto last = W::shuffle(W::map([](const CarefulRow& c) { return c.last; }, careful),
-                                   W::map([](int s) { return s < 0 ? 0 : s; }, source));
-      const u32 none = kept ? first : kCodeZero;
-      W::each(
-          [=](int b, u32 l, int s, u32 before) {
-            const int n = trailing_zeros(~l);
-            for (int i = 0; i < n; ++i) memory[value_place(b, i)] = s < 0 ? none : before;
-          },
-          W::lane(), p.lanes, source, last);
-    }
+    bound = code_carefully<W>(v.m, grid, memory, &p.lanes, &values);
     W::sync();
-    rows = read_rows([](u32 code) { return code; });
-  } else {
-    p.bound = W::reduce_max(W::map(
-        [=](const Row& row) {
-          const u32 high = static_cast<u32>(row.high - zero), low = static_cast<u32>(zero - row.low);
-          return static_cast<i32>(high) > static_cast<i32>(low) ? high : low;
-        },
-        rows));
+    rows = read_rows<W>(memory, [](u32 code) { return code; });
   }
+  p.bound = bound;
   const int order = choose_row_order<W>(rows, v.m);
   const u32 q0 = W::broadcast(W::map([](const Row& row) { return row.c[0]; }, rows), 0);
   const u32 q1 = W::broadcast(W::map([](const Row& row) { return row.c[1]; }, rows), 0);
@@ -375,54 +433,27 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
     p.base = static_cast<i32>(base - kCodeZero);
     p.slope = static_cast<i32>(slope);
   }
-  const auto previous = W::map([](int j) { return (j + 31) & 31; }, W::lane());
-  const auto last = W::shuffle(W::map([](const Row& row) { return row.c[31]; }, rows), previous);
-  const auto before = W::shuffle(W::map([](const Row& row) { return row.c[30]; }, rows), previous);
-  struct Differences {
-    Row row;
-    u32 all;
-  };
-  const int m = v.m;
-  auto residuals = W::map(
-      [=](int b, const Row& row, u32 its, u32 its_before) {
-        Differences d{row, 0};
-        const u32 one = b ? its : base, two = b ? its_before : base - slope;
-        d.all = order == 2 ? difference_row<2>(&d.row, one, two)
-                : order    ? difference_row<1>(&d.row, one, two)
-                           : difference_row<0>(&d.row, one, two);
-        if (m < kGroup) {
-          d.all = 0;
-          STRETTO_UNROLL
-          for (int i = 0; i < 32; ++i) {
-            if (32 * b + i >= m) d.row.c[i] = 0;
-            d.all |= d.row.c[i] ^ (d.row.c[i] + d.row.c[i]);
-          }
-        }
-        return d;
-      },
-      W::lane(), rows, last, before);
-  bool negative = false;
-  if (order == 0)
-    negative = W::any(W::map(
-        [](const Differences& d) {
-          u32 sign = 0;
-          STRETTO_UNROLL
-          for (int i = 0; i < 32; ++i) sign |= d.row.c[i];
-          return static_cast<i32>(sign) < 0;
-        },
-        residuals));
+  const Residuals<W> residuals = difference_rows<W>(rows, v.m, order, base, slope);
+  const bool negative = order == 0 && W::any(W::map(
+                                          [](const Row& row) {
+                                            u32 sign = 0;
+                                            STRETTO_UNROLL
+                                            for (int i = 0; i < 32; ++i) sign |= row.c[i];
+                                            return static_cast<i32>(sign) < 0;
+                                          },
+                                          residuals.rows));
   p.predictor = order == 2   ? Predictor::second
                 : order == 1 ? Predictor::first
                 : negative   ? Predictor::none_signed
                              : Predictor::none_unsigned;
   const bool positive = p.predictor == Predictor::none_unsigned;
   p.width = W::map(
-      [=](const Differences& d) {
-        const u32 width = static_cast<u32>(bit_width(d.all));
+      [=](u32 all) {
+        const u32 width = static_cast<u32>(bit_width(all));
         return positive && width ? width - 1 : width;
       },
-      residuals);
-  const RowExceptions<W> source{v, value, differ};
+      residuals.all);
+  const RowExceptions<W> source{v, values.value, values.differ};
   finish_plan<W>(source, &p);
   W::sync();  // rows are read, so their memory may be written
   const u32 verbatim = 1 + static_cast<u32>(v.m);
@@ -434,7 +465,7 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
   if (p.words) {
     u32* at = emit_head<W>(p, source, memory);
     if (p.most) {
-      write_row_planes<W>(W::map([](const Differences& d) { return d.row; }, residuals), p.width, p.most, at);
+      write_row_planes<W>(residuals.rows, p.width, p.most, at);
       write_widths<W>(p, scratch, at + p.planes);
     }
   }

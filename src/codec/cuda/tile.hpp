@@ -294,7 +294,8 @@ class StagedWriter {
     const bool some = tile < tiles_ && g < layout_.groups;
     u32* memory = block_.stage(w, k & 1);
     typename W::template Lane<Incoming> in;
-    if (some) in = op_.load(g);
+    const bool loaded = some && op_.ahead(g);
+    if (loaded) in = op_.load(g);
     if (g_next < layout_.groups) op_.announce(g_next);
     if (k >= 2) {
       const u64 g_old = shared.tile[old] * Block::kWarps + static_cast<u64>(w);
@@ -303,7 +304,8 @@ class StagedWriter {
     u32 words = 0;
     if (some) {
       W::sync();
-      const Staged s = op_.stage(g, in, memory, block_.scratch(w));
+      op_.put(g, loaded, in, memory);
+      const Staged s = op_.stage(g, memory, block_.scratch(w));
       found.bound = larger(found.bound, s.bound);
       found.exceptions += s.exceptions;
       words = s.words;
