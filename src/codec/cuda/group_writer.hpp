@@ -45,15 +45,9 @@ STRETTO_DEVICE u32 head_words(const Plan<W>& p) {
   return 1 + (has_base && !is_short ? code : 0) + (p.predictor == Predictor::second ? code : 0);
 }
 
-// From predictor, wide, base, slope, sums, width, lanes to all else.
-template <class W, class Source>
-STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
-  p->count = W::reduce_add(W::map([](u32 l) { return static_cast<u32>(popcount(l)); }, p->lanes));
-  p->map.words = p->value_words = 0;
-  if (p->count) {
-    p->map = measure_map<W>(p->lanes, p->m);
-    source.measure(p);
-  }
+// How planes and widths are stored, from width alone.
+template <class W>
+STRETTO_DEVICE void plan_widths(Plan<W>* p) {
   p->planes = W::reduce_add(p->width);
   p->most = W::reduce_max(p->width);
   const u32 n = static_cast<u32>(popcount(W::ballot(W::map([](u32 w) { return w != 0; }, p->width))));
@@ -66,8 +60,26 @@ STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
     p->form = nibbles ? (masked ? Form::masked_nibbles : Form::nibbles) : (masked ? Form::masked_bytes : Form::bytes);
     p->width_words = masked ? packed + 1 : plain;
   }
-  const bool zero = n == 0 && p->count == 0 && !p->wide && p->predictor == Predictor::none_unsigned;
+}
+
+// The exceptions, and the group's length, from what plan_widths has found, predictor, wide, base, slope, sums and lanes.
+template <class W, class Source>
+STRETTO_DEVICE void plan_words(const Source& source, Plan<W>* p) {
+  p->count = W::reduce_add(W::map([](u32 l) { return static_cast<u32>(popcount(l)); }, p->lanes));
+  p->map.words = p->value_words = 0;
+  if (p->count) {
+    p->map = measure_map<W>(p->lanes, p->m);
+    source.measure(p);
+  }
+  const bool zero = p->most == 0 && p->count == 0 && !p->wide && p->predictor == Predictor::none_unsigned;
   p->words = zero ? 0 : head_words(*p) + p->map.words + p->value_words + p->planes + p->width_words;
+}
+
+// Both.
+template <class W, class Source>
+STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
+  plan_widths(p);
+  plan_words(source, p);
 }
 
 template <class W, class C, int P>

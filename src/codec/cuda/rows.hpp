@@ -11,44 +11,28 @@ constexpr u32 kCodeZero = 0x4b400000;  // the bits of 0x1.8p23f
 // Words that a group takes at most: verbatim. A multiple of four, so that the next begins where vector stores may.
 constexpr int kStagedWords = kGroup + 4;
 
-// A lane's values on their way: four neighbours from place 4 j + 128 k on.
-struct Incoming {
-  Quad<i32> quad[8];
-};
 struct Row {
   u32 c[32];
 };
 
 // In memory the four quads of a row are permuted, so that lanes meet in no bank, neither by rows nor by columns.
-STRETTO_DEVICE int quad_place(int row, int quad) { return 32 * row + ((quad ^ (row & 7)) << 2); }
+STRETTO_DEVICE int quad_place(int row, int quad) { return (32 * row + ((row & 7) << 2)) ^ (quad << 2); }
 STRETTO_DEVICE int value_place(int row, int i) { return quad_place(row, i >> 2) + (i & 3); }
 
-// Whether values are loaded ahead: nearly always.
-STRETTO_DEVICE bool loads_ahead(const GroupValues<float>& v) {
-  return v.m == kGroup && v.x.type == Type::f32 && quad_aligned(v.x.x);
-}
-// All loads are issued before the first value is used.
+// Values to memory. All loads are issued before the first value is used.
 template <class W>
-STRETTO_DEVICE auto load_incoming(const GroupValues<float>& v) {
-  const float* x = static_cast<const float*>(v.x.x) + v.first;
-  return W::map(
+STRETTO_DEVICE void put_floats(const float* x, u32* memory) {
+  W::each(
       [=](int j) {
-        Incoming in;
+        Quad<i32> in[8];
         STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k) in.quad[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
-        return in;
+        for (int k = 0; k < 8; ++k) in[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
+        i32* even = reinterpret_cast<i32*>(memory) + quad_place(j >> 3, j & 7);
+        i32* odd = reinterpret_cast<i32*>(memory) + (quad_place(j >> 3, j & 7) ^ 16);  // rows 4 k + ... for odd k
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) store_quad((k & 1 ? odd : even) + 128 * k, in[k]);
       },
       W::lane());
-}
-template <class W>
-STRETTO_DEVICE void put_incoming(const typename W::template Lane<Incoming>& in, u32* memory) {
-  W::each(
-      [=](int j, const Incoming& own) {
-        STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k)
-          store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), own.quad[k]);
-      },
-      W::lane(), in);
 }
 // The same for values of any type and alignment, and 0 at places at or beyond m.
 template <class W>
@@ -75,6 +59,14 @@ STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
           store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), bits);
         },
         W::lane());
+}
+
+template <class W>
+STRETTO_DEVICE void load_rows(const GroupValues<float>& v, u32* memory) {
+  if (v.m == kGroup && v.x.type == Type::f32 && quad_aligned(v.x.x))
+    put_floats<W>(static_cast<const float*>(v.x.x) + v.first, memory);
+  else
+    put_values<W>(v, memory);
 }
 
 // What a lane finds in its row where some codes need care.
@@ -394,7 +386,7 @@ STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>
   return r;
 }
 
-// A group compressed from `memory`, where its values are, to the same memory: kStagedWords. `scratch`: 32 words.
+// A group compressed from `memory`, where its values are, to the end of the same memory: kStagedWords. `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
   Plan<W> p;
@@ -453,22 +445,24 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
         return positive && width ? width - 1 : width;
       },
       residuals.all);
-  const RowExceptions<W> source{v, values.value, values.differ};
-  finish_plan<W>(source, &p);
+  plan_widths(&p);
   W::sync();  // rows are read, so their memory may be written
-  const u32 verbatim = 1 + static_cast<u32>(v.m);
+  // From the end: what stands before the planes is known later.
+  const u32 body = p.planes + p.width_words, verbatim = 1 + static_cast<u32>(v.m);
+  u32* end = memory + kStagedWords;
+  if (p.most && body < verbatim) {
+    write_row_planes<W>(residuals.rows, p.width, p.most, end - body);
+    write_widths<W>(p, scratch, end - p.width_words);
+  }
+  const RowExceptions<W> source{v, values.value, values.differ};
+  plan_words(source, &p);
   if (p.words >= verbatim) {
-    emit_verbatim<W, float>(v, memory);
+    W::sync();
+    emit_verbatim<W, float>(v, end - verbatim);
     W::sync();
     return {verbatim, static_cast<u32>(v.m), 0};
   }
-  if (p.words) {
-    u32* at = emit_head<W>(p, source, memory);
-    if (p.most) {
-      write_row_planes<W>(residuals.rows, p.width, p.most, at);
-      write_widths<W>(p, scratch, at + p.planes);
-    }
-  }
+  if (p.words) emit_head<W>(p, source, end - p.words);
   W::sync();
   return {p.words, p.count, p.bound};
 }
