@@ -78,20 +78,10 @@ struct CarefulRow {
   bool differ;      // another has other bits
 };
 
-// A code that is no exception's, by tests in single precision where they are exact: the code is below 2^21, so that the
-// product with the width, and the rest, are rounded once.
-STRETTO_DEVICE bool code_is_good(float x, u32 c, const Grid<float>& g) {
-  const float n = float_of(c) - 0x1.8p23f;
-  if (!(absolute(n) < 0x1p21f)) return false;
-  const float y = n * g.w;
-  return absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y && absolute(y) <= g.largest;
-}
-
 // Codes of a row in place of its values, one after another; exceptions get the code of the nearest earlier place of the
 // row that is none.
 STRETTO_DEVICE CarefulRow careful_row(int row, int m, const Grid<float>& grid, u32* memory) {
   CarefulRow r{0, 0, kCodeZero, kCodeZero, 0, false};
-  const bool usual = grid.r < 0x1p127f;
   u32 good = 0;
   STRETTO_ROLLED
   for (int i = 0; i < 32; ++i) {
@@ -99,15 +89,12 @@ STRETTO_DEVICE CarefulRow careful_row(int row, int m, const Grid<float>& grid, u
     const u32 bits = *at;
     const float x = float_of(bits);
     u32 c = bits_of(fused(x, grid.r, 0x1.8p23f));
-    bool exception = false;
-    if (!code_is_good(x, c, grid)) {
-      // A product that rounds to 2^33 or more is beyond every code.
-      exception = usual && !(absolute(x * grid.r) < 0x1p33f);
-      if (!exception) {
-        i64 q = 0;
-        exception = !quantise_carefully(x, grid, &q);
-        c = kCodeZero + static_cast<u32>(q);
-      }
+    const Judgement judged = judge(x, grid);
+    bool exception = judged == Judgement::exception;
+    if (judged == Judgement::unsure) {
+      i64 q = 0;
+      exception = !quantise_carefully(x, grid, &q);
+      c = kCodeZero + static_cast<u32>(q);
     }
     exception = exception && 32 * row + i < m;
     if (exception) {
