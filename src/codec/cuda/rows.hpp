@@ -78,39 +78,52 @@ struct CarefulRow {
   bool differ;      // another has other bits
 };
 
-// Codes of a row in place of its values, one after another; exceptions get the code of the nearest earlier place of the
-// row that is none.
+// Codes of a row in place of its values; exceptions get the code of the nearest earlier place of the row that is none.
 STRETTO_DEVICE CarefulRow careful_row(int row, int m, const Grid<float>& grid, u32* memory) {
   CarefulRow r{0, 0, kCodeZero, kCodeZero, 0, false};
-  u32 good = 0;
+  const u32 inside = lanes_below(row, m);
   STRETTO_ROLLED
-  for (int i = 0; i < 32; ++i) {
-    u32* at = memory + value_place(row, i);
-    const u32 bits = *at;
-    const float x = float_of(bits);
-    u32 c = bits_of(fused(x, grid.r, 0x1.8p23f));
-    const Judgement judged = judge(x, grid);
-    bool exception = judged == Judgement::exception;
-    if (judged == Judgement::unsure) {
+  for (int k = 0; k < 8; ++k) {
+    u32* at = memory + quad_place(row, k);
+    const Quad<i32> in = *reinterpret_cast<const Quad<i32>*>(at);
+    Quad<i32> out;
+    u32 exceptions = 0, unsure = 0;
+    STRETTO_UNROLL
+    for (int c = 0; c < 4; ++c) {
+      const float x = float_of(static_cast<u32>(in.v[c]));
+      const Judgement judged = judge(x, grid);
+      out.v[c] = static_cast<i32>(bits_of(fused(x, grid.r, 0x1.8p23f)));
+      if (judged == Judgement::exception) exceptions |= 1u << c;
+      if (judged == Judgement::unsure) unsure |= 1u << c;
+    }
+    STRETTO_ROLLED
+    for (; unsure; unsure &= unsure - 1) {
+      const int place = trailing_zeros(unsure);
       i64 q = 0;
-      exception = !quantise_carefully(x, grid, &q);
-      c = kCodeZero + static_cast<u32>(q);
+      if (!quantise_carefully(float_of(at[place]), grid, &q)) exceptions |= 1u << place;
+      STRETTO_UNROLL
+      for (int c = 0; c < 4; ++c)
+        if (c == place) out.v[c] = static_cast<i32>(kCodeZero + static_cast<u32>(q));
     }
-    exception = exception && 32 * row + i < m;
-    if (exception) {
-      c = r.last;
-      if (r.exceptions == 0) r.value = bits;
-      r.differ = r.differ || bits != r.value;
-      r.exceptions |= 1u << i;
-    } else {
-      const u32 q = c - kCodeZero, size = static_cast<i32>(q) < 0 ? 0 - q : q;
-      r.bound = size > r.bound ? size : r.bound;
-      r.last = c;
-      if (good == 0) r.first = c;
-      good = 1;
+    exceptions &= inside >> (4 * k);
+    STRETTO_UNROLL
+    for (int c = 0; c < 4; ++c) {
+      if (exceptions >> c & 1) {
+        const u32 bits = static_cast<u32>(in.v[c]);
+        if (r.exceptions == 0 && (exceptions & ((1u << c) - 1)) == 0) r.value = bits;
+        r.differ = r.differ || bits != r.value;
+        out.v[c] = static_cast<i32>(r.last);
+      } else {
+        const u32 q = static_cast<u32>(out.v[c]) - kCodeZero, size = static_cast<i32>(q) < 0 ? 0 - q : q;
+        r.bound = size > r.bound ? size : r.bound;
+        r.last = static_cast<u32>(out.v[c]);
+      }
     }
-    *at = c;
+    r.exceptions |= exceptions << (4 * k);
+    store_quad(reinterpret_cast<i32*>(at), out);
   }
+  const u32 kept = ~r.exceptions & inside;
+  if (kept) r.first = memory[value_place(row, trailing_zeros(kept))];
   return r;
 }
 
