@@ -8,7 +8,7 @@ namespace stretto::codec::cuda {
 // Warps in a block: their codes take some 30 KB of shared memory for either type. Sums have two groups at hand and need more
 // registers than eight warps leave them.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s == Scratch::staged ? 4 : float64 ? 4 : s < Scratch::sums ? 8 : 6;
+  return s == Scratch::staged ? 5 : float64 ? 4 : s < Scratch::sums ? 8 : 6;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
