@@ -113,8 +113,22 @@ template <class W>
 STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   const bool nibbles = p.form == Form::nibbles || p.form == Form::masked_nibbles;
   const bool masked = p.form == Form::masked_nibbles || p.form == Form::masked_bytes;
-  const u32 mask = masked ? W::ballot(W::map([](u32 w) { return w != 0; }, p.width)) : ~0u;
+  const u32 mask = W::ballot(W::map([](u32 w) { return w != 0; }, p.width));
   const u32 words = p.width_words;
+  if (!masked) {
+    // Eight nibbles or four bytes in a word: those of neighbouring lanes.
+    const int bits = nibbles ? 4 : 8, each = 32 / bits;
+    auto word = W::map([=](int b, u32 w) { return w << (b % each * bits); }, W::lane(), p.width);
+    STRETTO_UNROLL
+    for (int step = 1; step < 8; step <<= 1)
+      if (step < each) word = W::map([](u32 own, u32 its) { return own | its; }, word, W::shuffle_xor(word, step));
+    W::each(
+        [=](int b, u32 w) {
+          if (b % each == 0) out[b / each] = w;
+        },
+        W::lane(), word);
+    return;
+  }
   W::each([=](int b) { scratch[b] = 0; }, W::lane());
   W::sync();
   const auto k = W::map([=](int b) { return popcount(mask & ((1u << b) - 1)); }, W::lane());
@@ -124,7 +138,7 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   W::each(
       [=](int b) {
         const u32 i = static_cast<u32>(b);
-        if (i < words) out[i] = masked && i + 1 == words ? mask : scratch[i];
+        if (i < words) out[i] = i + 1 == words ? mask : scratch[i];
       },
       W::lane());
   W::sync();
