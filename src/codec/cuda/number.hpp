@@ -138,7 +138,7 @@ STRETTO_DEVICE Judgement judge(double x, const Grid<double>& g) {
   if (!(absolute(x * g.r) < 0x1p51)) return Judgement::exception;
   const double n = fused(x, g.r, 0x1.8p52) - 0x1.8p52;
   return absolute(fused(-n, g.width, x)) <= g.eps_e && absolute(x - n * g.width) <= g.eps_y ? Judgement::good
-                                                                                          : Judgement::unsure;
+                                                                                            : Judgement::unsure;
 }
 
 // code * width as a float64; more than 53 bits are not rounded first.

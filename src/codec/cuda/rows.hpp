@@ -51,7 +51,8 @@ STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
           } else {
             STRETTO_UNROLL
             for (int c = 0; c < 4; ++c)
-              four.v[c] = place + c < v.m ? value_at(v.x, at + static_cast<u64>(c), static_cast<float*>(nullptr)) : 0.0f;
+              four.v[c] =
+                  place + c < v.m ? value_at(v.x, at + static_cast<u64>(c), static_cast<float*>(nullptr)) : 0.0f;
           }
           Quad<i32> bits;
           STRETTO_UNROLL
@@ -334,11 +335,12 @@ STRETTO_DEVICE u32 code_carefully(int m, const Grid<float>& grid, u32* memory, t
   if (some == 0) return bound;
   const u32 value = W::broadcast(W::map([](const CarefulRow& c) { return c.value; }, careful), trailing_zeros(some));
   values->value = value;
-  values->differ = W::any(
-      W::map([=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != value); }, careful));
+  values->differ =
+      W::any(W::map([=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != value); }, careful));
   // Exceptions before a row's first code.
   const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), *lanes));
-  const u32 first = W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful), trailing_zeros(kept) & 31);
+  const u32 first =
+      W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful), trailing_zeros(kept) & 31);
   const u32 none = kept ? first : kCodeZero;
   const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
   const auto last = W::shuffle(W::map([](const CarefulRow& c) { return c.last; }, careful),
@@ -492,10 +494,10 @@ STRETTO_DEVICE u32 base_and_slope(u32 q0, u32 q1, int m, int order, Plan<W>* p) 
 }
 
 STRETTO_DEVICE Predictor predictor_of(int order, bool negative) {
-  return order == 2 ? Predictor::second
-       : order == 1 ? Predictor::first
-       : negative   ? Predictor::none_signed
-                    : Predictor::none_unsigned;
+  return order == 2   ? Predictor::second
+         : order == 1 ? Predictor::first
+         : negative   ? Predictor::none_signed
+                      : Predictor::none_unsigned;
 }
 
 template <class W>
@@ -562,8 +564,9 @@ STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, i32 
         return ends_with_sample(b) ? cost : 0;
       },
       W::lane(), zeroth, bits));
-  const bool negative = low < zero && W::any(W::map([](int b, const Sample& s) { return ends_with_sample(b) && s.negative; },
-                                                    W::lane(), zeroth));
+  const bool negative =
+      low < zero &&
+      W::any(W::map([](int b, const Sample& s) { return ends_with_sample(b) && s.negative; }, W::lane(), zeroth));
   const int order = order_of_costs(costs, negative);
   if (order == 0 && (high - zero >= kPairLimit || zero - low >= kPairLimit)) return false;
   base_and_slope(q0, q1, kGroup, order, p);

@@ -162,7 +162,8 @@ class StreamWriter {
       }
     }
     block_.each_warp([&](int w) {
-      if (w == 0) by_one_lane<W>([&] { finish_stream<W>(op_, o_, layout_, bound, exceptions, static_cast<Outcome>(outcome)); });
+      if (w == 0)
+        by_one_lane<W>([&] { finish_stream<W>(op_, o_, layout_, bound, exceptions, static_cast<Outcome>(outcome)); });
     });
   }
 
@@ -275,13 +276,14 @@ class StagedWriter {
  private:
   STRETTO_DEVICE void all_tiles() {
     StagedShared& shared = block_.staged();
-    block_.each_warp_and_helper([](int) {}, [&] {
-      by_one_lane<W>([&] {
-        const u64 first = W::fetch_add(&o_.control->tiles, 1);
-        shared.tile[0] = first;
-        shared.tile[1] = first < tiles_ ? W::fetch_add(&o_.control->tiles, 1) : tiles_;
-      });
-    });
+    block_.each_warp_and_helper([](int) {},
+                                [&] {
+                                  by_one_lane<W>([&] {
+                                    const u64 first = W::fetch_add(&o_.control->tiles, 1);
+                                    shared.tile[0] = first;
+                                    shared.tile[1] = first < tiles_ ? W::fetch_add(&o_.control->tiles, 1) : tiles_;
+                                  });
+                                });
     for (u32 k = 0;; ++k) {
       block_.each_warp_and_helper([&](int w) { work(k, w, shared); }, [&] { help(k, shared); });
       if (k && shared.tile[(k - 1) & 7] >= tiles_) break;
