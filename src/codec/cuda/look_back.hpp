@@ -11,21 +11,16 @@ namespace stretto::codec::cuda {
 
 constexpr u64 kSumKnown = u64{1} << 62, kOffsetKnown = u64{2} << 62, kDescriptorValue = (u64{1} << 62) - 1;
 
-// Words before this tile. Called by one warp; descriptors start as zeros.
+// The words of a tile, by one lane, as soon as they are known. Descriptors start as zeros.
 template <class W>
-STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
-  const auto publish = [&](u64 v) {
-    W::each(
-        [=](int j) {
-          if (j == 0) W::write(descriptors + tile, v);
-        },
-        W::lane());
-  };
-  if (tile == 0) {
-    publish(kOffsetKnown | words);
-    return 0;
-  }
-  publish(kSumKnown | words);
+STRETTO_DEVICE void announce_words(u64* descriptors, u64 tile, u64 words) {
+  W::write(descriptors + tile, (tile ? kSumKnown : kOffsetKnown) | words);
+}
+
+// Words before a tile whose own words have been announced. Called by one warp.
+template <class W>
+STRETTO_DEVICE u64 find_place(u64* descriptors, u64 tile, u64 words) {
+  if (tile == 0) return 0;
   u64 offset = 0, end = tile;  // tiles [end, tile) are in the sum
   for (;;) {
     const auto seen = W::map(
@@ -46,8 +41,23 @@ STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
     if (known) break;
     end -= 32;
   }
-  publish(kOffsetKnown | (offset + words));
+  W::each(
+      [=](int j) {
+        if (j == 0) W::write(descriptors + tile, kOffsetKnown | (offset + words));
+      },
+      W::lane());
   return offset;
+}
+
+// Both: words before this tile.
+template <class W>
+STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
+  W::each(
+      [=](int j) {
+        if (j == 0) announce_words<W>(descriptors, tile, words);
+      },
+      W::lane());
+  return find_place<W>(descriptors, tile, words);
 }
 
 }  // namespace stretto::codec::cuda
