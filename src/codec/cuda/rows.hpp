@@ -257,7 +257,7 @@ STRETTO_DEVICE auto read_rows(const u32* memory, F f) {
         }
         return row;
       },
-      W::lane());
+      W::lane_anew());
 }
 
 template <class W>
@@ -272,7 +272,7 @@ STRETTO_DEVICE void put_rows(const typename W::template Lane<Row>& rows, u32* me
           store_quad(reinterpret_cast<i32*>(memory) + quad_place(b, k), four);
         }
       },
-      W::lane(), rows);
+      W::lane_anew(), rows);
 }
 
 // What is known of a group's exceptions beside their places.
@@ -345,7 +345,7 @@ STRETTO_DEVICE void code_carefully(int m, const Grid<float>& grid, u32* memory, 
         found.exceptions &= lanes_below(b, m);
         return found;
       },
-      W::lane(), *rows, *lanes);
+      W::lane_anew(), *rows, *lanes);
   *lanes = W::map([](const Careful& c) { return c.exceptions; }, careful);
   *rows = W::map(
       [=](int b, Row row, const Careful& found) {
@@ -359,7 +359,7 @@ STRETTO_DEVICE void code_carefully(int m, const Grid<float>& grid, u32* memory, 
         }
         return row;
       },
-      W::lane(), *rows, careful);
+      W::lane_anew(), *rows, careful);
 }
 
 // Gives exceptions the code of the nearest earlier place that is none, or of the first. Their values are in memory.
@@ -368,7 +368,7 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
                                          typename W::template Lane<Row>* rows) {
   const u32 some = W::ballot(W::map([](u32 l) { return l != 0; }, lanes));
   const auto own =
-      W::map([=](int b, u32 l) { return l ? memory[value_place(b, trailing_zeros(l))] : 0; }, W::lane(), lanes);
+      W::map([=](int b, u32 l) { return l ? memory[value_place(b, trailing_zeros(l))] : 0; }, W::lane_anew(), lanes);
   const u32 value = W::broadcast(own, trailing_zeros(some) & 31);
   const bool differ = W::any(W::map(
       [=](int b, u32 l) {
@@ -381,7 +381,7 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
         }
         return other != 0;
       },
-      W::lane(), lanes));
+      W::lane_anew(), lanes));
   // A row's first code, and its last; 0 if it has none.
   const auto firsts = W::map(
       [](const Row& row, u32 l) {
@@ -399,9 +399,9 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
         return code;
       },
       *rows, lanes);
-  const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), lanes));
+  const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane_anew(), lanes));
   const u32 first = W::broadcast(firsts, trailing_zeros(kept) & 31), none = kept ? first : kCodeZero;
-  const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
+  const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane_anew());
   const auto last = W::shuffle(lasts, W::map([](int s) { return s < 0 ? 0 : s; }, source));
   *rows = W::map(
       [=](Row row, u32 l, int s, u32 before) {
