@@ -72,6 +72,8 @@ STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
 STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
   return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
 }
+STRETTO_DEVICE float least_of(float a, float b) { return fminf(a, b); }
+STRETTO_DEVICE float most_of(float a, float b) { return fmaxf(a, b); }
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -110,6 +112,9 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
   return c;
 }
+// std::fmin gives NaN for a signalling one.
+inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
+inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 #endif
 
 // Byte k of a word, as a signed number.
@@ -117,6 +122,9 @@ STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
   return permute_bytes(word, word, 0x8880 + 0x1111 * static_cast<u32>(k));
 }
 
+// Two numbers of which one may be a NaN: the other.
+STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
+STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 STRETTO_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
