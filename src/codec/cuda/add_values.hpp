@@ -1,7 +1,7 @@
 // stream + values, a group a warp (HomComp_F, or HomComp where the codes were found by a kernel of their own).
 #pragma once
 
-#include "codec/cuda/sum.hpp"
+#include "codec/cuda/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -35,6 +35,77 @@ struct AddValues {
     return again;
   }
   STRETTO_DEVICE Outcome plan(u64 g, const Memory<C>& memory, State* s) const {
+    if constexpr (sizeof(T) == 4) {
+      s->together = plan_planes(g, memory.codes, memory.scratch, s);
+      if (s->together) return Outcome::ok;
+      const Memory<C> own = memory;
+      return plan_apart(g, own, s);
+    } else {
+      return plan_any(g, memory, s);
+    }
+  }
+  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
+    if constexpr (sizeof(T) == 4) {
+      if (s.together) {
+        copy_image<W>(reinterpret_cast<const u32*>(memory.codes), s.plan.words, out);
+        return;
+      }
+      const Memory<C> own = memory;
+      write_apart(g, own, s, out);
+    } else {
+      write_any(g, memory, s, out);
+    }
+  }
+  STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
+  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
+  static STRETTO_DEVICE u64 bound(const State& s) { return s.plan.bound; }
+  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
+
+ private:
+  // What is usual; false if this is not.
+  STRETTO_DEVICE bool plan_planes(u64 g, C* codes, u32* scratch, State* s) const {
+    if (wide) return false;
+    const auto ends = load_ends<W>(a, ha_, g, load_location<W>(a, ha_, g));
+    const int m = group_size(layout_of(count), g);
+    const GroupValues<T> v{x, g * kGroup, m, quantised};
+    PlaneSum<W> sum;
+    Plan<W>& p = sum.plan;
+    plan_values<W, T>(v, grid_, codes, &p);
+    if (p.form == Form::verbatim || p.wide || p.most > 16 || (p.count && !p.uniform)) return false;
+    PlaneGroup<W> ga;
+    if (!parse_ends<W>(ends, m, scratch, &ga) || differ<W>(ga.lanes, p.lanes)) return false;
+    const Predictor own = p.predictor;
+    p.predictor = joined(ga.predictor, own, false);
+    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
+              most_v = planes_raised(p.most, own, p.predictor), planes = 1 + (most_a > most_v ? most_a : most_v);
+    if (planes > kManyPlanes) return false;
+    p.sums = true;
+    p.base = narrow_sum(ga.base, p.base, false);
+    p.slope = narrow_sum(ga.slope, p.slope, false);
+    sum.negate = false;
+    sum.image = reinterpret_cast<u32*>(codes);
+    sum.scratch = scratch;
+    sum.value_words = 0;
+    if (p.count)
+      sum.value_words = add_uniform<W>(uniform_of<W>(ga, false),
+                                       Uniform{nullptr, v.bits(first_exception<W>(p.lanes)), false}, scratch);
+    const auto staged = stage_planes<W>(codes, p.most);
+    const StoredPlanes<W> pa{ga.planes};
+    const auto width = p.width;
+    if (planes <= kFewPlanes)
+      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, staged, width, own, &sum);
+    else
+      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, staged, width, own, &sum);
+    s->plan.words = p.words;
+    s->plan.count = p.count;
+    s->plan.bound = p.bound;
+    return true;
+  }
+  STRETTO_APART Outcome plan_apart(u64 g, const Memory<C>& memory, State* s) const { return plan_any(g, memory, s); }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
+    write_any(g, memory, s, out);
+  }
+  STRETTO_DEVICE Outcome plan_any(u64 g, const Memory<C>& memory, State* s) const {
     const int m = group_size(layout_of(count), g);
     const GroupValues<T> v{x, g * kGroup, m, quantised};
     Group<W> ga;
@@ -85,19 +156,14 @@ struct AddValues {
     finish_plan<W>(Sums<W, T>{oa, ob, ha_.width, same && ga.uniform && uniform}, &p);
     return Outcome::ok;
   }
-  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
+  STRETTO_DEVICE void write_any(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
     const Again source{*this, g, memory, s};
     if (s.by_codes)
       emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
-  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
-  static STRETTO_DEVICE u64 bound(const State& s) { return s.plan.bound; }
-  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
- private:
   STRETTO_DEVICE Operand<W, T> stream_operand(const Group<W>& g, const Memory<C>& memory) const {
     Operand<W, T> o = operand_of<W, T>(g, false);
     o.codes = memory.wide[0];

@@ -8,6 +8,7 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
+#define STRETTO_APART __device__ __noinline__  // what is rare and would take registers from what is not
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
 #else
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #define STRETTO_DEVICE inline
+#define STRETTO_APART inline
 #define STRETTO_UNROLL
 #define STRETTO_ROLLED
 #endif

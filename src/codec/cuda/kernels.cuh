@@ -7,12 +7,12 @@ namespace stretto::codec::cuda {
 
 // Warps in a block: their codes take some 30 KB of shared memory for either type. Sums have two groups at hand and need more
 // registers than eight warps leave them.
-constexpr int warps_of(bool float64, Scratch s) { return float64 ? 4 : s < Scratch::sums ? 8 : 6; }
+constexpr int warps_of(bool float64, Scratch s) { return float64 ? 4 : s == Scratch::selection ? 6 : 8; }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
 // Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
 // architecture (tests/codec/cuda/registers.py).
-constexpr int blocks_per_multiprocessor(Scratch s) { return s == Scratch::none ? 4 : s == Scratch::tables ? 3 : 2; }
+constexpr int blocks_per_multiprocessor(Scratch s) { return s == Scratch::none ? 4 : s == Scratch::selection ? 2 : 3; }
 
 template <class T, class Op, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))

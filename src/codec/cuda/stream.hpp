@@ -62,14 +62,21 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   out[7] = h.exceptions;
 }
 
-// Group g of a stream whose header has been checked: found by its chunk's offset and the lengths before it. The chunk
-// is checked against the next one, so that all groups together check the whole index; false if it does not hold.
+// Where a group lies in a stream whose header has been checked: by its chunk's offset and the lengths before it. The
+// chunk is checked against the next one, so that all groups together check the whole index. In two steps, so that what
+// is loaded of two streams is on its way at once.
 template <class W>
-STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
+struct Location {
+  typename W::template Lane<u32> pair;  // two lengths
+  u64 start, next;
+};
+template <class W>
+STRETTO_DEVICE Location<W> load_location(const StreamRef& s, const Header& h, u64 g) {
   const Layout l = layout_of(h.count);
   const u64 c = g / kChunk, from = c * kChunk;
   const u8* lengths = s.base + l.lengths;
-  const auto pair = W::map(
+  Location<W> r;
+  r.pair = W::map(
       [=](int j) {
         const u64 i = from + 2 * static_cast<u64>(j);
         if (i >= l.groups) return 0u;
@@ -77,17 +84,28 @@ STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32
         return i + 1 < l.groups ? both : both & 0xffff;
       },
       W::lane());
-  const int at = static_cast<int>(g - from);
-  const u32 total = W::reduce_add(W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, pair));
+  r.start = load_u64(s.base + kHeaderBytes + 8 * c);
+  r.next = c + 1 < l.chunks ? load_u64(s.base + kHeaderBytes + 8 * (c + 1)) : h.bytes;
+  return r;
+}
+// False if the index does not hold.
+template <class W>
+STRETTO_DEVICE bool resolve_location(const StreamRef& s, const Header& h, u64 g, const Location<W>& r, const u32** p,
+                                     u32* words) {
+  const u64 c = g / kChunk;
+  const int at = static_cast<int>(g - c * kChunk);
+  const u32 total = W::reduce_add(W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, r.pair));
   const u32 before = W::reduce_add(W::map(
-      [=](int j, u32 v) { return (2 * j < at ? v & 0xffff : 0) + (2 * j + 1 < at ? v >> 16 : 0); }, W::lane(), pair));
-  const u32 own = W::broadcast(pair, at / 2);
+      [=](int j, u32 v) { return (2 * j < at ? v & 0xffff : 0) + (2 * j + 1 < at ? v >> 16 : 0); }, W::lane(), r.pair));
+  const u32 own = W::broadcast(r.pair, at / 2);
   *words = at % 2 ? own >> 16 : own & 0xffff;
-  const u64 start = load_u64(s.base + kHeaderBytes + 8 * c);
-  const u64 next = c + 1 < l.chunks ? load_u64(s.base + kHeaderBytes + 8 * (c + 1)) : h.bytes;
-  *p = reinterpret_cast<const u32*>(s.base + start) + before;
-  return start % 4 == 0 && start <= h.bytes && next <= h.bytes && start + 4 * u64{total} == next &&
-         (c != 0 || start == l.body);
+  *p = reinterpret_cast<const u32*>(s.base + r.start) + before;
+  return r.start % 4 == 0 && r.start <= h.bytes && r.next <= h.bytes && r.start + 4 * u64{total} == r.next &&
+         (c != 0 || r.start == layout_of(h.count).body);
+}
+template <class W>
+STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
+  return resolve_location<W>(s, h, g, load_location<W>(s, h, g), p, words);
 }
 
 }  // namespace stretto::codec::cuda

@@ -1,0 +1,329 @@
+// Sums of narrow groups in their bit planes, a block a lane: a plane of both takes two logical instructions for all 1,024
+// places, and nothing is transposed. Only what is usual: exceptions, if there are any, in the same places on both sides,
+// and one value for all of them. Whatever else is found, and whatever is malformed, is left to sum.hpp. The sum is put
+// together in the warp's own memory as it will stand in the stream, so that nothing else is kept until its place is known.
+#pragma once
+
+#include "codec/cuda/sum.hpp"
+
+namespace stretto::codec::cuda {
+
+// The ends of a group, a word a lane, from which all but its planes is read: head[j] is word j, tail[j] the j-th from
+// the end.
+template <class W>
+struct Ends {
+  const u32* p;
+  u32 words;
+  bool good;  // the index holds
+  typename W::template Lane<u32> head, tail;
+};
+template <class W>
+STRETTO_DEVICE Ends<W> load_ends(const StreamRef& s, const Header& h, u64 g, const Location<W>& location) {
+  Ends<W> e;
+  e.good = resolve_location<W>(s, h, g, location, &e.p, &e.words);
+  const u32* p = e.p;
+  const u32 n = e.good ? e.words : 0;
+  e.head = W::map([=](int j) { return static_cast<u32>(j) < n ? p[j] : 0u; }, W::lane());
+  e.tail = W::map([=](int j) { return static_cast<u32>(j) < n ? p[n - 1 - static_cast<u32>(j)] : 0u; }, W::lane());
+  return e;
+}
+
+// An operand whose residuals are planes.
+template <class W>
+struct PlaneGroup {
+  Predictor predictor;
+  i64 base, slope;
+  u32 most;
+  bool exceptions, sums, quiet;
+  const u32* value;  // of all exceptions
+  typename W::template Lane<u32> lanes, width;
+  typename W::template Lane<const u32*> planes;  // of a lane's block
+  STRETTO_DEVICE bool is_unsigned() const { return predictor == Predictor::none_unsigned; }
+};
+
+// False: unusual, or malformed.
+template <class W>
+STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g) {
+  if (!e.good) return false;
+  g->predictor = Predictor::none_unsigned;
+  g->base = g->slope = 0;
+  g->most = 0;
+  g->exceptions = g->sums = g->quiet = false;
+  g->value = nullptr;
+  g->lanes = g->width = W::splat(u32{0});
+  const u32* p = e.p;
+  g->planes = W::splat(p);
+  if (e.words == 0) return true;
+  const u32 word = W::broadcast(e.head, 0), form_of = word >> 4 & 7;
+  if ((word & kWideBit) || form_of > static_cast<u32>(Form::masked_bytes)) return false;
+  const Form form = static_cast<Form>(form_of);
+  g->predictor = static_cast<Predictor>(word & 3);
+  const bool has_base = g->predictor >= Predictor::first;
+  u32 at = 1;
+  if (word & kShortBaseBit) {
+    if (!has_base) return false;
+    g->base = static_cast<i32>(word) >> 8;
+  } else {
+    if (word >> 8) return false;
+    if (has_base) g->base = static_cast<i32>(W::broadcast(e.head, static_cast<int>(at++)));
+  }
+  if (g->predictor == Predictor::second) g->slope = static_cast<i32>(W::broadcast(e.head, static_cast<int>(at++)));
+  if (e.words < at) return false;
+  if (word & kExceptionsBit) {
+    u32 kind = 0, taken = 0;
+    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit)) return false;
+    at += taken;
+    g->exceptions = true;
+    g->sums = kind & kSumsBit;
+    g->quiet = kind & kQuietNanBit;
+    g->value = p + at;
+    const u32 size = g->quiet ? 0 : g->sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
+    if ((g->sums && size == 0) || e.words - at < size) return false;
+    at += size;
+  }
+  if (form == Form::zero) return at == e.words;
+  // Widths, from the end.
+  const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
+  const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;
+  const u32 mask = masked ? W::broadcast(e.tail, 0) : ~0u, n = static_cast<u32>(popcount(mask));
+  const u32 words = words_for(nibbles ? (n + 1) / 2 : n), behind = words + masked;
+  if (mask == 0 || e.words - at < behind) return false;
+  const auto k = W::map([=](int b) { return popcount(mask & ((1u << b) - 1)); }, W::lane());
+  const auto packed = W::shuffle(
+      e.tail, W::map([=](int i) { return static_cast<int>(behind) - 1 - (nibbles ? i >> 3 : i >> 2); }, k));
+  g->width = W::map(
+      [=](int b, int i, u32 v) {
+        const u32 w = nibbles ? v >> (i % 8 * 4) & 15 : v >> (i % 4 * 8) & 255;
+        return mask >> b & 1 ? w : 0u;
+      },
+      W::lane(), k, packed);
+  g->most = W::reduce_max(g->width);
+  const auto end = W::scan_add(g->width);
+  const u32* planes = p + at;
+  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, end, g->width);
+  return W::broadcast(end, 31) == e.words - at - behind;
+}
+
+STRETTO_DEVICE int order_of(Predictor p) { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
+
+// How many planes an operand takes as signed numbers after it is raised to predictor p.
+STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
+  return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
+}
+
+// Planes that a sum takes are kept in registers: so many, or so many.
+constexpr int kFewPlanes = 10, kManyPlanes = 18;
+
+// N planes of an operand as signed numbers, raised to predictor p. `load(i)`: plane i of a lane's block, which is below
+// its width. In two steps, so that all loads of both operands are on their way at once.
+template <class W, int N>
+struct Planes {
+  typename W::template Lane<u32> x[N];
+
+  template <class P>
+  STRETTO_DEVICE void load(const P& planes, const typename W::template Lane<u32>& width) {
+    STRETTO_UNROLL
+    for (u32 i = 0; i < N; ++i) x[i] = planes.load(i, width);
+  }
+  STRETTO_DEVICE void extend(const typename W::template Lane<u32>& width, Predictor own, Predictor p) {
+    if (own != Predictor::none_unsigned) {
+      STRETTO_UNROLL
+      for (u32 i = 1; i < N; ++i)
+        x[i] = W::map([=](u32 w, u32 v, u32 sign) { return i < w ? v : sign; }, width, x[i], x[i - 1]);
+    }
+    for (int times = order_of(p) - order_of(own); times > 0; --times) {
+      auto borrow = W::splat(u32{0});
+      STRETTO_UNROLL
+      for (int i = 0; i < N; ++i) {
+        const auto last = W::shuffle(x[i], W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
+        const auto before = W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x[i], last);
+        const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x[i], before, borrow);
+        borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x[i], before, borrow);
+        x[i] = d;
+      }
+    }
+  }
+};
+
+// Planes in a stream.
+template <class W>
+struct StoredPlanes {
+  typename W::template Lane<const u32*> at;
+  STRETTO_DEVICE auto load(u32 i, const typename W::template Lane<u32>& width) const {
+    return W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
+  }
+};
+
+// Residuals in memory become planes there, in place: 1 << shift planes of 32 >> shift blocks at a time. Plane i of block
+// b is at the word that place() says, so that neither here nor where a lane has a block of its own two lanes meet in a
+// bank of memory.
+template <class W>
+struct StagedPlanes {
+  const u32* memory;
+  int shift;
+  STRETTO_DEVICE auto load(u32 i, const typename W::template Lane<u32>& width) const {
+    const u32* from = memory;
+    const int s = shift;
+    return W::map(
+        [=](int b, u32 w) { return i < w ? from[(b << s) + (static_cast<int>(i) ^ (b >> (5 - s)))] : 0u; }, W::lane(),
+        width);
+  }
+};
+template <class W, int P>
+STRETTO_DEVICE void stage_planes_of(i32* e) {
+  constexpr int bits = 32 / P;
+  STRETTO_ROLLED
+  for (int first = 0; first < kBlocks; first += P) {
+    auto v = W::splat(u32{0});
+    STRETTO_UNROLL
+    for (int c = 0; c < P; ++c)
+      v = W::map(
+          [=](int j, u32 x) {
+            constexpr u32 mask = P == 1 ? ~0u : (1u << bits % 32) - 1;
+            return x | (static_cast<u32>(e[32 * (first + c) + j]) & mask) << (bits * c);
+          },
+          W::lane(), v);
+    const auto plane = transpose<W>(v);
+    W::sync();
+    W::each(
+        [=](int r, u32 x) { e[32 * (first / P) + (r & -bits) + ((r % bits) ^ (first / P))] = static_cast<i32>(x); },
+        W::lane(), plane);
+  }
+  W::sync();
+}
+template <class W>
+STRETTO_DEVICE StagedPlanes<W> stage_planes(i32* e, u32 most) {
+  const u32* words = reinterpret_cast<const u32*>(e);
+  if (most <= 8) {
+    stage_planes_of<W, 4>(e);
+    return {words, 3};
+  }
+  stage_planes_of<W, 2>(e);
+  return {words, 4};
+}
+
+// A sum of two values, or of either and an exact sum, found before its place is known.
+struct SumFound {
+  const u32* at;
+  u32 words;
+  template <class P>
+  STRETTO_DEVICE void measure(P* p) const {
+    p->uniform = true;
+    p->quiet = false;
+    p->value_words = words;
+  }
+};
+template <class W>
+struct SumAt : SumFound {
+  STRETTO_DEVICE void write(const Plan<W>&, u32* out) const {
+    const u32* from = this->at;
+    const u32 n = this->words;
+    W::each(
+        [=](int j) {
+          if (static_cast<u32>(j) < n) out[j] = from[j];
+        },
+        W::lane());
+  }
+};
+
+// What all exceptions of an operand are: an exact sum at `sum`, or a number.
+struct Uniform {
+  const u32* sum;  // or null
+  u32 bits;
+  bool negate;
+};
+template <class W>
+STRETTO_DEVICE Uniform uniform_of(const PlaneGroup<W>& g, bool negate) {
+  return {g.sums ? g.value : nullptr, g.sums || !g.exceptions ? 0 : g.quiet ? QuietNan<float>::bits : *g.value, negate};
+}
+// Words of the exact sum that it leaves at `out`.
+template <class W>
+STRETTO_APART u32 add_uniform(Uniform a, Uniform b, u32* out) {
+  Accumulator<W, float> sum;
+  STRETTO_ROLLED
+  for (int k = 0; k < 2; ++k) {
+    const Uniform& u = k ? b : a;
+    if (u.sum)
+      sum.add_sum(u.sum, u.negate);
+    else
+      sum.add(u.bits, u.negate);
+  }
+  W::sync();
+  sum.write(out);
+  W::sync();
+  return sum.words();
+}
+
+// What is known of a sum before its planes are.
+template <class W>
+struct PlaneSum {
+  Plan<W> plan;  // predictor, base, slope, lanes, m
+  bool negate;
+  u32* image;    // where it is put together
+  u32* scratch;  // 32 words, of which the sum of exceptions takes the first `value_words`
+  u32 value_words;
+};
+
+template <class W, int N, class A, class B>
+STRETTO_DEVICE void add_planes(const A& pa, const typename W::template Lane<u32>& width_a, Predictor of_a, const B& pb,
+                               const typename W::template Lane<u32>& width_b, Predictor of_b, PlaneSum<W>* sum) {
+  Plan<W>& p = sum->plan;
+  Planes<W, N> a, b;
+  a.load(pa, width_a);
+  b.load(pb, width_b);
+  a.extend(width_a, of_a, p.predictor);
+  b.extend(width_b, of_b, p.predictor);
+  const int m = p.m;
+  const u32 turned = sum->negate ? ~0u : 0u;
+  const bool is_unsigned = p.predictor == Predictor::none_unsigned;
+  auto carry = W::splat(turned);
+  auto width = W::splat(u32{0});
+  const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
+  auto previous = W::splat(u32{0});
+  STRETTO_UNROLL
+  for (u32 i = 0; i < N; ++i) {
+    const auto y = W::map([=](u32 v) { return v ^ turned; }, b.x[i]);
+    const auto s = W::map([](u32 x, u32 v, u32 c, u32 k) { return (x ^ v ^ c) & k; }, a.x[i], y, carry, kept);
+    carry = W::map([](u32 x, u32 v, u32 c) { return (x & v) | (c & (x | v)); }, a.x[i], y, carry);
+    // Signed: up to the last plane that is not as the one before it; the first counts if any bit is set.
+    width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
+    if (!is_unsigned) previous = s;
+    a.x[i] = s;
+  }
+  p.width = width;
+  W::sync();  // staged planes are read
+  finish_plan<W>(SumAt<W>{{sum->scratch, sum->value_words}}, &p);
+  if (p.words == 0) return;
+  u32* out = write_head<W>(p, SumAt<W>{{sum->scratch, sum->value_words}}, sum->image);
+  if (p.most) {
+    const auto end = W::scan_add(p.width);
+    const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);
+    STRETTO_UNROLL
+    for (u32 i = 0; i < N; ++i)
+      W::each(
+          [=](u32* to, u32 w, u32 v) {
+            if (i < w) to[i] = v;
+          },
+          at, p.width, a.x[i]);
+    W::sync();
+    write_widths<W>(p, sum->scratch, out + p.planes);
+  }
+}
+
+// Words put together before, to their place.
+template <class W>
+STRETTO_DEVICE void copy_image(const u32* image, u32 words, u32* out) {
+  STRETTO_ROLLED
+  for (u32 first = 0; first < words; first += 128)
+    W::each(
+        [=](int j) {
+          STRETTO_UNROLL
+          for (u32 k = 0; k < 128; k += 32) {
+            const u32 i = first + k + static_cast<u32>(j);
+            if (i < words) out[i] = image[i];
+          }
+        },
+        W::lane());
+}
+
+}  // namespace stretto::codec::cuda
