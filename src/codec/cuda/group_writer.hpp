@@ -120,7 +120,7 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
 
 // Word 0, base, slope and exceptions of a group that is not empty; returns where its planes begin.
 template <class W, class Source>
-STRETTO_DEVICE u32* write_head(const Plan<W>& p, const Source& source, u32* out) {
+STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) {
   const bool has_base = p.predictor >= Predictor::first, is_short = has_base && !p.wide && fits_24_bits(p.base);
   const bool wide = p.wide;
   const u32 word = static_cast<u32>(p.predictor) | (wide ? kWideBit : 0) | static_cast<u32>(p.form) << 4 |
@@ -156,7 +156,7 @@ STRETTO_DEVICE u32* write_head(const Plan<W>& p, const Source& source, u32* out)
 template <class W, class C, class Source>
 STRETTO_DEVICE void emit(const Plan<W>& p, const C* e, const Source& source, u32* scratch, u32* out) {
   if (p.words == 0) return;
-  u32* at = write_head<W>(p, source, out);
+  u32* at = emit_head<W>(p, source, out);
   if (p.most == 0) return;
   if (p.most <= 8) {
     write_planes<W, C, 4>(e, p.width, 0, at);

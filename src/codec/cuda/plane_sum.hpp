@@ -294,7 +294,7 @@ STRETTO_DEVICE void add_planes(const A& pa, const typename W::template Lane<u32>
   W::sync();  // staged planes are read
   finish_plan<W>(SumAt<W>{{sum->scratch, sum->value_words}}, &p);
   if (p.words == 0) return;
-  u32* out = write_head<W>(p, SumAt<W>{{sum->scratch, sum->value_words}}, sum->image);
+  u32* out = emit_head<W>(p, SumAt<W>{{sum->scratch, sum->value_words}}, sum->image);
   if (p.most) {
     const auto end = W::scan_add(p.width);
     const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);

@@ -219,7 +219,7 @@ class StreamWriter {
       for (u64 i = layout_.lengths + 2 * layout_.groups; i < layout_.body; ++i) o_.out[i] = 0;
       h.exceptions = exceptions;
       h.bytes = bytes = layout_.body + 4 * W::read(&o_.control->words);
-      write_header(h, o_.out);
+      emit_header(h, o_.out);
     }
     *o_.result = {bytes, static_cast<u32>(outcome), 0};
   }
