@@ -70,8 +70,20 @@ struct AddValues {
     const GroupValues<T> v{x, g * kGroup, m, quantised};
     PlaneSum<W> sum;
     Plan<W>& p = sum.plan;
-    plan_values<W, T>(v, grid_, codes, &p);
-    if (p.form == Form::verbatim || p.wide || p.most > 16 || (p.count && !p.uniform)) return false;
+    if (m < kGroup) return false;
+    u32* memory = reinterpret_cast<u32*>(codes);
+    const bool coded = quantised != nullptr && quad_aligned(quantised);
+    W::sync();  // whoever used the memory before is done
+    if (coded)
+      put_codes<W>(v, memory);
+    else if (loads_ahead(v))
+      put_incoming<W>(load_incoming<W>(v), memory);
+    else
+      put_values<W>(v, memory);
+    ExceptionValues values{0, false};
+    const Residuals<W> residuals = plan_rows<W>(v, coded, grid_, memory, &p, &values);
+    p.most = W::reduce_max(p.width);
+    if (p.most > 16 || values.differ) return false;
     PlaneGroup<W> ga;
     if (!parse_ends<W>(ends, m, scratch, &ga) || differ<W>(ga.lanes, p.lanes)) return false;
     const Predictor own = p.predictor;
@@ -83,19 +95,19 @@ struct AddValues {
     p.base = narrow_sum(ga.base, p.base, false);
     p.slope = narrow_sum(ga.slope, p.slope, false);
     sum.negate = false;
-    sum.image = reinterpret_cast<u32*>(codes);
+    sum.image = memory;
     sum.scratch = scratch;
     sum.value_words = 0;
-    if (p.count)
+    if (ga.exceptions)
       sum.value_words = add_uniform<W>(uniform_of<W>(ga, false),
-                                       Uniform{nullptr, v.bits(first_exception<W>(p.lanes)), false}, scratch);
-    const auto staged = stage_planes<W>(codes, p.most);
+                                       Uniform{nullptr, values.value, false}, scratch);
+    const RowPlanes<W> pv{residuals.rows};
     const StoredPlanes<W> pa{ga.planes};
     const auto width = p.width;
-    if (planes <= kFewPlanes)
-      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, staged, width, own, &sum);
+    if (planes <= kFewPlanes && p.most <= 8)
+      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
     else
-      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, staged, width, own, &sum);
+      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
     s->plan.words = p.words;
     s->plan.count = p.count;
     s->plan.bound = p.bound;

@@ -28,6 +28,20 @@ class EmulatedBlock {
   void each_warp(F f) {
     for (int w = 0; w < Warps; ++w) f(w);
   }
+  // The helper comes first or last, as turns.
+  template <class F, class G>
+  void each_warp_and_helper(F f, G help) {
+    early_ = !early_;
+    if (early_) help();
+    each_warp(f);
+    if (!early_) help();
+  }
+  StagedShared& staged() { return staged_; }
+  u32* stage(int w, u32 half) {
+    return reinterpret_cast<u32*>((reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].stage[half]) + 15) /
+                                  16 * 16);
+  }
+  u32* scratch(int w) { return rooms_[static_cast<std::size_t>(w)].scratch; }
   Shared& shared() { return shared_; }
   u64 index() const { return index_; }
   u64 blocks() const { return blocks_; }
@@ -49,10 +63,13 @@ class EmulatedBlock {
     std::vector<C> codes;
     std::vector<i64> wide[4];
     u32 scratch[32];
+    u32 stage[2][kStagedWords + 4];
     u16 sum_at[2][kGroup];
   };
   u64 index_, blocks_;
   Shared shared_{};
+  StagedShared staged_{};
+  bool early_ = false;
   std::array<Room, Warps> rooms_;
 };
 

@@ -10,10 +10,10 @@ namespace stretto::codec::cuda {
 
 // Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
-// Only tables; tables and three arrays; and four.
-enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3 };
+// Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups.
+enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4 };
 constexpr u64 scratch_bytes(Scratch s) {
-  return s == Scratch::none     ? 0
+  return s == Scratch::none || s == Scratch::staged ? 0
          : s == Scratch::tables ? 2 * kSumBytes
          : s == Scratch::sums   ? 2 * kSumBytes + 3 * kWideBytes
                                 : 2 * kSumBytes + 4 * kWideBytes;
@@ -26,6 +26,52 @@ struct BlockMemory {
   alignas(16) C codes[Warps * kRow];
   u32 scratch[Warps * 32];
   Shared shared;
+};
+
+// A block for StagedWriter.
+template <int Warps>
+struct StagedMemory {
+  alignas(16) u32 stage[2 * Warps][kStagedWords];
+  u32 scratch[Warps * 32];
+  Shared shared;
+  StagedShared staged;
+};
+template <int Warps>
+class StagedBlock {
+ public:
+  using Warp = HardwareWarp;
+  using Room = StagedMemory<Warps>;
+  static constexpr int kWarps = Warps;
+  template <class T>
+  struct PerWarp {
+    T own;
+    STRETTO_DEVICE T& operator[](int) { return own; }
+    STRETTO_DEVICE const T& operator[](int) const { return own; }
+  };
+
+  STRETTO_DEVICE explicit StagedBlock(Room& room) : room_(room) {}
+
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    each_warp_and_helper(f, [] {});
+  }
+  template <class F, class G>
+  STRETTO_DEVICE void each_warp_and_helper(F f, G help) {
+    const int w = static_cast<int>(threadIdx.x / 32);
+    if (w < Warps)
+      f(w);
+    else
+      help();
+    __syncthreads();
+  }
+  STRETTO_DEVICE Shared& shared() { return room_.shared; }
+  STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
+  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
+  STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
+  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch + 32 * w; }
+
+ private:
+  Room& room_;
 };
 
 template <class C, int Warps, bool Codes, Scratch kScratch>

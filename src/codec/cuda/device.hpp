@@ -46,6 +46,10 @@ STRETTO_DEVICE double nearest_integer(double v) { return rint(v); }
 STRETTO_DEVICE double absolute(double v) { return fabs(v); }
 STRETTO_DEVICE float absolute(float v) { return fabsf(v); }
 STRETTO_DEVICE double integer_below(double v) { return floor(v); }
+STRETTO_DEVICE float least_of(float a, float b) { return fminf(a, b); }
+STRETTO_DEVICE float most_of(float a, float b) { return fmaxf(a, b); }
+// Bytes of b and a, numbered from a's lowest, as the hexadecimal digits of `select` name them.
+STRETTO_DEVICE u32 pick_bytes(u32 a, u32 b, u32 select) { return __byte_perm(a, b, select); }
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -62,8 +66,19 @@ inline double nearest_integer(double v) { return std::nearbyint(v); }
 inline double absolute(double v) { return std::fabs(v); }
 inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
+inline float least_of(float a, float b) { return std::fmin(a, b); }
+inline float most_of(float a, float b) { return std::fmax(a, b); }
+inline u32 pick_bytes(u32 a, u32 b, u32 select) {
+  const u64 both = static_cast<u64>(b) << 32 | a;
+  u32 r = 0;
+  for (int k = 0; k < 4; ++k) r |= static_cast<u32>(both >> ((select >> (4 * k) & 7) * 8) & 0xff) << (8 * k);
+  return r;
+}
 #endif
 
+// Two numbers of which one may be a NaN: the other.
+STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
+STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }

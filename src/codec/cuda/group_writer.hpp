@@ -118,7 +118,7 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   W::sync();
 }
 
-// Word 0, base, slope and exceptions of a group that is not empty; returns where its planes begin.
+// What stands before the planes; gives where these begin.
 template <class W, class Source>
 STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) {
   const bool has_base = p.predictor >= Predictor::first, is_short = has_base && !p.wide && fits_24_bits(p.base);
@@ -156,7 +156,7 @@ STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) 
 template <class W, class C, class Source>
 STRETTO_DEVICE void emit(const Plan<W>& p, const C* e, const Source& source, u32* scratch, u32* out) {
   if (p.words == 0) return;
-  u32* at = emit_head<W>(p, source, out);
+  u32* at = emit_head(p, source, out);
   if (p.most == 0) return;
   if (p.most <= 8) {
     write_planes<W, C, 4>(e, p.width, 0, at);

@@ -114,17 +114,11 @@ STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
 // Planes that a sum takes are kept in registers: so many, or so many.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
 
-// N planes of an operand as signed numbers, raised to predictor p. `load(i)`: plane i of a lane's block, which is below
-// its width. In two steps, so that all loads of both operands are on their way at once.
+// N planes of an operand as signed numbers, raised to predictor p.
 template <class W, int N>
 struct Planes {
   typename W::template Lane<u32> x[N];
 
-  template <class P>
-  STRETTO_DEVICE void load(const P& planes, const typename W::template Lane<u32>& width) {
-    STRETTO_UNROLL
-    for (u32 i = 0; i < N; ++i) x[i] = planes.load(i, width);
-  }
   STRETTO_DEVICE void extend(const typename W::template Lane<u32>& width, Predictor own, Predictor p) {
     if (own != Predictor::none_unsigned) {
       STRETTO_UNROLL
@@ -149,58 +143,38 @@ struct Planes {
 template <class W>
 struct StoredPlanes {
   typename W::template Lane<const u32*> at;
-  STRETTO_DEVICE auto load(u32 i, const typename W::template Lane<u32>& width) const {
-    return W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
+  template <int N>
+  STRETTO_DEVICE void load(typename W::template Lane<u32> (&x)[N], const typename W::template Lane<u32>& width) const {
+    STRETTO_UNROLL
+    for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
   }
 };
 
-// Residuals in memory become planes there, in place: 1 << shift planes of 32 >> shift blocks at a time. Plane i of block
-// b is at the word that place() says, so that neither here nor where a lane has a block of its own two lanes meet in a
-// bank of memory.
+// Planes of residuals in rows.
 template <class W>
-struct StagedPlanes {
-  const u32* memory;
-  int shift;
-  STRETTO_DEVICE auto load(u32 i, const typename W::template Lane<u32>& width) const {
-    const u32* from = memory;
-    const int s = shift;
-    return W::map(
-        [=](int b, u32 w) { return i < w ? from[(b << s) + (static_cast<int>(i) ^ (b >> (5 - s)))] : 0u; }, W::lane(),
-        width);
+struct RowPlanes {
+  const typename W::template Lane<Row>& rows;
+  template <int N>
+  STRETTO_DEVICE void load(typename W::template Lane<u32> (&x)[N], const typename W::template Lane<u32>&) const {
+    struct Eight {
+      u32 p[8];
+    };
+    STRETTO_UNROLL
+    for (u32 byte = 0; 8 * byte + 8 <= N; ++byte) {
+      const auto eight = W::map(
+          [=](const Row& row) {
+            Eight e;
+            planes_of_row(row, byte, e.p);
+            return e;
+          },
+          rows);
+      STRETTO_UNROLL
+      for (u32 i = 0; i < 8; ++i) x[8 * byte + i] = W::map([=](const Eight& e) { return e.p[i]; }, eight);
+    }
+    STRETTO_UNROLL
+    for (int i = N / 8 * 8; i < N; ++i) x[i] = W::splat(u32{0});
   }
 };
-template <class W, int P>
-STRETTO_DEVICE void stage_planes_of(i32* e) {
-  constexpr int bits = 32 / P;
-  STRETTO_ROLLED
-  for (int first = 0; first < kBlocks; first += P) {
-    auto v = W::splat(u32{0});
-    STRETTO_UNROLL
-    for (int c = 0; c < P; ++c)
-      v = W::map(
-          [=](int j, u32 x) {
-            constexpr u32 mask = P == 1 ? ~0u : (1u << bits % 32) - 1;
-            return x | (static_cast<u32>(e[32 * (first + c) + j]) & mask) << (bits * c);
-          },
-          W::lane(), v);
-    const auto plane = transpose<W>(v);
-    W::sync();
-    W::each(
-        [=](int r, u32 x) { e[32 * (first / P) + (r & -bits) + ((r % bits) ^ (first / P))] = static_cast<i32>(x); },
-        W::lane(), plane);
-  }
-  W::sync();
-}
-template <class W>
-STRETTO_DEVICE StagedPlanes<W> stage_planes(i32* e, u32 most) {
-  const u32* words = reinterpret_cast<const u32*>(e);
-  if (most <= 8) {
-    stage_planes_of<W, 4>(e);
-    return {words, 3};
-  }
-  stage_planes_of<W, 2>(e);
-  return {words, 4};
-}
 
 // A sum of two values, or of either and an exact sum, found before its place is known.
 struct SumFound {
@@ -269,8 +243,8 @@ STRETTO_DEVICE void add_planes(const A& pa, const typename W::template Lane<u32>
                                const typename W::template Lane<u32>& width_b, Predictor of_b, PlaneSum<W>* sum) {
   Plan<W>& p = sum->plan;
   Planes<W, N> a, b;
-  a.load(pa, width_a);
-  b.load(pb, width_b);
+  pa.load(a.x, width_a);
+  pb.load(b.x, width_b);
   a.extend(width_a, of_a, p.predictor);
   b.extend(width_b, of_b, p.predictor);
   const int m = p.m;

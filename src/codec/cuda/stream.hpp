@@ -50,7 +50,7 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h) {
   return Outcome::ok;
 }
 
-STRETTO_DEVICE void emit_header(const Header& h, u8* p) {
+STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   u64* out = reinterpret_cast<u64*>(p);
   out[0] = u64{0x54525453} | u64{1} << 32 | static_cast<u64>(h.type) << 40;
   out[1] = h.count;

@@ -35,6 +35,13 @@ struct Shared {
   u32 again;    // all groups are to be done once more, wide
 };
 
+// What a block shares that writes groups to its own memory first: of the latest tiles, by their number modulo 8.
+struct StagedShared {
+  u64 tile[8];
+  u64 place[8][kMaxWarps];  // words before each warp's group
+  u32 words[8][kMaxWarps];
+};
+
 // What a warp found in its groups.
 struct Found {
   u64 bound, exceptions;
@@ -96,6 +103,22 @@ STRETTO_DEVICE bool gather(Block& block, typename Block::template PerWarp<Found>
   return block.shared().last != 0;
 }
 
+// The end of a stream, by one lane of one block, after all others.
+template <class W, class Op>
+STRETTO_DEVICE void finish_stream(const Op& op, const Output& o, const Layout& l, u64 bound, u64 exceptions,
+                                  Outcome outcome) {
+  Header h;
+  if (outcome == Outcome::ok) outcome = op.finish(bound, &h);
+  u64 bytes = 0;
+  if (outcome == Outcome::ok) {
+    for (u64 i = l.lengths + 2 * l.groups; i < l.body; ++i) o.out[i] = 0;
+    h.exceptions = exceptions;
+    h.bytes = bytes = l.body + 4 * W::read(&o.control->words);
+    write_header(h, o.out);
+  }
+  *o.result = {bytes, static_cast<u32>(outcome), 0};
+}
+
 template <class Block, class Op>
 class StreamWriter {
   using W = typename Block::Warp;
@@ -138,7 +161,7 @@ class StreamWriter {
       }
     }
     block_.each_warp([&](int w) {
-      if (w == 0) by_one_lane<W>([&] { finish(bound, exceptions, static_cast<Outcome>(outcome)); });
+      if (w == 0) by_one_lane<W>([&] { finish_stream<W>(op_, o_, layout_, bound, exceptions, static_cast<Outcome>(outcome)); });
     });
   }
 
@@ -210,18 +233,138 @@ class StreamWriter {
       op_.write(g, memory, state, reinterpret_cast<u32*>(out + at));
   }
 
-  // By one lane of one block, after all others.
-  STRETTO_DEVICE void finish(u64 bound, u64 exceptions, Outcome outcome) {
-    Header h;
-    if (outcome == Outcome::ok) outcome = op_.finish(bound, &h);
-    u64 bytes = 0;
-    if (outcome == Outcome::ok) {
-      for (u64 i = layout_.lengths + 2 * layout_.groups; i < layout_.body; ++i) o_.out[i] = 0;
-      h.exceptions = exceptions;
-      h.bytes = bytes = layout_.body + 4 * W::read(&o_.control->words);
-      emit_header(h, o_.out);
+  Block& block_;
+  Op& op_;
+  const Output& o_;
+  Layout layout_;
+  u64 tiles_;
+};
+
+// A stream written by a block with a warp more, its helper. Warps compress each group to memory of their own. The helper
+// finds a tile's place while they compress the next, and they copy it to the stream while that one's place is found.
+// So no warp waits for other blocks, and a tile takes one barrier. A block announces its tile's words without waiting for
+// more than the places of its earlier tiles, so that the look-back ends.
+template <class Block, class Op>
+class StagedWriter {
+  using W = typename Block::Warp;
+
+ public:
+  STRETTO_DEVICE StagedWriter(Block& block, Op& op, const Output& o)
+      : block_(block),
+        op_(op),
+        o_(o),
+        layout_(layout_of(o.count)),
+        tiles_((layout_.groups + Block::kWarps - 1) / Block::kWarps) {}
+
+  STRETTO_DEVICE void run() {
+    const Outcome opened = open_operation(block_, op_);
+    typename Block::template PerWarp<Found> found;
+    block_.each_warp([&](int w) { found[w] = {0, 0, opened}; });
+    if (opened == Outcome::ok) all_tiles(found);
+    if (!gather(block_, found, o_.control)) return;
+    block_.each_warp([&](int w) {
+      if (w == 0)
+        by_one_lane<W>([&] {
+          finish_stream<W>(op_, o_, layout_, W::read(&o_.control->bound), W::read(&o_.control->exceptions),
+                           static_cast<Outcome>(W::read(&o_.control->outcome)));
+        });
+    });
+  }
+
+ private:
+  STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found) {
+    StagedShared& shared = block_.staged();
+    block_.each_warp_and_helper([](int) {}, [&] {
+      by_one_lane<W>([&] {
+        const u64 first = W::fetch_add(&o_.control->tiles, 1);
+        shared.tile[0] = first;
+        shared.tile[1] = first < tiles_ ? W::fetch_add(&o_.control->tiles, 1) : tiles_;
+      });
+    });
+    for (u32 k = 0;; ++k) {
+      block_.each_warp_and_helper([&](int w) { work(k, w, shared, found[w]); }, [&] { help(k, shared); });
+      if (k && shared.tile[(k - 1) & 7] >= tiles_) break;
     }
-    *o_.result = {bytes, static_cast<u32>(outcome), 0};
+  }
+
+  STRETTO_DEVICE void work(u32 k, int w, StagedShared& shared, Found& found) {
+    const u32 now = k & 7, next = (k + 1) & 7, old = (k - 2) & 7;
+    const u64 tile = shared.tile[now], g = tile * Block::kWarps + static_cast<u64>(w);
+    const u64 g_next = shared.tile[next] * Block::kWarps + static_cast<u64>(w);
+    const bool some = tile < tiles_ && g < layout_.groups;
+    u32* memory = block_.stage(w, k & 1);
+    typename W::template Lane<Incoming> in;
+    const bool loaded = some && op_.ahead(g);
+    if (loaded) in = op_.load(g);
+    if (g_next < layout_.groups) op_.announce(g_next);
+    if (k >= 2) {
+      const u64 g_old = shared.tile[old] * Block::kWarps + static_cast<u64>(w);
+      if (g_old < layout_.groups) copy(g_old, shared.place[old][w], shared.words[old][w], memory, found);
+    }
+    u32 words = 0;
+    if (some) {
+      W::sync();
+      op_.put(g, loaded, in, memory);
+      const Staged s = op_.stage(g, memory, block_.scratch(w));
+      found.bound = larger(found.bound, s.bound);
+      found.exceptions += s.exceptions;
+      words = s.words;
+    }
+    by_one_lane<W>([&] { shared.words[now][w] = words; });
+  }
+
+  STRETTO_DEVICE void help(u32 k, StagedShared& shared) {
+    const u32 before = (k - 1) & 7, later = (k + 2) & 7;
+    auto asked = W::splat(tiles_);
+    if (shared.tile[(k + 1) & 7] < tiles_)
+      asked = W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane());
+    if (k && shared.tile[before] < tiles_) {
+      const u64 tile = shared.tile[before];
+      const auto own = W::map([&](int j) { return j < Block::kWarps ? shared.words[before][j] : 0; }, W::lane());
+      const auto end = W::scan_add(own);
+      const u64 sum = W::broadcast(end, 31), offset = look_back<W>(o_.descriptors, tile, sum);
+      W::each(
+          [&](int j, u32 words, u32 behind) {
+            if (j < Block::kWarps) shared.place[before][j] = offset + (behind - words);
+            if (j == 0 && tile + 1 == tiles_) W::write(&o_.control->words, offset + sum);
+          },
+          W::lane(), own, end);
+    }
+    W::each(
+        [&](int j, u64 t) {
+          if (j == 0) shared.tile[later] = t;
+        },
+        W::lane(), asked);
+  }
+
+  STRETTO_DEVICE void copy(u64 g, u64 words_before, u32 words, const u32* from, Found& found) {
+    const u64 at = layout_.body + 4 * words_before;
+    u8* out = o_.out;
+    const Layout l = layout_;
+    by_one_lane<W>([&] {
+      *reinterpret_cast<u16*>(out + l.lengths + 2 * g) = static_cast<u16>(words);
+      if (g % kChunk == 0) *reinterpret_cast<u64*>(out + kHeaderBytes + 8 * (g / kChunk)) = at;
+    });
+    if (at + 4 * u64{words} > o_.capacity) {
+      note(Outcome::buffer_too_small, &found);
+      return;
+    }
+    u32* to = reinterpret_cast<u32*>(out + at);
+    W::each(
+        [=](int j) {
+          u32 i = static_cast<u32>(j);
+          STRETTO_ROLLED
+          for (; i + 96 < words; i += 128) {
+            u32 v[4];
+            STRETTO_UNROLL
+            for (int c = 0; c < 4; ++c) v[c] = from[i + 32 * static_cast<u32>(c)];
+            STRETTO_UNROLL
+            for (int c = 0; c < 4; ++c) to[i + 32 * static_cast<u32>(c)] = v[c];
+          }
+          STRETTO_ROLLED
+          for (; i < words; i += 32) to[i] = from[i];
+        },
+        W::lane());
   }
 
   Block& block_;

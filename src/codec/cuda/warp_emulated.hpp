@@ -12,6 +12,7 @@
 //   read, write           a descriptor of the look-back, as one access that other blocks may race with
 //   fetch_add, fetch_max  by a single lane; fence() between them and what other blocks wrote
 //   pause()               within a loop that waits for another block
+//   prefetch(p)           device memory at p, in a lane's own function, is wanted soon
 #pragma once
 
 #include <atomic>
@@ -120,6 +121,7 @@ struct EmulatedWarp {
   }
   static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static void pause() { step(true); }
+  static void prefetch(const void*) {}
 
   // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders
   // of its choice.

@@ -58,7 +58,11 @@ Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Ord
       reinterpret_cast<cuda::u8*>(r.stream.data()), capacity, count, &control, descriptors.data(), &result};
   on_blocks<cuda::Code<T>>(order, [&](auto& block) {
     Op own = op;
-    cuda::StreamWriter<std::decay_t<decltype(block)>, Op>(block, own, out).run();
+    using Block = std::decay_t<decltype(block)>;
+    if constexpr (std::is_same_v<Op, cuda::Compress<EmulatedWarp, float>>)
+      cuda::StagedWriter<Block, Op>(block, own, out).run();
+    else
+      cuda::StreamWriter<Block, Op>(block, own, out).run();
   });
   r.outcome = static_cast<cuda::Outcome>(result.outcome);
   r.stream.resize(result.bytes);
