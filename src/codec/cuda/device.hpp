@@ -66,8 +66,9 @@ inline double nearest_integer(double v) { return std::nearbyint(v); }
 inline double absolute(double v) { return std::fabs(v); }
 inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
-inline float least_of(float a, float b) { return std::fmin(a, b); }
-inline float most_of(float a, float b) { return std::fmax(a, b); }
+// std::fmin gives NaN for a signalling one.
+inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
+inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 pick_bytes(u32 a, u32 b, u32 select) {
   const u64 both = static_cast<u64>(b) << 32 | a;
   u32 r = 0;

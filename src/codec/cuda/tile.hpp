@@ -374,7 +374,8 @@ class StagedWriter {
   u64 tiles_;
 };
 
-// Runs an operation over groups that writes no stream. `done(control)` is called by one lane at the very end, if all
+// Runs an operation over groups that writes no stream. One that adds up has a Tally, which a lane keeps over all its
+// groups. `done(control)` is called by one lane at the very end, if all
 // went well, and gives the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
@@ -385,9 +386,14 @@ STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control
   block.each_warp([&](int w) {
     found[w] = {0, 0, opened};
     if (opened != Outcome::ok) return;
-    const u64 stride = block.blocks() * Block::kWarps;
-    for (u64 g = block.index() * Block::kWarps + static_cast<u64>(w); g < groups; g += stride)
-      note(op.run(g, block.memory(w)), &found[w]);
+    const u64 stride = block.blocks() * Block::kWarps, first = block.index() * Block::kWarps + static_cast<u64>(w);
+    if constexpr (requires { typename Op::Tally; }) {
+      auto tally = W::splat(Op::nothing());
+      for (u64 g = first; g < groups; g += stride) note(op.run(g, block.memory(w), &tally), &found[w]);
+      op.add(tally);
+    } else {
+      for (u64 g = first; g < groups; g += stride) note(op.run(g, block.memory(w)), &found[w]);
+    }
   });
   if (!gather(block, found, control)) return;
   block.each_warp([&](int w) {
