@@ -24,74 +24,6 @@ struct AddStreams {
     return o;
   }
   STRETTO_DEVICE Outcome plan(u64 g, const Memory<C>& memory, State* s) const {
-    if constexpr (sizeof(T) == 4) {
-      s->together = plan_planes(g, memory.codes, memory.scratch, s);
-      if (s->together) return Outcome::ok;
-      const Memory<C> own = memory;
-      return plan_apart(g, own, s);
-    } else {
-      return plan_any(g, memory, s);
-    }
-  }
-  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
-    if constexpr (sizeof(T) == 4) {
-      if (s.together) {
-        copy_image<W>(reinterpret_cast<const u32*>(memory.codes), s.plan.words, out);
-        return;
-      }
-      const Memory<C> own = memory;
-      write_apart(g, own, s, out);
-    } else {
-      write_any(g, memory, s, out);
-    }
-  }
-  STRETTO_DEVICE Outcome finish(u64, Header* h) const {
-    *h = sum_;
-    return Outcome::ok;
-  }
-  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
-  static STRETTO_DEVICE u64 bound(const State&) { return 0; }
-  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
-
- private:
-  // What is usual; false if this is not.
-  STRETTO_DEVICE bool plan_planes(u64 g, C* codes, u32* scratch, State* s) const {
-    if (wide) return false;
-    const auto at_a = load_location<W>(a, ha_, g), at_b = load_location<W>(b, hb_, g);
-    const auto ends_a = load_ends<W>(a, ha_, g, at_a), ends_b = load_ends<W>(b, hb_, g, at_b);
-    const int m = group_size(layout_of(count), g);
-    PlaneGroup<W> ga, gb;
-    if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
-    if (differ<W>(ga.lanes, gb.lanes)) return false;
-    PlaneSum<W> sum;
-    Plan<W>& p = sum.plan;
-    start_plan(m, &p);
-    p.predictor = joined(ga.predictor, gb.predictor, negate);
-    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
-              most_b = planes_raised(gb.most, gb.predictor, p.predictor), planes = 1 + (most_a > most_b ? most_a : most_b);
-    if (planes > kManyPlanes) return false;
-    p.sums = true;
-    p.base = narrow_sum(ga.base, gb.base, negate);
-    p.slope = narrow_sum(ga.slope, gb.slope, negate);
-    p.lanes = ga.lanes;
-    sum.negate = negate;
-    sum.image = reinterpret_cast<u32*>(codes);
-    sum.scratch = scratch;
-    sum.value_words = ga.exceptions ? add_uniform<W>(uniform_of<W>(ga, false), uniform_of<W>(gb, negate), scratch) : 0;
-    const StoredPlanes<W> pa{ga.planes}, pb{gb.planes};
-    if (planes <= kFewPlanes)
-      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, pb, gb.width, gb.predictor, &sum);
-    else
-      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, pb, gb.width, gb.predictor, &sum);
-    s->plan.words = p.words;
-    s->plan.count = p.count;
-    return true;
-  }
-  STRETTO_APART Outcome plan_apart(u64 g, const Memory<C>& memory, State* s) const { return plan_any(g, memory, s); }
-  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
-    write_any(g, memory, s, out);
-  }
-  STRETTO_DEVICE Outcome plan_any(u64 g, const Memory<C>& memory, State* s) const {
     const int m = group_size(layout_of(count), g);
     Group<W> ga, gb;
     start_plan(m, &s->plan);
@@ -124,14 +56,70 @@ struct AddStreams {
     finish_plan<W>(Sums<W, T>{oa, ob, sum_.width, same && ga.uniform && gb.uniform}, &p);
     return Outcome::ok;
   }
-  STRETTO_DEVICE void write_any(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
+  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
     const Again source{*this, g, memory, s};
     if (s.by_codes)
       emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
+  // float32 is put together before its place is known (sum_writer.hpp).
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
+    find_groups<W>(a, ha_, first, n, at_a);
+    find_groups<W>(b, hb_, first, n, at_b);
+  }
+  // What is usual; false if this is not.
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, C* codes, u32* scratch,
+                            Staged* s) const {
+    if (wide) return false;
+    const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
+    const int m = group_size(layout_of(count), g);
+    PlaneGroup<W> ga, gb;
+    if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
+    if (differ<W>(ga.lanes, gb.lanes)) return false;
+    PlaneSum<W> sum;
+    Plan<W>& p = sum.plan;
+    start_plan(m, &p);
+    p.predictor = joined(ga.predictor, gb.predictor, negate);
+    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
+              most_b = planes_raised(gb.most, gb.predictor, p.predictor), planes = 1 + (most_a > most_b ? most_a : most_b);
+    if (planes > kManyPlanes) return false;
+    p.sums = true;
+    p.base = narrow_sum(ga.base, gb.base, negate);
+    p.slope = narrow_sum(ga.slope, gb.slope, negate);
+    p.lanes = ga.lanes;
+    sum.negate = negate;
+    sum.image = reinterpret_cast<u32*>(codes);
+    sum.scratch = scratch;
+    sum.value_words = ga.exceptions ? add_uniform<W>(uniform_of<W>(ga, false), uniform_of<W>(gb, negate), scratch) : 0;
+    const StoredPlanes<W> pa{ga.planes}, pb{gb.planes};
+    if (planes <= kFewPlanes)
+      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, pb, gb.width, gb.predictor, &sum);
+    else
+      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, pb, gb.width, gb.predictor, &sum);
+    *s = {p.words, p.count, 0};
+    return true;
+  }
+  // What is unusual: how long it is, and then all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
+    State state;
+    const Outcome o = plan(g, memory, &state);
+    *s = {state.plan.words, state.plan.count, 0};
+    return o;
+  }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
+    State state;
+    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
+  }
+  STRETTO_DEVICE Outcome finish(u64, Header* h) const {
+    *h = sum_;
+    return Outcome::ok;
+  }
+  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
+  static STRETTO_DEVICE u64 bound(const State&) { return 0; }
+  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
+ private:
   template <int side>
   STRETTO_DEVICE Operand<W, T> operand(const Group<W>& g, const Memory<C>& memory) const {
     Operand<W, T> o = operand_of<W, T>(g, side == 1 && negate);

@@ -35,89 +35,6 @@ struct AddValues {
     return again;
   }
   STRETTO_DEVICE Outcome plan(u64 g, const Memory<C>& memory, State* s) const {
-    if constexpr (sizeof(T) == 4) {
-      s->together = plan_planes(g, memory.codes, memory.scratch, s);
-      if (s->together) return Outcome::ok;
-      const Memory<C> own = memory;
-      return plan_apart(g, own, s);
-    } else {
-      return plan_any(g, memory, s);
-    }
-  }
-  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
-    if constexpr (sizeof(T) == 4) {
-      if (s.together) {
-        copy_image<W>(reinterpret_cast<const u32*>(memory.codes), s.plan.words, out);
-        return;
-      }
-      const Memory<C> own = memory;
-      write_apart(g, own, s, out);
-    } else {
-      write_any(g, memory, s, out);
-    }
-  }
-  STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
-  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
-  static STRETTO_DEVICE u64 bound(const State& s) { return s.plan.bound; }
-  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
-
- private:
-  // What is usual; false if this is not.
-  STRETTO_DEVICE bool plan_planes(u64 g, C* codes, u32* scratch, State* s) const {
-    if (wide) return false;
-    const auto ends = load_ends<W>(a, ha_, g, load_location<W>(a, ha_, g));
-    const int m = group_size(layout_of(count), g);
-    const GroupValues<T> v{x, g * kGroup, m, quantised};
-    PlaneSum<W> sum;
-    Plan<W>& p = sum.plan;
-    if (m < kGroup) return false;
-    u32* memory = reinterpret_cast<u32*>(codes);
-    const bool coded = quantised != nullptr && quad_aligned(quantised);
-    W::sync();  // whoever used the memory before is done
-    if (coded)
-      put_codes<W>(v, memory);
-    else if (loads_ahead(v))
-      put_incoming<W>(load_incoming<W>(v), memory);
-    else
-      put_values<W>(v, memory);
-    ExceptionValues values{0, false};
-    const Residuals<W> residuals = plan_rows<W>(v, coded, grid_, memory, &p, &values);
-    p.most = W::reduce_max(p.width);
-    if (p.most > 16 || values.differ) return false;
-    PlaneGroup<W> ga;
-    if (!parse_ends<W>(ends, m, scratch, &ga) || differ<W>(ga.lanes, p.lanes)) return false;
-    const Predictor own = p.predictor;
-    p.predictor = joined(ga.predictor, own, false);
-    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
-              most_v = planes_raised(p.most, own, p.predictor), planes = 1 + (most_a > most_v ? most_a : most_v);
-    if (planes > kManyPlanes) return false;
-    p.sums = true;
-    p.base = narrow_sum(ga.base, p.base, false);
-    p.slope = narrow_sum(ga.slope, p.slope, false);
-    sum.negate = false;
-    sum.image = memory;
-    sum.scratch = scratch;
-    sum.value_words = 0;
-    if (ga.exceptions)
-      sum.value_words = add_uniform<W>(uniform_of<W>(ga, false),
-                                       Uniform{nullptr, values.value, false}, scratch);
-    const RowPlanes<W> pv{residuals.rows};
-    const StoredPlanes<W> pa{ga.planes};
-    const auto width = p.width;
-    if (planes <= kFewPlanes && p.most <= 8)
-      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
-    else
-      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
-    s->plan.words = p.words;
-    s->plan.count = p.count;
-    s->plan.bound = p.bound;
-    return true;
-  }
-  STRETTO_APART Outcome plan_apart(u64 g, const Memory<C>& memory, State* s) const { return plan_any(g, memory, s); }
-  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
-    write_any(g, memory, s, out);
-  }
-  STRETTO_DEVICE Outcome plan_any(u64 g, const Memory<C>& memory, State* s) const {
     const int m = group_size(layout_of(count), g);
     const GroupValues<T> v{x, g * kGroup, m, quantised};
     Group<W> ga;
@@ -168,14 +85,98 @@ struct AddValues {
     finish_plan<W>(Sums<W, T>{oa, ob, ha_.width, same && ga.uniform && uniform}, &p);
     return Outcome::ok;
   }
-  STRETTO_DEVICE void write_any(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
+  STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
     const Again source{*this, g, memory, s};
     if (s.by_codes)
       emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
+  // float32 is put together before its place is known (sum_writer.hpp).
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* ) const {
+    find_groups<W>(a, ha_, first, n, at_a);
+    announce(first, n);
+  }
+  // What is usual; false if this is not.
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& , C* codes, u32* scratch,
+                            Staged* s) const {
+    if (wide) return false;
+    const auto ends = load_ends<W>(at_a);
+    const int m = group_size(layout_of(count), g);
+    const GroupValues<T> v{x, g * kGroup, m, quantised};
+    PlaneSum<W> sum;
+    Plan<W>& p = sum.plan;
+    if (m < kGroup) return false;
+    u32* memory = reinterpret_cast<u32*>(codes);
+    const bool coded = quantised != nullptr && quad_aligned(quantised);
+    W::sync();  // whoever used the memory before is done
+    if (coded)
+      put_codes<W>(v, memory);
+    else if (loads_ahead(v))
+      put_incoming<W>(load_incoming<W>(v), memory);
+    else
+      put_values<W>(v, memory);
+    ExceptionValues values{0, false};
+    const Residuals<W> residuals = plan_rows<W>(v, coded, grid_, memory, &p, &values);
+    p.most = W::reduce_max(p.width);
+    if (p.most > 16 || values.differ) return false;
+    PlaneGroup<W> ga;
+    if (!parse_ends<W>(ends, m, scratch, &ga) || differ<W>(ga.lanes, p.lanes)) return false;
+    const Predictor own = p.predictor;
+    p.predictor = joined(ga.predictor, own, false);
+    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
+              most_v = planes_raised(p.most, own, p.predictor), planes = 1 + (most_a > most_v ? most_a : most_v);
+    if (planes > kManyPlanes) return false;
+    p.sums = true;
+    p.base = narrow_sum(ga.base, p.base, false);
+    p.slope = narrow_sum(ga.slope, p.slope, false);
+    sum.negate = false;
+    sum.image = memory;
+    sum.scratch = scratch;
+    sum.value_words = 0;
+    if (ga.exceptions)
+      sum.value_words = add_uniform<W>(uniform_of<W>(ga, false),
+                                       Uniform{nullptr, values.value, false}, scratch);
+    const RowPlanes<W> pv{residuals.rows};
+    const StoredPlanes<W> pa{ga.planes};
+    const auto width = p.width;
+    if (planes <= kFewPlanes && p.most <= 8)
+      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
+    else
+      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
+    *s = {p.words, p.count, p.bound};
+    return true;
+  }
+  // What is unusual: how long it is, and then all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
+    State state;
+    const Outcome o = plan(g, memory, &state);
+    *s = {state.plan.words, state.plan.count, state.plan.bound};
+    return o;
+  }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
+    State state;
+    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
+  }
+  STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
+  static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
+  static STRETTO_DEVICE u64 bound(const State& s) { return s.plan.bound; }
+  static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
+ private:
+  // That n groups of values from `first` on will be loaded soon.
+  STRETTO_DEVICE void announce(u64 first, int n) const {
+    const u64 bytes = quantised != nullptr || x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
+    if ((first + static_cast<u64>(n)) * kGroup > count) return;
+    const u8* from = (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;
+    STRETTO_ROLLED
+    for (u64 at = 0; at < static_cast<u64>(n) * bytes; at += 32 * 128)
+      W::each(
+          [=](int j) {
+            if (at + 128 * static_cast<u64>(j) < static_cast<u64>(n) * bytes) W::prefetch(from + at + 128 * j);
+          },
+          W::lane());
+  }
   STRETTO_DEVICE Operand<W, T> stream_operand(const Group<W>& g, const Memory<C>& memory) const {
     Operand<W, T> o = operand_of<W, T>(g, false);
     o.codes = memory.wide[0];

@@ -8,14 +8,14 @@ namespace stretto::codec::cuda {
 // Warps in a block: their codes take some 30 KB of shared memory for either type. Sums have two groups at hand and need more
 // registers than eight warps leave them.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s == Scratch::staged ? 5 : float64 ? 4 : s == Scratch::selection ? 6 : 8;
+  return s == Scratch::staged ? 5 : s == Scratch::staged_sums ? 4 : float64 ? 4 : s == Scratch::selection ? 6 : 8;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
 // Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
 // architecture (tests/codec/cuda/registers.py).
 constexpr int blocks_per_multiprocessor(Scratch s) {
-  return s == Scratch::staged ? 4 : s == Scratch::none ? 4 : s == Scratch::selection ? 2 : 3;
+  return s == Scratch::staged_sums ? 5 : s == Scratch::staged ? 4 : s == Scratch::none ? 4 : s == Scratch::selection ? 2 : 3;
 }
 
 template <class T, class Op, Scratch kScratch>
@@ -40,6 +40,19 @@ __global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
   __syncthreads();
   Block block(room);
   StagedWriter<Block, Op>(block, own, output).run();
+}
+
+template <class Op>
+__global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged_sums> + 1),
+                                  blocks_per_multiprocessor(Scratch::staged_sums))
+    sum_kernel(Op op, Output output, u8* scratch) {
+  using Block = SumBlock<kWarpsOf<float, Scratch::staged_sums>>;
+  __shared__ typename Block::Room room;
+  __shared__ Op own;
+  if (threadIdx.x == 0) own = op;
+  __syncthreads();
+  Block block(room, scratch);
+  SumWriter<Block, Op>(block, own, output).run();
 }
 
 // Bytes that an operation which writes no stream reports.

@@ -31,7 +31,7 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
     case StreamOperation::add:
     case StreamOperation::subtract:
     case StreamOperation::add_values:
-    case StreamOperation::add_codes: return Scratch::sums;
+    case StreamOperation::add_codes: return type == Type::f64 ? Scratch::sums : Scratch::staged_sums;
     case StreamOperation::min:
     case StreamOperation::max: return Scratch::selection;
   }
@@ -90,6 +90,14 @@ int launch_writer(const Arguments& a, const Op& op) {
   });
 }
 
+template <class Op>
+int launch_sum_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    return launch_kernel(sum_kernel<Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged_sums> + 1), stream, op, out,
+                         scratch);
+  });
+}
 template <class Op>
 int launch_staged_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8*, cudaStream_t stream) {

@@ -8,19 +8,57 @@
 
 namespace stretto::codec::cuda {
 
+// Where a group lies in a stream.
+struct GroupPlace {
+  const u32* p;
+  u32 words;
+  bool good;  // the index holds
+};
+// Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
+template <class W>
+STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
+  const Location<W> r = load_location<W>(s, h, first);
+  const auto both = W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, r.pair);
+  const auto end = W::scan_add(both);
+  const bool good = location_holds(h, first, r, W::broadcast(end, 31));
+  const int from = static_cast<int>(first % kChunk);
+  const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
+  W::each(
+      [=](int j, u32 v, u32 own, u32 behind) {
+        const int i = 2 * j - from;
+        const u32* p = base + (behind - own);
+        if (i >= 0 && i < n) at[i] = {p, v & 0xffff, good};
+        if (i + 1 >= 0 && i + 1 < n) at[i + 1] = {p + (v & 0xffff), v >> 16, good};
+      },
+      W::lane(), r.pair, both, end);
+  if (!good) return;
+  const u32 begin = W::broadcast(W::map([](u32 e, u32 own) { return e - own; }, end, both), from / 2);
+  const u32 last = W::broadcast(end, (from + n - 1) / 2);
+  STRETTO_ROLLED
+  for (u32 word = begin; word < last; word += 32 * 32)
+    W::each(
+        [=](int j) {
+          const u32 i = word + 32 * static_cast<u32>(j);
+          if (i < last) W::prefetch(base + i);
+        },
+        W::lane());
+}
+
 // The ends of a group, a word a lane, from which all but its planes is read: head[j] is word j, tail[j] the j-th from
 // the end.
 template <class W>
 struct Ends {
   const u32* p;
   u32 words;
-  bool good;  // the index holds
+  bool good;
   typename W::template Lane<u32> head, tail;
 };
 template <class W>
-STRETTO_DEVICE Ends<W> load_ends(const StreamRef& s, const Header& h, u64 g, const Location<W>& location) {
+STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
   Ends<W> e;
-  e.good = resolve_location<W>(s, h, g, location, &e.p, &e.words);
+  e.p = place.p;
+  e.words = place.words;
+  e.good = place.good;
   const u32* p = e.p;
   const u32 n = e.good ? e.words : 0;
   e.head = W::map([=](int j) { return static_cast<u32>(j) < n ? p[j] : 0u; }, W::lane());

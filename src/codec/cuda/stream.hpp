@@ -88,7 +88,12 @@ STRETTO_DEVICE Location<W> load_location(const StreamRef& s, const Header& h, u6
   r.next = c + 1 < l.chunks ? load_u64(s.base + kHeaderBytes + 8 * (c + 1)) : h.bytes;
   return r;
 }
-// False if the index does not hold.
+// Whether the index holds where a chunk's groups have `total` words.
+template <class W>
+STRETTO_DEVICE bool location_holds(const Header& h, u64 g, const Location<W>& r, u32 total) {
+  return r.start % 4 == 0 && r.start <= h.bytes && r.next <= h.bytes && r.start + 4 * u64{total} == r.next &&
+         (g >= kChunk || r.start == layout_of(h.count).body);
+}
 template <class W>
 STRETTO_DEVICE bool resolve_location(const StreamRef& s, const Header& h, u64 g, const Location<W>& r, const u32** p,
                                      u32* words) {
@@ -100,8 +105,7 @@ STRETTO_DEVICE bool resolve_location(const StreamRef& s, const Header& h, u64 g,
   const u32 own = W::broadcast(r.pair, at / 2);
   *words = at % 2 ? own >> 16 : own & 0xffff;
   *p = reinterpret_cast<const u32*>(s.base + r.start) + before;
-  return r.start % 4 == 0 && r.start <= h.bytes && r.next <= h.bytes && r.start + 4 * u64{total} == r.next &&
-         (c != 0 || r.start == layout_of(h.count).body);
+  return location_holds(h, g, r, total);
 }
 template <class W>
 STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {

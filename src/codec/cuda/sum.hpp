@@ -140,7 +140,6 @@ STRETTO_DEVICE i64 narrow_sum(i64 a, i64 b, bool negate) {
 template <class W>
 struct SumState {
   Plan<W> plan;
-  bool together;                       // put together already (plane_sum.hpp); of the plan only words, count and bound are set
   bool by_codes;                       // residuals are in device memory
   typename W::template Lane<u32> own;  // add_values: exceptions of the values
 };
