@@ -98,14 +98,12 @@ struct AddValues {
     announce(first, n);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& , C* codes, u32* scratch,
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
     const auto ends = load_ends<W>(at_a);
     const int m = group_size(layout_of(count), g);
     const GroupValues<T> v{x, g * kGroup, m, quantised};
-    PlaneSum<W> sum;
-    Plan<W>& p = sum.plan;
     if (m < kGroup) return false;
     u32* memory = reinterpret_cast<u32*>(codes);
     const bool coded = quantised != nullptr && quad_aligned(quantised);
@@ -117,33 +115,36 @@ struct AddValues {
     else
       put_values<W>(v, memory);
     ExceptionValues values{0, false};
-    const Residuals<W> residuals = plan_rows<W>(v, coded, grid_, memory, &p, &values);
-    p.most = W::reduce_max(p.width);
-    if (p.most > 16 || values.differ) return false;
+    Plan<W> p;
+    Planes<W> xa, xv;
+    {
+      const Residuals<W> residuals = plan_rows<W>(v, coded, grid_, memory, &p, &values);
+      p.most = W::reduce_max(p.width);
+      if (p.most > 16 || values.differ) return false;
+      xv.take(residuals.rows, p.most);
+    }
     PlaneGroup<W> ga;
     if (!parse_ends<W>(ends, m, scratch, &ga) || differ<W>(ga.lanes, p.lanes)) return false;
     const Predictor own = p.predictor;
     p.predictor = joined(ga.predictor, own, false);
     const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
-              most_v = planes_raised(p.most, own, p.predictor), planes = 1 + (most_a > most_v ? most_a : most_v);
-    if (planes > kManyPlanes) return false;
+              most_v = planes_raised(p.most, own, p.predictor), most = 1 + (most_a > most_v ? most_a : most_v);
+    if (most > kManyPlanes) return false;
     p.sums = true;
     p.base = narrow_sum(ga.base, p.base, false);
     p.slope = narrow_sum(ga.slope, p.slope, false);
-    sum.negate = false;
-    sum.image = memory;
-    sum.scratch = scratch;
-    sum.value_words = 0;
-    if (ga.exceptions)
-      sum.value_words = add_uniform<W>(uniform_of<W>(ga, false),
-                                       Uniform{nullptr, values.value, false}, scratch);
-    const RowPlanes<W> pv{residuals.rows};
-    const StoredPlanes<W> pa{ga.planes};
-    const auto width = p.width;
-    if (planes <= kFewPlanes && p.most <= 8)
-      add_planes<W, kFewPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
-    else
-      add_planes<W, kManyPlanes>(pa, ga.width, ga.predictor, pv, width, own, &sum);
+    const u32 value_words =
+        ga.exceptions ? add_uniform<W>(uniform_of<W>(ga, false), Uniform{nullptr, values.value, false}, scratch) : 0;
+    const PlaneSide<W> side_a{ga.width, ga.predictor}, side_v{p.width, own};
+    if (most <= kFewPlanes) {
+      xa.template load<kFewPlanes>(ga.planes, ga.width);
+      add_planes<W, kFewPlanes>(&xa, side_a, &xv, side_v, false, &p);
+    } else {
+      xa.template load<kManyPlanes>(ga.planes, ga.width);
+      add_planes<W, kManyPlanes>(&xa, side_a, &xv, side_v, false, &p);
+    }
+    W::sync();  // rows are read
+    put_together<W>(xa, value_words, &p, scratch, memory);
     *s = {p.words, p.count, p.bound};
     return true;
   }

@@ -152,65 +152,63 @@ STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
 // Planes that a sum takes are kept in registers: so many, or so many.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
 
-// N planes of an operand as signed numbers, raised to predictor p.
-template <class W, int N>
+// Planes of a lane's block; of kFewPlanes the others are not looked at.
+template <class W>
 struct Planes {
-  typename W::template Lane<u32> x[N];
+  using Lane32 = typename W::template Lane<u32>;
+  Lane32 x[kManyPlanes];
 
-  STRETTO_DEVICE void extend(const typename W::template Lane<u32>& width, Predictor own, Predictor p) {
+  // N planes in a stream, 0 beyond the width.
+  template <int N>
+  STRETTO_DEVICE void load(const typename W::template Lane<const u32*>& at, const Lane32& width) {
+    STRETTO_UNROLL
+    for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
+  }
+  // Of residuals whose width is at most `most`, which is at most 16.
+  STRETTO_DEVICE void take(const typename W::template Lane<Row>& rows, u32 most) {
+    STRETTO_UNROLL
+    for (int i = 8; i < kManyPlanes; ++i) x[i] = W::splat(u32{0});
+    take_byte<0>(rows);
+    if (most > 8) take_byte<1>(rows);
+  }
+  // N planes as a signed number's, raised to predictor p.
+  template <int N>
+  STRETTO_DEVICE void extend(const Lane32& width, Predictor own, Predictor p) {
     if (own != Predictor::none_unsigned) {
       STRETTO_UNROLL
       for (u32 i = 1; i < N; ++i)
         x[i] = W::map([=](u32 w, u32 v, u32 sign) { return i < w ? v : sign; }, width, x[i], x[i - 1]);
     }
+    STRETTO_ROLLED
     for (int times = order_of(p) - order_of(own); times > 0; --times) {
       auto borrow = W::splat(u32{0});
       STRETTO_UNROLL
       for (int i = 0; i < N; ++i) {
         const auto last = W::shuffle(x[i], W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
-        const auto before = W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x[i], last);
+        const auto before =
+            W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x[i], last);
         const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x[i], before, borrow);
         borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x[i], before, borrow);
         x[i] = d;
       }
     }
   }
-};
 
-// Planes in a stream.
-template <class W>
-struct StoredPlanes {
-  typename W::template Lane<const u32*> at;
-  template <int N>
-  STRETTO_DEVICE void load(typename W::template Lane<u32> (&x)[N], const typename W::template Lane<u32>& width) const {
-    STRETTO_UNROLL
-    for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
-  }
-};
-
-// Planes of residuals in rows.
-template <class W>
-struct RowPlanes {
-  const typename W::template Lane<Row>& rows;
-  template <int N>
-  STRETTO_DEVICE void load(typename W::template Lane<u32> (&x)[N], const typename W::template Lane<u32>&) const {
+ private:
+  template <u32 byte>
+  STRETTO_DEVICE void take_byte(const typename W::template Lane<Row>& rows) {
     struct Eight {
       u32 p[8];
     };
+    const auto eight = W::map(
+        [](const Row& row) {
+          Eight e;
+          planes_of_row(row, byte, e.p);
+          return e;
+        },
+        rows);
     STRETTO_UNROLL
-    for (u32 byte = 0; 8 * byte + 8 <= N; ++byte) {
-      const auto eight = W::map(
-          [=](const Row& row) {
-            Eight e;
-            planes_of_row(row, byte, e.p);
-            return e;
-          },
-          rows);
-      STRETTO_UNROLL
-      for (u32 i = 0; i < 8; ++i) x[8 * byte + i] = W::map([=](const Eight& e) { return e.p[i]; }, eight);
-    }
-    STRETTO_UNROLL
-    for (int i = N / 8 * 8; i < N; ++i) x[i] = W::splat(u32{0});
+    for (u32 i = 0; i < 8; ++i) x[8 * byte + i] = W::map([=](const Eight& e) { return e.p[i]; }, eight);
   }
 };
 
@@ -266,60 +264,64 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, u32* out) {
   return sum.words();
 }
 
-// What is known of a sum before its planes are.
+// One side of a sum of planes.
 template <class W>
-struct PlaneSum {
-  Plan<W> plan;  // predictor, base, slope, lanes, m
-  bool negate;
-  u32* image;    // where it is put together
-  u32* scratch;  // 32 words, of which the sum of exceptions takes the first `value_words`
-  u32 value_words;
+struct PlaneSide {
+  typename W::template Lane<u32> width;
+  Predictor predictor;
 };
 
-template <class W, int N, class A, class B>
-STRETTO_DEVICE void add_planes(const A& pa, const typename W::template Lane<u32>& width_a, Predictor of_a, const B& pb,
-                               const typename W::template Lane<u32>& width_b, Predictor of_b, PlaneSum<W>* sum) {
-  Plan<W>& p = sum->plan;
-  Planes<W, N> a, b;
-  pa.load(a.x, width_a);
-  pb.load(b.x, width_b);
-  a.extend(width_a, of_a, p.predictor);
-  b.extend(width_b, of_b, p.predictor);
-  const int m = p.m;
-  const u32 turned = sum->negate ? ~0u : 0u;
-  const bool is_unsigned = p.predictor == Predictor::none_unsigned;
-  auto carry = W::splat(turned);
-  auto width = W::splat(u32{0});
+// a += b, or a -= b, N planes of each, for places below m; sets the plan's widths.
+template <class W, int N>
+STRETTO_DEVICE void add_planes(Planes<W>* a, const PlaneSide<W>& side_a, Planes<W>* b, const PlaneSide<W>& side_b,
+                               bool negate, Plan<W>* p) {
+  a->template extend<N>(side_a.width, side_a.predictor, p->predictor);
+  b->template extend<N>(side_b.width, side_b.predictor, p->predictor);
+  const int m = p->m;
+  const u32 turned = negate ? ~0u : 0u;
+  const bool is_unsigned = p->predictor == Predictor::none_unsigned;
   const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
-  auto previous = W::splat(u32{0});
+  auto carry = W::splat(turned), width = W::splat(u32{0}), previous = W::splat(u32{0});
   STRETTO_UNROLL
   for (u32 i = 0; i < N; ++i) {
-    const auto y = W::map([=](u32 v) { return v ^ turned; }, b.x[i]);
-    const auto s = W::map([](u32 x, u32 v, u32 c, u32 k) { return (x ^ v ^ c) & k; }, a.x[i], y, carry, kept);
-    carry = W::map([](u32 x, u32 v, u32 c) { return (x & v) | (c & (x | v)); }, a.x[i], y, carry);
+    const auto y = W::map([=](u32 v) { return v ^ turned; }, b->x[i]);
+    const auto s = W::map([](u32 x, u32 v, u32 c, u32 k) { return (x ^ v ^ c) & k; }, a->x[i], y, carry, kept);
+    carry = W::map([](u32 x, u32 v, u32 c) { return (x & v) | (c & (x | v)); }, a->x[i], y, carry);
     // Signed: up to the last plane that is not as the one before it; the first counts if any bit is set.
     width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
     if (!is_unsigned) previous = s;
-    a.x[i] = s;
+    a->x[i] = s;
   }
-  p.width = width;
-  W::sync();  // staged planes are read
-  finish_plan<W>(SumAt<W>{{sum->scratch, sum->value_words}}, &p);
+  p->width = width;
+}
+
+// The group of a sum whose plan has predictor, base, slope, lanes and widths, to `image`; of what else the plan has words
+// and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
+template <class W>
+STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<W>* plan, u32* scratch, u32* image) {
+  Plan<W>& p = *plan;
+  const SumAt<W> source{{scratch, value_words}};
+  finish_plan<W>(source, &p);
   if (p.words == 0) return;
-  u32* out = emit_head<W>(p, SumAt<W>{{sum->scratch, sum->value_words}}, sum->image);
-  if (p.most) {
-    const auto end = W::scan_add(p.width);
-    const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);
+  u32* out = emit_head<W>(p, source, image);
+  if (p.most == 0) return;
+  const auto end = W::scan_add(p.width);
+  const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);
+  const auto put = [&](u32 i) {
+    W::each(
+        [=](u32* to, u32 w, u32 v) {
+          if (i < w) to[i] = v;
+        },
+        at, p.width, planes.x[i]);
+  };
+  STRETTO_UNROLL
+  for (u32 i = 0; i < kFewPlanes; ++i) put(i);
+  if (p.most > kFewPlanes) {
     STRETTO_UNROLL
-    for (u32 i = 0; i < N; ++i)
-      W::each(
-          [=](u32* to, u32 w, u32 v) {
-            if (i < w) to[i] = v;
-          },
-          at, p.width, a.x[i]);
-    W::sync();
-    write_widths<W>(p, sum->scratch, out + p.planes);
+    for (u32 i = kFewPlanes; i < kManyPlanes; ++i) put(i);
   }
+  W::sync();
+  write_widths<W>(p, scratch, out + p.planes);
 }
 
 // Words put together before, to their place.
