@@ -81,8 +81,8 @@ STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
 }
 
 // Adds up what the block's warps found; true for the block that ends last, when all is added up.
-template <class Block>
-STRETTO_DEVICE bool gather(Block& block, typename Block::template PerWarp<Found>& found, Control* control) {
+template <class Block, class PerWarp>
+STRETTO_DEVICE bool gather(Block& block, const PerWarp& found, Control* control) {
   using W = typename Block::Warp;
   block.each_warp([&](int w) {
     const Found& f = found[w];
