@@ -76,33 +76,7 @@ struct AddStreams {
     const int m = group_size(layout_of(count), g);
     PlaneGroup<W> ga, gb;
     if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
-    if (differ<W>(ga.lanes, gb.lanes)) return false;
-    Plan<W> p;
-    start_plan(m, &p);
-    p.predictor = joined(ga.predictor, gb.predictor, negate);
-    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
-              most_b = planes_raised(gb.most, gb.predictor, p.predictor), most = 1 + (most_a > most_b ? most_a : most_b);
-    if (most > kManyPlanes) return false;
-    p.sums = true;
-    p.base = narrow_sum(ga.base, gb.base, negate);
-    p.slope = narrow_sum(ga.slope, gb.slope, negate);
-    p.lanes = ga.lanes;
-    const u32 value_words =
-        ga.exceptions ? add_uniform<W>(uniform_of<W>(ga, false), uniform_of<W>(gb, negate), scratch) : 0;
-    const PlaneSide<W> side_a{ga.width, ga.predictor}, side_b{gb.width, gb.predictor};
-    Planes<W> xa, xb;
-    if (most <= kFewPlanes) {
-      xa.template load<kFewPlanes>(ga.planes, ga.width);
-      xb.template load<kFewPlanes>(gb.planes, gb.width);
-      add_planes<W, kFewPlanes>(&xa, side_a, &xb, side_b, negate, &p);
-    } else {
-      xa.template load<kManyPlanes>(ga.planes, ga.width);
-      xb.template load<kManyPlanes>(gb.planes, gb.width);
-      add_planes<W, kManyPlanes>(&xa, side_a, &xb, side_b, negate, &p);
-    }
-    put_together<W>(xa, value_words, &p, scratch, reinterpret_cast<u32*>(codes));
-    *s = {p.words, p.count, 0};
-    return true;
+    return add_groups<W>(ga, gb, negate, m, scratch, reinterpret_cast<u32*>(codes), s);
   }
   // What is unusual: how long it is, and then all of it.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {

@@ -26,6 +26,8 @@ struct AddValues {
     if (ha_.contributions == ~0u) return Outcome::overflow;
     wide = ha_.bound > kNarrowLimit;
     make_grid(ha_.type, ha_.eps, ha_.width, &grid_);
+    grid_of_codes_ = grid_;
+    grid_of_codes_.r = 1;
     return o;
   }
   // Whether all must be done again with wide groups.
@@ -101,51 +103,21 @@ struct AddValues {
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
-    const auto ends = load_ends<W>(at_a);
     const int m = group_size(layout_of(count), g);
-    const GroupValues<T> v{x, g * kGroup, m, quantised};
-    if (m < kGroup) return false;
     u32* memory = reinterpret_cast<u32*>(codes);
-    const bool coded = quantised != nullptr && quad_aligned(quantised);
-    W::sync();  // whoever used the memory before is done
-    if (coded)
-      put_codes<W>(v, memory);
-    else if (loads_ahead(v))
-      put_incoming<W>(load_incoming<W>(v), memory);
-    else
-      put_values<W>(v, memory);
-    ExceptionValues values{0, false};
-    Plan<W> p;
-    Planes<W> xa, xv;
-    {
-      const Residuals<W> residuals = plan_rows<W>(v, coded, grid_, memory, &p, &values);
-      p.most = W::reduce_max(p.width);
-      if (p.most > 16 || values.differ) return false;
-      xv.take(residuals.rows, p.most);
-    }
-    PlaneGroup<W> ga;
-    if (!parse_ends<W>(ends, m, scratch, &ga) || differ<W>(ga.lanes, p.lanes)) return false;
-    const Predictor own = p.predictor;
-    p.predictor = joined(ga.predictor, own, false);
-    const u32 most_a = planes_raised(ga.most, ga.predictor, p.predictor),
-              most_v = planes_raised(p.most, own, p.predictor), most = 1 + (most_a > most_v ? most_a : most_v);
-    if (most > kManyPlanes) return false;
-    p.sums = true;
-    p.base = narrow_sum(ga.base, p.base, false);
-    p.slope = narrow_sum(ga.slope, p.slope, false);
-    const u32 value_words =
-        ga.exceptions ? add_uniform<W>(uniform_of<W>(ga, false), Uniform{nullptr, values.value, false}, scratch) : 0;
-    const PlaneSide<W> side_a{ga.width, ga.predictor}, side_v{p.width, own};
-    if (most <= kFewPlanes) {
-      xa.template load<kFewPlanes>(ga.planes, ga.width);
-      add_planes<W, kFewPlanes>(&xa, side_a, &xv, side_v, false, &p);
-    } else {
-      xa.template load<kManyPlanes>(ga.planes, ga.width);
-      add_planes<W, kManyPlanes>(&xa, side_a, &xv, side_v, false, &p);
-    }
-    W::sync();  // rows are read
-    put_together<W>(xa, value_words, &p, scratch, memory);
-    *s = {p.words, p.count, p.bound};
+    const GroupValues<T> v{x, g * kGroup, m, quantised};
+    // Codes found before are compressed as values that are their own codes, if all are good.
+    const bool coded = m == kGroup && quantised != nullptr && quad_aligned(quantised) &&
+                       put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
+    if (!coded) load_rows<W>(v, memory);
+    const Staged values = compress_rows<W>(v, coded ? grid_of_codes_ : grid_, memory, scratch);
+    const GroupPlace at_v{memory + kStagedWords - values.words, values.words, true};
+    const auto ends_a = load_ends<W>(at_a), ends_v = load_ends<W>(at_v);
+    PlaneGroup<W> ga, gv;
+    if (!parse_ends<W>(ends_v, m, scratch, &gv) || !parse_ends<W>(ends_a, m, scratch, &ga) ||
+        !add_groups<W>(ga, gv, false, m, scratch, memory, s))
+      return false;
+    s->bound = values.bound;
     return true;
   }
   // What is unusual: how long it is, and then all of it.
@@ -206,7 +178,7 @@ struct AddValues {
   };
 
   Header ha_;
-  Grid<T> grid_;
+  Grid<T> grid_, grid_of_codes_;
 };
 
 }  // namespace stretto::codec::cuda

@@ -40,8 +40,8 @@ class EmulatedBlock {
   StagedShared& staged() { return staged_; }
   SumShared& sum_shared() { return sum_shared_; }
   u32* stage(int w, u32 half) {
-    return reinterpret_cast<u32*>((reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].stage[half]) + 15) /
-                                  16 * 16);
+    return reinterpret_cast<u32*>(
+        (reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].stage[half]) + 15) / 16 * 16);
   }
   u32* scratch(int w) { return rooms_[static_cast<std::size_t>(w)].scratch; }
   Shared& shared() { return shared_; }

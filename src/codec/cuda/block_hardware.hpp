@@ -15,9 +15,9 @@ constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
 enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4, staged_sums = 5 };
 constexpr u64 scratch_bytes(Scratch s) {
   return s == Scratch::none || s == Scratch::staged ? 0
-         : s == Scratch::tables ? 2 * kSumBytes
+         : s == Scratch::tables                            ? 2 * kSumBytes
          : s == Scratch::sums || s == Scratch::staged_sums ? 2 * kSumBytes + 3 * kWideBytes
-                                : 2 * kSumBytes + 4 * kWideBytes;
+                                                           : 2 * kSumBytes + 4 * kWideBytes;
 }
 
 // Shared memory of a block.

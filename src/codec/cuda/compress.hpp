@@ -75,14 +75,7 @@ struct Compress {
     return Outcome::ok;
   }
   // float32 is written to memory before its place is known.
-  STRETTO_DEVICE bool ahead(u64 g) const { return loads_ahead(values(g)); }
-  STRETTO_DEVICE auto load(u64 g) const { return load_incoming<W>(values(g)); }
-  STRETTO_DEVICE void put(u64 g, bool loaded, const typename W::template Lane<Incoming>& in, u32* memory) const {
-    if (loaded)
-      put_incoming<W>(in, memory);
-    else
-      put_values<W>(values(g), memory);
-  }
+  STRETTO_DEVICE void load(u64 g, u32* memory) const { load_rows<W>(values(g), memory); }
   STRETTO_DEVICE Staged stage(u64 g, u32* memory, u32* scratch) const {
     return compress_rows<W>(values(g), grid_, memory, scratch);
   }

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
   StreamWriter<Block, Op>(block, own, output).run();
 }
 
-template <class Op>
+template <class T, class Op>
 __global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
                                   blocks_per_multiprocessor(Scratch::staged)) staged_kernel(Op op, Output output) {
   using Block = StagedBlock<kWarpsOf<float, Scratch::staged>>;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
   StagedWriter<Block, Op>(block, own, output).run();
 }
 
-template <class Op>
+template <class T, class Op>
 __global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged_sums> + 1),
                                   blocks_per_multiprocessor(Scratch::staged_sums))
     sum_kernel(Op op, Output output, u8* scratch) {

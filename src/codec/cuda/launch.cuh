@@ -90,19 +90,20 @@ int launch_writer(const Arguments& a, const Op& op) {
   });
 }
 
-template <class Op>
+template <class T, class Op>
 int launch_sum_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    return launch_kernel(sum_kernel<Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged_sums> + 1), stream, op, out,
+    return launch_kernel(sum_kernel<T, Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged_sums> + 1), stream, op, out,
                          scratch);
   });
 }
-template <class Op>
+
+template <class T, class Op>
 int launch_staged_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8*, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    return launch_kernel(staged_kernel<Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged> + 1), stream, op, out);
+    return launch_kernel(staged_kernel<T, Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged> + 1), stream, op, out);
   });
 }
 

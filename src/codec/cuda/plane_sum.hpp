@@ -164,13 +164,6 @@ struct Planes {
     STRETTO_UNROLL
     for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
   }
-  // Of residuals whose width is at most `most`, which is at most 16.
-  STRETTO_DEVICE void take(const typename W::template Lane<Row>& rows, u32 most) {
-    STRETTO_UNROLL
-    for (int i = 8; i < kManyPlanes; ++i) x[i] = W::splat(u32{0});
-    take_byte<0>(rows);
-    if (most > 8) take_byte<1>(rows);
-  }
   // N planes as a signed number's, raised to predictor p.
   template <int N>
   STRETTO_DEVICE void extend(const Lane32& width, Predictor own, Predictor p) {
@@ -192,23 +185,6 @@ struct Planes {
         x[i] = d;
       }
     }
-  }
-
- private:
-  template <u32 byte>
-  STRETTO_DEVICE void take_byte(const typename W::template Lane<Row>& rows) {
-    struct Eight {
-      u32 p[8];
-    };
-    const auto eight = W::map(
-        [](const Row& row) {
-          Eight e;
-          planes_of_row(row, byte, e.p);
-          return e;
-        },
-        rows);
-    STRETTO_UNROLL
-    for (u32 i = 0; i < 8; ++i) x[8 * byte + i] = W::map([=](const Eight& e) { return e.p[i]; }, eight);
   }
 };
 
@@ -264,16 +240,9 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, u32* out) {
   return sum.words();
 }
 
-// One side of a sum of planes.
-template <class W>
-struct PlaneSide {
-  typename W::template Lane<u32> width;
-  Predictor predictor;
-};
-
 // a += b, or a -= b, N planes of each, for places below m; sets the plan's widths.
 template <class W, int N>
-STRETTO_DEVICE void add_planes(Planes<W>* a, const PlaneSide<W>& side_a, Planes<W>* b, const PlaneSide<W>& side_b,
+STRETTO_DEVICE void add_planes(Planes<W>* a, const PlaneGroup<W>& side_a, Planes<W>* b, const PlaneGroup<W>& side_b,
                                bool negate, Plan<W>* p) {
   a->template extend<N>(side_a.width, side_a.predictor, p->predictor);
   b->template extend<N>(side_b.width, side_b.predictor, p->predictor);
@@ -322,6 +291,67 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<
   }
   W::sync();
   write_widths<W>(p, scratch, out + p.planes);
+}
+
+// The sum, or difference, of two groups to `image`; false if it is unusual. `scratch`: 32 words.
+template <class W>
+STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, int m, u32* scratch,
+                               u32* image, Staged* s) {
+  if (differ<W>(a.lanes, b.lanes)) return false;
+  Plan<W> p;
+  start_plan(m, &p);
+  p.predictor = joined(a.predictor, b.predictor, negate);
+  const u32 most_a = planes_raised(a.most, a.predictor, p.predictor),
+            most_b = planes_raised(b.most, b.predictor, p.predictor), most = 1 + (most_a > most_b ? most_a : most_b);
+  if (most > kManyPlanes) return false;
+  p.sums = true;
+  p.base = narrow_sum(a.base, b.base, negate);
+  p.slope = narrow_sum(a.slope, b.slope, negate);
+  p.lanes = a.lanes;
+  const u32 value_words =
+      a.exceptions ? add_uniform<W>(uniform_of<W>(a, false), uniform_of<W>(b, negate), scratch) : 0;
+  Planes<W> xa, xb;
+  if (most <= kFewPlanes) {
+    xa.template load<kFewPlanes>(a.planes, a.width);
+    xb.template load<kFewPlanes>(b.planes, b.width);
+    add_planes<W, kFewPlanes>(&xa, a, &xb, b, negate, &p);
+  } else {
+    xa.template load<kManyPlanes>(a.planes, a.width);
+    xb.template load<kManyPlanes>(b.planes, b.width);
+    add_planes<W, kManyPlanes>(&xa, a, &xb, b, negate, &p);
+  }
+  W::sync();  // an operand may lie where the sum is put together
+  put_together<W>(xa, value_words, &p, scratch, image);
+  *s = {p.words, p.count, 0};
+  return true;
+}
+
+// Codes of a whole group, as floats, to where compress_rows takes values from; false if any is above `safe` in magnitude.
+template <class W>
+STRETTO_DEVICE bool put_codes(const i32* q, i32 safe, u32* memory) {
+  const auto most = W::map(
+      [=](int j) {
+        Quad<i32> in[8];
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) in[k] = *reinterpret_cast<const Quad<i32>*>(q + 4 * j + 128 * k);
+        u32 size = 0;
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) {
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) {
+            const i32 code = in[k].v[c];
+            const u32 own = code < 0 ? 0 - static_cast<u32>(code) : static_cast<u32>(code);
+            size = own > size ? own : size;
+            in[k].v[c] = static_cast<i32>(bits_of(static_cast<float>(code)));
+          }
+          store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), in[k]);
+        }
+        return size;
+      },
+      W::lane());
+  const bool good = safe >= 0 && W::reduce_max(most) <= static_cast<u32>(safe);
+  W::sync();
+  return good;
 }
 
 // Words put together before, to their place.

@@ -11,44 +11,28 @@ constexpr u32 kCodeZero = 0x4b400000;  // the bits of 0x1.8p23f
 // Words that a group takes at most: verbatim. A multiple of four, so that the next begins where vector stores may.
 constexpr int kStagedWords = kGroup + 4;
 
-// A lane's values on their way: four neighbours from place 4 j + 128 k on.
-struct Incoming {
-  Quad<i32> quad[8];
-};
 struct Row {
   u32 c[32];
 };
 
 // In memory the four quads of a row are permuted, so that lanes meet in no bank, neither by rows nor by columns.
-STRETTO_DEVICE int quad_place(int row, int quad) { return 32 * row + ((quad ^ (row & 7)) << 2); }
+STRETTO_DEVICE int quad_place(int row, int quad) { return (32 * row + ((row & 7) << 2)) ^ (quad << 2); }
 STRETTO_DEVICE int value_place(int row, int i) { return quad_place(row, i >> 2) + (i & 3); }
 
-// Whether values are loaded ahead: nearly always.
-STRETTO_DEVICE bool loads_ahead(const GroupValues<float>& v) {
-  return v.m == kGroup && v.x.type == Type::f32 && quad_aligned(v.x.x);
-}
-// All loads are issued before the first value is used.
+// Values to memory. All loads are issued before the first value is used.
 template <class W>
-STRETTO_DEVICE auto load_incoming(const GroupValues<float>& v) {
-  const float* x = static_cast<const float*>(v.x.x) + v.first;
-  return W::map(
+STRETTO_DEVICE void put_floats(const float* x, u32* memory) {
+  W::each(
       [=](int j) {
-        Incoming in;
+        Quad<i32> in[8];
         STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k) in.quad[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
-        return in;
+        for (int k = 0; k < 8; ++k) in[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
+        i32* even = reinterpret_cast<i32*>(memory) + quad_place(j >> 3, j & 7);
+        i32* odd = reinterpret_cast<i32*>(memory) + (quad_place(j >> 3, j & 7) ^ 16);  // rows 4 k + ... for odd k
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) store_quad((k & 1 ? odd : even) + 128 * k, in[k]);
       },
       W::lane());
-}
-template <class W>
-STRETTO_DEVICE void put_incoming(const typename W::template Lane<Incoming>& in, u32* memory) {
-  W::each(
-      [=](int j, const Incoming& own) {
-        STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k)
-          store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), own.quad[k]);
-      },
-      W::lane(), in);
 }
 // The same for values of any type and alignment, and 0 at places at or beyond m.
 template <class W>
@@ -67,7 +51,8 @@ STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
           } else {
             STRETTO_UNROLL
             for (int c = 0; c < 4; ++c)
-              four.v[c] = place + c < v.m ? value_at(v.x, at + static_cast<u64>(c), static_cast<float*>(nullptr)) : 0.0f;
+              four.v[c] =
+                  place + c < v.m ? value_at(v.x, at + static_cast<u64>(c), static_cast<float*>(nullptr)) : 0.0f;
           }
           Quad<i32> bits;
           STRETTO_UNROLL
@@ -77,24 +62,12 @@ STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
         W::lane());
 }
 
-// Codes that were found before, of a whole, aligned group.
 template <class W>
-STRETTO_DEVICE void put_codes(const GroupValues<float>& v, u32* memory) {
-  const i32* q = v.quantised + v.first;
-  W::each(
-      [=](int j) {
-        Incoming in;
-        STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k) in.quad[k] = *reinterpret_cast<const Quad<i32>*>(q + 4 * j + 128 * k);
-        STRETTO_UNROLL
-        for (int k = 0; k < 8; ++k) {
-          STRETTO_UNROLL
-          for (int c = 0; c < 4; ++c)
-            in.quad[k].v[c] = static_cast<i32>(static_cast<u32>(in.quad[k].v[c]) + kCodeZero);
-          store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), in.quad[k]);
-        }
-      },
-      W::lane());
+STRETTO_DEVICE void load_rows(const GroupValues<float>& v, u32* memory) {
+  if (v.m == kGroup && v.x.type == Type::f32 && quad_aligned(v.x.x))
+    put_floats<W>(static_cast<const float*>(v.x.x) + v.first, memory);
+  else
+    put_values<W>(v, memory);
 }
 
 // What a lane finds in its row where some codes need care.
@@ -106,52 +79,52 @@ struct CarefulRow {
   bool differ;      // another has other bits
 };
 
-// A code that is no exception's, by tests in single precision where they are exact: the code is below 2^21, so that the
-// product with the width, and the rest, are rounded once.
-STRETTO_DEVICE bool code_is_good(float x, u32 c, const Grid<float>& g) {
-  const float n = float_of(c) - 0x1.8p23f;
-  if (!(absolute(n) < 0x1p21f)) return false;
-  const float y = n * g.w;
-  return absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y && absolute(y) <= g.largest;
-}
-
-// Codes of a row in place of its values, one after another; exceptions get the code of the nearest earlier place of the
-// row that is none.
+// Codes of a row in place of its values; exceptions get the code of the nearest earlier place of the row that is none.
 STRETTO_DEVICE CarefulRow careful_row(int row, int m, const Grid<float>& grid, u32* memory) {
   CarefulRow r{0, 0, kCodeZero, kCodeZero, 0, false};
-  const bool usual = grid.r < 0x1p127f;
-  u32 good = 0;
+  const u32 inside = lanes_below(row, m);
   STRETTO_ROLLED
-  for (int i = 0; i < 32; ++i) {
-    u32* at = memory + value_place(row, i);
-    const u32 bits = *at;
-    const float x = float_of(bits);
-    u32 c = bits_of(fused(x, grid.r, 0x1.8p23f));
-    bool exception = false;
-    if (!code_is_good(x, c, grid)) {
-      // A product that rounds to 2^33 or more is beyond every code.
-      exception = usual && !(absolute(x * grid.r) < 0x1p33f);
-      if (!exception) {
-        i64 q = 0;
-        exception = !quantise_carefully(x, grid, &q);
-        c = kCodeZero + static_cast<u32>(q);
+  for (int k = 0; k < 8; ++k) {
+    u32* at = memory + quad_place(row, k);
+    const Quad<i32> in = *reinterpret_cast<const Quad<i32>*>(at);
+    Quad<i32> out;
+    u32 exceptions = 0, unsure = 0;
+    STRETTO_UNROLL
+    for (int c = 0; c < 4; ++c) {
+      const float x = float_of(static_cast<u32>(in.v[c]));
+      const Judgement judged = judge(x, grid);
+      out.v[c] = static_cast<i32>(bits_of(fused(x, grid.r, 0x1.8p23f)));
+      if (judged == Judgement::exception) exceptions |= 1u << c;
+      if (judged == Judgement::unsure) unsure |= 1u << c;
+    }
+    STRETTO_ROLLED
+    for (; unsure; unsure &= unsure - 1) {
+      const int place = trailing_zeros(unsure);
+      i64 q = 0;
+      if (!quantise_carefully(float_of(at[place]), grid, &q)) exceptions |= 1u << place;
+      STRETTO_UNROLL
+      for (int c = 0; c < 4; ++c)
+        if (c == place) out.v[c] = static_cast<i32>(kCodeZero + static_cast<u32>(q));
+    }
+    exceptions &= inside >> (4 * k);
+    STRETTO_UNROLL
+    for (int c = 0; c < 4; ++c) {
+      if (exceptions >> c & 1) {
+        const u32 bits = static_cast<u32>(in.v[c]);
+        if (r.exceptions == 0 && (exceptions & ((1u << c) - 1)) == 0) r.value = bits;
+        r.differ = r.differ || bits != r.value;
+        out.v[c] = static_cast<i32>(r.last);
+      } else {
+        const u32 q = static_cast<u32>(out.v[c]) - kCodeZero, size = static_cast<i32>(q) < 0 ? 0 - q : q;
+        r.bound = size > r.bound ? size : r.bound;
+        r.last = static_cast<u32>(out.v[c]);
       }
     }
-    exception = exception && 32 * row + i < m;
-    if (exception) {
-      c = r.last;
-      if (r.exceptions == 0) r.value = bits;
-      r.differ = r.differ || bits != r.value;
-      r.exceptions |= 1u << i;
-    } else {
-      const u32 q = c - kCodeZero, size = static_cast<i32>(q) < 0 ? 0 - q : q;
-      r.bound = size > r.bound ? size : r.bound;
-      r.last = c;
-      if (good == 0) r.first = c;
-      good = 1;
-    }
-    *at = c;
+    r.exceptions |= exceptions << (4 * k);
+    store_quad(reinterpret_cast<i32*>(at), out);
   }
+  const u32 kept = ~r.exceptions & inside;
+  if (kept) r.first = memory[value_place(row, trailing_zeros(kept))];
   return r;
 }
 
@@ -233,6 +206,15 @@ STRETTO_DEVICE u32 sample_row(const Row& row, int n, bool* negative) {
   return sample_cost(zeroth) | (width ? width - 1 : 0) << 8 | sample_cost(first) << 16 | sample_cost(second) << 24;
 }
 
+// From the sums of what sample_row gives.
+STRETTO_DEVICE int order_of_costs(u32 costs, bool negative) {
+  const u32 none = (negative ? costs : costs >> 8) & 0xff, first = costs >> 16 & 0xff, second = costs >> 24;
+  const int order = first < none ? 1 : 0;
+  return second < (order ? first : none) ? 2 : order;
+}
+// Whether row b ends with a run of sixteen that is a sample: these start at 112 + 160 j.
+STRETTO_DEVICE bool ends_with_sample(int b) { return (0x10842108u >> b & 1) != 0; }
+
 template <class W>
 STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, int m) {
   struct Sample {
@@ -242,10 +224,9 @@ STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, 
   const auto samples = W::map(
       [=](int b, const Row& row) {
         Sample s{0, false};
-        // Runs of sixteen that start at 112 + 160 j.
         if (m >= 128) {
           const u32 cost = sample_row<16>(row, 16, &s.negative);
-          const bool taken = (0x10842108u >> b & 1) != 0 && 32 * b + 32 <= m;
+          const bool taken = ends_with_sample(b) && 32 * b + 32 <= m;
           s.cost = taken ? cost : 0;
           s.negative = s.negative && taken;
         } else {
@@ -258,18 +239,12 @@ STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, 
       W::lane(), rows);
   const u32 costs = W::reduce_add(W::map([](const Sample& s) { return s.cost; }, samples));
   const bool negative = W::any(W::map([](const Sample& s) { return s.negative; }, samples));
-  const u32 none = (negative ? costs : costs >> 8) & 0xff, first = costs >> 16 & 0xff, second = costs >> 24;
-  const int order = first < none ? 1 : 0;
-  return second < (order ? first : none) ? 2 : order;
+  return order_of_costs(costs, negative);
 }
 
-// Eight planes of a row, from 8 byte on: bytes of residuals put together, and 8 by 8 bits transposed in each byte.
-STRETTO_DEVICE void planes_of_row(const Row& row, u32 byte, u32* p) {
-  const u32 two = byte | (4 + byte) << 4;
-  STRETTO_UNROLL
-  for (int r = 0; r < 8; ++r)
-    p[r] = pick_bytes(pick_bytes(row.c[r], row.c[r + 8], two), pick_bytes(row.c[r + 16], row.c[r + 24], two),
-                      0x5410);
+// Eight planes of a row from bytes of its residuals: those of places r, r + 8, r + 16, r + 24 in p[r]. 8 by 8 bits are
+// transposed in each byte.
+STRETTO_DEVICE void put_planes(u32 (&p)[8], u32 first, u32 width, u32* out) {
   constexpr u32 low[3] = {0x0f0f0f0f, 0x33333333, 0x55555555};
   STRETTO_UNROLL
   for (int k = 0; k < 3; ++k) {
@@ -282,26 +257,28 @@ STRETTO_DEVICE void planes_of_row(const Row& row, u32 byte, u32* p) {
       p[r + step] = (a >> step & low[k]) | (b & ~low[k]);
     }
   }
+  STRETTO_UNROLL
+  for (u32 r = 0; r < 8; ++r)
+    if (first + r < width) out[first + r] = p[r];
 }
 
-// Planes of all blocks, eight at a time.
 template <class W>
-STRETTO_DEVICE void write_row_planes(const typename W::template Lane<Row>& rows,
-                                     typename W::template Lane<u32> width, u32 most, u32* out) {
+STRETTO_DEVICE void write_row_planes(const typename W::template Lane<Row>& rows, typename W::template Lane<u32> width,
+                                     u32 most, u32* out) {
   const auto end = W::scan_add(width);
   STRETTO_ROLLED
-  for (u32 byte = 0; 8 * byte < most; ++byte) {
+  for (u32 byte = 0; 8 * byte < most; ++byte)
     W::each(
         [=](const Row& row, u32 w, u32 behind) {
+          const u32 two = byte | (4 + byte) << 4;
           u32 p[8];
-          planes_of_row(row, byte, p);
-          u32* at = out + (behind - w);
           STRETTO_UNROLL
           for (int r = 0; r < 8; ++r)
-            if (8 * byte + static_cast<u32>(r) < w) at[8 * byte + static_cast<u32>(r)] = p[r];
+            p[r] = pick_bytes(pick_bytes(row.c[r], row.c[r + 8], two), pick_bytes(row.c[r + 16], row.c[r + 24], two),
+                              0x5410);
+          put_planes(p, 8 * byte, w, out + (behind - w));
         },
         rows, width, end);
-  }
 }
 
 template <class W, class T>
@@ -358,11 +335,12 @@ STRETTO_DEVICE u32 code_carefully(int m, const Grid<float>& grid, u32* memory, t
   if (some == 0) return bound;
   const u32 value = W::broadcast(W::map([](const CarefulRow& c) { return c.value; }, careful), trailing_zeros(some));
   values->value = value;
-  values->differ = W::any(
-      W::map([=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != value); }, careful));
+  values->differ =
+      W::any(W::map([=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != value); }, careful));
   // Exceptions before a row's first code.
   const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), *lanes));
-  const u32 first = W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful), trailing_zeros(kept) & 31);
+  const u32 first =
+      W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful), trailing_zeros(kept) & 31);
   const u32 none = kept ? first : kCodeZero;
   const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
   const auto last = W::shuffle(W::map([](const CarefulRow& c) { return c.last; }, careful),
@@ -419,94 +397,287 @@ STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>
   return r;
 }
 
-// The residuals of a group whose values, or codes, are in `memory`, and all of its plan that finish_plan() asks for.
-template <class W>
-STRETTO_DEVICE Residuals<W> plan_rows(const GroupValues<float>& v, bool coded, const Grid<float>& grid, u32* memory,
-                                      Plan<W>* plan, ExceptionValues* values) {
-  const int m = v.m;
-  Plan<W>& p = *plan;
-  start_plan(m, &p);
-  W::sync();
-  const float r = grid.r;
-  const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
-  auto rows = coded ? read_rows<W>(memory, [](u32 code) { return code; })
-                    : read_rows<W>(memory, [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); });
-  // The largest magnitude, and ~0 beyond what is safe.
-  u32 bound = W::reduce_max(W::map(
-      [=](const Row& row) {
-        i32 low = zero, high = zero;
-        STRETTO_UNROLL
-        for (int i = 0; i < 32; ++i) {
-          const i32 c = static_cast<i32>(row.c[i]);
-          low = c < low ? c : low;
-          high = c > high ? c : high;
-        }
-        if (high > zero + safe || low < zero - safe) return ~0u;
-        return static_cast<u32>(high - zero > zero - low ? high - zero : zero - low);
-      },
-      rows));
-  if (bound == ~0u) {
-    W::sync();
-    if (coded) put_values<W>(v, memory);
-    W::sync();
-    bound = code_carefully<W>(m, grid, memory, &p.lanes, values);
-    W::sync();
-    rows = read_rows<W>(memory, [](u32 code) { return code; });
+// A row in pairs: codes of places i and i + 16 in one word, by addition, so that differences of pairs are pairs of
+// differences. Pairs are exact for residuals below 2^14: with kPairBias added, each half stands for itself.
+struct Pairs {
+  u32 p[16];
+};
+constexpr u32 kPairBias = 0x80008000;
+constexpr i32 kPairLimit = 1 << 14;
+// What stands before a row's first pair, for orders 1 and 2.
+struct PairEdge {
+  u32 first, second, before_second;
+};
+
+// Of a pair with kPairBias: v ^ 2 v of both.
+STRETTO_DEVICE u32 pair_bits(u32 p) { return p ^ (2 * p - kPairBias); }
+
+// What a lane knows of its pairs' differences: pair_bits, combined.
+struct PairBits {
+  u32 first, second;
+};
+STRETTO_DEVICE PairBits pair_differences(const Pairs& x, const PairEdge& e) {
+  PairBits bits{0, 0};
+  u32 d = x.p[0] - e.first, before = x.p[0] - e.second;
+  bits.first = pair_bits(d + kPairBias);
+  bits.second = pair_bits(before - (e.second - e.before_second) + kPairBias);
+  STRETTO_UNROLL
+  for (int i = 1; i < 16; ++i) {
+    d = x.p[i] - x.p[i - 1];
+    bits.first |= pair_bits(d + kPairBias);
+    bits.second |= pair_bits(d - before + kPairBias);
+    before = d;
   }
-  p.bound = bound;
-  const int order = choose_row_order<W>(rows, m);
-  const u32 q0 = W::broadcast(W::map([](const Row& row) { return row.c[0]; }, rows), 0);
-  const u32 q1 = W::broadcast(W::map([](const Row& row) { return row.c[1]; }, rows), 0);
+  return bits;
+}
+// Residuals of the order, in place, with kPairBias.
+STRETTO_DEVICE void difference_pairs(int order, const PairEdge& e, Pairs* x) {
+  if (order == 0) {
+    STRETTO_UNROLL
+    for (int i = 0; i < 16; ++i) x->p[i] += kPairBias - kCodeZero;
+  } else if (order == 1) {
+    STRETTO_UNROLL
+    for (int i = 15; i > 0; --i) x->p[i] = x->p[i] - x->p[i - 1] + kPairBias;
+    x->p[0] = x->p[0] - e.first + kPairBias;
+  } else {
+    u32 d = x->p[15] - x->p[14];
+    STRETTO_UNROLL
+    for (int i = 15; i > 1; --i) {
+      const u32 before = x->p[i - 1] - x->p[i - 2];
+      x->p[i] = d - before + kPairBias;
+      d = before;
+    }
+    const u32 before = x->p[0] - e.second;
+    x->p[1] = d - before + kPairBias;
+    x->p[0] = before - (e.second - e.before_second) + kPairBias;
+  }
+}
+
+template <class W>
+STRETTO_DEVICE void write_pair_planes(const typename W::template Lane<Pairs>& pairs,
+                                      typename W::template Lane<u32> width, u32 most, u32* out) {
+  const auto end = W::scan_add(width);
+  STRETTO_ROLLED
+  for (u32 byte = 0; 8 * byte < most; ++byte)
+    W::each(
+        [=](const Pairs& x, u32 w, u32 behind) {
+          u32 p[8];
+          STRETTO_UNROLL
+          for (int r = 0; r < 8; ++r) p[r] = pick_bytes(x.p[r], x.p[r + 8], 0x6240 + 0x1111 * byte);
+          put_planes(p, 8 * byte, w, out + (behind - w));
+        },
+        pairs, width, end);
+}
+
+// The cost of order 0 for the last sixteen of a row, as sample_row gives it.
+STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
+  u32 all = 0, sign = 0;
+  STRETTO_UNROLL
+  for (int i = 16; i < 32; ++i) {
+    const u32 q = row.c[i] - kCodeZero;
+    sign |= q;
+    all |= q ^ (q + q);
+  }
+  *negative = static_cast<i32>(sign) < 0;
+  const u32 width = static_cast<u32>(bit_width(all));
+  return sample_cost(all) | (width ? width - 1 : 0) << 8;
+}
+
+template <class W>
+STRETTO_DEVICE u32 base_and_slope(u32 q0, u32 q1, int m, int order, Plan<W>* p) {
   const u32 slope = order == 2 && m > 1 ? q1 - q0 : 0, base = q0 - slope;
   if (order) {
-    p.base = static_cast<i32>(base - kCodeZero);
-    p.slope = static_cast<i32>(slope);
+    p->base = static_cast<i32>(base - kCodeZero);
+    p->slope = static_cast<i32>(slope);
   }
-  const Residuals<W> residuals = difference_rows<W>(rows, m, order, base, slope);
-  const bool negative = order == 0 && W::any(W::map(
-                                          [](const Row& row) {
-                                            u32 sign = 0;
-                                            STRETTO_UNROLL
-                                            for (int i = 0; i < 32; ++i) sign |= row.c[i];
-                                            return static_cast<i32>(sign) < 0;
-                                          },
-                                          residuals.rows));
-  p.predictor = order == 2   ? Predictor::second
-                : order == 1 ? Predictor::first
-                : negative   ? Predictor::none_signed
-                             : Predictor::none_unsigned;
-  const bool positive = p.predictor == Predictor::none_unsigned;
-  p.width = W::map(
+  return slope;
+}
+
+STRETTO_DEVICE Predictor predictor_of(int order, bool negative) {
+  return order == 2   ? Predictor::second
+         : order == 1 ? Predictor::first
+         : negative   ? Predictor::none_signed
+                      : Predictor::none_unsigned;
+}
+
+template <class W>
+STRETTO_DEVICE auto widths_of_bits(typename W::template Lane<u32> bits, Predictor p) {
+  const bool positive = p == Predictor::none_unsigned;
+  return W::map(
       [=](u32 all) {
         const u32 width = static_cast<u32>(bit_width(all));
         return positive && width ? width - 1 : width;
       },
-      residuals.all);
-  return residuals;
+      bits);
 }
 
-// A group compressed from `memory`, where its values are, to the same memory: kStagedWords. `scratch`: 32 words.
+// Where planes and widths go, once they are planned: the end of a group's memory, since what stands before them is known
+// later. Nothing if the group is verbatim for them alone.
+template <class W>
+STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
+  plan_widths(p);
+  W::sync();  // rows are read, so their memory may be written
+  const u32 body = p->planes + p->width_words;
+  return p->most && body < 1 + static_cast<u32>(p->m) ? memory + kStagedWords - body : nullptr;
+}
+
+// Order, widths and planes of a whole group with codes close to one another. False if order 0 is best and needs more bits.
+template <class W>
+STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, i32 low, i32 high, u32* memory,
+                                u32* scratch, Plan<W>* p) {
+  const i32 zero = static_cast<i32>(kCodeZero);
+  struct Sample {
+    u32 cost;
+    bool negative;
+  };
+  const auto zeroth = W::map(
+      [](const Row& row) {
+        Sample s{0, false};
+        s.cost = sample_codes(row, &s.negative);
+        return s;
+      },
+      rows);
+  const auto previous = W::map([](int j) { return (j + 31) & 31; }, W::lane());
+  const auto last = W::shuffle(W::map([](const Row& row) { return row.c[31]; }, rows), previous);
+  const auto before = W::shuffle(W::map([](const Row& row) { return row.c[30]; }, rows), previous);
+  const u32 q0 = W::broadcast(W::map([](const Row& row) { return row.c[0]; }, rows), 0);
+  const u32 q1 = W::broadcast(W::map([](const Row& row) { return row.c[1]; }, rows), 0);
+  const auto edges = W::map(
+      [=](int b, const Row& row, u32 its, u32 its_before) {
+        const u32 high_last = row.c[15] << 16, high_before = row.c[14] << 16, slope = q1 - q0;
+        return PairEdge{(b ? its : q0) + high_last, (b ? its : q0 - slope) + high_last,
+                        (b ? its_before : q0 - 2 * slope) + high_before};
+      },
+      W::lane(), rows, last, before);
+  auto pairs = W::map(
+      [](const Row& row) {
+        Pairs x;
+        STRETTO_UNROLL
+        for (int i = 0; i < 16; ++i) x.p[i] = row.c[i] + row.c[i + 16] * 0x10000u;
+        return x;
+      },
+      rows);
+  const auto bits = W::map([](const Pairs& x, const PairEdge& e) { return pair_differences(x, e); }, pairs, edges);
+  const u32 costs = W::reduce_add(W::map(
+      [](int b, const Sample& s, const PairBits& x) {
+        const u32 cost = s.cost | sample_cost(x.first >> 16) << 16 | sample_cost(x.second >> 16) << 24;
+        return ends_with_sample(b) ? cost : 0;
+      },
+      W::lane(), zeroth, bits));
+  const bool negative =
+      low < zero &&
+      W::any(W::map([](int b, const Sample& s) { return ends_with_sample(b) && s.negative; }, W::lane(), zeroth));
+  const int order = order_of_costs(costs, negative);
+  if (order == 0 && (high - zero >= kPairLimit || zero - low >= kPairLimit)) return false;
+  base_and_slope(q0, q1, kGroup, order, p);
+  pairs = W::map(
+      [=](Pairs x, const PairEdge& e) {
+        difference_pairs(order, e, &x);
+        return x;
+      },
+      pairs, edges);
+  p->predictor = predictor_of(order, low < zero);
+  p->width = widths_of_bits<W>(W::map(
+                                   [=](const Pairs& x, const PairBits& known) {
+                                     u32 all = order == 2 ? known.second : known.first;
+                                     if (order == 0) {
+                                       all = 0;
+                                       STRETTO_UNROLL
+                                       for (int i = 0; i < 16; ++i) all |= pair_bits(x.p[i]);
+                                     }
+                                     return (all | all >> 16) & 0xffff;
+                                   },
+                                   pairs, bits),
+                               p->predictor);
+  if (u32* out = place_body(p, memory)) {
+    write_pair_planes<W>(pairs, p->width, p->most, out);
+    write_widths<W>(*p, scratch, out + p->planes);
+  }
+  return true;
+}
+
+// The same for any group.
+template <class W>
+STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool any_negative, u32* memory, u32* scratch,
+                               Plan<W>* p) {
+  const int m = p->m, order = choose_row_order<W>(rows, m);
+  const u32 q0 = W::broadcast(W::map([](const Row& row) { return row.c[0]; }, rows), 0);
+  const u32 q1 = W::broadcast(W::map([](const Row& row) { return row.c[1]; }, rows), 0);
+  const u32 slope = base_and_slope(q0, q1, m, order, p);
+  const Residuals<W> residuals = difference_rows<W>(rows, m, order, q0 - slope, slope);
+  p->predictor = predictor_of(order, any_negative);
+  p->width = widths_of_bits<W>(residuals.all, p->predictor);
+  if (u32* out = place_body(p, memory)) {
+    write_row_planes<W>(residuals.rows, p->width, p->most, out);
+    write_widths<W>(*p, scratch, out + p->planes);
+  }
+}
+
+// The least and the largest of a group's codes, with kCodeZero.
+struct Extremes {
+  i32 low, high;
+};
+template <class W>
+STRETTO_DEVICE Extremes extremes(const typename W::template Lane<Row>& rows) {
+  constexpr u32 sign = 0x80000000;
+  const auto own = W::map(
+      [](const Row& row) {
+        Extremes e{static_cast<i32>(row.c[0]), static_cast<i32>(row.c[0])};
+        STRETTO_UNROLL
+        for (int i = 1; i < 32; ++i) {
+          const i32 c = static_cast<i32>(row.c[i]);
+          e.low = c < e.low ? c : e.low;
+          e.high = c > e.high ? c : e.high;
+        }
+        return e;
+      },
+      rows);
+  const u32 low = W::reduce_max(W::map([](const Extremes& e) { return ~(static_cast<u32>(e.low) ^ sign); }, own));
+  const u32 high = W::reduce_max(W::map([](const Extremes& e) { return static_cast<u32>(e.high) ^ sign; }, own));
+  return {static_cast<i32>(~low ^ sign), static_cast<i32>(high ^ sign)};
+}
+
+// A group compressed from `memory`, where its values are, to the end of the same memory: kStagedWords. `scratch`: 32
+// words.
 template <class W>
 STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
   Plan<W> p;
+  start_plan(v.m, &p);
+  W::sync();
+  const float r = grid.r;
+  const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
+  const auto quick = [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); };
+  const auto found = [](u32 code) { return code; };
+  auto rows = read_rows<W>(memory, quick);
+  Extremes e = extremes<W>(rows);
   ExceptionValues values{0, false};
-  const Residuals<W> residuals = plan_rows<W>(v, false, grid, memory, &p, &values);
-  const RowExceptions<W> source{v, values.value, values.differ};
-  finish_plan<W>(source, &p);
-  W::sync();  // rows are read, so their memory may be written
+  const bool careful = e.high > zero + safe || e.low < zero - safe;
+  if (careful) {
+    W::sync();
+    p.bound = code_carefully<W>(v.m, grid, memory, &p.lanes, &values);
+    W::sync();
+    rows = read_rows<W>(memory, found);
+    e = extremes<W>(rows);
+  } else {
+    p.bound = static_cast<u32>(e.high - zero > zero - e.low ? e.high - zero : zero - e.low);
+  }
+  // Second differences are at most twice the difference of codes.
+  const bool close = v.m == kGroup && static_cast<u32>(e.high) - static_cast<u32>(e.low) < kPairLimit / 2;
+  if (!close || !write_pairs<W>(rows, e.low, e.high, memory, scratch, &p)) {
+    rows = careful ? read_rows<W>(memory, found) : read_rows<W>(memory, quick);
+    write_rows<W>(rows, e.low < zero, memory, scratch, &p);
+  }
   const u32 verbatim = 1 + static_cast<u32>(v.m);
+  u32* end = memory + kStagedWords;
+  const RowExceptions<W> source{v, values.value, values.differ};
+  plan_words(source, &p);
   if (p.words >= verbatim) {
-    emit_verbatim<W, float>(v, memory);
+    W::sync();
+    emit_verbatim<W, float>(v, end - verbatim);
     W::sync();
     return {verbatim, static_cast<u32>(v.m), 0};
   }
-  if (p.words) {
-    u32* at = emit_head<W>(p, source, memory);
-    if (p.most) {
-      write_row_planes<W>(residuals.rows, p.width, p.most, at);
-      write_widths<W>(p, scratch, at + p.planes);
-    }
-  }
+  if (p.words) emit_head<W>(p, source, end - p.words);
   W::sync();
   return {p.words, p.count, p.bound};
 }

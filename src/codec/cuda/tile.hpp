@@ -35,13 +35,6 @@ struct Shared {
   u32 again;    // all groups are to be done once more, wide
 };
 
-// What a block shares that writes groups to its own memory first: of the latest tiles, by their number modulo 8.
-struct StagedShared {
-  u64 tile[8];
-  u64 place[8][kMaxWarps];  // words before each warp's group
-  u32 words[8][kMaxWarps];
-};
-
 // What a warp found in its groups.
 struct Found {
   u64 bound, exceptions;
@@ -51,6 +44,14 @@ struct Found {
 STRETTO_DEVICE void note(Outcome o, Found* f) {
   if (static_cast<u32>(o) > static_cast<u32>(f->outcome)) f->outcome = o;
 }
+
+// What a block shares that writes groups to its own memory first: of the latest tiles, by their number modulo 8.
+struct StagedShared {
+  u64 tile[8];
+  u64 place[8][kMaxWarps];  // words before each warp's group
+  u32 words[8][kMaxWarps];
+  Found found[kMaxWarps];
+};
 
 struct Output {
   u8* out;
@@ -82,7 +83,7 @@ STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
 
 // Adds up what the block's warps found; true for the block that ends last, when all is added up.
 template <class Block, class PerWarp>
-STRETTO_DEVICE bool gather(Block& block, const PerWarp& found, Control* control) {
+STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   using W = typename Block::Warp;
   block.each_warp([&](int w) {
     const Found& f = found[w];
@@ -161,7 +162,8 @@ class StreamWriter {
       }
     }
     block_.each_warp([&](int w) {
-      if (w == 0) by_one_lane<W>([&] { finish_stream<W>(op_, o_, layout_, bound, exceptions, static_cast<Outcome>(outcome)); });
+      if (w == 0)
+        by_one_lane<W>([&] { finish_stream<W>(op_, o_, layout_, bound, exceptions, static_cast<Outcome>(outcome)); });
     });
   }
 
@@ -258,9 +260,9 @@ class StagedWriter {
 
   STRETTO_DEVICE void run() {
     const Outcome opened = open_operation(block_, op_);
-    typename Block::template PerWarp<Found> found;
-    block_.each_warp([&](int w) { found[w] = {0, 0, opened}; });
-    if (opened == Outcome::ok) all_tiles(found);
+    Found* found = block_.staged().found;
+    block_.each_warp([&](int w) { by_one_lane<W>([&] { found[w] = {0, 0, opened}; }); });
+    if (opened == Outcome::ok) all_tiles();
     if (!gather(block_, found, o_.control)) return;
     block_.each_warp([&](int w) {
       if (w == 0)
@@ -272,43 +274,44 @@ class StagedWriter {
   }
 
  private:
-  STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found) {
+  STRETTO_DEVICE void all_tiles() {
     StagedShared& shared = block_.staged();
-    block_.each_warp_and_helper([](int) {}, [&] {
-      by_one_lane<W>([&] {
-        const u64 first = W::fetch_add(&o_.control->tiles, 1);
-        shared.tile[0] = first;
-        shared.tile[1] = first < tiles_ ? W::fetch_add(&o_.control->tiles, 1) : tiles_;
-      });
-    });
+    block_.each_warp_and_helper([](int) {},
+                                [&] {
+                                  by_one_lane<W>([&] {
+                                    const u64 first = W::fetch_add(&o_.control->tiles, 1);
+                                    shared.tile[0] = first;
+                                    shared.tile[1] = first < tiles_ ? W::fetch_add(&o_.control->tiles, 1) : tiles_;
+                                  });
+                                });
     for (u32 k = 0;; ++k) {
-      block_.each_warp_and_helper([&](int w) { work(k, w, shared, found[w]); }, [&] { help(k, shared); });
+      block_.each_warp_and_helper([&](int w) { work(k, w, shared); }, [&] { help(k, shared); });
       if (k && shared.tile[(k - 1) & 7] >= tiles_) break;
     }
   }
 
-  STRETTO_DEVICE void work(u32 k, int w, StagedShared& shared, Found& found) {
+  STRETTO_DEVICE void work(u32 k, int w, StagedShared& shared) {
     const u32 now = k & 7, next = (k + 1) & 7, old = (k - 2) & 7;
     const u64 tile = shared.tile[now], g = tile * Block::kWarps + static_cast<u64>(w);
     const u64 g_next = shared.tile[next] * Block::kWarps + static_cast<u64>(w);
     const bool some = tile < tiles_ && g < layout_.groups;
     u32* memory = block_.stage(w, k & 1);
-    typename W::template Lane<Incoming> in;
-    const bool loaded = some && op_.ahead(g);
-    if (loaded) in = op_.load(g);
     if (g_next < layout_.groups) op_.announce(g_next);
     if (k >= 2) {
       const u64 g_old = shared.tile[old] * Block::kWarps + static_cast<u64>(w);
-      if (g_old < layout_.groups) copy(g_old, shared.place[old][w], shared.words[old][w], memory, found);
+      if (g_old < layout_.groups) copy(g_old, shared.place[old][w], shared.words[old][w], memory, shared.found[w]);
     }
     u32 words = 0;
     if (some) {
       W::sync();
-      op_.put(g, loaded, in, memory);
+      op_.load(g, memory);
       const Staged s = op_.stage(g, memory, block_.scratch(w));
-      found.bound = larger(found.bound, s.bound);
-      found.exceptions += s.exceptions;
       words = s.words;
+      by_one_lane<W>([&] {
+        Found& found = shared.found[w];
+        found.bound = larger(found.bound, s.bound);
+        found.exceptions += s.exceptions;
+      });
     }
     by_one_lane<W>([&] { shared.words[now][w] = words; });
   }
@@ -346,7 +349,7 @@ class StagedWriter {
       if (g % kChunk == 0) *reinterpret_cast<u64*>(out + kHeaderBytes + 8 * (g / kChunk)) = at;
     });
     if (at + 4 * u64{words} > o_.capacity) {
-      note(Outcome::buffer_too_small, &found);
+      by_one_lane<W>([&] { note(Outcome::buffer_too_small, &found); });
       return;
     }
     u32* to = reinterpret_cast<u32*>(out + at);
@@ -354,15 +357,15 @@ class StagedWriter {
         [=](int j) {
           u32 i = static_cast<u32>(j);
           STRETTO_ROLLED
-          for (; i + 96 < words; i += 128) {
-            u32 v[4];
-            STRETTO_UNROLL
-            for (int c = 0; c < 4; ++c) v[c] = from[i + 32 * static_cast<u32>(c)];
-            STRETTO_UNROLL
-            for (int c = 0; c < 4; ++c) to[i + 32 * static_cast<u32>(c)] = v[c];
-          }
+          const u32* own = from + (kStagedWords - words) + i;
+          u32* its = to + i;
           STRETTO_ROLLED
-          for (; i < words; i += 32) to[i] = from[i];
+          for (; i + 32 < words; i += 64, own += 64, its += 64) {
+            const u32 first = own[0], second = own[32];
+            its[0] = first;
+            its[32] = second;
+          }
+          if (i < words) its[0] = own[0];
         },
         W::lane());
   }
