@@ -1,6 +1,7 @@
 // Streams to values, a group a warp; quantising alone; the range of values.
 #pragma once
 
+#include "codec/cuda/quad_reader.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
@@ -25,39 +26,140 @@ struct Decompress {
 
   STRETTO_DEVICE Outcome open() {
     const Outcome o = read_header(s, &h_);
+    if (o != Outcome::ok) return o;
+    if (h_.count != count || h_.type != type) return Outcome::incompatible;
     width_ = static_cast<T>(h_.width);
-    return o == Outcome::ok && (h_.count != count || h_.type != type) ? Outcome::incompatible : o;
+    product_ = h_.width / divisor;
+    inverse_ = 1.0 / divisor;
+    const bool aligned = reinterpret_cast<u64>(y) % 16 == 0, stored = aligned && type == stored_type(type);
+    if (aligned && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
+      quads_ = stored ? Quads::singly : Quads::halves;
+    else if (stored && sizeof(T) == 4 && product_ >= 0x1p-125)
+      quads_ = Quads::doubly;
+    else
+      quads_ = Quads::none;
+    return Outcome::ok;
   }
   STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
-    const int m = group_size(layout_of(count), g);
-    Group<W> group;
-    if (!read_group<W, T>(s, h_, g, m, memory, 0, &group)) return Outcome::corrupt_stream;
     const u64 first = g * kGroup;
+    const int m = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
+    Group<W> group;
+    const u32* p = nullptr;
+    u32 words = 0;
+    if (!locate<W>(s, h_, g, &p, &words)) return Outcome::corrupt_stream;
+    // One trip to memory for all of the group's parts.
+    W::each(
+        [=](int j) {
+          if (32 * static_cast<u32>(j) < words) prefetch(p + 32 * j);
+        },
+        W::lane());
+    if (!parse_group<W, T>(p, words, m, memory.scratch, memory.sum_at[0], &group)) return Outcome::corrupt_stream;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
-      each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
-    } else if (type == stored_type(type) && divisor == 1 && m == kGroup &&
-               (sizeof(T) == 8 || h_.bound <= kSingleLimit)) {
-      // Nearly every group: nothing is asked of the operation value by value.
-      T* out = static_cast<T*>(y) + first;
-      const T width = width_;
-      CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
-      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
-        W::each([=](int j, i32 q) { out[32 * b + j] = static_cast<T>(q) * width; }, W::lane(),
-                sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
+      each_block(group, [&](int b, typename W::template Lane<i64> e) {
+        put(first, b, m, sum.next(e));
       });
+    } else if (quads_ != Quads::none && m == kGroup) {
+      // Nearly every group: nothing is asked of the operation value by value.
+      if (!group.verbatim) put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
-      each_narrow_block(group, [&](int b, typename W::template Lane<u32> e) {
+      each_narrow_block_of<W, 1>(group, [&](int b, typename W::template Lane<u32> e) {
         put(first, b, m, sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
       });
     }
+    W::sync();  // values under exceptions may be other lanes'
     if (group.exceptions) put_exceptions(first, group);
     W::sync();
     return Outcome::ok;
   }
 
  private:
+  // How codes of whole narrow groups become values, four neighbours a lane.
+  enum class Quads : u32 { none, singly, doubly, halves };
+
+  // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
+  STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
+    const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
+    T mark = 0;
+    if (marked) {
+      Bits<T> bits = QuietNan<T>::bits;
+      if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
+      mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
+    }
+    using Codes = typename W::template Lane<Quad<i32>>;
+    using Values4 = typename W::template Lane<Quad<T>>;
+    // Values of two runs by `value` of a code's quad, to memory by `put`.
+    const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value, auto put) {
+      auto a = W::map(value, codes), b = W::map(value, codes_after);
+      if (marked) {
+        const auto mark_lanes = [&](int of, const Values4& v) {
+          const auto block = W::map([=](int j) { return 4 * of + (j >> 3); }, W::lane());
+          return W::map(
+              [=](int j, Quad<T> x, u32 lanes) {
+                lanes >>= 4 * (j & 7);
+                STRETTO_UNROLL
+                for (int k = 0; k < 4; ++k) x.v[k] = lanes >> k & 1 ? mark : x.v[k];
+                return x;
+              },
+              W::lane(), v, W::shuffle(g.lanes, block));
+        };
+        a = mark_lanes(run, a);
+        b = mark_lanes(run + 1, b);
+      }
+      put(static_cast<u32>(kRun * run), a, b);
+    };
+    T* out = static_cast<T*>(y) + first;
+    const auto put_stored = [=](u32 at, const Values4& a, const Values4& b) { store_runs<W>(out, at, a, b); };
+    const T width = width_;
+    const auto single = [=](const Quad<i32>& q) {
+      Quad<T> x;
+      STRETTO_UNROLL
+      for (int k = 0; k < 4; ++k) x.v[k] = static_cast<T>(q.v[k]) * width;
+      return x;
+    };
+    if (quads_ == Quads::singly) {
+      each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_stored); });
+    } else if constexpr (sizeof(T) == 4) {
+      if (quads_ == Quads::doubly) {
+        const double product = product_;
+        const auto doubled = [&](const Quad<i32>& q) { return by_product(q, product); };
+        each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, doubled, put_stored); });
+      } else {
+        const bool f16 = type == Type::f16;
+        u16* halves = static_cast<u16*>(y) + first;
+        const auto put_halves = [=](u32 at, const Values4& a, const Values4& b) {
+          store_runs_of_halves<W>(halves, at, f16, a, b);
+        };
+        each_run<2>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_halves); });
+      }
+    }
+    if (marked) g.exceptions = false;
+  }
+
+  // Values by one product each in float64, with an error of less than five units in its last place where a divisor is
+  // in the product. Where no number halfway between two of float32 is as near, rounding it gives what rounding the
+  // exact quotient twice gives (docs/codec.md).
+  STRETTO_DEVICE Quad<float> by_product(const Quad<i32>& q, double product) const {
+    Quad<float> x;
+    bool doubtful = false;
+    STRETTO_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const double v = static_cast<double>(q.v[k]) * product;
+      x.v[k] = static_cast<float>(v);
+      doubtful |= (static_cast<u32>(bits_of(v)) << 3) - (0x80000000u - 64) <= 128;
+    }
+    if (doubtful) {
+      STRETTO_ROLLED
+      for (int k = 0; k < 4; ++k) {
+        const i32 code = k == 0 ? q.v[0] : k == 1 ? q.v[1] : k == 2 ? q.v[2] : q.v[3];
+        const float careful = static_cast<float>(divisor > 1 ? narrow_mean(code, h_.width, divisor, inverse_) : code * h_.width);
+        STRETTO_UNROLL
+        for (int i = 0; i < 4; ++i) x.v[i] = i == k ? careful : x.v[i];
+      }
+    }
+    return x;
+  }
   template <class Lane>
   STRETTO_DEVICE void put(u64 first, int b, int m, Lane codes) const {
     const bool single = sizeof(T) == 4 && divisor == 1 && h_.bound <= kSingleLimit;
@@ -115,6 +217,8 @@ struct Decompress {
 
   Header h_;
   T width_;
+  double product_, inverse_;  // the width divided; 1 divided
+  Quads quads_;
 };
 
 // Codes alone: the first kernel of HomComp. Exceptions are no_code.

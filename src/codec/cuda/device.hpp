@@ -9,6 +9,7 @@
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
 #define STRETTO_APART __device__ __noinline__  // what is rare and would take registers from what is not
+#define STRETTO_INLINE __attribute__((always_inline))  // of a lambda
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
 #else
@@ -17,6 +18,7 @@
 #include <cstring>
 #define STRETTO_DEVICE inline
 #define STRETTO_APART inline
+#define STRETTO_INLINE
 #define STRETTO_UNROLL
 #define STRETTO_ROLLED
 #endif
@@ -50,6 +52,18 @@ STRETTO_DEVICE float least_of(float a, float b) { return fminf(a, b); }
 STRETTO_DEVICE float most_of(float a, float b) { return fmaxf(a, b); }
 // Bytes of b and a, numbered from a's lowest, as the hexadecimal digits of `select` name them.
 STRETTO_DEVICE u32 pick_bytes(u32 a, u32 b, u32 select) { return __byte_perm(a, b, select); }
+STRETTO_DEVICE u32 rotated(u32 v, int left) { return __funnelshift_l(v, v, static_cast<u32>(left)); }
+STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
+STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
+STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
+STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
+  u32 r;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(which));
+  return r;
+}
+STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
+  return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
+}
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -80,8 +94,39 @@ inline u32 pick_bytes(u32 a, u32 b, u32 select) {
 // Two numbers of which one may be a NaN: the other.
 STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
 STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
+inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
+// Of memory that nobody writes while the kernel runs.
+inline u32 load_once(const u32* p) { return *p; }
+inline u64 load_once(const u64* p) { return *p; }
+// The line that holds *p, to be in the cache soon.
+inline void prefetch(const u32*) {}
+// Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
+// sign in all bits.
+inline u32 permute_bytes(u32 low, u32 high, u32 which) {
+  const u64 both = static_cast<u64>(high) << 32 | low;
+  u32 r = 0;
+  for (int k = 0; k < 4; ++k) {
+    const u32 name = which >> (4 * k) & 15, byte = static_cast<u32>(both >> (8 * (name & 7))) & 255;
+    r |= (name & 8 ? (byte >> 7) * 255 : byte) << (8 * k);
+  }
+  return r;
+}
+// The sum of products of four signed bytes, and c.
+inline u32 dot_bytes(u32 a, u32 b, u32 c) {
+  for (int k = 0; k < 32; k += 8)
+    c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
+  return c;
+}
+#endif
+
+// Byte k of a word, as a signed number.
+STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
+  return permute_bytes(word, word, 0x8880 + 0x1111 * static_cast<u32>(k));
+}
+
 STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+STRETTO_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }
 
 // The bits of a T, as the unsigned integer of its size, and back.

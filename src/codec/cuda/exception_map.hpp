@@ -124,25 +124,27 @@ STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* 
   const u32 total = 4 * *words - 2;
   W::each([=](int b) { scratch[b] = 0; }, W::lane());
   W::sync();
-  u32 at = 0;
-  bool bad = false;
+  u32 at = 0, last = 255;  // the place reached; the byte before
+  auto bad = W::splat(false);
   STRETTO_ROLLED
-  for (u32 first = 0; first < n; first += 32) {
+  for (u32 first = 0; first < total; first += 32) {
     const auto byte = W::map(
         [=](int j) {
           const u32 i = first + static_cast<u32>(j);
-          return i < n ? static_cast<u32>(bytes[i]) : 0u;
+          return i < total ? static_cast<u32>(bytes[i]) : 0u;
         },
         W::lane());
-    const auto sum = W::scan_add(byte);
-    bad = bad || W::any(W::map(
-                     [=](int j, u32 v, u32 s) {
-                       const u32 i = first + static_cast<u32>(j);
-                       if (i >= n) return i < total && bytes[i] != 0;  // padding
-                       if (v == 255) return i + 1 == n;
-                       return at + s >= static_cast<u32>(m) || (v == 0 && i > 0 && bytes[i - 1] != 255);
-                     },
-                     W::lane(), byte, sum));
+    const auto before = W::shuffle(byte, W::map([](int j) { return j ? j - 1 : 0; }, W::lane()));
+    const auto sum =
+        W::scan_add(W::map([=](int j, u32 v) { return first + static_cast<u32>(j) < n ? v : 0u; }, W::lane(), byte));
+    bad = W::map(
+        [=](int j, bool was, u32 v, u32 previous, u32 s) {
+          const u32 i = first + static_cast<u32>(j);
+          if (i >= n) return was || v != 0;  // padding
+          if (v == 255) return was || i + 1 == n;
+          return was || at + s >= static_cast<u32>(m) || (v == 0 && (j ? previous : last) != 255);
+        },
+        W::lane(), bad, byte, before, sum);
     const auto place = W::map([=](u32 s) { return static_cast<int>((at + s) & (kGroup - 1)); }, sum);
     const auto bit = W::map(
         [=](int j, u32 v, int place_of) {
@@ -152,12 +154,9 @@ STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* 
         W::lane(), byte, place);
     W::atomic_or(scratch, W::map([](int place_of) { return place_of >> 5; }, place), bit);
     at += W::broadcast(sum, 31);
+    last = W::broadcast(byte, 31);
   }
-  if (n % 32 > 29 || n % 32 == 0)  // padding that no round above reached
-    bad = bad ||
-          W::any(W::map([=](int j) { return n + static_cast<u32>(j) < total && bytes[n + static_cast<u32>(j)] != 0; },
-                        W::lane()));
-  if (bad) return false;
+  if (W::any(bad)) return false;
   W::sync();
   const auto ends = W::map([=](int b) { return scratch[b]; }, W::lane());
   const u32 odd = W::ballot(W::map([](u32 e) { return (popcount(e) & 1) != 0; }, ends));

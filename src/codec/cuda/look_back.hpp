@@ -11,21 +11,24 @@ namespace stretto::codec::cuda {
 
 constexpr u64 kSumKnown = u64{1} << 62, kOffsetKnown = u64{2} << 62, kDescriptorValue = (u64{1} << 62) - 1;
 
-// Words before this tile. Called by one warp; descriptors start as zeros.
 template <class W>
-STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
-  const auto publish = [&](u64 v) {
-    W::each(
-        [=](int j) {
-          if (j == 0) W::write(descriptors + tile, v);
-        },
-        W::lane());
-  };
-  if (tile == 0) {
-    publish(kOffsetKnown | words);
-    return 0;
-  }
-  publish(kSumKnown | words);
+STRETTO_DEVICE void publish(u64* descriptors, u64 tile, u64 v) {
+  W::each(
+      [=](int j) {
+        if (j == 0) W::write(descriptors + tile, v);
+      },
+      W::lane());
+}
+// Says how many words a tile has, so that later ones need not wait until its place is known.
+template <class W>
+STRETTO_DEVICE void publish_sum(u64* descriptors, u64 tile, u64 words) {
+  publish<W>(descriptors, tile, (tile ? kSumKnown : kOffsetKnown) | words);
+}
+
+// Words before this tile, whose sum has been published. Called by one warp; descriptors start as zeros.
+template <class W>
+STRETTO_DEVICE u64 place_of(u64* descriptors, u64 tile, u64 words) {
+  if (tile == 0) return 0;
   u64 offset = 0, end = tile;  // tiles [end, tile) are in the sum
   for (;;) {
     const auto seen = W::map(
@@ -46,8 +49,15 @@ STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
     if (known) break;
     end -= 32;
   }
-  publish(kOffsetKnown | (offset + words));
+  publish<W>(descriptors, tile, kOffsetKnown | (offset + words));
   return offset;
+}
+
+// Both.
+template <class W>
+STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
+  publish_sum<W>(descriptors, tile, words);
+  return place_of<W>(descriptors, tile, words);
 }
 
 }  // namespace stretto::codec::cuda

@@ -17,10 +17,10 @@ struct GroupPlace {
 // Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
 template <class W>
 STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
-  const Location<W> r = load_location<W>(s, h, first);
-  const auto both = W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, r.pair);
+  const Chunk<W> r = load_chunk<W>(s, h, first / kChunk);
+  const auto both = W::map([](u32 v) { return sum_of_pair(v); }, r.pair);
   const auto end = W::scan_add(both);
-  const bool good = location_holds(h, first, r, W::broadcast(end, 31));
+  const bool good = chunk_holds(h, first / kChunk, r, W::broadcast(end, 31));
   const int from = static_cast<int>(first % kChunk);
   const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
   W::each(

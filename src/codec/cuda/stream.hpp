@@ -62,54 +62,60 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   out[7] = h.exceptions;
 }
 
-// Where a group lies in a stream whose header has been checked: by its chunk's offset and the lengths before it. The
-// chunk is checked against the next one, so that all groups together check the whole index. In two steps, so that what
-// is loaded of two streams is on its way at once.
+// What the index says of a chunk: the lengths of its groups, two a lane, and where it and the next one begin.
 template <class W>
-struct Location {
-  typename W::template Lane<u32> pair;  // two lengths
+struct Chunk {
+  typename W::template Lane<u32> pair;
   u64 start, next;
 };
 template <class W>
-STRETTO_DEVICE Location<W> load_location(const StreamRef& s, const Header& h, u64 g) {
-  const Layout l = layout_of(h.count);
-  const u64 c = g / kChunk, from = c * kChunk;
-  const u8* lengths = s.base + l.lengths;
-  Location<W> r;
-  r.pair = W::map(
-      [=](int j) {
-        const u64 i = from + 2 * static_cast<u64>(j);
-        if (i >= l.groups) return 0u;
-        const u32 both = *reinterpret_cast<const u32*>(lengths + 2 * i);
-        return i + 1 < l.groups ? both : both & 0xffff;
-      },
-      W::lane());
-  r.start = load_u64(s.base + kHeaderBytes + 8 * c);
-  r.next = c + 1 < l.chunks ? load_u64(s.base + kHeaderBytes + 8 * (c + 1)) : h.bytes;
+STRETTO_DEVICE Chunk<W> load_chunk(const StreamRef& s, const Header& h, u64 c) {
+  const u64 groups = (h.count + kGroup - 1) / kGroup, chunks = (groups + kChunk - 1) / kChunk;
+  const u64* offsets = reinterpret_cast<const u64*>(s.base + kHeaderBytes) + c;
+  const u32* lengths = reinterpret_cast<const u32*>(s.base + kHeaderBytes + 8 * chunks) + c * (kChunk / 2);
+  Chunk<W> r;
+  if (c + 1 < chunks) {
+    r.pair = W::map([=](int j) { return load_once(lengths + j); }, W::lane());
+  } else {
+    const u32 n = static_cast<u32>(groups - c * kChunk);
+    r.pair = W::map(
+        [=](int j) {
+          const u32 i = 2 * static_cast<u32>(j);
+          if (i >= n) return 0u;
+          const u32 both = load_once(lengths + j);
+          return i + 1 < n ? both : both & 0xffff;
+        },
+        W::lane());
+  }
+  r.start = load_once(offsets);
+  r.next = c + 1 < chunks ? load_once(offsets + 1) : h.bytes;
   return r;
 }
-// Whether the index holds where a chunk's groups have `total` words.
+STRETTO_DEVICE u32 sum_of_pair(u32 v) { return (v & 0xffff) + (v >> 16); }
+// A chunk whose groups have `total` words is checked against the next one, so that all together check the whole index.
 template <class W>
-STRETTO_DEVICE bool location_holds(const Header& h, u64 g, const Location<W>& r, u32 total) {
+STRETTO_DEVICE bool chunk_holds(const Header& h, u64 c, const Chunk<W>& r, u32 total) {
   return r.start % 4 == 0 && r.start <= h.bytes && r.next <= h.bytes && r.start + 4 * u64{total} == r.next &&
-         (g >= kChunk || r.start == layout_of(h.count).body);
+         (c != 0 || r.start == layout_of(h.count).body);
 }
-template <class W>
-STRETTO_DEVICE bool resolve_location(const StreamRef& s, const Header& h, u64 g, const Location<W>& r, const u32** p,
-                                     u32* words) {
-  const u64 c = g / kChunk;
-  const int at = static_cast<int>(g - c * kChunk);
-  const u32 total = W::reduce_add(W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, r.pair));
-  const u32 before = W::reduce_add(W::map(
-      [=](int j, u32 v) { return (2 * j < at ? v & 0xffff : 0) + (2 * j + 1 < at ? v >> 16 : 0); }, W::lane(), r.pair));
-  const u32 own = W::broadcast(r.pair, at / 2);
-  *words = at % 2 ? own >> 16 : own & 0xffff;
-  *p = reinterpret_cast<const u32*>(s.base + r.start) + before;
-  return location_holds(h, g, r, total);
-}
+
+// Group g of a stream whose header has been checked: found by its chunk's offset and the lengths before it. False if its
+// chunk does not hold.
 template <class W>
 STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
-  return resolve_location<W>(s, h, g, load_location<W>(s, h, g), p, words);
+  const u32 at = static_cast<u32>(g) % kChunk;
+  const Chunk<W> chunk = load_chunk<W>(s, h, g / kChunk);
+  const u32 total = W::reduce_add(W::map([](u32 v) { return sum_of_pair(v); }, chunk.pair));
+  const u32 before = W::reduce_add(W::map(
+      [=](int j, u32 v) {
+        const u32 i = 2 * static_cast<u32>(j);
+        return (i < at ? v & 0xffff : 0) + (i + 1 < at ? v >> 16 : 0);
+      },
+      W::lane(), chunk.pair));
+  const u32 own = W::broadcast(chunk.pair, static_cast<int>(at / 2));
+  *words = at % 2 ? own >> 16 : own & 0xffff;
+  *p = reinterpret_cast<const u32*>(s.base + chunk.start) + before;
+  return chunk_holds(h, g / kChunk, chunk, total);
 }
 
 }  // namespace stretto::codec::cuda

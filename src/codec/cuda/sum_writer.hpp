@@ -151,18 +151,19 @@ class SumWriter {
 
   STRETTO_DEVICE void help(u32 k, SumShared& shared, bool alone) {
     const u32 before = (k - 1) & 7, later = (k + 2) & 7;
+    const u64 tile = k ? shared.tile[before] : shared.tiles, next = shared.tile[(k + 1) & 7];
+    const bool some = tile < shared.tiles;
+    const auto own = W::map(
+        [&](int j) { return some && j < Block::kWarps ? shared.words[before][j] & ~kLater : 0; }, W::lane());
+    const auto end = W::scan_add(own);
+    const u64 sum = W::broadcast(end, 31);
+    if (some && !alone) publish_sum<W>(o_.descriptors, tile, sum);
     auto asked = W::splat(shared.tiles);
-    const u64 next = shared.tile[(k + 1) & 7];
     if (next < shared.tiles)
       asked = W::map([&](int j) { return j ? u64{0} : alone ? next + 1 : W::fetch_add(&o_.control->tiles, 1); }, W::lane());
     find(shared, k + 1);
-    if (k && shared.tile[before] < shared.tiles) {
-      const u64 tile = shared.tile[before];
-      const auto own =
-          W::map([&](int j) { return j < Block::kWarps ? shared.words[before][j] & ~kLater : 0; }, W::lane());
-      const auto end = W::scan_add(own);
-      const u64 sum = W::broadcast(end, 31);
-      const u64 offset = alone ? shared.behind : look_back<W>(o_.descriptors, tile, sum);
+    if (some) {
+      const u64 offset = alone ? shared.behind : place_of<W>(o_.descriptors, tile, sum);
       W::sync();
       W::each(
           [&](int j, u32 words, u32 behind) {

@@ -386,7 +386,7 @@ STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control
   const u64 groups = layout_of(count).groups;
   const Outcome opened = open_operation(block, op);
   typename Block::template PerWarp<Found> found;
-  block.each_warp([&](int w) {
+  block.each_warp([&](int w) STRETTO_INLINE {
     found[w] = {0, 0, opened};
     if (opened != Outcome::ok) return;
     const u64 stride = block.blocks() * Block::kWarps, first = block.index() * Block::kWarps + static_cast<u64>(w);

@@ -64,6 +64,16 @@ struct HardwareWarp {
     }
     return v;
   }
+  // The exchange itself says whether there is a lane before.
+  static STRETTO_DEVICE u32 scan_add(u32 v) {
+    STRETTO_UNROLL
+    for (int s = 1; s < 32; s <<= 1)
+      asm volatile(
+          "{.reg .u32 r; .reg .pred p; shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff; @p add.u32 %0, r, %0;}"
+          : "+r"(v)
+          : "r"(s));
+    return v;
+  }
 
   static STRETTO_DEVICE void sync() { __syncwarp(); }
   static STRETTO_DEVICE void atomic_or(u32* p, int index, u32 bits) {
