@@ -89,11 +89,6 @@ inline u32 pick_bytes(u32 a, u32 b, u32 select) {
   for (int k = 0; k < 4; ++k) r |= static_cast<u32>(both >> ((select >> (4 * k) & 7) * 8) & 0xff) << (8 * k);
   return r;
 }
-#endif
-
-// Two numbers of which one may be a NaN: the other.
-STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
-STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
@@ -118,6 +113,10 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
   return c;
 }
 #endif
+
+// Two numbers of which one may be a NaN: the other.
+STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
+STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 
 // Byte k of a word, as a signed number.
 STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
