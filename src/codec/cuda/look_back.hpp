@@ -29,25 +29,34 @@ STRETTO_DEVICE void publish_sum(u64* descriptors, u64 tile, u64 words) {
 template <class W>
 STRETTO_DEVICE u64 place_of(u64* descriptors, u64 tile, u64 words) {
   if (tile == 0) return 0;
+  // A trip to memory takes so many times 32 descriptors: as many tiles are in progress as a device has room for.
+  constexpr int kWindows = 4;
   u64 offset = 0, end = tile;  // tiles [end, tile) are in the sum
-  for (;;) {
-    const auto seen = W::map(
-        [=](int j) {
-          const u64 back = static_cast<u64>(j) + 1;
-          return back <= end ? W::read(descriptors + (end - back)) : kOffsetKnown;
-        },
-        W::lane());
-    const u32 known = W::ballot(W::map([](u64 d) { return (d & kOffsetKnown) != 0; }, seen));
-    const u32 missing = W::ballot(W::map([](u64 d) { return d >> 62 == 0; }, seen));
-    const u32 used = known ? known ^ (known - 1) : ~0u;  // up to the nearest known offset
-    if (missing & used) {
-      W::pause();
-      continue;
+  for (bool done = false; !done;) {
+    typename W::template Lane<u64> seen[kWindows];
+    STRETTO_UNROLL
+    for (int i = 0; i < kWindows; ++i)
+      seen[i] = W::map(
+          [=](int j) {
+            const u64 back = static_cast<u64>(32 * i + j) + 1;
+            return back <= end ? W::read(descriptors + (end - back)) : kOffsetKnown;
+          },
+          W::lane());
+    bool waits = false;
+    STRETTO_UNROLL
+    for (int i = 0; i < kWindows; ++i) {
+      const u32 known = W::ballot(W::map([](u64 d) { return (d & kOffsetKnown) != 0; }, seen[i]));
+      const u32 missing = W::ballot(W::map([](u64 d) { return d >> 62 == 0; }, seen[i]));
+      const u32 used = known ? known ^ (known - 1) : ~0u;  // up to the nearest known offset
+      waits = (missing & used) != 0;
+      if (waits) break;
+      offset += W::reduce_add(
+          W::map([=](int j, u64 d) { return used >> j & 1 ? d & kDescriptorValue : u64{0}; }, W::lane(), seen[i]));
+      done = known != 0;
+      if (done) break;
+      end -= 32;
     }
-    offset += W::reduce_add(
-        W::map([=](int j, u64 d) { return used >> j & 1 ? d & kDescriptorValue : u64{0}; }, W::lane(), seen));
-    if (known) break;
-    end -= 32;
+    if (waits) W::pause();
   }
   publish<W>(descriptors, tile, kOffsetKnown | (offset + words));
   return offset;
