@@ -11,13 +11,14 @@ namespace stretto::codec::cuda {
 
 // Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
-// Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups.
-enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4, staged_sums = 5 };
+// Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups. As sums, with that; of
+// streams, or of a stream and values.
+enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4, staged_sums = 5, staged_values = 6 };
 constexpr u64 scratch_bytes(Scratch s) {
   return s == Scratch::none || s == Scratch::staged ? 0
-         : s == Scratch::tables                            ? 2 * kSumBytes
-         : s == Scratch::sums || s == Scratch::staged_sums ? 2 * kSumBytes + 3 * kWideBytes
-                                                           : 2 * kSumBytes + 4 * kWideBytes;
+         : s == Scratch::tables    ? 2 * kSumBytes
+         : s == Scratch::selection ? 2 * kSumBytes + 4 * kWideBytes
+                                   : 2 * kSumBytes + 3 * kWideBytes;
 }
 
 // Shared memory of a block.
@@ -153,7 +154,7 @@ class SumBlock {
   STRETTO_DEVICE SumShared& sum_shared() { return room_.sum_shared; }
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
   STRETTO_DEVICE Memory<i32> memory(int w, u32 half) const {
-    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::staged_sums);
+    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::sums);
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
     return {reinterpret_cast<i32*>(room_.stage[2 * w + static_cast<int>(half)]),
