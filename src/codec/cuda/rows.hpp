@@ -70,64 +70,6 @@ STRETTO_DEVICE void load_rows(const GroupValues<float>& v, u32* memory) {
     put_values<W>(v, memory);
 }
 
-// What a lane finds in its row where some codes need care.
-struct CarefulRow {
-  u32 exceptions;   // its places
-  u32 bound;        // the largest magnitude of the others
-  u32 first, last;  // codes of the first and the last that is none
-  u32 value;        // of the first exception
-  bool differ;      // another has other bits
-};
-
-// Codes of a row in place of its values; exceptions get the code of the nearest earlier place of the row that is none.
-STRETTO_DEVICE CarefulRow careful_row(int row, int m, const Grid<float>& grid, u32* memory) {
-  CarefulRow r{0, 0, kCodeZero, kCodeZero, 0, false};
-  const u32 inside = lanes_below(row, m);
-  STRETTO_ROLLED
-  for (int k = 0; k < 8; ++k) {
-    u32* at = memory + quad_place(row, k);
-    const Quad<i32> in = *reinterpret_cast<const Quad<i32>*>(at);
-    Quad<i32> out;
-    u32 exceptions = 0, unsure = 0;
-    STRETTO_UNROLL
-    for (int c = 0; c < 4; ++c) {
-      const float x = float_of(static_cast<u32>(in.v[c]));
-      const Judgement judged = judge(x, grid);
-      out.v[c] = static_cast<i32>(bits_of(fused(x, grid.r, 0x1.8p23f)));
-      if (judged == Judgement::exception) exceptions |= 1u << c;
-      if (judged == Judgement::unsure) unsure |= 1u << c;
-    }
-    STRETTO_ROLLED
-    for (; unsure; unsure &= unsure - 1) {
-      const int place = trailing_zeros(unsure);
-      i64 q = 0;
-      if (!quantise_carefully(float_of(at[place]), grid, &q)) exceptions |= 1u << place;
-      STRETTO_UNROLL
-      for (int c = 0; c < 4; ++c)
-        if (c == place) out.v[c] = static_cast<i32>(kCodeZero + static_cast<u32>(q));
-    }
-    exceptions &= inside >> (4 * k);
-    STRETTO_UNROLL
-    for (int c = 0; c < 4; ++c) {
-      if (exceptions >> c & 1) {
-        const u32 bits = static_cast<u32>(in.v[c]);
-        if (r.exceptions == 0 && (exceptions & ((1u << c) - 1)) == 0) r.value = bits;
-        r.differ = r.differ || bits != r.value;
-        out.v[c] = static_cast<i32>(r.last);
-      } else {
-        const u32 q = static_cast<u32>(out.v[c]) - kCodeZero, size = static_cast<i32>(q) < 0 ? 0 - q : q;
-        r.bound = size > r.bound ? size : r.bound;
-        r.last = static_cast<u32>(out.v[c]);
-      }
-    }
-    r.exceptions |= exceptions << (4 * k);
-    store_quad(reinterpret_cast<i32*>(at), out);
-  }
-  const u32 kept = ~r.exceptions & inside;
-  if (kept) r.first = memory[value_place(row, trailing_zeros(kept))];
-  return r;
-}
-
 // Exceptions of one value, or read where the group's values are.
 template <class W>
 struct RowExceptions {
@@ -318,41 +260,158 @@ STRETTO_DEVICE auto read_rows(const u32* memory, F f) {
       W::lane());
 }
 
+template <class W>
+STRETTO_DEVICE void put_rows(const typename W::template Lane<Row>& rows, u32* memory) {
+  W::each(
+      [=](int b, const Row& row) {
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) {
+          Quad<i32> four;
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) four.v[c] = static_cast<i32>(row.c[4 * k + c]);
+          store_quad(reinterpret_cast<i32*>(memory) + quad_place(b, k), four);
+        }
+      },
+      W::lane(), rows);
+}
+
 // What is known of a group's exceptions beside their places.
 struct ExceptionValues {
   u32 value;    // of the first
   bool differ;  // another has other bits
 };
 
-// Codes of all rows in memory, in place of values, where some need care; gives the bound.
+// Sums of a product and 0x1.8p23f that are so large belong to exceptions, NaN among them, and to no code.
+STRETTO_DEVICE bool beyond_codes(u32 c) { return c + c >= 0xa1000000; }  // twice the bits of 2^34
+
+// Places whose code is not good as it is, among those that are not exceptions for certain. Values are in memory.
+STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& grid, const u32* memory) {
+  u32 unsure = 0;
+  STRETTO_UNROLL
+  for (int k = 0; k < 8; ++k) {
+    const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(row, k));
+    STRETTO_UNROLL
+    for (int c = 0; c < 4; ++c)
+      if (!code_is_good(float_of(static_cast<u32>(four.v[c])), float_of(codes.c[4 * k + c]) - 0x1.8p23f, grid))
+        unsure |= 1u << (4 * k + c);
+  }
+  return unsure;
+}
+
+// Codes of values that need care: exceptions are found, and the few places that need float64 done one after another.
+// Values are in memory; codes found carefully replace them.
 template <class W>
-STRETTO_DEVICE u32 code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<u32>* lanes,
-                                  ExceptionValues* values) {
-  const auto careful = W::map([&](int b) { return careful_row(b, m, grid, memory); }, W::lane());
-  *lanes = W::map([](const CarefulRow& c) { return c.exceptions; }, careful);
-  const u32 bound = W::reduce_max(W::map([](const CarefulRow& c) { return c.bound; }, careful));
-  const u32 some = W::ballot(W::map([](u32 l) { return l != 0; }, *lanes));
-  if (some == 0) return bound;
-  const u32 value = W::broadcast(W::map([](const CarefulRow& c) { return c.value; }, careful), trailing_zeros(some));
-  values->value = value;
-  values->differ =
-      W::any(W::map([=](const CarefulRow& c) { return c.exceptions != 0 && (c.differ || c.value != value); }, careful));
-  // Exceptions before a row's first code.
-  const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), *lanes));
-  const u32 first =
-      W::broadcast(W::map([](const CarefulRow& c) { return c.first; }, careful), trailing_zeros(kept) & 31);
-  const u32 none = kept ? first : kCodeZero;
-  const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
-  const auto last = W::shuffle(W::map([](const CarefulRow& c) { return c.last; }, careful),
-                               W::map([](int s) { return s < 0 ? 0 : s; }, source));
-  W::each(
-      [=](int b, u32 l, int s, u32 before) {
-        const int n = trailing_zeros(~l);
-        STRETTO_ROLLED
-        for (int i = 0; i < n; ++i) memory[value_place(b, i)] = s < 0 ? none : before;
+STRETTO_DEVICE void code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
+                                   typename W::template Lane<u32>* lanes) {
+  const bool usual = grid.r < 0x1p127f;
+  const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
+  struct Seen {
+    u32 exceptions;
+    bool unsafe;
+  };
+  const auto seen = W::map(
+      [=](const Row& row) {
+        u32 exceptions = 0;
+        i32 low = zero, high = zero;
+        STRETTO_UNROLL
+        for (int i = 0; i < 32; ++i) {
+          const bool beyond = usual && beyond_codes(row.c[i]);
+          const i32 c = beyond ? zero : static_cast<i32>(row.c[i]);
+          if (beyond) exceptions |= 1u << i;
+          low = c < low ? c : low;
+          high = c > high ? c : high;
+        }
+        return Seen{exceptions, high > zero + safe || low < zero - safe};
       },
-      W::lane(), *lanes, source, last);
-  return bound;
+      *rows);
+  *lanes = W::map([](const Seen& s) { return s.exceptions; }, seen);
+  if (!W::any(W::map([](const Seen& s) { return s.unsafe; }, seen))) return;
+  struct Careful {
+    u32 codes, exceptions;
+  };
+  const auto careful = W::map(
+      [&](int b, const Row& row, u32 exceptions) {
+        Careful found{unsure_places(b, row, grid, memory) & ~exceptions, exceptions};
+        STRETTO_ROLLED
+        for (u32 left = found.codes; left; left &= left - 1) {
+          u32* at = memory + value_place(b, trailing_zeros(left));
+          i64 q = 0;
+          if (quantise_carefully(float_of(*at), grid, &q))
+            *at = kCodeZero + static_cast<u32>(q);
+          else
+            found.exceptions |= left & (0 - left);
+        }
+        found.codes &= ~found.exceptions;
+        found.exceptions &= lanes_below(b, m);
+        return found;
+      },
+      W::lane(), *rows, *lanes);
+  *lanes = W::map([](const Careful& c) { return c.exceptions; }, careful);
+  *rows = W::map(
+      [=](int b, Row row, const Careful& found) {
+        if (found.codes == 0) return row;
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) {
+          const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(b, k));
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c)
+            if (found.codes >> (4 * k + c) & 1) row.c[4 * k + c] = static_cast<u32>(four.v[c]);
+        }
+        return row;
+      },
+      W::lane(), *rows, careful);
+}
+
+// Gives exceptions the code of the nearest earlier place that is none, or of the first. Their values are in memory.
+template <class W>
+STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::template Lane<u32> lanes,
+                                         typename W::template Lane<Row>* rows) {
+  const u32 some = W::ballot(W::map([](u32 l) { return l != 0; }, lanes));
+  const auto own =
+      W::map([=](int b, u32 l) { return l ? memory[value_place(b, trailing_zeros(l))] : 0; }, W::lane(), lanes);
+  const u32 value = W::broadcast(own, trailing_zeros(some) & 31);
+  const bool differ = W::any(W::map(
+      [=](int b, u32 l) {
+        u32 other = 0;
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) {
+          const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(b, k));
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) other |= l >> (4 * k + c) & 1 ? static_cast<u32>(four.v[c]) ^ value : 0;
+        }
+        return other != 0;
+      },
+      W::lane(), lanes));
+  // A row's first code, and its last; 0 if it has none.
+  const auto firsts = W::map(
+      [](const Row& row, u32 l) {
+        u32 code = kCodeZero;
+        STRETTO_UNROLL
+        for (int i = 31; i >= 0; --i) code = l >> i & 1 ? code : row.c[i];
+        return code;
+      },
+      *rows, lanes);
+  const auto lasts = W::map(
+      [](const Row& row, u32 l) {
+        u32 code = kCodeZero;
+        STRETTO_UNROLL
+        for (int i = 0; i < 32; ++i) code = l >> i & 1 ? code : row.c[i];
+        return code;
+      },
+      *rows, lanes);
+  const u32 kept = W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane(), lanes));
+  const u32 first = W::broadcast(firsts, trailing_zeros(kept) & 31), none = kept ? first : kCodeZero;
+  const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane());
+  const auto last = W::shuffle(lasts, W::map([](int s) { return s < 0 ? 0 : s; }, source));
+  *rows = W::map(
+      [=](Row row, u32 l, int s, u32 before) {
+        u32 code = s < 0 ? none : before;
+        STRETTO_UNROLL
+        for (int i = 0; i < 32; ++i) row.c[i] = code = l >> i & 1 ? code : row.c[i];
+        return row;
+      },
+      *rows, lanes, source, last);
+  return {value, differ};
 }
 
 template <class W>
@@ -395,6 +454,30 @@ STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>
   r.rows = W::map([](const Rest& x) { return x.row; }, rest);
   r.all = W::map([](const Rest& x) { return x.all; }, rest);
   return r;
+}
+
+// The least and the largest of a group's codes, less `zero`.
+struct Extremes {
+  i32 low, high;
+};
+template <class W>
+STRETTO_DEVICE Extremes extremes(const typename W::template Lane<Row>& rows, u32 zero) {
+  constexpr u32 sign = 0x80000000;
+  const auto own = W::map(
+      [=](const Row& row) {
+        Extremes e{static_cast<i32>(row.c[0] - zero), static_cast<i32>(row.c[0] - zero)};
+        STRETTO_UNROLL
+        for (int i = 1; i < 32; ++i) {
+          const i32 c = static_cast<i32>(row.c[i] - zero);
+          e.low = c < e.low ? c : e.low;
+          e.high = c > e.high ? c : e.high;
+        }
+        return e;
+      },
+      rows);
+  const u32 low = W::reduce_max(W::map([](const Extremes& e) { return ~(static_cast<u32>(e.low) ^ sign); }, own));
+  const u32 high = W::reduce_max(W::map([](const Extremes& e) { return static_cast<u32>(e.high) ^ sign; }, own));
+  return {static_cast<i32>(~low ^ sign), static_cast<i32>(high ^ sign)};
 }
 
 // A row in pairs: codes of places i and i + 16 in one word, by addition, so that differences of pairs are pairs of
@@ -523,9 +606,8 @@ STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
 
 // Order, widths and planes of a whole group with codes close to one another. False if order 0 is best and needs more bits.
 template <class W>
-STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, i32 low, i32 high, u32* memory,
+STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, const Extremes& e, u32* memory,
                                 u32* scratch, Plan<W>* p) {
-  const i32 zero = static_cast<i32>(kCodeZero);
   struct Sample {
     u32 cost;
     bool negative;
@@ -565,10 +647,10 @@ STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, i32 
       },
       W::lane(), zeroth, bits));
   const bool negative =
-      low < zero &&
+      e.low < 0 &&
       W::any(W::map([](int b, const Sample& s) { return ends_with_sample(b) && s.negative; }, W::lane(), zeroth));
   const int order = order_of_costs(costs, negative);
-  if (order == 0 && (high - zero >= kPairLimit || zero - low >= kPairLimit)) return false;
+  if (order == 0 && (e.high >= kPairLimit || e.low <= -kPairLimit)) return false;
   base_and_slope(q0, q1, kGroup, order, p);
   pairs = W::map(
       [=](Pairs x, const PairEdge& e) {
@@ -576,7 +658,7 @@ STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, i32 
         return x;
       },
       pairs, edges);
-  p->predictor = predictor_of(order, low < zero);
+  p->predictor = predictor_of(order, e.low < 0);
   p->width = widths_of_bits<W>(W::map(
                                    [=](const Pairs& x, const PairBits& known) {
                                      u32 all = order == 2 ? known.second : known.first;
@@ -613,30 +695,6 @@ STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool 
   }
 }
 
-// The least and the largest of a group's codes, with kCodeZero.
-struct Extremes {
-  i32 low, high;
-};
-template <class W>
-STRETTO_DEVICE Extremes extremes(const typename W::template Lane<Row>& rows) {
-  constexpr u32 sign = 0x80000000;
-  const auto own = W::map(
-      [](const Row& row) {
-        Extremes e{static_cast<i32>(row.c[0]), static_cast<i32>(row.c[0])};
-        STRETTO_UNROLL
-        for (int i = 1; i < 32; ++i) {
-          const i32 c = static_cast<i32>(row.c[i]);
-          e.low = c < e.low ? c : e.low;
-          e.high = c > e.high ? c : e.high;
-        }
-        return e;
-      },
-      rows);
-  const u32 low = W::reduce_max(W::map([](const Extremes& e) { return ~(static_cast<u32>(e.low) ^ sign); }, own));
-  const u32 high = W::reduce_max(W::map([](const Extremes& e) { return static_cast<u32>(e.high) ^ sign; }, own));
-  return {static_cast<i32>(~low ^ sign), static_cast<i32>(high ^ sign)};
-}
-
 // A group compressed from `memory`, where its values are, to the end of the same memory: kStagedWords. `scratch`: 32
 // words.
 template <class W>
@@ -647,25 +705,28 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
   const float r = grid.r;
   const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
   const auto quick = [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); };
-  const auto found = [](u32 code) { return code; };
   auto rows = read_rows<W>(memory, quick);
-  Extremes e = extremes<W>(rows);
+  Extremes e = extremes<W>(rows, 0);
   ExceptionValues values{0, false};
   const bool careful = e.high > zero + safe || e.low < zero - safe;
   if (careful) {
     W::sync();
-    p.bound = code_carefully<W>(v.m, grid, memory, &p.lanes, &values);
+    code_carefully<W>(v.m, grid, memory, &rows, &p.lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(v.m, memory, p.lanes, &rows);
     W::sync();
-    rows = read_rows<W>(memory, found);
-    e = extremes<W>(rows);
+    put_rows<W>(rows, memory);
+    W::sync();
+    e = extremes<W>(rows, kCodeZero);
   } else {
-    p.bound = static_cast<u32>(e.high - zero > zero - e.low ? e.high - zero : zero - e.low);
+    e = {e.low - zero, e.high - zero};
   }
+  const u32 below = 0 - static_cast<u32>(e.low), above = static_cast<u32>(e.high);
+  p.bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   // Second differences are at most twice the difference of codes.
-  const bool close = v.m == kGroup && static_cast<u32>(e.high) - static_cast<u32>(e.low) < kPairLimit / 2;
-  if (!close || !write_pairs<W>(rows, e.low, e.high, memory, scratch, &p)) {
-    rows = careful ? read_rows<W>(memory, found) : read_rows<W>(memory, quick);
-    write_rows<W>(rows, e.low < zero, memory, scratch, &p);
+  const bool close = v.m == kGroup && above + below < kPairLimit / 2;
+  if (!close || !write_pairs<W>(rows, e, memory, scratch, &p)) {
+    rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
+    write_rows<W>(rows, e.low < 0, memory, scratch, &p);
   }
   const u32 verbatim = 1 + static_cast<u32>(v.m);
   u32* end = memory + kStagedWords;

@@ -11,8 +11,9 @@ namespace stretto::codec::cuda {
 // What a block shares: of the latest tiles, by their number modulo 8.
 struct SumShared {
   u64 tile[8];
-  u64 place[8][kMaxWarps];  // words before each warp's group
-  u32 words[8][kMaxWarps];  // with kLater for one that is planned again
+  u64 place[8][kMaxWarps];         // words before each warp's group
+  u32 words[8][kMaxWarps];         // with kLater for one that is planned again
+  u64 sum[8];                      // of the warps that are done: their number in the upper half, their words in the lower
   GroupPlace at[2][2][kMaxWarps];  // of two tiles, of either operand
   u64 behind;                      // words before the tile, where the block does all tiles alone
   Layout layout;
@@ -95,18 +96,15 @@ class SumWriter {
     block_.each_warp_and_helper([](int) {},
                                 [&] {
                                   by_one_lane<W>([&] {
-                                    const u64 first = alone ? 0 : W::fetch_add(&o_.control->tiles, 1);
-                                    shared.tile[0] = first;
-                                    shared.tile[1] = first >= shared.tiles ? shared.tiles
-                                                     : alone         ? 1
-                                                                     : W::fetch_add(&o_.control->tiles, 1);
+                                    shared.tile[0] = alone ? 0 : W::fetch_add(&o_.control->tiles, 1);
+                                    shared.sum[0] = 0;
                                     shared.behind = 0;
                                   });
                                   W::sync();
                                   find(shared, 0);
                                 });
     for (u32 k = 0;; ++k) {
-      block_.each_warp_and_helper([&](int w) { work(k, w, shared); }, [&] { help(k, shared, alone); });
+      block_.each_warp_and_helper([&](int w) { work(k, w, shared, alone); }, [&] { help(k, shared, alone); });
       if (k && shared.tile[(k - 1) & 7] >= shared.tiles) break;
     }
   }
@@ -115,7 +113,7 @@ class SumWriter {
     if (tile < shared.tiles) op_.find(tile * Block::kWarps, Block::kWarps, shared.at[k & 1][0], shared.at[k & 1][1]);
   }
 
-  STRETTO_DEVICE void work(u32 k, int w, SumShared& shared) {
+  STRETTO_DEVICE void work(u32 k, int w, SumShared& shared, bool alone) {
     const u32 now = k & 7, old = (k - 2) & 7;
     const u64 tile = shared.tile[now], g = tile * Block::kWarps + static_cast<u64>(w);
     const auto memory = block_.memory(w, k & 1);
@@ -124,60 +122,56 @@ class SumWriter {
       if (tile_old < shared.tiles && g_old < shared.layout.groups)
         put(shared, w, g_old, shared.place[old][w], shared.words[old][w], memory);
     }
-    u32 words = 0;
-    if (tile < shared.tiles && g < shared.layout.groups) {
+    if (tile >= shared.tiles) return;
+    Staged s{0, 0, 0};
+    bool later = false;
+    if (g < shared.layout.groups) {
       W::sync();
-      Staged s;
-      if (op_.stage(g, shared.at[k & 1][0][w], shared.at[k & 1][1][w], memory.codes, memory.scratch, &s)) {
-        words = s.words;
-      } else {
+      later = !op_.stage(g, shared.at[k & 1][0][w], shared.at[k & 1][1][w], memory.codes, memory.scratch, &s);
+      if (later) {
         const auto own = memory;
-        const Outcome o = op_.measure_apart(g, own, &s);
-        by_one_lane<W>([&] {
-          note(o, &shared.found[w]);
-          if (o == Outcome::ok && s.words > kMaxGroupWords) note(Outcome::overflow, &shared.found[w]);
-        });
-        words = o == Outcome::ok && s.words <= kMaxGroupWords ? s.words | kLater : 0;
-        if (o != Outcome::ok) s = {0, 0, 0};
+        Outcome o = op_.measure_apart(g, own, &s);
+        if (o == Outcome::ok && s.words > kMaxGroupWords) o = Outcome::overflow;
+        if (o != Outcome::ok) s.words = 0;
+        by_one_lane<W>([&] { note(o, &shared.found[w]); });
       }
-      by_one_lane<W>([&] {
-        Found& found = shared.found[w];
-        found.bound = larger(found.bound, s.bound);
-        found.exceptions += s.exceptions;
-      });
     }
-    by_one_lane<W>([&] { shared.words[now][w] = words; });
+    by_one_lane<W>([&] {
+      Found& found = shared.found[w];
+      found.bound = larger(found.bound, s.bound);
+      found.exceptions += s.exceptions;
+      shared.words[now][w] = s.words | (later ? kLater : 0);
+      if (alone) return;
+      const u64 own = u64{1} << 32 | s.words, sum = W::fetch_add(&shared.sum[now], own) + own;
+      if (sum >> 32 == Block::kWarps) announce_words<W>(o_.descriptors, tile, sum & 0xffffffff);
+    });
   }
 
   STRETTO_DEVICE void help(u32 k, SumShared& shared, bool alone) {
-    const u32 before = (k - 1) & 7, later = (k + 2) & 7;
-    const u64 tile = k ? shared.tile[before] : shared.tiles, next = shared.tile[(k + 1) & 7];
-    const bool some = tile < shared.tiles;
-    const auto own = W::map(
-        [&](int j) { return some && j < Block::kWarps ? shared.words[before][j] & ~kLater : 0; }, W::lane());
+    const u32 before = (k - 1) & 7, next = (k + 1) & 7;
+    by_one_lane<W>([&] {
+      const u64 now = shared.tile[k & 7];
+      shared.tile[next] = now >= shared.tiles ? shared.tiles : alone ? now + 1 : W::fetch_add(&o_.control->tiles, 1);
+      shared.sum[next] = 0;
+    });
+    W::sync();
+    find(shared, k + 1);
+    const u64 tile = k ? shared.tile[before] : shared.tiles;
+    if (tile >= shared.tiles) return;
+    const auto own =
+        W::map([&](int j) { return j < Block::kWarps ? shared.words[before][j] & ~kLater : 0; }, W::lane());
     const auto end = W::scan_add(own);
     const u64 sum = W::broadcast(end, 31);
-    if (some && !alone) publish_sum<W>(o_.descriptors, tile, sum);
-    auto asked = W::splat(shared.tiles);
-    if (next < shared.tiles)
-      asked = W::map([&](int j) { return j ? u64{0} : alone ? next + 1 : W::fetch_add(&o_.control->tiles, 1); }, W::lane());
-    find(shared, k + 1);
-    if (some) {
-      const u64 offset = alone ? shared.behind : place_of<W>(o_.descriptors, tile, sum);
-      W::sync();
-      W::each(
-          [&](int j, u32 words, u32 behind) {
-            if (j < Block::kWarps) shared.place[before][j] = offset + (behind - words);
-            if (j == 0 && tile + 1 == shared.tiles) W::write(&o_.control->words, offset + sum);
-            if (j == 0) shared.behind = offset + sum;
-          },
-          W::lane(), own, end);
-    }
+    const u64 offset = alone ? shared.behind : find_place<W>(o_.descriptors, tile, sum);
+    W::sync();
     W::each(
-        [&](int j, u64 t) {
-          if (j == 0) shared.tile[later] = t;
+        [&](int j, u32 words, u32 behind) {
+          if (j < Block::kWarps) shared.place[before][j] = offset + (behind - words);
+          if (j) return;
+          if (tile + 1 == shared.tiles) W::write(&o_.control->words, offset + sum);
+          shared.behind = offset + sum;
         },
-        W::lane(), asked);
+        W::lane(), own, end);
   }
 
   template <class Memory>

@@ -131,5 +131,19 @@ TEST(CudaTypes, CodesAtTheLimitsOfPairsGiveTheReferencesBytes) {
       }
 }
 
+TEST(CudaTypes, TheLargestCodesGiveTheReferencesBytes) {
+  Random r(6);
+  const double width = grid_width(Type::f32, 0.5, 0);
+  for (const double most : {0x1p23, 0x1p29, 0x1p30, 0x1p31, 0x1p32})
+    for (int kind = 0; kind < 3; ++kind) {
+      std::vector<float> x(2 * 1024 + 100);
+      for (auto& v : x)
+        v = static_cast<float>(most * width * (kind == 0 ? r.uniform() : kind == 1 ? r.symmetric() : 1 - r.uniform() / 4));
+      const Stream s = compressed(x, 0.5, with(Isa::reference));
+      const Emulated e = emulated_compress<float>(Type::f32, x.data(), x.size(), 0.5);
+      ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s) << most << ", kind " << kind;
+    }
+}
+
 }  // namespace
 }  // namespace stretto::codec
