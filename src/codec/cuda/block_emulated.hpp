@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_emulated.hpp"
 
@@ -37,6 +38,7 @@ class EmulatedBlock {
     if (!early_) help();
   }
   StagedShared& staged() { return staged_; }
+  SumShared& sum_shared() { return sum_shared_; }
   u32* stage(int w, u32 half) {
     return reinterpret_cast<u32*>(
         (reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].stage[half]) + 15) / 16 * 16);
@@ -58,6 +60,13 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
+  // With codes in either half of the stage.
+  Memory<C> memory(int w, u32 half) {
+    Memory<C> m = memory(w);
+    m.codes = reinterpret_cast<C*>(stage(w, half));
+    return m;
+  }
+
  private:
   struct Room {
     std::vector<C> codes;
@@ -69,6 +78,7 @@ class EmulatedBlock {
   u64 index_, blocks_;
   Shared shared_{};
   StagedShared staged_{};
+  SumShared sum_shared_{};
   bool early_ = false;
   std::array<Room, Warps> rooms_;
 };

@@ -8,6 +8,7 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
+#define STRETTO_APART __device__ __noinline__  // what is rare and would take registers from what is not
 #define STRETTO_INLINE __attribute__((always_inline))  // of a lambda
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #define STRETTO_DEVICE inline
+#define STRETTO_APART inline
 #define STRETTO_INLINE
 #define STRETTO_UNROLL
 #define STRETTO_ROLLED
@@ -48,6 +50,8 @@ STRETTO_DEVICE float absolute(float v) { return fabsf(v); }
 STRETTO_DEVICE double integer_below(double v) { return floor(v); }
 STRETTO_DEVICE u32 rotated(u32 v, int left) { return __funnelshift_l(v, v, static_cast<u32>(left)); }
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
+STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
+STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
 // Written so that nothing waits for the word before it is used.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
@@ -93,6 +97,8 @@ inline double integer_below(double v) { return std::floor(v); }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
+inline u64 load_once(const u64* p) { return *p; }
+inline void prefetch(const u32*) {}
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 // Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its

@@ -29,9 +29,9 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
     case StreamOperation::range: return Scratch::none;
     case StreamOperation::decompress: return Scratch::tables;
     case StreamOperation::add:
-    case StreamOperation::subtract:
+    case StreamOperation::subtract: return type == Type::f64 ? Scratch::sums : Scratch::staged_sums;
     case StreamOperation::add_values:
-    case StreamOperation::add_codes: return Scratch::sums;
+    case StreamOperation::add_codes: return type == Type::f64 ? Scratch::sums : Scratch::staged_values;
     case StreamOperation::min:
     case StreamOperation::max: return Scratch::selection;
   }
@@ -87,6 +87,14 @@ int launch_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
     return launch_kernel(write_kernel<T, Op, kScratch>, blocks, 32 * kWarpsOf<T, kScratch>, stream, op, out, scratch);
+  });
+}
+
+template <class T, Scratch kScratch, class Op>
+int launch_sum_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    return launch_kernel(sum_kernel<T, Op, kScratch>, blocks, 32 * (kWarpsOf<T, kScratch> + 1), stream, op, out, scratch);
   });
 }
 
