@@ -50,7 +50,7 @@ class Script(unittest.TestCase):
 
     def run_script(self, what, **more):
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.at), GPU_BUILD=str(self.at / "build"), GPU_OUT=str(self.at / "out"),
-                           PATH=f"{self.at / 'bin'}:{os.environ['PATH']}", **more)
+                           PATH=f"{self.at / 'bin'}:{os.environ['PATH']}") | more
         done = subprocess.run([str(ROOT / "scripts/gpu"), what], env=environment, capture_output=True, text=True, timeout=50)
         return done.returncode, done.stdout + done.stderr
 
@@ -109,6 +109,12 @@ class Script(unittest.TestCase):
         self.assertEqual(lines[0], ["f", "0.01", "256", "stretto", "537", "537", "7.50", "1.25", "3"])
         self.assertEqual(lines[1], "f 0.01 256 cuSZp plain 537 / 268 537 / 268 7.50 1.25 3".split())
         self.assertEqual(lines[3], "all, geometric mean 256 cuSZp plain 537 / 268 537 / 268 7.50".split())
+
+    def test_a_peer_without_sources_ends_it_before_anything_is_built(self):
+        status, text = self.run_script("build", GPU_BUILD="", PEER_CUSZP="/nowhere")
+        self.assertEqual(status, 1)
+        self.assertIn("PEER_CUSZP=/nowhere has no src/cuSZp_kernels_1D_f32.cu", text)
+        self.assertFalse((self.at / "out").exists())
 
     def test_ranks_of_an_mpi_share_the_gpu_where_there_is_one(self):
         self.driver(1)
