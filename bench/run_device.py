@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Runs bench_device on a GPU of this machine, which its ranks share, and makes a page of the rows.
 
-usage: run_device.py --json FILE [--emulated] [--ranks N] [--fresh] [--out DIR] [--profile FILE [--base FILE]] [ARG of bench_device...]
+usage: run_device.py --json FILE [--emulated] [--ranks N] [--sharing WAY] [--fresh] [--out DIR] [--profile FILE [--base FILE]] [ARG of bench_device...]
+Where ranks outnumber GPUs, WAY says how they share one:
+  mps      ranks of the MPI under CUDA's Multi-Process Service, which this script starts and ends (default, where there is one)
+  threads  of one process, without the rows that need processes: ArGM, which tells hosts apart, and the MPI's own allreduce (else the default)
+  turns    ranks of the MPI that take turns on the GPU, milliseconds each: times say little
 Rows are kept in DIR (build/bench/device) by device and ranks: the same command goes on where an earlier one ended, and --fresh begins anew.
 --emulated takes the emulated device: small vectors, whose times are those of the emulation. --profile writes what the device's work was
 measured to cost into a copy of a profile (--base: built-in). Without a GPU and without --emulated nothing is measured (status 77). Needs
@@ -9,13 +13,16 @@ BUILD, MPIRUN and MPI_FLAVOUR in the environment.
 """
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 from places import ROOT, SKIPPED, launch, skip
 
@@ -28,16 +35,35 @@ MARGIN = 100  # seconds beyond --seconds until a run is a hang: the part that it
 
 
 def device_name():
-    """The first GPU's name by the driver, or (None, why there is none)."""
+    """The first GPU's name by the driver, how many there are, and None; or why there is none, as the last."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        return None, f"no driver: {error}"
+        return None, 0, f"no driver: {error}"
     count, name = ctypes.c_int(0), ctypes.create_string_buffer(256)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
-        return None, "the driver sees no device"
+        return None, 0, "the driver sees no device"
     driver.cuDeviceGetName(name, 255, 0)
-    return name.value.decode() or "a GPU", None
+    return name.value.decode() or "a GPU", count.value, None
+
+
+def mps_control():
+    """The program that starts CUDA's Multi-Process Service; None: there is none."""
+    return shutil.which("nvidia-cuda-mps-control", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/nvidia/bin"]))
+
+
+@contextlib.contextmanager
+def mps():
+    """The environment of programs whose kernels run on one GPU at the same time."""
+    with tempfile.TemporaryDirectory() as place:
+        environment = {"CUDA_MPS_PIPE_DIRECTORY": place, "CUDA_MPS_LOG_DIRECTORY": place}
+        def control(*words, **options):
+            return subprocess.run([mps_control(), *words], env={**os.environ, **environment}, timeout=60, **options)
+        control("-d", check=True)
+        try:
+            yield environment
+        finally:
+            control(input="quit\n", text=True, stdout=subprocess.DEVNULL, check=False)
 
 
 def rows_of(path):
@@ -74,6 +100,7 @@ def main():
     parser.add_argument("--emulated", action="store_true")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--sharing", choices=["mps", "threads", "turns"])
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench" / "device")
     parser.add_argument("--profile", type=pathlib.Path)
     parser.add_argument("--base", type=pathlib.Path, default=ROOT / "profiles" / "built-in.json")
@@ -81,7 +108,8 @@ def main():
     options, arguments = parser.parse_known_args()
 
     build = pathlib.Path(os.environ["BUILD"])
-    name, missing = (EMULATED, None) if options.emulated else device_name()
+    emulated = int(os.environ.get("STRETTO_EMULATED_DEVICES", options.ranks))
+    name, devices, missing = (EMULATED, emulated, None) if options.emulated else device_name()
     plugin = build / ("tests/device/libstretto_cuda_emulated.so" if options.emulated else "cuda/libstretto_cuda.so")
     if missing:
         skip(f"no GPU: {missing}. ARGS=--emulated runs the same on the emulated device")
@@ -91,15 +119,19 @@ def main():
         return SKIPPED
 
     options.out.mkdir(parents=True, exist_ok=True)
-    rows = options.out / f"{re.sub('[^A-Za-z0-9]+', '-', name)}-{options.ranks}.jsonl"
+    sharing = None if devices >= options.ranks else options.sharing or ("mps" if mps_control() and not options.emulated else "threads")
+    threads = sharing == "threads"
+    rows = options.out / f"{re.sub('[^A-Za-z0-9]+', '-', name)}-{options.ranks}{f'-{sharing}' if sharing else ''}.jsonl"
     if options.fresh:
         rows.unlink(missing_ok=True)
-    hosts = ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
+    kind = ["--threads", options.ranks] if threads else ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
     small = [word for pair in SMALL.items() if options.emulated and pair[0] not in arguments for word in pair]
-    argv = [*launch(options.ranks), "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", build / "bench" / "bench_device",
-            "--json", rows, "--device", name, "--seconds", options.seconds, *hosts, *small, *arguments]
+    # The hosts are made up: NCCL knows them for one.
+    argv = [*launch(1 if threads else options.ranks), "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", "NCCL_HOSTID=one", build / "bench" / "bench_device",
+            "--json", rows, "--device", name, "--seconds", options.seconds, *kind, *small, *arguments]
     try:
-        status = subprocess.run([str(word) for word in argv], timeout=options.seconds + MARGIN, check=False).returncode
+        with mps() if sharing == "mps" else contextlib.nullcontext({}) as more:
+            status = subprocess.run([str(word) for word in argv], env={**os.environ, **more}, timeout=options.seconds + MARGIN, check=False).returncode
     except subprocess.TimeoutExpired:
         print(f"bench_device: ended after {options.seconds + MARGIN:g} s", file=sys.stderr)
         status = 1

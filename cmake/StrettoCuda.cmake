@@ -6,6 +6,12 @@ file(GLOB _wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu
 find_program(STRETTO_NVCC nvcc HINTS ${_wheels} PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
 set(STRETTO_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Architectures of the plugin's machine code; PTX is that of the first")
 set(STRETTO_CUDA_TESTED 90)  # the one that tests compile for where there is no GPU
+set(STRETTO_CUDA_CODE)
+foreach(architecture IN LISTS STRETTO_CUDA_ARCHITECTURES)
+  list(APPEND STRETTO_CUDA_CODE -gencode arch=compute_${architecture},code=sm_${architecture})
+endforeach()
+list(GET STRETTO_CUDA_ARCHITECTURES 0 architecture)
+list(APPEND STRETTO_CUDA_CODE -gencode arch=compute_${architecture},code=compute_${architecture})
 
 # Nothing may change a bit: no contraction; denormals, division and square roots are exact by default.
 set(STRETTO_NVCC_FLAGS -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include)
@@ -29,13 +35,8 @@ endfunction()
 # stretto_cuda_plugin(NAME files ...): the library NAME (libNAME.so), for every architecture; installed beside libstretto if it was built.
 # The global property STRETTO_CUDA_OBJECTS_FOR_TESTS has the objects for one architecture, which tests have compiled in a third of the time.
 function(stretto_cuda_plugin target)
-  foreach(architecture IN LISTS STRETTO_CUDA_ARCHITECTURES)
-    list(APPEND code -gencode arch=compute_${architecture},code=sm_${architecture})
-  endforeach()
-  list(GET STRETTO_CUDA_ARCHITECTURES 0 first)
-  list(APPEND code -gencode arch=compute_${first},code=compute_${first})
   foreach(file IN LISTS ARGN)
-    stretto_nvcc_object(object cuda ${file} -t0 ${code})
+    stretto_nvcc_object(object cuda ${file} -t0 ${STRETTO_CUDA_CODE})
     list(APPEND objects ${object})
     stretto_nvcc_object(object cuda-test ${file} -gencode arch=compute_${STRETTO_CUDA_TESTED},code=sm_${STRETTO_CUDA_TESTED})
     list(APPEND objects_for_tests ${object})
@@ -49,13 +50,14 @@ function(stretto_cuda_plugin target)
   install(FILES ${library} DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 endfunction()
 
-# stretto_cuda_program(NAME file.cu): a program that uses CUDA's runtime and stretto's functions on streams. It takes those from an archive, so
-# that it starts on a machine without an MPI, and finds the plugin beside itself.
+# stretto_cuda_program(NAME file.cu [FLAGS ...] [OBJECTS ...]): a program that uses CUDA's runtime and stretto's functions on streams. It takes
+# those from an archive, so that it starts on a machine without an MPI, and finds the plugin beside itself.
 function(stretto_cuda_program target file)
+  cmake_parse_arguments(arg "" "" "FLAGS;OBJECTS" ${ARGN})
   if(NOT TARGET stretto_api_archive)
     add_library(stretto_api_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:stretto_api>)
   endif()
-  stretto_nvcc_object(object cuda ${file})
+  stretto_nvcc_object(object cuda ${file} ${arg_FLAGS})
   set(program ${CMAKE_BINARY_DIR}/cuda/${target})
   set(libraries $<TARGET_FILE:stretto_api_archive> $<TARGET_FILE:stretto_call> $<TARGET_FILE:stretto_device> $<TARGET_FILE:stretto_payload>
     $<TARGET_FILE:stretto_codec> $<TARGET_FILE:stretto_base>)
@@ -63,7 +65,19 @@ function(stretto_cuda_program target file)
     find_library(STRETTO_STATIC_${name} NAMES lib${name}.a ${name})
     list(APPEND libraries ${STRETTO_STATIC_${name}})
   endforeach()
-  add_custom_command(OUTPUT ${program} DEPENDS ${object} stretto_api_archive stretto_call stretto_device stretto_payload stretto_codec stretto_base
-    COMMAND ${STRETTO_NVCC} -cudart static ${object} -o ${program} ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
+  add_custom_command(OUTPUT ${program} DEPENDS ${object} ${arg_OBJECTS} stretto_api_archive stretto_call stretto_device stretto_payload stretto_codec stretto_base
+    COMMAND ${STRETTO_NVCC} -cudart static ${object} ${arg_OBJECTS} -o ${program} ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
   add_custom_target(${target} DEPENDS ${program})
+endfunction()
+
+# stretto_cuda_peer(RESULT FLAGS flags ... FILES files ...): objects of a peer's sources, which the user has, with their authors' flags in
+# place of ours, and without warnings.
+function(stretto_cuda_peer result)
+  cmake_parse_arguments(arg "" "" "FLAGS;FILES" ${ARGN})
+  set(STRETTO_NVCC_FLAGS -w ${arg_FLAGS})
+  foreach(file IN LISTS arg_FILES)
+    stretto_nvcc_object(object cuda-peer ${file} ${STRETTO_CUDA_CODE})
+    list(APPEND objects ${object})
+  endforeach()
+  set(${result} ${objects} PARENT_SCOPE)
 endfunction()

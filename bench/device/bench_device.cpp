@@ -1,6 +1,6 @@
 // bench_device: allreduce of float32 in the memory of devices, the systems of the literature in turns, over links of several rates.
-// Started under mpirun by run_device.py. Every rank uses the device of its number, modulo the devices that there are; a GPU or the emulated
-// one. Beside them: the MPI's own allreduce of values copied to the host and back, and the library's native collective where one serves.
+// Started under mpirun by run_device.py. Ranks are those of the MPI, or threads of its one process. Every rank uses the device of its number,
+// modulo the devices that there are; a GPU or the emulated one. Beside them: the MPI's own allreduce of values copied to the host and back, and the library's native collective where one serves.
 //
 // A part is a size at a rate. Its rows are written at its end, and a part whose rows the file has already is passed over: an interrupted
 // run goes on where it was. Each result is compared with that of the same call of the host's memory, bit for bit.
@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -26,15 +28,17 @@
 #include "apps/mpi_main.hpp"
 #include "bench/device/costs.hpp"
 #include "bench/device/memory.hpp"
+#include "bench/device/ranks.hpp"
 #include "bench/device/rows.hpp"
-#include "bench/mpi.hpp"
 #include "stretto/stretto_cuda.h"
-#include "stretto/stretto_mpi.h"
 
 namespace {
 
 using namespace stretto;
 using bench::DeviceRow;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 struct Options {
   std::string json, device = "unnamed", rows;
@@ -43,7 +47,7 @@ struct Options {
   double bound = 1e-4, seconds = 480;
   std::uint64_t compare = 64U << 20U, costs = 64U << 20U;
   std::uint64_t segment = 0;  // 0: the library's choice
-  int hosts = 0, repeats = 5;
+  int hosts = 0, threads = 0, repeats = 5;
 };
 
 void require(stretto_status s, const std::string& doing) {
@@ -57,30 +61,34 @@ bool rename_host(int host) {
   return unshare(CLONE_NEWUTS) == 0 && sethostname(name.data(), name.size()) == 0;
 }
 
-// A random walk, another on each rank, over and over.
+// A random walk that is drawn back to zero, another on each rank, over and over: streams take about a fifth of it at the usual bound.
 std::vector<float> walk(int rank, std::size_t count) {
   std::vector<float> v(std::max<std::size_t>(count, 1));
   std::mt19937_64 random(static_cast<std::uint64_t>(rank) + 1);
   const std::size_t period = std::min<std::size_t>(v.size(), std::size_t{1} << 22U);
   float at = 0;
-  for (std::size_t i = 0; i < period; ++i) v[i] = at += static_cast<float>(random() >> 40U) * 0x1p-24F - 0.5F;
+  for (std::size_t i = 0; i < period; ++i)
+    v[i] = at = 0.9995F * at + static_cast<float>(random() >> 40U) * 0x1p-24F - 0.5F;
   for (std::size_t i = period; i < v.size(); ++i) v[i] = v[i - period];
   return v;
 }
 
-// Ranks whose messages travel at no more than `rate` Gb/s; 0: as fast as they can.
-class Ranks {
+// A communicator whose messages travel at no more than `rate` Gb/s; 0: as fast as they can.
+class Links {
  public:
-  explicit Ranks(double rate) {
-    if (rate > 0)
-      setenv("STRETTO_LINK_GBIT", fmt::format("{:g}", rate).c_str(), 1);
-    else
-      unsetenv("STRETTO_LINK_GBIT");
-    require(stretto_comm_create(MPI_COMM_WORLD, &comm_), "making the communicator");
+  Links(bench::Ranks& ranks, double rate) {
+    if (ranks.rank() == 0 || !ranks.are_threads()) {
+      if (rate > 0)
+        setenv("STRETTO_LINK_GBIT", fmt::format("{:g}", rate).c_str(), 1);
+      else
+        unsetenv("STRETTO_LINK_GBIT");
+    }
+    ranks.meet();
+    require(ranks.make(&comm_), "making the communicator");
   }
-  ~Ranks() { static_cast<void>(stretto_comm_free(comm_)); }
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  ~Links() { static_cast<void>(stretto_comm_free(comm_)); }
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
   stretto_comm get() const noexcept { return comm_; }
 
  private:
@@ -98,13 +106,11 @@ struct Turns {
 
 class Bench {
  public:
-  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows), begun_(MPI_Wtime()) {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  Bench(const Options& o, bench::Ranks& ranks, bench::Writer* rows) : o_(o), ranks_(ranks), rows_(rows) {
     require(stretto_cuda_available(), "looking for a device");
     int devices = 1;
     bench::check(bench::plugin().device_count(&devices), "devices");
-    bench::check(bench::plugin().use_device(rank_ % devices), "a device");
+    bench::check(bench::plugin().use_device(rank() % devices), "a device");
     name_hosts();
     read_done();
   }
@@ -125,42 +131,36 @@ class Bench {
 
  private:
   void name_hosts() {
-    if (o_.hosts <= 1 || ranks_ % o_.hosts != 0) return;
-    const int mine = rename_host(rank_ / (ranks_ / o_.hosts)) ? 1 : 0;
-    int all = 0;
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    hosts_ = all != 0 ? o_.hosts : 1;
-    if (all == 0 && rank_ == 0) fmt::print(stderr, "bench_device: ranks cannot take host names, so ArGM is left out\n");
+    if (o_.hosts <= 1 || ranks_.are_threads() || ranks_.size() % o_.hosts != 0) return;
+    const bool all = ranks_.largest(rename_host(rank() / (ranks_.size() / o_.hosts)) ? 0 : 1) == 0;
+    hosts_ = all ? o_.hosts : 1;
+    if (!all && rank() == 0) fmt::print(stderr, "bench_device: ranks cannot take host names, so ArGM is left out\n");
   }
 
   // What the file has of an earlier run, by case.
   void read_done() {
-    if (rank_ != 0 || o_.json.empty()) return;
+    if (rank() != 0 || o_.json.empty()) return;
     std::ifstream file(o_.json);
     for (std::string line; std::getline(file, line);) {
       const auto row = nlohmann::json::parse(line, nullptr, false);
       if (row.is_object() && row.contains("case")) done_.insert(row["case"].get<std::string>());
     }
   }
-  bool all_agree(bool mine) const {
-    int answer = mine ? 1 : 0;
-    MPI_Bcast(&answer, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return answer != 0;
-  }
-  bool in_time() const { return all_agree(MPI_Wtime() - begun_ < o_.seconds); }
-  bool is_done(const std::string& subject) const { return all_agree(done_.count(subject) > 0); }
+  int rank() const noexcept { return ranks_.rank(); }
+  bool in_time() { return ranks_.told(since(begun_) < o_.seconds); }
+  bool is_done(const std::string& subject) { return ranks_.told(done_.count(subject) > 0); }
 
   std::string place(std::uint64_t bytes, double rate) const {
     const std::string at = rate > 0 ? fmt::format("{:g} Gb/s", rate) : "as it is";
     const std::string cut = o_.segment > 0 ? fmt::format(", segments of {} B", o_.segment) : "";
-    return fmt::format("p={} {} B, {}{}", ranks_, bytes, at, cut);
+    return fmt::format("p={} {} B, {}{}", ranks_.size(), bytes, at, cut);
   }
 
   // Of rank 0's device, while the others wait.
   void costs() {
     const std::string subject = "costs";
     if (o_.costs == 0 || is_done(subject)) return;
-    if (rank_ == 0) {
+    if (rank() == 0) {
       const std::vector<float> values = walk(0, o_.costs / sizeof(float));
       const bench::DeviceCosts c = bench::measure_device(values.data(), o_.costs, o_.bound * range(values), o_.repeats);
       bench::Row r{.bench = "device", .subject = subject, .metric = "launch", .value = c.launch * 1e6, .unit = "us"};
@@ -171,7 +171,7 @@ class Bench {
                            {"add", c.add},       {"fused", c.fused}};
       rows_->write(r);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    ranks_.meet();
   }
 
   static double range(const std::vector<float>& v) {
@@ -187,7 +187,7 @@ class Bench {
   std::vector<Turns> contestants(double rate) const {
     std::vector<Turns> all;
     if (rate <= 0) {
-      all.push_back({nullptr, "MPI"});
+      if (!ranks_.are_threads()) all.push_back({nullptr, "MPI"});
       static constexpr DeviceRow native{"native", "native", STRETTO_PAYLOAD_AUTO, false};
       all.push_back({&native, "native"});
     }
@@ -201,14 +201,12 @@ class Bench {
     const std::string where = place(bytes, rate);
     if (is_done(where + ", end")) return;
     const std::size_t count = std::max<std::size_t>(1, bytes / sizeof(float));
-    const std::vector<float> values = walk(rank_, count);
-    double most = range(values);
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    eps_ = o_.bound * most;
+    const std::vector<float> values = walk(rank(), count);
+    eps_ = o_.bound * ranks_.largest(range(values));
     bench::Memory in(device::MemoryKind::device, count * sizeof(float)), out(device::MemoryKind::device, in.bytes());
     copier_.to_device(in.data(), values.data(), in.bytes());
-    const Ranks ranks(rate);
-    comm_ = ranks.get();
+    const Links links(ranks_, rate);
+    comm_ = links.get();
     for (int turn = 0; turn <= o_.repeats; ++turn) {
       for (Turns& t : all) {
         if (t.serves) take_turn(&t, values, in, out, turn > 0);
@@ -216,7 +214,7 @@ class Bench {
     }
     for (const Turns& t : all)
       if (t.serves) write(t, all, where, bytes, rate);
-    if (rank_ == 0) {
+    if (rank() == 0) {
       bench::Row end{
           .bench = "device", .subject = where + ", end", .metric = "rows", .value = double(all.size()), .unit = ""};
       end.fields["device"] = o_.device;
@@ -242,8 +240,8 @@ class Bench {
   void take_turn(Turns* t, const std::vector<float>& values, const bench::Memory& in, const bench::Memory& out,
                  bool counts) {
     const std::size_t count = values.size();
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = MPI_Wtime();
+    ranks_.meet();
+    const Clock::time_point start = Clock::now();
     if (t->row == nullptr) {
       over_mpi(in, out);
     } else {
@@ -256,13 +254,13 @@ class Bench {
       }
       require(s, t->name);
     }
-    const double ms = bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - start) * 1e3);
+    const double ms = ranks_.largest(since(start) * 1e3);
     if (!counts && t->row != nullptr) compare(t, values, out);
     if (!counts) return;
     t->ms.push_back(ms);
-    t->codec.push_back(bench::largest(MPI_COMM_WORLD, t->report.codec_seconds) * 1e3);
-    t->wait.push_back(bench::largest(MPI_COMM_WORLD, t->report.wait_seconds) * 1e3);
-    t->agree.push_back(bench::largest(MPI_COMM_WORLD, t->report.agree_seconds) * 1e3);
+    t->codec.push_back(ranks_.largest(t->report.codec_seconds) * 1e3);
+    t->wait.push_back(ranks_.largest(t->report.wait_seconds) * 1e3);
+    t->agree.push_back(ranks_.largest(t->report.agree_seconds) * 1e3);
   }
 
   // As a program without a library for devices does.
@@ -289,9 +287,9 @@ class Bench {
 
   void write(const Turns& t, const std::vector<Turns>& all, const std::string& where, std::uint64_t bytes,
              double rate) {
-    const double sent = bench::largest(MPI_COMM_WORLD, static_cast<double>(t.report.bytes_sent));
-    const double raw = bench::largest(MPI_COMM_WORLD, static_cast<double>(t.report.raw_bytes));
-    if (rank_ != 0) return;
+    const double sent = ranks_.largest(static_cast<double>(t.report.bytes_sent));
+    const double raw = ranks_.largest(static_cast<double>(t.report.raw_bytes));
+    if (rank() != 0) return;
     const auto beside = std::find_if(all.begin(), all.end(), [](const Turns& other) { return other.name == "raw"; });
     bench::Row r{.bench = "device",
                  .subject = where + ", " + t.name,
@@ -303,7 +301,8 @@ class Bench {
     r.fields["row"] = t.name;
     r.fields["bytes"] = bytes;
     r.fields["gbps"] = rate;
-    r.fields["ranks"] = ranks_;
+    r.fields["ranks"] = ranks_.size();
+    r.fields["threads"] = ranks_.are_threads();
     r.fields["device"] = o_.device;
     if (t.row != nullptr) {
       r.fields["algorithm"] = t.report.algorithm;
@@ -325,15 +324,42 @@ class Bench {
   }
 
   const Options& o_;
+  bench::Ranks& ranks_;
   bench::Writer* rows_;  // on rank 0
-  const double begun_;
-  int rank_ = 0, ranks_ = 1, hosts_ = 1;
+  const Clock::time_point begun_ = Clock::now();
+  int hosts_ = 1;
   double eps_ = 0;
   stretto_comm comm_ = nullptr;  // of the part
   std::set<std::string> done_;
   bench::Copier copier_;
   std::vector<float> host_;
 };
+
+void time_rows(const Options& o, bench::Ranks& ranks, bench::Writer* rows) {
+  Bench bench(o, ranks, rows);
+  if (!bench.run() && ranks.rank() == 0)
+    fmt::print(stderr, "bench_device: {:.0f} s are over; the same command goes on with the parts that are left\n",
+               o.seconds);
+}
+
+// What one of them throws ends all, which would wait for it.
+int run_threads(const Options& o) {
+  bench::ThreadGroup group(o.threads);
+  bench::Writer rows(o.json);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < o.threads; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        bench::ThreadRanks ranks(group, rank);
+        time_rows(o, ranks, &rows);
+      } catch (const std::exception& e) {
+        fmt::print(stderr, "bench_device: rank {}: {}\n", rank, e.what());
+        std::_Exit(1);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  return 0;
+}
 
 int run(int argc, char** argv, int rank) {
   Options o;
@@ -348,6 +374,7 @@ int run(int argc, char** argv, int rank) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--bound", o.bound, "of a contribution, as a fraction of the range")->check(CLI::PositiveNumber);
   app.add_option("--hosts", o.hosts, "that ranks stand for, by names of their own");
+  app.add_option("--threads", o.threads, "ranks are so many threads of one process; 0: those of the MPI");
   app.add_option("--compare", o.compare, "vectors of up to so many bytes are compared with the host's")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--costs", o.costs, "bytes by which the device's own costs are measured; 0: they are not")
@@ -357,12 +384,11 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--seconds", o.seconds, "no part begins later than this");
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
+  if (o.threads > 0) return run_threads(o);
   std::unique_ptr<bench::Writer> rows;
   if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
-  Bench bench(o, rows.get());
-  if (!bench.run() && rank == 0)
-    fmt::print(stderr, "bench_device: {:.0f} s are over; the same command goes on with the parts that are left\n",
-               o.seconds);
+  bench::MpiRanks ranks;
+  time_rows(o, ranks, rows.get());
   return 0;
 }
 

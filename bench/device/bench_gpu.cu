@@ -18,16 +18,11 @@
 
 #include "../../tests/codec/cuda/gpu_support.hpp"
 #include "gpu_fields.hpp"
+#include "gpu_timing.hpp"
 
 namespace {
 
 using namespace stretto::codec;
-
-void* device(std::size_t bytes) {
-  void* p = nullptr;
-  must(cudaMalloc(&p, std::max<std::size_t>(bytes, 256)), "cudaMalloc");
-  return p;
-}
 
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
@@ -35,26 +30,15 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 // Seconds of one call, the median of `repeats`, each between two events; `before` runs ahead of each, untimed.
 template <class F, class G>
 double seconds(cudaStream_t stream, int repeats, F call, G before) {
-  cudaEvent_t begin, end;
-  must(cudaEventCreate(&begin), "event");
-  must(cudaEventCreate(&end), "event");
+  Timer timer(stream);
   if (repeats > 1) call();
   call();
   std::vector<double> t;
   for (int i = 0; i < repeats; ++i) {
     before();
-    must(cudaEventRecord(begin, stream), "event");
-    call();
-    must(cudaEventRecord(end, stream), "event");
-    must(cudaEventSynchronize(end), "event");
-    float ms = 0;
-    must(cudaEventElapsedTime(&ms, begin, end), "event");
-    t.push_back(ms * 1e-3);
+    t.push_back(timer.seconds(call));
   }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  std::nth_element(t.begin(), t.begin() + repeats / 2, t.end());
-  return t[static_cast<std::size_t>(repeats / 2)];
+  return median(t);
 }
 
 bool profiled = false;
@@ -67,12 +51,6 @@ class Bench {
  public:
   Bench(std::size_t most, double limit) : most_(most), limit_(limit), start_(Clock::now()) {
     must(cudaStreamCreate(&stream_), "stream");
-    int cache = 0;
-    must(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0), "attribute");
-    cache_bytes_ = static_cast<std::size_t>(cache);
-    flush_bytes_ = 4 * cache_bytes_;
-    flush_ = device(flush_bytes_);
-    must(cudaMemset(flush_, 0, flush_bytes_), "memset");
     const std::size_t n = most / 4, stream_bytes = stretto_compress_bound(STRETTO_F32, n) + 4096;
     x_ = static_cast<float*>(device(most));
     y_ = static_cast<float*>(device(most));
@@ -108,13 +86,7 @@ class Bench {
   bool in_time() const { return since(start_) < limit_; }
 
   // Tiles a field over so many bytes of the input.
-  void load(const std::vector<float>& field, std::size_t bytes) {
-    const std::size_t n = std::min(bytes, most_) / 4;
-    std::size_t full = std::min(field.size(), n);
-    must(cudaMemcpy(x_, field.data(), 4 * full, cudaMemcpyHostToDevice), "copy");
-    for (; full < n; full *= 2)  // whole tiles, doubled on the device
-      must(cudaMemcpy(x_ + full, x_, 4 * std::min(full, n - full), cudaMemcpyDeviceToDevice), "copy");
-  }
+  void load(const std::vector<float>& field, std::size_t bytes) { tile(field, x_, std::min(bytes, most_) / 4); }
 
   void rows(const std::string& name, double rel, double eps, std::size_t bytes) {
     const std::size_t n = bytes / 4;
@@ -129,10 +101,10 @@ class Bench {
     // `moved(result)`: bytes that must be read and written at least.
     const auto row = [&](const char* op, auto call, auto moved) {
       const auto timed = [&] { must(call(), op); };
-      const double t = seconds(stream_, repeats_for(bytes), timed, [&] { flush(); });
+      const double t = seconds(stream_, repeats_for(bytes), timed, [&] { cold_.flush(call_); });
       const double bytes_moved = moved(result());
       char cached[64] = "";
-      if (bytes_moved < static_cast<double>(cache_bytes_) / 2)
+      if (bytes_moved < static_cast<double>(cold_.cache_bytes()) / 2)
         std::snprintf(cached, sizeof cached, ", \"us_cached\": %.2f",
                       1e6 * seconds(stream_, repeats_for(bytes), timed, [] {}));
       std::printf(
@@ -200,16 +172,13 @@ class Bench {
   }
 
  private:
-  // Fills the cache with what no operation reads, and leaves nothing in it that must be written back. The call's
-  // workspace and result are used for it, in stream order.
-  void flush() { must(stretto_value_range_on_stream(STRETTO_F32, flush_, flush_bytes_ / 4, range_, &call_), "flush"); }
-
-  std::size_t most_, out_bytes_ = 0, cache_bytes_ = 0, flush_bytes_ = 0;
+  ColdCache cold_;
+  std::size_t most_, out_bytes_ = 0;
   double limit_, copy_ = 0, stream_bytes_ = 1;
   Clock::time_point start_;
   cudaStream_t stream_ = nullptr;
   float *x_, *y_;
-  void *a_, *b_, *out_, *codes_, *flush_;
+  void *a_, *b_, *out_, *codes_;
   double* range_;
   stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
 };

@@ -78,7 +78,8 @@ class Measurement {
         stream_.finish();
       });
     };
-    return line(time(large_ / part), time(large_));
+    const double small = time(large_ / part);
+    return line(small, time(large_));  // the longer one last: its stream is looked at afterwards
   }
   Line line(double small, double large) const {
     const double n = static_cast<double>(large_), byte = std::max(0.0, (large - small) / (n - n / part));
@@ -103,6 +104,8 @@ class Measurement {
 
   double launch() {
     constexpr int calls = 64;
+    combine(1024);  // CUDA loads a kernel when it is first launched
+    stream_.finish();
     const auto begin = Clock::now();
     for (int i = 0; i < calls; ++i) combine(1024);
     const double seconds = since(begin);

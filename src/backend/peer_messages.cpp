@@ -27,15 +27,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto longest_end = std::chrono::seconds(2);  // until all ranks have closed
 
 struct Transfer {
-  // open: not offered, or no offer has come. waits: for a note. moves: our device copies. drains: the receiver's has copied, as its
-  // event is to tell. tells: a note of the end is on its way.
-  enum class State : std::uint8_t { open, waits, moves, drains, tells, ended };
+  // open: not offered, or no offer has come. waits: for a note. lent: our device may read it. moves: our device copies, or reads for the
+  // last time. drains: the receiver's has, as its event is to tell. tells: a note of the end is on its way.
+  enum class State : std::uint8_t { open, waits, lent, moves, drains, tells, ended };
   DeviceTransfer given;
   std::uint64_t number = 0;
   State state = State::open;
+  bool reported = false;  // that it is lent
+  carrier::Loan loan;
   Status status = Status::ok;
   void* event = nullptr;    // ours
-  void* theirs = nullptr;   // the receiver's
+  void* theirs = nullptr;   // the peer's, in one process
   std::uint64_t peers = 0;  // the peer's number of it
 };
 
@@ -62,7 +64,9 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     for (std::size_t r = 0; r < cards_.size(); ++r) {
       if (const Status s = reach(r); s != Status::ok) return s;
     }
-    if (const Status s = check(plugin().create_stream(&stream_), "a stream"); s != Status::ok) return s;
+    for (void** stream : {&stream_, &marks_}) {
+      if (const Status s = check(plugin().create_stream(stream), "a stream"); s != Status::ok) return s;
+    }
     notes_.begin(std::move(*carrier));
     return Status::ok;
   }
@@ -90,6 +94,32 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   const char* name() const noexcept override { return crosses_processes() ? "peer (CUDA IPC)" : "peer"; }
   bool one_by_one() const noexcept override { return false; }
   bool drops() const noexcept override { return true; }
+  bool lends() const noexcept override { return true; }
+
+  // In one process what has been written is there once the stream has waited for the sender's event.
+  Status borrow(const carrier::Loan& loan, void* stream) noexcept override {
+    if (broken_) return broken();
+    const Transfer* const t = find(loan.number);
+    if (t == nullptr || t->state != State::lent) return no_loan(loan);
+    return t->theirs ? check(plugin().wait(stream, t->theirs), "a wait") : Status::ok;
+  }
+
+  // The sender is told when our device has passed what reads it.
+  Status give_back(const carrier::Loan& loan, void* stream) noexcept override {
+    if (broken_) return broken();
+    Transfer* const t = find(loan.number);
+    if (t == nullptr || t->state != State::lent) return no_loan(loan);
+    Status s = Status::ok;
+    if (stream != nullptr) {
+      t->state = State::moves;
+      s = mark(*t, stream);
+    } else if (notes_.lost(t->given.peer)) {
+      t->state = State::ended;
+    } else {
+      s = tell_end(*t);
+    }
+    return s == Status::ok ? s : breaks(s);
+  }
 
   Status start(std::span<const DeviceTransfer> group) noexcept override {
     if (broken_) return broken();
@@ -108,11 +138,17 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (s == Status::ok) s = advance();
     if (s != Status::ok) return breaks(s);
     for (auto t = transfers_.begin(); t != transfers_.end() && *n < done.size();) {
-      if (t->state != State::ended) {
+      const bool lent = t->state == State::lent && !t->reported;
+      if (t->state != State::ended && !lent) {
         ++t;
         continue;
       }
       done[(*n)++] = {t->given.id, t->given.bytes, t->status};
+      if (lent) {
+        *t->given.loan = t->loan;
+        t->reported = true;
+        continue;
+      }
       if (t->event) free_events_.push_back(t->event);  // has room: take_event()
       t = transfers_.erase(t);
     }
@@ -129,6 +165,9 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool in_process(int peer) const noexcept { return cards_[static_cast<std::size_t>(peer)].process == own().process; }
   Status broken() const noexcept {
     return fail(Status::internal, std::string_view("messages between devices in reach have been ended"));
+  }
+  static Status no_loan(const carrier::Loan& loan) noexcept {
+    return fail(Status::internal, "message {} between devices is not lent", loan.number);
   }
   Status breaks(Status s) noexcept {
     broken_ = true;
@@ -178,19 +217,19 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     Transfer& t = transfers_.back();
     t.given = given;
     t.number = ++numbers_;
-    return given.sends && in_process(given.peer) ? mark(t) : Status::ok;
+    return given.sends && in_process(given.peer) ? mark(t, marks_) : Status::ok;
   }
 
-  // Its event is over when all that was enqueued so far is.
-  Status mark(Transfer& t) noexcept {
+  // Its event is over when all that was enqueued on the stream so far is.
+  Status mark(Transfer& t, void* stream) noexcept {
     const Status s = take_event(&t.event);
-    return s == Status::ok ? check(plugin().record(t.event, stream_), "an event") : s;
+    return s == Status::ok ? check(plugin().record(t.event, stream), "an event") : s;
   }
 
   Status copy(Transfer& t, void* to, const void* from) noexcept {
     const Status s = check(plugin().copy(to, from, t.given.bytes, stream_), "a copy");
     t.state = State::moves;
-    return s == Status::ok ? mark(t) : s;
+    return s == Status::ok ? mark(t, stream_) : s;
   }
 
   Status is_over(void* event, bool* over) noexcept {
@@ -235,20 +274,30 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (note.bytes != t.given.bytes)
       t.status = fail(Status::incompatible, "a message of rank {}'s device has {} bytes, not the {} announced",
                       t.given.peer, note.bytes, t.given.bytes);
-    if (t.status != Status::ok || t.given.data == nullptr) return tell_end(t);
+    const bool borrows = t.given.loan != nullptr;
+    if (borrows && note.kind == Note::ask)
+      t.status = fail(Status::internal, "rank {} cannot lend what is to be borrowed", t.given.peer);
+    if (t.status != Status::ok || (t.given.data == nullptr && !borrows)) return tell_end(t);
     if (note.kind == Note::ask) {
       t.state = State::waits;
       Note room{Note::room, t.peers, t.number};
       const Status s = memory_.lend(t.given.data, &room.handle, &room.address);
       return s == Status::ok ? notes_.tell(t.given.peer, room) : s;
     }
-    if (in_process(t.given.peer)) {
-      const Status s = check(plugin().wait(stream_, reinterpret_cast<void*>(note.event)), "a wait");
-      return s == Status::ok ? copy(t, t.given.data, reinterpret_cast<const void*>(note.address)) : s;
+    t.theirs = reinterpret_cast<void*>(note.event);
+    const auto* from = reinterpret_cast<const std::byte*>(note.address);
+    if (!in_process(t.given.peer)) {
+      std::byte* base = nullptr;
+      if (const Status s = memory_.open(note.handle, &base); s != Status::ok) return s;
+      from = base + note.address;
     }
-    std::byte* base = nullptr;
-    const Status s = memory_.open(note.handle, &base);
-    return s == Status::ok ? copy(t, t.given.data, base + note.address) : s;
+    if (borrows) {
+      t.loan = {from, t.number};
+      t.state = State::lent;
+      return Status::ok;
+    }
+    const Status s = t.theirs ? check(plugin().wait(stream_, t.theirs), "a wait") : Status::ok;
+    return s == Status::ok ? copy(t, t.given.data, from) : s;
   }
 
   // A send whose receiver has said where its message goes.
@@ -280,9 +329,9 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     }
   }
 
-  // Its peer is gone. What our device copies is still to come to its end; what it has copied for us is here.
+  // Its peer is gone. What our device copies or reads is still to come to its end; what it has copied for us is here.
   void lose(Transfer& t) const noexcept {
-    if (t.state == State::moves || t.state == State::ended) return;
+    if (t.reported || t.state == State::moves || t.state == State::ended) return;
     if (t.given.sends || t.state != State::tells)
       t.status = fail(Status::mpi_error, "rank {} has ended or cannot be reached", t.given.peer);
     t.state = State::ended;
@@ -314,6 +363,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
         return s;
       }
       case State::waits:
+      case State::lent:
       case State::tells:
       case State::ended: return Status::ok;
     }
@@ -341,14 +391,15 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Whether our stream has come to its end, within the limit. On a device that is lost nothing is done any more.
+  // Whether our device has done all that our events stand for, within the limit. One that is lost does nothing any more.
   bool comes_to_end(Clock::time_point limit) noexcept {
-    void* last = nullptr;
-    if (stream_ == nullptr || take_event(&last) != Status::ok || plugin().record(last, stream_) != 0) return true;
-    for (int over = 0; Clock::now() < limit; sched_yield()) {
-      if (plugin().is_over(last, &over) != 0 || over != 0) return true;
+    for (void* event : events_) {
+      for (int over = 0; over == 0; sched_yield()) {
+        if (Clock::now() >= limit) return false;
+        if (plugin().is_over(event, &over) != 0) return true;
+      }
     }
-    return false;
+    return true;
   }
 
   // Nobody touches another's memory from here on, unless ranks do not come: then they are waited for no longer than this, and what they may
@@ -365,7 +416,9 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     for (void* event : events_) {  // else another thread may still ask them
       if (all || others == 1) static_cast<void>(plugin().destroy_event(event));
     }
-    if (stream_ != nullptr) static_cast<void>(plugin().destroy_stream(stream_));
+    for (void* stream : {stream_, marks_}) {
+      if (stream != nullptr) static_cast<void>(plugin().destroy_stream(stream));
+    }
   }
 
   device::Device& device_;
@@ -373,7 +426,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   const int rank_;
   PeerMemory memory_;
   PeerNotes notes_;
-  void* stream_ = nullptr;
+  void* stream_ = nullptr;  // for copies
+  void* marks_ = nullptr;   // for events of what is there already: nothing else waits behind or before them
   std::vector<void*> events_, free_events_;
   std::list<Transfer> transfers_;  // in the order of their beginning
   std::list<Offer> offers_;        // that no receive has asked for yet

@@ -1,13 +1,13 @@
 // Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from where the sender has the
-// message.
+// message. Or none: a receive may borrow it there.
 //
 //   threads of a process   addresses are valid as they are, and events tell one device's streams how far the other's are
 //   processes of a host    memory of the communicator's pools is opened by its handle (CUDA IPC), once for each allocation. What lies in
 //                          other memory, the program's, is copied by the sender to where the receiver wants it, which is of a pool:
 //                          how long the program's lives is not ours to know. So nothing is staged
 //
-// A message is offered by a note of the host (peer_notes.hpp): where it is and how long. The receiver says when it has been taken. Until
-// then it stays where it is, and its sender's transfer lasts.
+// A message is offered by a note of the host (peer_notes.hpp): where it is and how long. The receiver says when it has been taken: copied,
+// or read for the last time. Until then it stays where it is, and its sender's transfer lasts.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // What ranks tell one another about messages between their devices: notes, small messages of the host.
 //
-//   where the receiver copies       offer, taken
-//   where the sender copies         ask, room, put
-//   where the receiver drops it     offer or ask, taken
+//   where the receiver copies, or borrows   offer, taken
+//   where the sender copies                 ask, room, put
+//   where the receiver drops it             offer or ask, taken
 #pragma once
 
 #include <chrono>

@@ -9,11 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 
 namespace stretto::carrier {
+
+// A message that its receiver reads where its sender has it, from borrow() to give_back().
+struct Loan {
+  const void* data = nullptr;  // null: nothing is lent
+  std::uint64_t number = 0;
+};
 
 // One side of a message in device memory, which is ready: nothing is enqueued that writes it (a send), or touches it (a receive).
 // The other side gives the same length. Messages of one pair of ranks and one tag meet in the order of starting.
@@ -24,6 +31,7 @@ struct DeviceTransfer {
   void* data = nullptr;   // null: a receive whose message is dropped, where drops() is true
   std::size_t bytes = 0;  // not 0
   std::uint64_t id = 0;   // reported when it has ended; several may have one
+  Loan* loan = nullptr;   // a receive that borrows, without memory of its own; see lends()
 };
 
 class DeviceMessages {
@@ -41,8 +49,19 @@ class DeviceMessages {
   // it sends. Else such a rank leaves all others without it.
   virtual bool drops() const noexcept { return false; }
 
+  // Whether a receive may borrow a message that lies in memory of its sender's device::Device. Such a receive is reported twice: when *loan
+  // says where the message is, and when the sender has it back. One that fails is reported once, and nothing is lent.
+  virtual bool lends() const noexcept { return false; }
+
+  // What is enqueued on the stream from here on may read the message.
+  virtual Status borrow(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
+
+  // What is enqueued on the stream from here on does not. Null: nothing did.
+  virtual Status give_back(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
+
   // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
-  // the transfers until their completions are reported. On failure none of them has begun, or the object is broken (internal).
+  // the transfers until their completions are reported, as a Loan does until the first. On failure none of them has begun, or the object
+  // is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
   // Reports up to done.size() transfers that have ended in *n, without waiting. What a receive got may be used by any stream then.
@@ -51,6 +70,11 @@ class DeviceMessages {
   // Ends all that is in flight, which is not reported any more; its memory is the caller's again when the device has passed what was
   // enqueued so far. Nothing can be started afterwards. Other ranks are not told.
   virtual void abort() noexcept = 0;
+
+ private:
+  static Status no_loan() noexcept {
+    return fail(Status::internal, std::string_view("nothing is lent between devices"));
+  }
 };
 
 }  // namespace stretto::carrier

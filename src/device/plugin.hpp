@@ -62,7 +62,7 @@ struct Plugin {
   int (*destroy_stream)(void* stream);
   int (*create_event)(void** event);
   int (*destroy_event)(void* event);
-  int (*stream_device)(void* stream, int* device);
+  int (*stream_device)(void* stream, int* device);      // of one in capture: the current one
   int (*stream_captures)(void* stream, int* captures);  // into a graph
 
   // An event is over once all is that was enqueued on the stream before its latest record.

@@ -111,7 +111,7 @@ void Run::execute(std::uint32_t u) noexcept {
     return;
   }
   release(u);
-  done(u);
+  if (live_[u].state != State::returns) done(u);
 }
 
 Status Run::execute_local(const Unit& unit) noexcept {

@@ -132,7 +132,8 @@ class Run {
   Status finish(Report* report) noexcept;
 
  private:
-  enum class State : std::uint8_t { waiting, ready, posted, arrived, moving, done };
+  // returns: a receive that has borrowed its message, whose sender does not have it back yet.
+  enum class State : std::uint8_t { waiting, ready, posted, arrived, moving, returns, done };
   struct Live {
     State state = State::waiting;
     std::uint32_t waits_for = 0;
@@ -177,6 +178,7 @@ class Run {
     const std::byte* data = nullptr;  // null: an absent contribution
     payload::Buffer keeps;
     std::size_t bytes = 0;
+    carrier::Loan loan;  // of a receive that borrows
   };
   struct Departure {
     std::uint32_t unit = 0;
@@ -195,6 +197,7 @@ class Run {
     State state = State::open;
     bool announced = false;  // the host's message has ended
     bool drops = false;      // a receive of a rank that has failed
+    bool borrows = false;    // a receive without memory
     std::vector<Part> parts;
     device::Moment free;  // from then on no lane uses the memory of a receive
   };
@@ -211,6 +214,9 @@ class Run {
   void crossed(std::uint32_t unit, const carrier::Completion& completion) noexcept;
   Status consume_crossed(std::uint32_t unit, const Hold& hold) noexcept;
   Status consume_part(const Unit& unit, payload::Cell& cell, const Part& part) noexcept;
+  bool may_borrow(const Unit& unit) const noexcept;
+  Status borrow(const payload::Cell& cell, Part* part) noexcept;
+  Status return_loans(std::uint32_t unit) noexcept;
   void end_crossings(std::vector<Hold>* lost) noexcept;
 
   Status begin_on_device(const Work& call);

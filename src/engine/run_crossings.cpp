@@ -6,6 +6,9 @@
 //   a receive   has memory for what may come, which no lane uses any more, and is announced: ready. A rank that has failed drops what
 //               comes, where that can be
 //
+// Where peers lend what they send, a stream that meets a block is read where it lies: its receive has no memory. Its unit ends when the
+// peer has it back; what follows the unit does not wait for that.
+//
 // Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
 // in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
 // between its two ranks. Both sides know both. A message depends on messages of lower levels alone (a test holds schedules to that),
@@ -48,16 +51,24 @@ void Run::queue_crossings() {
     live_[crossings_[i].unit].crossing = static_cast<std::uint32_t>(i);
 }
 
+// What replaces a block lives on, and is copied. So are raw values: they may lie in the program's memory; and where two ranks exchange
+// what both then overwrite, neither may wait until the other has met it.
+bool Run::may_borrow(const Unit& unit) const noexcept {
+  return between_->lends() && unit.task == Task::receive_combine && !unit.raw;
+}
+
 // Room for what may come, of the lanes that will use it.
 Status Run::take_landing(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Crossing& c = crossings_[live_[u].crossing];
+  c.borrows = may_borrow(unit);
   Status s = Status::ok;
   for (std::uint32_t i = 0; i < unit.cells && s == Status::ok; ++i) {
     const std::uint32_t cell = plan_.cell(unit.dst + i);
     const std::size_t count = plan_.places[cell].count;
     Part& part = c.parts[i];
     part.segment = plan_.segment(cell);
+    if (c.borrows) continue;
     device_->enter(part.segment);
     s = device_->pool().take(unit.raw ? worker_.raw_bytes(count) : worker_.message_bound(count), &part.keeps);
   }
@@ -125,7 +136,7 @@ Status Run::read_announcement(std::uint32_t u) noexcept {
     if (word > most || (unit.raw && word != most))
       return fail(Status::incompatible, "rank {} announces {} bytes for {} values", unit.peer, word, count);
     part.bytes = static_cast<std::size_t>(word);
-    if (c.drops) continue;
+    if (c.drops || c.borrows) continue;
     if (part.bytes > part.keeps.capacity()) {
       longer = true;
       device_->enter(part.segment);
@@ -200,10 +211,11 @@ void Run::begin_group(std::size_t first, std::size_t end) noexcept {
       Crossing& c = crossings_[i];
       if (c.state != Crossing::State::ready) continue;
       const Unit& unit = plan_.units[c.unit];
-      for (const Part& p : c.parts) {
+      for (Part& p : c.parts) {
         if (p.bytes == 0) continue;
         group_.push_back({unit.peer, unit.task == Task::send, tag_of(unit),
-                          c.drops ? nullptr : const_cast<std::byte*>(p.data), p.bytes, id_of(c.unit) | crossing_bit});
+                          c.drops ? nullptr : const_cast<std::byte*>(p.data), p.bytes, id_of(c.unit) | crossing_bit,
+                          c.borrows && !c.drops ? &p.loan : nullptr});
       }
     }
   } catch (const std::bad_alloc&) {
@@ -224,7 +236,7 @@ void Run::poll_crossings(std::span<carrier::Completion> done, std::size_t* n) no
   if (const Status s = between_->poll(done, n); s != Status::ok) strand(s, nullptr);
 }
 
-// A part has come, or gone.
+// A part has come, or gone, or is back.
 void Run::crossed(std::uint32_t u, const carrier::Completion& completion) noexcept {
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
@@ -232,7 +244,13 @@ void Run::crossed(std::uint32_t u, const carrier::Completion& completion) noexce
   moved_ = Clock::now();
   if (completion.status != Status::ok) failed(completion.status, &unit);
   if (--live.transfers > 0) return;
-  c.state = Crossing::State::none;
+  if (live.state == State::returns) {
+    c.state = Crossing::State::none;
+    done(u);
+    return;
+  }
+  for (const Part& p : c.parts) live.transfers += unit.task != Task::send && p.loan.data != nullptr;
+  if (live.transfers == 0) c.state = Crossing::State::none;
   if (unit.task == Task::send) {
     c.parts.clear();
     sent(u);
@@ -253,11 +271,38 @@ Status Run::consume_crossed(std::uint32_t u, const Hold& hold) noexcept {
       s = load(cell, plan_.cell(unit.dst + i));
     else
       unloaded_[plan_.cell(unit.dst + i)] = 0;
+    if (s == Status::ok && c.parts[i].loan.data != nullptr) s = borrow(cell, &c.parts[i]);
     if (s == Status::ok) s = consume_part(unit, cell, c.parts[i]);
     if (s != Status::ok) return s;
   }
-  c.parts.clear();
   return Status::ok;
+}
+
+// A block that nothing was put into keeps what comes.
+Status Run::borrow(const payload::Cell& cell, Part* part) noexcept {
+  auto* const data = static_cast<std::byte*>(const_cast<void*>(part->loan.data));
+  if (const Status s = between_->borrow(part->loan, device_->device().stream(device_->lane())); s != Status::ok)
+    return s;
+  part->data = data;
+  if (!cell.value.absent) return payload::Buffer::of(data, part->bytes, &part->keeps);
+  if (const Status s = device_->pool().take(part->bytes, &part->keeps); s != Status::ok) return s;
+  part->data = part->keeps.data();
+  return device_->copy(part->keeps.data(), data, part->bytes);
+}
+
+// After the unit, whether it has used them or not.
+Status Run::return_loans(std::uint32_t u) noexcept {
+  Crossing& c = crossings_[live_[u].crossing];
+  Status s = Status::ok;
+  for (const Part& p : c.parts) {
+    if (p.loan.data == nullptr || s != Status::ok) continue;
+    live_[u].state = State::returns;
+    s = between_->give_back(p.loan,
+                            p.data != nullptr ? device_->device().stream(device_->lane_of(p.segment)) : nullptr);
+  }
+  c.parts.clear();
+  if (s != Status::ok) strand(s, &plan_.units[u]);
+  return s;
 }
 
 Status Run::consume_part(const Unit& unit, payload::Cell& cell, const Part& part) noexcept {

@@ -65,7 +65,9 @@ std::string Run::diagnosis(double seconds) const {
       fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;", schedule::name(schedule_->collective),
                   schedule_->algorithm, payload::name(spec_.kind), schedule_->rank, seconds);
   if (between_ != nullptr) text += fmt::format(" messages between devices go by {};", between_->name());
-  if (device_ != nullptr && (left_ == 1 || !departures_.empty())) {
+  const bool returns =
+      std::any_of(live_.begin(), live_.end(), [](const Live& live) { return live.state == State::returns; });
+  if (device_ != nullptr && (left_ == 1 || returns || !departures_.empty())) {
     const int number = device_->device().number();
     text += departures_.empty() ? fmt::format(" device {} is still at work;", number)
                                 : fmt::format(" device {} is still at work for step {};", number,

@@ -150,8 +150,13 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   live.hold = {};
   --queues_[static_cast<std::size_t>(unit.peer)].open;
   post_receives(unit.peer);
+  if (live.crossing != none) {
+    const Status s =
+        status_ == Status::ok ? close_unit(consume_crossed(u, hold)) : Status::ok;  // it reads none of `hold`
+    const Status returned = return_loans(u);
+    return s == Status::ok ? returned : s;
+  }
   if (status_ != Status::ok) return Status::ok;
-  if (live.crossing != none) return close_unit(consume_crossed(u, hold));  // what the host was told, no device reads
   const Status s = consume(u, hold);
   return device_ == nullptr ? s : close_unit(s, hold.buffer);
 }

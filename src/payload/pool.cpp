@@ -68,9 +68,24 @@ void Pool::release(std::byte* data, std::size_t capacity) noexcept {
 }
 
 void Pool::give(detail::Store* store) noexcept {
-  store->next = free_[store->size_class];
-  free_[store->size_class] = store;
-  idle_ += store->capacity;
+  Pool* const pool = store->pool;
+  if (pool == nullptr) {
+    delete store;
+    return;
+  }
+  store->next = pool->free_[store->size_class];
+  pool->free_[store->size_class] = store;
+  pool->idle_ += store->capacity;
+}
+
+Status Buffer::of(std::byte* data, std::size_t bytes, Buffer* buffer) noexcept {
+  auto* const store = new (std::nothrow) detail::Store;
+  if (store == nullptr) return fail(Status::out_of_memory, std::string_view("no memory to refer to memory"));
+  store->data = data;
+  store->capacity = store->content = bytes;
+  store->references = 1;
+  *buffer = Buffer(store);
+  return Status::ok;
 }
 
 void Pool::trim() noexcept {

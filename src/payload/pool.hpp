@@ -23,7 +23,7 @@ class Memory {
 
 namespace detail {
 struct Store {
-  Pool* pool = nullptr;
+  Pool* pool = nullptr;   // null: its memory is somebody else's
   Store* next = nullptr;  // in a free list
   std::byte* data = nullptr;
   std::size_t capacity = 0;
@@ -33,7 +33,7 @@ struct Store {
 };
 }  // namespace detail
 
-// A counted reference to memory of a pool; empty by default. The last reference gives it back. Not for sharing between threads.
+// A counted reference to memory, of a pool as a rule; empty by default. The last reference gives it back. Not for sharing between threads.
 class Buffer {
  public:
   Buffer() noexcept = default;
@@ -46,6 +46,9 @@ class Buffer {
     return *this;
   }
   ~Buffer();
+
+  // Memory of somebody else's, who outlives all references.
+  static Status of(std::byte* data, std::size_t bytes, Buffer* buffer) noexcept;
 
   explicit operator bool() const noexcept { return store_ != nullptr; }
   std::byte* data() const noexcept { return store_ != nullptr ? store_->data : nullptr; }
@@ -77,7 +80,7 @@ class Pool {
 
  private:
   friend class Buffer;
-  void give(detail::Store* store) noexcept;
+  static void give(detail::Store* store) noexcept;
   Status make(std::size_t capacity, std::uint32_t size_class, detail::Store** made) noexcept;
   void release(std::byte* data, std::size_t capacity) noexcept;
 
@@ -87,7 +90,7 @@ class Pool {
 };
 
 inline Buffer::~Buffer() {
-  if (store_ != nullptr && --store_->references == 0) store_->pool->give(store_);
+  if (store_ != nullptr && --store_->references == 0) Pool::give(store_);
 }
 
 }  // namespace stretto::payload

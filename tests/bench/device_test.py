@@ -29,9 +29,9 @@ class Device(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.at = pathlib.Path(self.folder.name)
 
-    def run_device(self, *arguments):
+    def run_device(self, *arguments, **environment):
         done = subprocess.run([sys.executable, str(ROOT / "bench/run_device.py"), "--json", str(self.at / "all.jsonl"), "--out", str(self.at / "out"),
-                               *arguments], capture_output=True, text=True, timeout=120)
+                               *arguments], capture_output=True, text=True, timeout=120, env=dict(os.environ, **environment))
         return done.returncode, done.stdout + done.stderr
 
     def test_all_rows_have_the_hosts_bits_and_an_interrupted_run_goes_on(self):
@@ -72,6 +72,17 @@ class Device(unittest.TestCase):
         for figure in ("launch", "look"):
             self.assertGreater(read["device"][figure], 0)
         self.assertGreater(read["device"]["codec"]["f32"][0]["fused"], 0)
+
+    def test_ranks_that_share_a_device_are_threads(self):
+        small = ["--emulated", "--ranks", "3", "--gbps", "0,0.01", "--bytes", "4096", "--costs", "0"]
+        status, text = self.run_device(*small, STRETTO_EMULATED_DEVICES="1")
+        self.assertEqual(status, 0, text)
+        measured = [json.loads(line) for line in (self.at / "all.jsonl").read_text().splitlines()]
+        self.assertEqual({(row["ranks"], row["threads"]) for row in measured}, {(3, True)})
+        rows = {row["row"]: row for row in measured}
+        self.assertLessEqual(SYSTEMS, set(rows))
+        self.assertTrue(all(rows[name]["compared"] for name in SYSTEMS))
+        self.assertNotIn("MPI", rows)
 
     def test_the_rows_of_nccl_give_its_figures(self):
         def rows(*points):

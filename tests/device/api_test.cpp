@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -296,6 +297,7 @@ TEST(DeviceApi, MemoryThatWasFreedIsRefusedOnAStream) {
 
 TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
   emulation().reset(1);
+  std::atomic<int> short_of_memory = 0;  // the others may hear of it before they are
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     const std::size_t n = 20000;
     stretto_options o = timed(bounded(1e-3));
@@ -318,8 +320,12 @@ TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
     ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, 100000, 100000));
     EXPECT_EQ(stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr),
               STRETTO_BUFFER_TOO_SMALL);
-    EXPECT_NE(std::string(stretto_message()).find("100096 are reserved"), std::string::npos) << stretto_message();
+    const std::string why = stretto_message();
+    const bool mine = why.find("100096 are reserved") != std::string::npos;
+    short_of_memory += mine;
+    EXPECT_TRUE(mine || why.find("had failed (buffer_too_small)") != std::string::npos) << why;
   });
+  EXPECT_GT(short_of_memory, 0);
 }
 
 TEST(DeviceApi, WhatTheLongestCallNeedsIsEnoughForAllShorterOnes) {

@@ -24,6 +24,9 @@ using schedule::Collective;
 
 enum class Where { host, device, mixed };  // mixed: ranks of odd number on the host
 
+// Makes what carries the messages of a rank's device. Ranks let go of it at once.
+using Between = std::function<std::unique_ptr<carrier::DeviceMessages>(int rank, device::Device&)>;
+
 struct Case {
   Collective collective = Collective::allreduce;
   std::string_view algorithm = "ring";
@@ -38,6 +41,7 @@ struct Case {
   int per_node = 0;        // ranks of a node, whose messages are raw; 0: no nodes
   bool on_stream = false;  // input and result are copied on a stream of the program's, in whose order the run is
   std::shared_ptr<DeviceMailboxes> mailboxes{};  // messages cross between devices, not through the host
+  std::shared_ptr<Between> between{};            // the same, by messages that use a device
   std::function<void(int rank)> ready{};         // called by each rank before its first run on a device
 };
 
@@ -145,11 +149,12 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
     const OnDevice on(c, c.one_device ? 0 : device_of(rank), in, n);
     void* stream = nullptr;
     check(plugin().create_stream(&stream));
+    const auto between = c.between ? (*c.between)(rank, *on.device) : nullptr;
     for (int i = 0; i < repeats && ran.status[r] == Status::ok; ++i) {
       if (i > 0) on.from.write(in);
       auto work = work_of(c, engine, on.from.data(), on.out());
       work.device = on.device.get();
-      if (c.mailboxes) work.messages = messages[r].get();
+      work.messages = c.mailboxes ? messages[r].get() : between.get();
       if (c.on_stream) {
         // The input comes late, and the result is fetched before the run's last work is known to be over.
         on.from.write_late(in, stream);

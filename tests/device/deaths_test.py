@@ -18,11 +18,11 @@ PROGRAM, *MPI = sys.argv[1:]
 RANKS, DEAD = 3, 1
 HANG = 120  # seconds; far more than the call's limit and what ranks take to start
 # Launchers end a program whose rank died. So that rank has a shell for a parent, which the launcher sees living on.
-OUTLIVED = '"$1" killed; ended=$?; [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
+OUTLIVED = '"$1" "$2"; ended=$?; [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
 
 
-def over_mpi():
-    command = [*MPI, str(RANKS), "sh", "-c", OUTLIVED, "sh", PROGRAM]
+def over_mpi(how):
+    command = [*MPI, str(RANKS), "sh", "-c", OUTLIVED, "sh", PROGRAM, how]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as started:
         printed = []
         try:
@@ -36,9 +36,9 @@ def over_mpi():
     return "".join(printed)
 
 
-def over_ucx():
+def over_ucx(how):
     with tempfile.TemporaryDirectory() as store:
-        started = launcher.start(RANKS, [PROGRAM, "killed"], store, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started = launcher.start(RANKS, [PROGRAM, how], store, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         printed = [process.communicate(timeout=HANG)[0] for process in started]
     for rank, process in enumerate(started):
         assert process.returncode == (-9 if rank == DEAD else 0), (process.returncode, printed)
@@ -49,10 +49,11 @@ if __name__ == "__main__":
     if not MPI:
         launcher.skip_without_ucx()
     os.environ["STRETTO_DEVICE_CARRIER"] = "peer"
-    said = over_mpi() if MPI else over_ucx()
-    print(said)
-    for rank in range(RANKS):
-        if rank != DEAD:  # it noticed by itself, or was told by who did
-            assert re.search(rf"rank {rank} heard: .*(rank {DEAD}|rank . had failed|rank . gave up)", said), said
-    assert not MPI or "messages between devices go by peer (CUDA IPC)" in said, said
-    assert re.search(rf" heard: .*(missing rank {DEAD}|rank {DEAD} .*has ended)", said), said
+    for mode in ("killed", "killed_streams"):
+        said = over_mpi(mode) if MPI else over_ucx(mode)
+        print(said)
+        for rank in range(RANKS):
+            if rank != DEAD:  # it noticed by itself, or was told by who did
+                assert re.search(rf"rank {rank} heard: .*(rank {DEAD}|rank . had failed|rank . gave up)", said), said
+        assert not MPI or "messages between devices go by peer (CUDA IPC)" in said, said
+        assert re.search(rf" heard: .*(missing rank {DEAD}|rank {DEAD} .*has ended)", said), said

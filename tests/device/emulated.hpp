@@ -47,6 +47,9 @@ struct Emulation {
 
   // How often a kernel was launched on the device since reset(); of the codec's operations, by codec::cuda::StreamOperation.
   long (*launches)(int device, int operation);
+  // The same of copies from the memory of a device to that of one.
+  long (*copies)(int device);
+
   // Memory of a device in the hands of what carries messages, from now until the loan is given back: read, or written. *real is
   // where the host may touch it. What touches the memory meanwhile, or afterwards without having come after the return, is found.
   // The number of the loan. And how many there have been since reset().

@@ -89,7 +89,7 @@ struct Loan {
 
 struct Faults {
   long skip_wait = -1, lie = -1, lose = -1;
-  long waits = 0, unready = 0, calls = 0;
+  long waits = 0, unready = 0, calls = 0, copies = 0;
   std::map<int, long> launches;  // by operation
 };
 
@@ -394,7 +394,9 @@ int copy(void* to, const void* from, u64 bytes, void* stream) {
       std::memmove(e.memory.real(to), e.memory.real(from), bytes);
     };
     const bool comes = e.memory.locate(from).kind != MemoryKind::device;
-    if (e.copy_gbit > 0 && comes != (e.memory.locate(to).kind != MemoryKind::device)) {
+    const bool goes = e.memory.locate(to).kind != MemoryKind::device;
+    e.faults[s.device].copies += !comes && !goes;
+    if (e.copy_gbit > 0 && comes != goes) {
       work.engine = comes ? &e.to_device[current] : &e.to_host[current];
       work.bytes = bytes;
     }
@@ -585,6 +587,7 @@ constexpr Emulation kEmulation = {
     [](int d) { alone([=](Emulator& e) { e.stalled = d; }); },
     [](int d) { alone([=](Emulator& e) { e.refuses_memory = d; }); },
     [](int d, int operation) { return alone([=](Emulator& e) { return e.faults[d].launches[operation]; }); },
+    [](int d) { return alone([=](Emulator& e) { return e.faults[d].copies; }); },
     [](void* p, std::size_t n, bool w, void** real) {
       return alone([=](Emulator& e) { return lend(e, p, n, w, real); });
     },

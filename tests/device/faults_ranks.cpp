@@ -35,19 +35,26 @@ struct Sums {
     options.timeout = 60;
     options.schedule = "ring";
   }
+  // Streams lie in memory of the pools.
+  void use_streams() {
+    options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    options.bound = 0.25;
+    options.payload = STRETTO_PAYLOAD_FUSED;
+  }
   stretto_status sum() {
     return stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &options);
   }
 };
 
 // From a call of CUDA on that is n calls away: every rank's next call fails, and none waits for its limit.
-void a_lost_device(const tests::Make& make) {
+void a_lost_device(const tests::Make& make, bool streams) {
   for (const long n : {0L, 5L, 15L, 30L, 60L, 100L}) {
-    const std::string name = "lost at " + std::to_string(n);
+    const std::string name = (streams ? "streams, lost at " : "lost at ") + std::to_string(n);
     tests::begin_order(static_cast<std::uint64_t>(n + 1));
     stretto_comm comm = make();
     {
       Sums s(comm);
+      if (streams) s.use_streams();
       expect(s.sum() == STRETTO_OK, name);
       const bool mine = stretto_comm_rank(comm) == faulty;
       if (mine) tests::emulation().lose(0, n);
@@ -68,9 +75,10 @@ void a_lost_device(const tests::Make& make) {
 }
 
 // In the midst of a call. The others' calls fail within their limit, and say who is missing.
-void a_death(const tests::Make& make) {
+void a_death(const tests::Make& make, bool streams) {
   stretto_comm comm = make();
   Sums s(comm);
+  if (streams) s.use_streams();
   expect(s.sum() == STRETTO_OK, "the first sum");
   s.options.timeout = 5;
   const long calls = tests::emulation().calls(0);
@@ -97,9 +105,7 @@ bool keeps_memory(const tests::Make& make, bool early) {
   const bool leaves = early && stretto_comm_rank(comm) == faulty;
   {
     Sums s(comm);
-    s.options.bound_kind = STRETTO_BOUND_ABSOLUTE;
-    s.options.bound = 0.25;
-    s.options.payload = STRETTO_PAYLOAD_FUSED;  // streams of the pools
+    s.use_streams();
     for (int i = 0; i < 3; ++i) expect(s.sum() == STRETTO_OK, "a sum before the end");
   }
   expect(tests::emulation().held(false) > kept, "no memory was used");
@@ -129,8 +135,10 @@ void an_early_end(const tests::Make& make) {
 namespace stretto::tests {
 
 int faults_of_ranks(const std::string& how, const Make& make) {
-  if (how == "lost") a_lost_device(make);
-  if (how == "killed") a_death(make);
+  for (const bool streams : {false, true}) {
+    if (how == "lost") a_lost_device(make, streams);
+    if (how == (streams ? "killed_streams" : "killed")) a_death(make, streams);
+  }
   if (how == "leaves") an_early_end(make);
   return wrong == 0 ? 0 : 1;
 }

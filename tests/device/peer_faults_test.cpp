@@ -215,6 +215,137 @@ TEST(PeerFaults, RanksOfProcessesWaitForWhoCopies) {
     for (const int stalled : {0, 1}) waits_for_who_copies(of_pool, stalled);
 }
 
+// Rank 1 reads what rank 0 lends by a copy of its own stream, and gives it back; rank 0 uses the memory again as soon as it may.
+enum class Fault { none, no_wait, no_mark };
+
+struct Lending {
+  const bool processes;
+  DeviceVector<float> to{1, count};
+  Pair pair;
+  carrier::Loan loan;
+  payload::Buffer sent;  // of a pool, as what is lent between processes
+  void* asks = nullptr;
+
+  explicit Lending(bool of_processes) : processes(of_processes), pair(false, processes) {
+    const DeviceVector<float> from(0, values(1));
+    EXPECT_EQ(pair.device[0]->pool(0).take(bytes, &sent), Status::ok);
+    check(plugin().use_device(0));
+    check(plugin().copy(sent.data(), from.data(), bytes, pair.device[0]->stream(0)));
+    static_cast<void>(from.read(pair.device[0]->stream(0)));
+    pair.start(0, {.tag = 1, .data = sent.data(), .bytes = bytes, .id = 7});
+    pair.start(1, {.tag = 1, .bytes = bytes, .id = 8, .loan = &loan});
+    pair.until(0, 1);
+    check(plugin().use_device(1));
+    check(plugin().create_event(&asks));
+  }
+  ~Lending() { static_cast<void>(plugin().destroy_event(asks)); }
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+
+  void read(Fault fault = Fault::none) {
+    const device::Device::Visit visit(*pair.device[1]);
+    void* const stream = pair.device[1]->stream(0);
+    if (fault == Fault::no_wait) emulation().skip_wait(1, emulation().waits(1));
+    EXPECT_EQ(pair.messages[1]->borrow(loan, stream), Status::ok) << message();
+    check(plugin().copy(to.data(), loan.data, bytes, stream));
+    EXPECT_EQ(pair.messages[1]->give_back(loan, fault == Fault::no_mark ? nullptr : stream), Status::ok) << message();
+  }
+
+  void poll() {
+    pair.poll(0);
+    pair.poll(1);
+    check(plugin().use_device(1));
+    int over = 0;  // an emulated device goes on when it is asked
+    check(plugin().is_over(asks, &over));
+  }
+
+  // Whether it has come, and nothing is out of order, as far as the emulation knows: of what processes tell one another it does not.
+  bool ends_well() {
+    while (pair.ended[0].empty()) poll();
+    check(plugin().use_device(0));
+    check(plugin().clear(sent.data(), bytes, pair.device[0]->stream(0)));
+    const DeviceVector<float> other(0, count);
+    static_cast<void>(other.read(pair.device[0]->stream(0)));
+    pair.until(1, 2);
+    return to.read(pair.device[1]->stream(0)) == values(1) && (processes || emulation().races() == 0);
+  }
+};
+
+TEST(PeerFaults, WhatIsLentIsReadWhereItLies) {
+  for (const bool processes : {false, true}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      emulation().reset(seed);
+      Lending lending(processes);
+      EXPECT_EQ(lending.loan.data, lending.sent.data());
+      EXPECT_TRUE(lending.pair.ended[0].empty());
+      lending.read();
+      EXPECT_TRUE(lending.ends_well()) << emulation().first_race();
+      EXPECT_EQ(emulation().copies(1), 1);  // the test's own
+    }
+  }
+}
+
+TEST(PeerFaults, WhatIsLentIsGivenBackUnread) {
+  for (const bool processes : {false, true}) {
+    emulation().reset(1);
+    Lending lending(processes);
+    EXPECT_EQ(lending.pair.messages[1]->give_back(lending.loan, nullptr), Status::ok);
+    lending.pair.until(1, 2);
+    EXPECT_EQ(lending.pair.messages[1]->give_back(lending.loan, nullptr), Status::internal);
+    EXPECT_EQ(lending.pair.messages[1]->borrow(lending.loan, nullptr), Status::internal);
+  }
+}
+
+int faults_found(bool processes, Fault fault) {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    emulation().reset(seed);
+    Lending lending(processes);
+    lending.read(fault);
+    found += !lending.ends_well();
+  }
+  return found;
+}
+
+TEST(PeerFaults, AReaderThatDoesNotWaitForWhatIsLentIsFound) { EXPECT_EQ(faults_found(false, Fault::no_wait), 20); }
+
+TEST(PeerFaults, AReaderThatGivesBackTooEarlyIsFound) {
+  EXPECT_EQ(faults_found(false, Fault::no_mark), 20);
+  EXPECT_GT(faults_found(true, Fault::no_mark), 0);
+}
+
+// The reader's host asks its device, and in one process the sender's asks once more.
+TEST(PeerFaults, HostsThatDoNotWaitForAReaderAreFound) {
+  for (const bool processes : {false, true}) {
+    int found = 0, asked = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      emulation().reset(seed);
+      Lending lending(processes);
+      lending.read();
+      const long before = emulation().unready(1);
+      for (const int device : {0, 1}) emulation().lie(device, emulation().unready(device));
+      found += !lending.ends_well();
+      asked += emulation().unready(1) > before;
+    }
+    EXPECT_GT(asked, 0);
+    EXPECT_GT(found, 0);
+  }
+}
+
+// While the reader's device does nothing, neither rank is done.
+TEST(PeerFaults, ASenderWaitsForTheReadersDevice) {
+  for (const bool processes : {false, true}) {
+    emulation().reset(1);
+    Lending lending(processes);
+    emulation().stall(1);
+    lending.read();
+    for (int i = 0; i < 200; ++i) lending.poll();
+    EXPECT_TRUE(lending.pair.ended[0].empty());
+    emulation().stall(-1);
+    EXPECT_TRUE(lending.ends_well());
+  }
+}
+
 TEST(PeerFaults, MessagesMeetByTheirTags) {
   emulation().reset(1);
   const DeviceVector<float> a(0, values(1)), b(0, values(2)), x(1, count), y(1, count);

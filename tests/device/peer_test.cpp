@@ -53,6 +53,27 @@ TEST_F(DevicePeer, CollectivesWithinABoundGiveTheHostsBits) {
     for (int ranks = 1; ranks <= 9; ranks += 1 + ranks / 4) expect_as_on_host(w, 3000, ranks, fused(w));
 }
 
+// Of all devices, from one's memory to one's.
+long copies(What w, int ranks, const stretto_options& o) {
+  emulation().reset(1);
+  static_cast<void>(results(w, w == What::allreduce ? 1024 * static_cast<std::size_t>(ranks) : 1024, ranks, o,
+                            [](int) { return Way::on_stream; }));
+  long all = 0;
+  for (int device = 0; device < ranks; ++device) all += emulation().copies(device);
+  return all;
+}
+
+// A stream that meets a block is read where its sender has it. What replaces a block is copied: one segment of each rank's block here.
+TEST_F(DevicePeer, OnlyWhatReplacesABlockIsCopied) {
+  for (const int ranks : {2, 3, 5}) {
+    stretto_options o = fused(What::allreduce);
+    EXPECT_EQ(copies(What::allreduce, ranks, o), ranks * (ranks - 1));
+    EXPECT_EQ(copies(What::reduce_scatter, ranks, o), 0);
+    o.payload = STRETTO_PAYLOAD_RECOMPRESS;
+    EXPECT_EQ(copies(What::reduce_scatter, ranks, o), 0);
+  }
+}
+
 TEST_F(DevicePeer, EveryWaitThatIsLeftOutIsFound) {
   const auto run = [] {
     static_cast<void>(results(What::allreduce, 3000, 3, fused(What::allreduce), [](int) { return Way::on_stream; }));

@@ -1,5 +1,7 @@
-// A program that knows nothing of stretto; its sums lie in memory of an emulated device, which the host cannot touch: on
-// all ranks, then on rank 1 alone. The last ones lie in memory that only the driver's stand-in calls a device's.
+// A program that knows nothing of stretto; its sums lie in memory of a device, which the host cannot touch: on all ranks,
+// then on rank 1 alone. The last ones lie in memory that only the driver's stand-in calls a device's.
+//
+// usage: mpi_device_sums [gpu]    on a GPU the driver is the real one, and the last ones are left out
 #include "device_memory.hpp"
 
 using namespace mpi_test;
@@ -41,6 +43,7 @@ int main(int argc, char** argv) {
   find_ranks();
   sums(true);
   sums(rank == 1);
+  if (argc > 1) return MPI_Finalize();
   std::uintptr_t of_driver = 0;
   if (cuMemAlloc_v2(&of_driver, n * sizeof(float)) != 0) stop("no memory of the driver");
   const std::vector<float> x = values(rank, n);

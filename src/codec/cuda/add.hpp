@@ -1,7 +1,7 @@
 // stream + stream and stream - stream, a group a warp.
 #pragma once
 
-#include "codec/cuda/sum.hpp"
+#include "codec/cuda/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -62,6 +62,32 @@ struct AddStreams {
       emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
+  }
+  // float32 is put together before its place is known (sum_writer.hpp).
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
+    find_groups<W>(a, ha_, first, n, at_a);
+    find_groups<W>(b, hb_, first, n, at_b);
+  }
+  // What is usual; false if this is not.
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, C* codes, u32* scratch,
+                            Staged* s) const {
+    if (wide) return false;
+    const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
+    const int m = group_size(layout_of(count), g);
+    PlaneGroup<W> ga, gb;
+    if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
+    return add_groups<W>(ga, gb, negate, m, scratch, reinterpret_cast<u32*>(codes), s);
+  }
+  // What is unusual: how long it is, and then all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
+    State state;
+    const Outcome o = plan(g, memory, &state);
+    *s = {state.plan.words, state.plan.count, 0};
+    return o;
+  }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
+    State state;
+    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
   }
   STRETTO_DEVICE Outcome finish(u64, Header* h) const {
     *h = sum_;

@@ -1,7 +1,7 @@
 // stream + values, a group a warp (HomComp_F, or HomComp where the codes were found by a kernel of their own).
 #pragma once
 
-#include "codec/cuda/sum.hpp"
+#include "codec/cuda/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -26,6 +26,8 @@ struct AddValues {
     if (ha_.contributions == ~0u) return Outcome::overflow;
     wide = ha_.bound > kNarrowLimit;
     make_grid(ha_.type, ha_.eps, ha_.width, &grid_);
+    grid_of_codes_ = grid_;
+    grid_of_codes_.r = 1;
     return o;
   }
   // Whether all must be done again with wide groups.
@@ -92,12 +94,62 @@ struct AddValues {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
+  // float32 is put together before its place is known (sum_writer.hpp).
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* ) const {
+    find_groups<W>(a, ha_, first, n, at_a);
+    announce(first, n);
+  }
+  // What is usual; false if this is not.
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch,
+                            Staged* s) const {
+    if (wide) return false;
+    const int m = group_size(layout_of(count), g);
+    u32* memory = reinterpret_cast<u32*>(codes);
+    const GroupValues<T> v{x, g * kGroup, m, quantised};
+    // Codes found before are compressed as values that are their own codes, if all are good.
+    const bool coded = m == kGroup && quantised != nullptr && quad_aligned(quantised) &&
+                       put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
+    if (!coded) load_rows<W>(v, memory);
+    const Staged values = compress_rows<W>(v, coded ? grid_of_codes_ : grid_, memory, scratch);
+    const GroupPlace at_v{memory + kStagedWords - values.words, values.words, true};
+    const auto ends_a = load_ends<W>(at_a), ends_v = load_ends<W>(at_v);
+    PlaneGroup<W> ga, gv;
+    if (!parse_ends<W>(ends_v, m, scratch, &gv) || !parse_ends<W>(ends_a, m, scratch, &ga) ||
+        !add_groups<W>(ga, gv, false, m, scratch, memory, s))
+      return false;
+    s->bound = values.bound;
+    return true;
+  }
+  // What is unusual: how long it is, and then all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
+    State state;
+    const Outcome o = plan(g, memory, &state);
+    *s = {state.plan.words, state.plan.count, state.plan.bound};
+    return o;
+  }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
+    State state;
+    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
+  }
   STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
   static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }
   static STRETTO_DEVICE u64 bound(const State& s) { return s.plan.bound; }
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
+  // That n groups of values from `first` on will be loaded soon.
+  STRETTO_DEVICE void announce(u64 first, int n) const {
+    const u64 bytes = quantised != nullptr || x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
+    if ((first + static_cast<u64>(n)) * kGroup > count) return;
+    const u8* from = (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;
+    STRETTO_ROLLED
+    for (u64 at = 0; at < static_cast<u64>(n) * bytes; at += 32 * 128)
+      W::each(
+          [=](int j) {
+            if (at + 128 * static_cast<u64>(j) < static_cast<u64>(n) * bytes) W::prefetch(from + at + 128 * j);
+          },
+          W::lane());
+  }
   STRETTO_DEVICE Operand<W, T> stream_operand(const Group<W>& g, const Memory<C>& memory) const {
     Operand<W, T> o = operand_of<W, T>(g, false);
     o.codes = memory.wide[0];
@@ -126,7 +178,7 @@ struct AddValues {
   };
 
   Header ha_;
-  Grid<T> grid_;
+  Grid<T> grid_, grid_of_codes_;
 };
 
 }  // namespace stretto::codec::cuda

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_emulated.hpp"
 
@@ -28,6 +29,21 @@ class EmulatedBlock {
   void each_warp(F f) {
     for (int w = 0; w < Warps; ++w) f(w);
   }
+  // The helper comes first or last, as turns.
+  template <class F, class G>
+  void each_warp_and_helper(F f, G help) {
+    early_ = !early_;
+    if (early_) help();
+    each_warp(f);
+    if (!early_) help();
+  }
+  StagedShared& staged() { return staged_; }
+  SumShared& sum_shared() { return sum_shared_; }
+  u32* stage(int w, u32 half) {
+    return reinterpret_cast<u32*>(
+        (reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].stage[half]) + 15) / 16 * 16);
+  }
+  u32* scratch(int w) { return rooms_[static_cast<std::size_t>(w)].scratch; }
   Shared& shared() { return shared_; }
   u64 index() const { return index_; }
   u64 blocks() const { return blocks_; }
@@ -44,15 +60,26 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
+  // With codes in either half of the stage.
+  Memory<C> memory(int w, u32 half) {
+    Memory<C> m = memory(w);
+    m.codes = reinterpret_cast<C*>(stage(w, half));
+    return m;
+  }
+
  private:
   struct Room {
     std::vector<C> codes;
     std::vector<i64> wide[4];
     u32 scratch[32];
+    u32 stage[2][kStagedWords + 4];
     u16 sum_at[2][kGroup];
   };
   u64 index_, blocks_;
   Shared shared_{};
+  StagedShared staged_{};
+  SumShared sum_shared_{};
+  bool early_ = false;
   std::array<Room, Warps> rooms_;
 };
 

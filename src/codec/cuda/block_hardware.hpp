@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_hardware.hpp"
 
@@ -10,13 +11,14 @@ namespace stretto::codec::cuda {
 
 // Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
-// Only tables; tables and three arrays; and four.
-enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3 };
+// Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups. As sums, with that; of
+// streams, or of a stream and values.
+enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4, staged_sums = 5, staged_values = 6 };
 constexpr u64 scratch_bytes(Scratch s) {
-  return s == Scratch::none     ? 0
-         : s == Scratch::tables ? 2 * kSumBytes
-         : s == Scratch::sums   ? 2 * kSumBytes + 3 * kWideBytes
-                                : 2 * kSumBytes + 4 * kWideBytes;
+  return s == Scratch::none || s == Scratch::staged ? 0
+         : s == Scratch::tables    ? 2 * kSumBytes
+         : s == Scratch::selection ? 2 * kSumBytes + 4 * kWideBytes
+                                   : 2 * kSumBytes + 3 * kWideBytes;
 }
 
 // Shared memory of a block. Codes: room for a group's, or for words of streams.
@@ -26,6 +28,52 @@ struct BlockMemory {
   alignas(16) C codes[Warps * kRow];
   u32 scratch[Warps * 32];
   Shared shared;
+};
+
+// A block for StagedWriter.
+template <int Warps>
+struct StagedMemory {
+  alignas(16) u32 stage[2 * Warps][kStagedWords];
+  u32 scratch[Warps * 32];
+  Shared shared;
+  StagedShared staged;
+};
+template <int Warps>
+class StagedBlock {
+ public:
+  using Warp = HardwareWarp;
+  using Room = StagedMemory<Warps>;
+  static constexpr int kWarps = Warps;
+  template <class T>
+  struct PerWarp {
+    T own;
+    STRETTO_DEVICE T& operator[](int) { return own; }
+    STRETTO_DEVICE const T& operator[](int) const { return own; }
+  };
+
+  STRETTO_DEVICE explicit StagedBlock(Room& room) : room_(room) {}
+
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    each_warp_and_helper(f, [] {});
+  }
+  template <class F, class G>
+  STRETTO_DEVICE void each_warp_and_helper(F f, G help) {
+    const int w = static_cast<int>(threadIdx.x / 32);
+    if (w < Warps)
+      f(w);
+    else
+      help();
+    __syncthreads();
+  }
+  STRETTO_DEVICE Shared& shared() { return room_.shared; }
+  STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
+  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
+  STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
+  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch + 32 * w; }
+
+ private:
+  Room& room_;
 };
 
 template <class C, int Warps, bool Codes, Scratch kScratch>
@@ -56,6 +104,60 @@ class HardwareBlock {
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
     return {room_.codes + w * Room::kRow,
+            room_.scratch + 32 * w,
+            {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
+            {sums, sums + kGroup}};
+  }
+
+ private:
+  Room& room_;
+  u8* scratch_;
+};
+
+// A block for SumWriter.
+template <int Warps>
+struct SumMemory {
+  alignas(16) u32 stage[2 * Warps][kStagedWords];
+  u32 scratch[Warps * 32];
+  Shared shared;
+  SumShared sum_shared;
+};
+template <int Warps>
+class SumBlock {
+ public:
+  using Warp = HardwareWarp;
+  using Room = SumMemory<Warps>;
+  static constexpr int kWarps = Warps;
+  template <class T>
+  struct PerWarp {
+    T own;
+    STRETTO_DEVICE T& operator[](int) { return own; }
+    STRETTO_DEVICE const T& operator[](int) const { return own; }
+  };
+
+  STRETTO_DEVICE SumBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
+
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    each_warp_and_helper(f, [] {});
+  }
+  template <class F, class G>
+  STRETTO_DEVICE void each_warp_and_helper(F f, G help) {
+    const int w = static_cast<int>(threadIdx.x / 32);
+    if (w < Warps)
+      f(w);
+    else
+      help();
+    __syncthreads();
+  }
+  STRETTO_DEVICE Shared& shared() { return room_.shared; }
+  STRETTO_DEVICE SumShared& sum_shared() { return room_.sum_shared; }
+  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
+  STRETTO_DEVICE Memory<i32> memory(int w, u32 half) const {
+    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::sums);
+    u16* sums = reinterpret_cast<u16*>(own);
+    i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
+    return {reinterpret_cast<i32*>(room_.stage[2 * w + static_cast<int>(half)]),
             room_.scratch + 32 * w,
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};

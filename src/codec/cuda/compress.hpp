@@ -1,7 +1,7 @@
 // Compression of one group by a warp: values to codes in memory, then a plan.
 #pragma once
 
-#include "codec/cuda/group_codes.hpp"
+#include "codec/cuda/rows.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -42,20 +42,6 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
   }
 }
 
-template <class W, class T>
-STRETTO_DEVICE void emit_verbatim(const GroupValues<T>& v, u32* out) {
-  constexpr u32 value = sizeof(T) / 4;
-  STRETTO_ROLLED
-  for (int b = 0; b < kBlocks; ++b)
-    W::each(
-        [&](int j) {
-          const int i = 32 * b + j;
-          if (i == 0) out[0] = kVerbatimWord;
-          if (i < v.m) store_bits(out + 1 + static_cast<u32>(i) * value, v.bits(i));
-        },
-        W::lane());
-}
-
 // compress: an operation of tile.hpp.
 template <class W, class T>
 struct Compress {
@@ -87,6 +73,22 @@ struct Compress {
     *h = header;
     h->bound = bound;
     return Outcome::ok;
+  }
+  // float32 is written to memory before its place is known.
+  STRETTO_DEVICE void load(u64 g, u32* memory) const { load_rows<W>(values(g), memory); }
+  STRETTO_DEVICE Staged stage(u64 g, u32* memory, u32* scratch) const {
+    return compress_rows<W>(values(g), grid_, memory, scratch);
+  }
+  // That group g will be loaded soon.
+  STRETTO_DEVICE void announce(u64 g) const {
+    const u64 bytes = x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
+    const u8* from = static_cast<const u8*>(x.x) + g * bytes;
+    if ((g + 1) * kGroup > header.count) return;
+    W::each(
+        [=](int j) {
+          if (128 * static_cast<u64>(j) < bytes) W::prefetch(from + 128 * j);
+        },
+        W::lane());
   }
   static STRETTO_DEVICE u32 words(const State& p) { return p.words; }
   static STRETTO_DEVICE u64 bound(const State& p) { return p.bound; }

@@ -283,52 +283,67 @@ struct Range {
   // [0]: the largest of ~ordered(v), [1]: of ordered(v); both start as 0, which no finite value has. [2]: how many are left out.
   u64* found;
 
+  // What a lane has found in all its groups.
+  struct Tally {
+    T low, high;
+    u32 left_out;
+  };
+
   STRETTO_DEVICE Outcome open() {
     least_ = static_cast<T>(above);
     if (static_cast<double>(least_) < above) least_ = number_of<T>(bits_of(least_) + 1);
     return Outcome::ok;
   }
-  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&) const {
+  static STRETTO_DEVICE Tally nothing() {
+    const T infinity = static_cast<T>(double_of(u64{0x7ff} << 52));
+    return {infinity, -infinity, 0};
+  }
+  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>&, typename W::template Lane<Tally>* tally) const {
     const int m = group_size(layout_of(count), g);
-    struct Seen {
-      u64 low, high;
-      u32 left_out;
-    };
     const T least = least_;
-    const auto see_value = [least](T v, Seen s) {
-      if (v - v != 0) return s;  // no finite number
-      if (absolute(v) >= least) return Seen{s.low, s.high, s.left_out + 1};
-      const u64 o = ordered(static_cast<double>(v));
-      return Seen{larger(s.low, ~o), larger(s.high, o), s.left_out};
+    const auto see_value = [least](T v, Tally t) {
+      if (v - v != 0) return t;  // no finite number
+      if (absolute(v) >= least) return Tally{t.low, t.high, t.left_out + 1};
+      return Tally{least_of(t.low, v), most_of(t.high, v), t.left_out};
     };
-    auto seen = W::splat(Seen{0, 0, 0});
     if (m == kGroup && quad_aligned(x.x)) {
-      seen = fold_values<W, Seen>(x, g * kGroup, T{}, seen, [=](Seen s, int, const Quad<T>* in) {
+      *tally = fold_values<W, Tally>(x, g * kGroup, T{}, *tally, [=](Tally t, int, const Quad<T>* in) {
+        // Sixteen at once, of which NaN count for nothing. Where one is too large, each is looked at.
+        T low = in[0].v[0], high = low;
         STRETTO_UNROLL
-        for (int k = 0; k < 16; ++k) s = see_value(in[k / 4].v[k % 4], s);
-        return s;
+        for (int k = 1; k < 16; ++k) {
+          low = least_of(low, in[k / 4].v[k % 4]);
+          high = most_of(high, in[k / 4].v[k % 4]);
+        }
+        if (-least < low && high < least) return Tally{least_of(t.low, low), most_of(t.high, high), t.left_out};
+        STRETTO_UNROLL
+        for (int k = 0; k < 16; ++k) t = see_value(in[k / 4].v[k % 4], t);
+        return t;
       });
-    } else {
-      STRETTO_ROLLED
-      for (int b = 0; b < kBlocks; ++b)
-        seen = W::map(
-            [&](int j, Seen s) {
-              if (32 * b + j >= m) return s;
-              return see_value(value_at(x, g * kGroup + static_cast<u64>(32 * b + j), static_cast<T*>(nullptr)), s);
-            },
-            W::lane(), seen);
+      return Outcome::ok;
     }
-    const u64 low = W::reduce_max(W::map([](Seen s) { return s.low; }, seen));
-    const u64 high = W::reduce_max(W::map([](Seen s) { return s.high; }, seen));
-    const u32 left_out = W::reduce_add(W::map([](Seen s) { return s.left_out; }, seen));
+    STRETTO_ROLLED
+    for (int b = 0; b < kBlocks; ++b)
+      *tally = W::map(
+          [&](int j, Tally t) {
+            if (32 * b + j >= m) return t;
+            return see_value(value_at(x, g * kGroup + static_cast<u64>(32 * b + j), static_cast<T*>(nullptr)), t);
+          },
+          W::lane(), *tally);
+    return Outcome::ok;
+  }
+  STRETTO_DEVICE void add(const typename W::template Lane<Tally>& tally) const {
+    const auto of_low = [](const Tally& t) { return t.low <= t.high ? ~ordered(static_cast<double>(t.low)) : 0; };
+    const auto of_high = [](const Tally& t) { return t.low <= t.high ? ordered(static_cast<double>(t.high)) : 0; };
+    const u64 low = W::reduce_max(W::map(of_low, tally)), high = W::reduce_max(W::map(of_high, tally));
+    const u64 left_out = W::reduce_add(W::map([](const Tally& t) { return static_cast<u64>(t.left_out); }, tally));
     W::each(
         [&](int j) {
-          if (j == 0 && low > W::read(found)) W::fetch_max(found, low);
-          if (j == 1 && high > W::read(found + 1)) W::fetch_max(found + 1, high);
+          if (j == 0 && low) W::fetch_max(found, low);
+          if (j == 1 && high) W::fetch_max(found + 1, high);
           if (j == 2 && left_out) W::fetch_add(found + 2, left_out);
         },
         W::lane());
-    return Outcome::ok;
   }
 
  private:

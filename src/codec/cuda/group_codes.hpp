@@ -79,8 +79,7 @@ struct SeenQuickly {
 };
 
 // Codes of a whole, aligned group to q. A code is one fused multiply-add; one comparison says whether all sixteen of a
-// lane are good. Where it fails the sixteen are computed again, one after another, so that the careful path is not in
-// the loop. kGlobal: q lies in a device's memory, not in a block's.
+// lane are good. Where it fails each is judged; the few that need float64 are computed one after another. kGlobal: q lies in a device's memory, not in a block's.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;
@@ -119,11 +118,30 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
       [&](int j, const SeenQuickly<C>& found) {
         Seen<C> s{found.bound, found.signs < 0, false};
         STRETTO_ROLLED
-        for (int i = found.redo & 1 ? 0 : 16; i < (found.redo & 2 ? 32 : 16); ++i) {
-          const int place = 128 * (i >> 2) + 4 * j + (i & 3);
-          const C code = code_of<T>(value_at(v.x, v.first + static_cast<u64>(place), static_cast<T*>(nullptr)), grid);
-          see(code, &s);
-          q[place] = code;
+        for (int k = found.redo & 1 ? 0 : 4; k < (found.redo & 2 ? 8 : 4); ++k) {
+          const int place = 128 * k + 4 * j;
+          const u64 at = v.first + static_cast<u64>(place);
+          T x[4];
+          u32 unsure = 0;
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) x[c] = value_at(v.x, at + static_cast<u64>(c), static_cast<T*>(nullptr));
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) {
+            const Judgement judged = judge(x[c], grid);
+            const C code = judged == Judgement::good ? quick_code(x[c], r) : no_code<C>();
+            if (judged == Judgement::unsure)
+              unsure |= 1u << c;
+            else
+              see(code, &s);
+            q[place + c] = code;
+          }
+          STRETTO_ROLLED
+          for (; unsure; unsure &= unsure - 1) {
+            const int c = trailing_zeros(unsure);
+            const C code = code_of<T>(value_at(v.x, at + static_cast<u64>(c), static_cast<T*>(nullptr)), grid);
+            see(code, &s);
+            q[place + c] = code;
+          }
         }
         return s;
       },

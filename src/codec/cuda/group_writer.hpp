@@ -45,15 +45,9 @@ STRETTO_DEVICE u32 head_words(const Plan<W>& p) {
   return 1 + (has_base && !is_short ? code : 0) + (p.predictor == Predictor::second ? code : 0);
 }
 
-// From predictor, wide, base, slope, sums, width, lanes to all else.
-template <class W, class Source>
-STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
-  p->count = W::reduce_add(W::map([](u32 l) { return static_cast<u32>(popcount(l)); }, p->lanes));
-  p->map.words = p->value_words = 0;
-  if (p->count) {
-    p->map = measure_map<W>(p->lanes, p->m);
-    source.measure(p);
-  }
+// How planes and widths are stored, from width alone.
+template <class W>
+STRETTO_DEVICE void plan_widths(Plan<W>* p) {
   p->planes = W::reduce_add(p->width);
   p->most = W::reduce_max(p->width);
   const u32 n = static_cast<u32>(popcount(W::ballot(W::map([](u32 w) { return w != 0; }, p->width))));
@@ -66,8 +60,26 @@ STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
     p->form = nibbles ? (masked ? Form::masked_nibbles : Form::nibbles) : (masked ? Form::masked_bytes : Form::bytes);
     p->width_words = masked ? packed + 1 : plain;
   }
-  const bool zero = n == 0 && p->count == 0 && !p->wide && p->predictor == Predictor::none_unsigned;
+}
+
+// The exceptions, and the group's length, from what plan_widths has found, predictor, wide, base, slope, sums and lanes.
+template <class W, class Source>
+STRETTO_DEVICE void plan_words(const Source& source, Plan<W>* p) {
+  p->count = W::reduce_add(W::map([](u32 l) { return static_cast<u32>(popcount(l)); }, p->lanes));
+  p->map.words = p->value_words = 0;
+  if (p->count) {
+    p->map = measure_map<W>(p->lanes, p->m);
+    source.measure(p);
+  }
+  const bool zero = p->most == 0 && p->count == 0 && !p->wide && p->predictor == Predictor::none_unsigned;
   p->words = zero ? 0 : head_words(*p) + p->map.words + p->value_words + p->planes + p->width_words;
+}
+
+// Both.
+template <class W, class Source>
+STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
+  plan_widths(p);
+  plan_words(source, p);
 }
 
 template <class W, class C, int P>
@@ -101,8 +113,22 @@ template <class W>
 STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   const bool nibbles = p.form == Form::nibbles || p.form == Form::masked_nibbles;
   const bool masked = p.form == Form::masked_nibbles || p.form == Form::masked_bytes;
-  const u32 mask = masked ? W::ballot(W::map([](u32 w) { return w != 0; }, p.width)) : ~0u;
+  const u32 mask = W::ballot(W::map([](u32 w) { return w != 0; }, p.width));
   const u32 words = p.width_words;
+  if (!masked) {
+    // Eight nibbles or four bytes in a word: those of neighbouring lanes.
+    const int bits = nibbles ? 4 : 8, each = 32 / bits;
+    auto word = W::map([=](int b, u32 w) { return w << (b % each * bits); }, W::lane(), p.width);
+    STRETTO_UNROLL
+    for (int step = 1; step < 8; step <<= 1)
+      if (step < each) word = W::map([](u32 own, u32 its) { return own | its; }, word, W::shuffle_xor(word, step));
+    W::each(
+        [=](int b, u32 w) {
+          if (b % each == 0) out[b / each] = w;
+        },
+        W::lane(), word);
+    return;
+  }
   W::each([=](int b) { scratch[b] = 0; }, W::lane());
   W::sync();
   const auto k = W::map([=](int b) { return popcount(mask & ((1u << b) - 1)); }, W::lane());
@@ -112,15 +138,15 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   W::each(
       [=](int b) {
         const u32 i = static_cast<u32>(b);
-        if (i < words) out[i] = masked && i + 1 == words ? mask : scratch[i];
+        if (i < words) out[i] = i + 1 == words ? mask : scratch[i];
       },
       W::lane());
   W::sync();
 }
 
-template <class W, class C, class Source>
-STRETTO_DEVICE void emit(const Plan<W>& p, const C* e, const Source& source, u32* scratch, u32* out) {
-  if (p.words == 0) return;
+// What stands before the planes; gives where these begin.
+template <class W, class Source>
+STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) {
   const bool has_base = p.predictor >= Predictor::first, is_short = has_base && !p.wide && fits_24_bits(p.base);
   const bool wide = p.wide;
   const u32 word = static_cast<u32>(p.predictor) | (wide ? kWideBit : 0) | static_cast<u32>(p.form) << 4 |
@@ -150,6 +176,13 @@ STRETTO_DEVICE void emit(const Plan<W>& p, const C* e, const Source& source, u32
     if (p.value_words) source.write(p, at);
     at += p.value_words;
   }
+  return at;
+}
+
+template <class W, class C, class Source>
+STRETTO_DEVICE void emit(const Plan<W>& p, const C* e, const Source& source, u32* scratch, u32* out) {
+  if (p.words == 0) return;
+  u32* at = emit_head(p, source, out);
   if (p.most == 0) return;
   if (p.most <= 8) {
     write_planes<W, C, 4>(e, p.width, 0, at);

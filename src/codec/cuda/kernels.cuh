@@ -5,14 +5,24 @@
 
 namespace stretto::codec::cuda {
 
-// Warps in a block: their codes take some 30 KB of shared memory for either type. Sums have two groups at hand and need more
-// registers than eight warps leave them.
-constexpr int warps_of(bool float64, Scratch s) { return float64 ? 4 : s < Scratch::sums ? 8 : 6; }
+// Warps in a block, without a helper: their codes, or two groups of each, take some 30 to 40 KB of shared memory.
+constexpr int warps_of(bool float64, Scratch s) {
+  return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s < Scratch::sums ? 8 : 6;
+}
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
 // Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
-// architecture (tests/codec/cuda/registers.py).
-constexpr int blocks_per_multiprocessor(Scratch s) { return s == Scratch::none ? 4 : s == Scratch::tables ? 3 : 2; }
+// architecture but in sums of float32 (tests/codec/cuda/registers.py).
+constexpr int blocks_per_multiprocessor(Scratch s) {
+  switch (s) {
+    case Scratch::staged_sums: return 5;
+    case Scratch::none:
+    case Scratch::staged:
+    case Scratch::staged_values: return 4;
+    case Scratch::tables: return 3;
+    default: return 2;
+  }
+}
 
 template <class T, class Op, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
@@ -24,6 +34,30 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
   __syncthreads();
   Block block(room, scratch);
   StreamWriter<Block, Op>(block, own, output).run();
+}
+
+template <class T, class Op>
+__global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
+                                  blocks_per_multiprocessor(Scratch::staged)) staged_kernel(Op op, Output output) {
+  using Block = StagedBlock<kWarpsOf<float, Scratch::staged>>;
+  __shared__ typename Block::Room room;
+  __shared__ Op own;
+  if (threadIdx.x == 0) own = op;
+  __syncthreads();
+  Block block(room);
+  StagedWriter<Block, Op>(block, own, output).run();
+}
+
+template <class T, class Op, Scratch kScratch>
+__global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_multiprocessor(kScratch))
+    sum_kernel(Op op, Output output, u8* scratch) {
+  using Block = SumBlock<kWarpsOf<T, kScratch>>;
+  __shared__ typename Block::Room room;
+  __shared__ Op own;
+  if (threadIdx.x == 0) own = op;
+  __syncthreads();
+  Block block(room, scratch);
+  SumWriter<Block, Op>(block, own, output).run();
 }
 
 // Bytes that an operation which writes no stream reports.

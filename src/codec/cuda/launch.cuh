@@ -22,16 +22,16 @@ int launch_quantise(const Arguments& a);
 template <class T>
 int launch_range(const Arguments& a);
 
-inline Scratch scratch_of(StreamOperation o) {
+inline Scratch scratch_of(StreamOperation o, Type type) {
   switch (o) {
-    case StreamOperation::compress:
+    case StreamOperation::compress: return type == Type::f64 ? Scratch::none : Scratch::staged;
     case StreamOperation::quantise:
     case StreamOperation::range: return Scratch::none;
     case StreamOperation::decompress: return Scratch::tables;
     case StreamOperation::add:
-    case StreamOperation::subtract:
+    case StreamOperation::subtract: return type == Type::f64 ? Scratch::sums : Scratch::staged_sums;
     case StreamOperation::add_values:
-    case StreamOperation::add_codes: return Scratch::sums;
+    case StreamOperation::add_codes: return type == Type::f64 ? Scratch::sums : Scratch::staged_values;
     case StreamOperation::min:
     case StreamOperation::max: return Scratch::selection;
   }
@@ -46,7 +46,7 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   int device = 0, multiprocessors = 0;
   if (const int e = cudaGetDevice(&device)) return e;
   if (const int e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device)) return e;
-  const Scratch scratch = scratch_of(operation);
+  const Scratch scratch = scratch_of(operation, type);
   const u64 warps = static_cast<u64>(warps_of(type == Type::f64, scratch)), groups = (count + kGroup - 1) / kGroup,
             tiles = (groups + warps - 1) / warps,
             most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
@@ -87,6 +87,22 @@ int launch_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
     return launch_kernel(write_kernel<T, Op, kScratch>, blocks, 32 * kWarpsOf<T, kScratch>, stream, op, out, scratch);
+  });
+}
+
+template <class T, Scratch kScratch, class Op>
+int launch_sum_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    return launch_kernel(sum_kernel<T, Op, kScratch>, blocks, 32 * (kWarpsOf<T, kScratch> + 1), stream, op, out, scratch);
+  });
+}
+
+template <class T, class Op>
+int launch_staged_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8*, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    return launch_kernel(staged_kernel<T, Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged> + 1), stream, op, out);
   });
 }
 

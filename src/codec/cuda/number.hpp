@@ -123,6 +123,28 @@ STRETTO_DEVICE i64 quick_code(double x, double r) {
   return static_cast<i64>(bits_of(fused(x, r, 0x1.8p52)) - bits_of(0x1.8p52));
 }
 
+// Whether the code n of x is good, by tests in single precision. They are exact for codes below 2^21: the product with the
+// width, and what is left of x, are rounded once.
+STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
+  const float y = n * g.w;
+  return absolute(n) < 0x1p21f && absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y &&
+         absolute(y) <= g.largest;
+}
+
+// Whether the code that quick_code finds is good, an exception's, or to be found carefully.
+enum class Judgement { good, exception, unsure };
+STRETTO_DEVICE Judgement judge(float x, const Grid<float>& g) {
+  if (code_is_good(x, fused(x, g.r, 0x1.8p23f) - 0x1.8p23f, g)) return Judgement::good;
+  // A product with r that rounds to 2^33 or more is beyond every code.
+  return g.r < 0x1p127f && !(absolute(x * g.r) < 0x1p33f) ? Judgement::exception : Judgement::unsure;
+}
+STRETTO_DEVICE Judgement judge(double x, const Grid<double>& g) {
+  if (!(absolute(x * g.r) < 0x1p51)) return Judgement::exception;
+  const double n = fused(x, g.r, 0x1.8p52) - 0x1.8p52;
+  return absolute(fused(-n, g.width, x)) <= g.eps_e && absolute(x - n * g.width) <= g.eps_y ? Judgement::good
+                                                                                            : Judgement::unsure;
+}
+
 // code * width as a float64; more than 53 bits are not rounded first.
 STRETTO_DEVICE double code_value(i64 q, double width) {
   if (magnitude(q) <= u64{1} << 53) return static_cast<double>(q) * width;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codec/cuda/group_writer.hpp"
+#include "codec/cuda/lane_sum.hpp"
 #include "codec/cuda/number.hpp"
 
 namespace stretto::codec::cuda {
@@ -114,6 +115,25 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
+  // The same for the place of one lane: `own` are the exceptions of its block, and `before` stand before the block.
+  STRETTO_DEVICE void add_at(int place, u32 own, u32 before, float width, LaneSum* sum) const {
+    const int j = place % 32;
+    if (!(own >> j & 1)) {
+      sum->add_code(codes[place], width);
+      return;
+    }
+    const u32 rank = before + static_cast<u32>(popcount(own & ((1u << j) - 1)));
+    if (of_stream && sums) {
+      sum->add_sum(stored(rank), negate);
+      return;
+    }
+    u32 bits = QuietNan<float>::bits;
+    if (!of_stream)
+      bits = bits_of(value_at(x, first + static_cast<u64>(place), static_cast<float*>(nullptr)));
+    else if (!quiet)
+      load_bits(stored(rank), &bits);
+    sum->add(bits, negate);
+  }
   // Adds the value at a place that is the union's; *rank counts own exceptions passed.
   STRETTO_DEVICE void add(int place, u32* rank, double width, Accumulator<W, T>* sum) const {
     if (has(place))
@@ -140,13 +160,76 @@ STRETTO_DEVICE Operand<W, T> operand_of(const Group<W>& g, bool negate) {
   return o;
 }
 
-// Exact sums of two operands at the places of either.
+// Exact sums of two operands at the places of either: of float32 one a lane, of float64 one after another by all lanes.
 template <class W, class T>
 struct Sums {
   const Operand<W, T>&a, &b;
   double width;
   bool alike;  // the same places, and one value for all of them on either side
 
+  STRETTO_DEVICE void measure(Plan<W>* p) const {
+    u32 n = 0, words = 0, first_words = 0;
+    bool same = true;
+    const bool known = alike;
+    if constexpr (sizeof(T) == 4) {
+      LaneSum first;
+      each_block(p->lanes, [&](u32 lanes, const typename W::template Lane<LaneSum>& sums) {
+        if (n++ == 0) {
+          first = LaneSum::of_lane<W>(sums, trailing_zeros(lanes));
+          first_words = first.words();
+        }
+        const auto own = W::map([=](int j, const LaneSum& s) { return lanes >> j & 1 ? s.words() : 0u; }, W::lane(), sums);
+        words += W::reduce_add(own);
+        same = same && !W::any(W::map([&](int j, const LaneSum& s) { return (lanes >> j & 1) != 0 && !s.equals(first); },
+                                      W::lane(), sums));
+        return !known;
+      });
+    } else {
+      Accumulator<W, T> first;
+      each(p->lanes, [&](const Accumulator<W, T>& sum) {
+        if (n++ == 0) {
+          first = sum;
+          first_words = sum.words();
+          words = first_words;
+        } else {
+          same = same && sum.equals(first);
+          words += sum.words();
+        }
+        return !known;
+      });
+    }
+    p->uniform = same;
+    p->quiet = false;
+    p->value_words = same ? first_words : words;
+  }
+  STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
+    const bool once = p.uniform;
+    if constexpr (sizeof(T) == 4) {
+      each_block(p.lanes, [&](u32 lanes, const typename W::template Lane<LaneSum>& sums) {
+        const u32 written = once ? lanes & (0 - lanes) : lanes;
+        const auto own =
+            W::map([=](int j, const LaneSum& s) { return written >> j & 1 ? s.words() : 0u; }, W::lane(), sums);
+        const auto end = W::scan_add(own);
+        u32* from = out;
+        W::each(
+            [=](u32 words, u32 behind, const LaneSum& s) {
+              if (words) s.write(from + (behind - words));
+            },
+            own, end, sums);
+        out += W::broadcast(end, 31);
+        return !once;
+      });
+    } else {
+      each(p.lanes, [&](const Accumulator<W, T>& sum) {
+        sum.write(out);
+        out += sum.words();
+        return !once;
+      });
+    }
+  }
+
+ private:
+  // f(sum) at each place until it gives false.
   template <class F>
   STRETTO_DEVICE void each(typename W::template Lane<u32> lanes, F f) const {
     u32 rank_a = 0, rank_b = 0;
@@ -159,34 +242,34 @@ struct Sums {
       more = f(sum);
     });
   }
-  STRETTO_DEVICE void measure(Plan<W>* p) const {
-    Accumulator<W, T> first;
-    u32 n = 0, words = 0, first_words = 0;
-    bool same = true;
-    const bool known = alike;
-    each(p->lanes, [&](const Accumulator<W, T>& sum) {
-      if (n == 0) {
-        first = sum;
-        first_words = sum.words();
-        words = first_words;
-      } else {
-        same = same && sum.equals(first);
-        words += sum.words();
-      }
-      ++n;
-      return !known;
-    });
-    p->uniform = same;
-    p->quiet = false;
-    p->value_words = same ? first_words : words;
-  }
-  STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
-    const bool once = p.uniform;
-    each(p.lanes, [&](const Accumulator<W, T>& sum) {
-      sum.write(out);
-      out += sum.words();
-      return !once;
-    });
+  // f(places, their sums) for each block that has any, until it gives false.
+  template <class F>
+  STRETTO_DEVICE void each_block(typename W::template Lane<u32> lanes, F f) const {
+    u32 rank_a = 0, rank_b = 0;
+    bool more = true;
+    const float w = static_cast<float>(width);
+    STRETTO_ROLLED
+    for (int block = 0; block < kBlocks && more; ++block) {
+      const u32 own = W::broadcast(lanes, block);
+      if (own == 0) continue;
+      const u32 of_a = W::broadcast(a.lanes, block), of_b = W::broadcast(b.lanes, block), before_a = rank_a,
+                before_b = rank_b;
+      const auto sums = W::map(
+          [&](int j) {
+            LaneSum s;
+            if (own >> j & 1) {
+              STRETTO_ROLLED
+              for (int k = 0; k < 2; ++k)
+                (k ? b : a).add_at(32 * block + j, k ? of_b : of_a, k ? before_b : before_a, w, &s);
+            }
+            s.close();
+            return s;
+          },
+          W::lane());
+      rank_a += static_cast<u32>(popcount(of_a));
+      rank_b += static_cast<u32>(popcount(of_b));
+      more = f(own, sums);
+    }
   }
 };
 

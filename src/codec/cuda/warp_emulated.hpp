@@ -7,6 +7,7 @@
 //   map(f, a, b, ...)     f of each lane's values, a Lane of its results; f may read memory
 //   each(f, a, b, ...)    the same without results; f may write memory that no other lane writes in the same call
 //   shuffle, shuffle_xor, broadcast, ballot, reductions, scan_add (inclusive)
+//   lane_anew()           lane(), of which the compiler keeps nothing that it has computed before, so that registers are free
 //   sync()                what lanes wrote before is seen by all after
 //   copy_ahead(to, from, n)  begins to copy n words from device memory into 16 * ceil(n / 4 + 1) bytes of the block's, at a
 //                         multiple of 16; returns where the first will lie. copies_done() waits, and syncs
@@ -14,6 +15,7 @@
 //   read, write           a descriptor of the look-back, as one access that other blocks may race with
 //   fetch_add, fetch_max  by a single lane; fence() between them and what other blocks wrote
 //   pause()               within a loop that waits for another block
+//   prefetch(p)           device memory at p, in a lane's own function, is wanted soon
 #pragma once
 
 #include <atomic>
@@ -40,6 +42,7 @@ struct EmulatedWarp {
     for (int j = 0; j < 32; ++j) r.of[j] = j;
     return r;
   }
+  static Lane<int> lane_anew() { return lane(); }
   template <class F, class... T>
   static auto map(F f, const Lane<T>&... v) {
     Lane<std::decay_t<decltype(f(v.of[0]...))>> r;
@@ -128,6 +131,7 @@ struct EmulatedWarp {
   }
   static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static void pause() { step(true); }
+  static void prefetch(const void*) {}
 
   // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders
   // of its choice.

@@ -15,6 +15,11 @@ struct HardwareWarp {
     return v;
   }
   static STRETTO_DEVICE int lane() { return static_cast<int>(threadIdx.x & 31); }
+  static STRETTO_DEVICE int lane_anew() {
+    int lane;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+  }
   template <class F, class... T>
   static STRETTO_DEVICE auto map(F f, T... v) {
     return f(v...);
@@ -103,7 +108,8 @@ struct HardwareWarp {
     atomicMax(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
   }
   static STRETTO_DEVICE void fence() { __threadfence(); }
-  static STRETTO_DEVICE void pause() {}
+  static STRETTO_DEVICE void pause() { __nanosleep(40); }
+  static STRETTO_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 };
 
 }  // namespace stretto::codec::cuda

@@ -21,6 +21,19 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
+// What this thread asks meanwhile breaks no capture of a stream of the caller's: none of it touches that stream.
+class BesideCapture {
+ public:
+  BesideCapture() noexcept { exchange(); }
+  ~BesideCapture() { exchange(); }
+  BesideCapture(const BesideCapture&) = delete;
+  BesideCapture& operator=(const BesideCapture&) = delete;
+
+ private:
+  void exchange() noexcept { (void)told(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 const char* error_text(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
 
 int device_count(int* count) { return cudaGetDeviceCount(count); }
@@ -42,10 +55,12 @@ int locate(const void* p, Location* where) {
 }
 
 int allocate(MemoryKind kind, u64 bytes, void** p) {
+  const BesideCapture beside;
   return told(kind == MemoryKind::pinned ? cudaHostAlloc(p, bytes, cudaHostAllocPortable) : cudaMalloc(p, bytes));
 }
 // CUDA promises of cudaFree alone that it waits.
 int release(MemoryKind kind, void* p) {
+  const BesideCapture beside;
   if (kind != MemoryKind::pinned) return told(cudaFree(p));
   const int e = told(cudaDeviceSynchronize());
   const int freed = told(cudaFreeHost(p));
@@ -66,17 +81,23 @@ int create_event(void** event) {
   return e;
 }
 int destroy_event(void* event) { return told(cudaEventDestroy(event_of(event))); }
-int stream_device(void* stream, int* device) { return told(cudaStreamGetDevice(stream_of(stream), device)); }
 int stream_captures(void* stream, int* captures) {
   cudaStreamCaptureStatus status;
   const int e = told(cudaStreamIsCapturing(stream_of(stream), &status));
   *captures = status != cudaStreamCaptureStatusNone;
   return e;
 }
+// CUDA does not tell the device of a stream in capture (error 900).
+int stream_device(void* stream, int* device) {
+  int captures = 0;
+  if (const int e = stream_captures(stream, &captures)) return e;
+  return told(captures ? cudaGetDevice(device) : cudaStreamGetDevice(stream_of(stream), device));
+}
 
 int record(void* event, void* stream) { return told(cudaEventRecord(event_of(event), stream_of(stream))); }
 int wait(void* stream, void* event) { return told(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0)); }
 int is_over(void* event, int* over) {
+  const BesideCapture beside;
   const cudaError_t e = cudaEventQuery(event_of(event));
   *over = e == cudaSuccess;
   if (e == cudaErrorNotReady) (void)cudaGetLastError();

@@ -18,7 +18,7 @@ namespace {
 using cuda::EmulatedWarp;
 
 // Odd, so that tiles and chunks of the index do not meet.
-constexpr int kWarps = 3;
+constexpr int kWarps = 4;  // divides a chunk, as SumWriter asks
 
 static_assert(cuda::kGroup == kGroup && cuda::kBlock == kBlock && cuda::kChunk == kChunk &&
               cuda::kHeaderBytes == kHeaderBytes && cuda::kMaxGroupWords == kMaxGroupWords &&
@@ -58,7 +58,14 @@ Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Ord
       reinterpret_cast<cuda::u8*>(r.stream.data()), capacity, count, &control, descriptors.data(), &result};
   on_blocks<cuda::Code<T>>(order, [&](auto& block) {
     Op own = op;
-    cuda::StreamWriter<std::decay_t<decltype(block)>, Op>(block, own, out).run();
+    using Block = std::decay_t<decltype(block)>;
+    if constexpr (std::is_same_v<Op, cuda::Compress<EmulatedWarp, float>>)
+      cuda::StagedWriter<Block, Op>(block, own, out).run();
+    else if constexpr (std::is_same_v<Op, cuda::AddStreams<EmulatedWarp, float>> ||
+                       std::is_same_v<Op, cuda::AddValues<EmulatedWarp, float>>)
+      cuda::SumWriter<Block, Op>(block, own, out).run();
+    else
+      cuda::StreamWriter<Block, Op>(block, own, out).run();
   });
   r.outcome = static_cast<cuda::Outcome>(result.outcome);
   r.stream.resize(result.bytes);

@@ -116,6 +116,7 @@ int cudaEventCreateWithFlags(void** p, unsigned) { return note_made(p); }
 int cudaEventDestroy(void*) { return note_other(); }
 int cudaEventRecord(void*, void*) { return note_other(); }
 int cudaEventQuery(void*) { return note_other(); }
+int cudaThreadExchangeStreamCaptureMode(int*) { return 0; }
 int cudaDeviceCanAccessPeer(int* can, int, int) {
   *can = 1;
   return 0;

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Reads off the compiler's reports that kernels keep all in registers: no stack in local memory, no spills.
 
+Sums of float32 are left out of that: what is rare in them are functions of their own, which need a stack, and a few
+spills cost less than a warp fewer (docs/gpu.md).
+
 usage: registers.py DIRECTORY ARCHITECTURE...
 
 DIRECTORY is where a build keeps the plugin's objects, each with its report: cuda after `make gpu`, cuda-test (one
@@ -14,7 +17,9 @@ import sys
 
 OPERATIONS = {"Compress": "compress", "Decompress": "decompress", "AddStreams": "add", "AddValues": "add_values",
               "Select": "select", "Quantise": "values", "Range": "values"}
+SPILLING = {("AddStreams", "float"), ("AddValues", "float")}
 ENTRY = re.compile(r"Compiling entry function '(\S+)' for 'sm_(\d+)\w*'")
+FUNCTION = re.compile(r"Function properties for (\S+)")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers.*?(\d+) bytes smem")
 OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1?_\d+(?P<op>[A-Z][A-Za-z]+)I")
@@ -22,14 +27,17 @@ OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1?_\d+(?P<op>[A-Z][A-Za-z]+)I")
 
 def read(text, name):
     """A report's rows: {(operation, type, architecture): {registers, shared, stack, spills}}."""
-    rows, row = {}, None
+    rows, row, entry, function = {}, None, None, ""
     for line in text.splitlines():
-        if entry := ENTRY.search(line):
+        if found := FUNCTION.search(line):
+            function = found[1]
+        elif found := ENTRY.search(line):
+            entry = found
             kernel = OPERATION.search(entry[1])
             if not kernel:
                 sys.exit(f"{name}: the kernel {entry[1]} is not known")
             row = rows.setdefault((kernel["op"], {"f": "float", "d": "double"}[kernel["type"]], int(entry[2])), {})
-        elif row is not None and (found := STACK.search(line)):
+        elif row is not None and function == entry[1] and (found := STACK.search(line)):
             if "stack" in row:
                 sys.exit(f"{name}: two compilers wrote at once; remove the object beside it, and build again")
             row["stack"], row["spills"] = int(found[1]), int(found[2]) + int(found[3])
@@ -59,7 +67,7 @@ def main():
                 row = rows.get((op, kind, architecture))
                 if row is None:
                     sys.exit(f"{op} for {kind} on sm_{architecture} is missing in the reports")
-                wrong += row["stack"] + row["spills"] > 0
+                wrong += (op, kind) not in SPILLING and row["stack"] + row["spills"] > 0
                 print(f"{op:<12}{kind:<8}{architecture:>4}{row['registers']:>11}{row['shared']:>8}{row['stack']:>7}{row['spills']:>8}")
     sys.exit(1 if wrong else 0)
 

@@ -4,6 +4,7 @@
 
 #include "../inputs.hpp"
 #include "codec/cuda/number.hpp"
+#include "codec/numbers/grid.hpp"
 #include "codec/numbers/half.hpp"
 #include "emulated.hpp"
 
@@ -100,6 +101,48 @@ void every_width() {
 TEST(CudaTypes, EveryWidthGivesTheReferencesBytes) {
   every_width<float>();
   every_width<double>();
+}
+
+// Codes close to one another are differenced two in a word. Their extremes here lie at, and beyond, what a word holds.
+TEST(CudaTypes, CodesAtTheLimitsOfPairsGiveTheReferencesBytes) {
+  const double width = grid_width(Type::f32, 0.5, 0);
+  Random r(5);
+  for (const int range : {1, 4095, 8190, 8191, 8192, 16383, 16384})
+    for (const int least : {0, -range / 2, -range, 16383 - range, 16384 - range, -16383, -16384, 40000})
+      for (int kind = 0; kind < 8; ++kind) {
+        std::vector<float> x(2 * 1024);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const auto place = static_cast<int>(i % 1024);
+          double part = kind == 0   ? place % 2
+                        : kind == 1 ? place / 2 % 2
+                        : kind == 2 ? place / 16 % 2
+                        : kind == 3 ? place / 1023.0
+                        : kind == 4 ? place % 37 == 36
+                                    : r.uniform();
+          // Steady where orders are chosen, so that the extremes are differenced, once or twice.
+          const bool sampled = (place + 50) % 160 < 18;
+          if (kind > 5) part = sampled ? (kind == 6 ? 0.5 : place % 160 / 160.0) : place % 2;
+          x[i] = static_cast<float>(std::floor(least + part * range) * width);
+          if (i >= 1024 && r.below(9) == 0) x[i] = 1e30f;
+        }
+        const Stream s = compressed(x, 0.5, with(Isa::reference));
+        const Emulated e = emulated_compress<float>(Type::f32, x.data(), x.size(), 0.5);
+        ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s) << least << " + " << range << ", kind " << kind;
+      }
+}
+
+TEST(CudaTypes, TheLargestCodesGiveTheReferencesBytes) {
+  Random r(6);
+  const double width = grid_width(Type::f32, 0.5, 0);
+  for (const double most : {0x1p23, 0x1p29, 0x1p30, 0x1p31, 0x1p32})
+    for (int kind = 0; kind < 3; ++kind) {
+      std::vector<float> x(2 * 1024 + 100);
+      for (auto& v : x)
+        v = static_cast<float>(most * width * (kind == 0 ? r.uniform() : kind == 1 ? r.symmetric() : 1 - r.uniform() / 4));
+      const Stream s = compressed(x, 0.5, with(Isa::reference));
+      const Emulated e = emulated_compress<float>(Type::f32, x.data(), x.size(), 0.5);
+      ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s) << most << ", kind " << kind;
+    }
 }
 
 }  // namespace

@@ -1,0 +1,321 @@
+// Times cuSZp, a public codec of the same class (codes of fixed length in blocks of 32 values), beside stretto's on the same
+// GPU, fields, bounds and rounds. Its source is the user's: `PEER_CUSZP=DIR make gpu-bench` compiles it.
+//
+// A round runs every codec once, each behind a read of several times the cache. "us" is the median of its rounds, between
+// events, for what the device does: of cuSZp the memset of its flags and its kernel, in memory made once; of stretto the
+// call. "us_call" is the host's time in cuSZp's own function, which allocates, waits and frees. What each gives back is
+// compared with the field on the device: values beyond the bound are counted, also NaN that became a number ("nan_lost");
+// the largest error of the others is a multiple of the bound.
+// Prints rows of JSON.
+//
+// usage: bench_gpu_peer [--data DIRECTORY] [--bytes N] [--rounds N] [--seconds LIMIT]
+#include <cuSZp/cuSZp_entry_1D_f32.h>
+#include <cuSZp/cuSZp_kernels_1D_f32.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../../tests/codec/cuda/gpu_support.hpp"
+#include "gpu_fields.hpp"
+#include "gpu_timing.hpp"
+
+namespace {
+
+using namespace stretto::codec;
+using Count = unsigned long long;
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+struct Errors {
+  Count beyond;    // values whose error exceeds the bound
+  Count nan_lost;  // of these, NaN in x alone
+  Count largest;   // the largest error of the rest, the bits of a double: these are in the order of the numbers
+};
+
+__global__ void compare(const float* x, const float* y, std::size_t n, double eps, Errors* errors) {
+  Count beyond = 0, nan_lost = 0;
+  double largest = 0;
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    const bool x_nan = isnan(x[i]), y_nan = isnan(y[i]);
+    if (x[i] == y[i] || (x_nan && y_nan)) continue;
+    const double e = y_nan ? INFINITY : fabs(static_cast<double>(x[i]) - y[i]);
+    nan_lost += x_nan;
+    beyond += x_nan || e > eps;
+    if (!x_nan) largest = fmax(largest, e);
+  }
+  if (beyond) atomicAdd(&errors->beyond, beyond);
+  if (nan_lost) atomicAdd(&errors->nan_lost, nan_lost);
+  atomicMax(&errors->largest, static_cast<Count>(__double_as_longlong(largest)));
+}
+
+// What all codecs work on: x, and y as each gives it back.
+struct Work {
+  cudaStream_t stream;
+  std::size_t n;
+  float *x, *y;
+};
+
+class Codec {
+ public:
+  Codec(const char* codec, const char* mode, const Work& work) : name(codec), mode(mode), work_(work) {}
+  virtual ~Codec() = default;
+  virtual void compress(float eps) = 0;             // x into the codec's own stream; enqueued
+  virtual std::size_t compressed() = 0;             // waits; the stream's length
+  virtual void decompress(float eps) = 0;           // the stream into y; enqueued
+  virtual void decompressed() = 0;                  // waits
+  virtual bool has_calls() const { return false; }  // the same by functions that allocate and wait
+  virtual void call_compress(float) {}
+  virtual void call_decompress(float) {}
+  const char *const name, *const mode;
+
+ protected:
+  const Work& work_;
+};
+
+class Stretto : public Codec {
+ public:
+  explicit Stretto(const Work& work)
+      : Codec("stretto", "", work), capacity_(stretto_compress_bound(STRETTO_F32, work.n)), out_(device(capacity_)) {
+    const std::size_t most = std::max(work.n, cold_.bytes() / 4);
+    for (const auto operation : {STRETTO_CUDA_COMPRESS, STRETTO_CUDA_DECOMPRESS, STRETTO_CUDA_RANGE}) {
+      std::size_t bytes = 0;
+      must(stretto_cuda_workspace(operation, STRETTO_F32, most, &bytes), "workspace");
+      call_.workspace_bytes = std::max(call_.workspace_bytes, bytes);
+    }
+    call_.workspace = device(call_.workspace_bytes);
+    call_.result = static_cast<stretto_cuda_result*>(device(sizeof(stretto_cuda_result)));
+    call_.stream = work.stream;
+  }
+  void flush() const { cold_.flush(call_); }
+
+  void compress(float eps) override {
+    must(stretto_compress_on_stream(STRETTO_F32, work_.x, work_.n, eps, out_, capacity_, &call_), "compress");
+  }
+  std::size_t compressed() override { return bytes_ = result().bytes; }
+  void decompress(float) override {
+    must(stretto_decompress_on_stream(STRETTO_F32, out_, bytes_, work_.y, work_.n, 1, &call_), "decompress");
+  }
+  void decompressed() override { result(); }
+
+ private:
+  stretto_cuda_result result() const {
+    stretto_cuda_result r;
+    must(cudaStreamSynchronize(work_.stream), "stretto");
+    must(cudaMemcpy(&r, call_.result, sizeof r, cudaMemcpyDeviceToHost), "copy");
+    if (r.status) stop(std::string("stretto: ") + stretto_status_name(static_cast<stretto_status>(r.status)));
+    return r;
+  }
+  ColdCache cold_;
+  std::size_t capacity_, bytes_ = 0;
+  void* out_;
+  stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
+};
+
+// A mode of cuSZp for values in one dimension: its kernels, and its functions.
+struct Mode {
+  const char* name;
+  void (*compress)(const float*, unsigned char*, volatile unsigned*, volatile unsigned*, volatile int*, float,
+                   std::size_t);
+  void (*decompress)(float*, const unsigned char*, volatile unsigned*, volatile unsigned*, volatile int*, float,
+                     std::size_t);
+  void (*call_compress)(float*, unsigned char*, std::size_t, std::size_t*, float, cudaStream_t);
+  void (*call_decompress)(float*, unsigned char*, std::size_t, std::size_t, float, cudaStream_t);
+};
+constexpr Mode modes[] = {
+    {"fixed", cuSZp_compress_kernel_1D_fixed_f32, cuSZp_decompress_kernel_1D_fixed_f32, cuSZp_compress_1D_fixed_f32,
+     cuSZp_decompress_1D_fixed_f32},
+    {"plain", cuSZp_compress_kernel_1D_plain_f32, cuSZp_decompress_kernel_1D_plain_f32, cuSZp_compress_1D_plain_f32,
+     cuSZp_decompress_1D_plain_f32},
+    {"outlier", cuSZp_compress_kernel_1D_outlier_f32, cuSZp_decompress_kernel_1D_outlier_f32,
+     cuSZp_compress_1D_outlier_f32, cuSZp_decompress_1D_outlier_f32},
+};
+
+class CuSZp : public Codec {
+ public:
+  CuSZp(const Mode& mode, const Work& work) : Codec("cuSZp", mode.name, work), mode_(mode) {
+    const std::size_t a_group = std::size_t{tblock_size} * thread_chunk;
+    groups_ = static_cast<unsigned>((work.n + a_group - 1) / a_group);
+    rates_ = groups_ * a_group / 32;                                          // a byte a block, before the blocks
+    out_ = static_cast<unsigned char*>(device(rates_ + 140 * (rates_ + 1)));  // signs, 32 planes and an outlier a block
+    offsets_ = static_cast<unsigned*>(device(flag_bytes()));
+    local_ = offsets_ + groups_ + 1;
+    flags_ = reinterpret_cast<int*>(local_ + groups_ + 1);
+  }
+  void compress(float eps) override {
+    clear_flags();
+    mode_.compress<<<groups_, tblock_size, shared_bytes, work_.stream>>>(work_.x, out_, offsets_, local_, flags_, eps,
+                                                                         work_.n);
+    must(cudaGetLastError(), "cuSZp");
+  }
+  std::size_t compressed() override {
+    unsigned blocks = 0;
+    decompressed();
+    must(cudaMemcpy(&blocks, offsets_ + groups_, sizeof blocks, cudaMemcpyDeviceToHost), "copy");
+    return bytes_ = rates_ + blocks;
+  }
+  void decompress(float eps) override {
+    clear_flags();
+    mode_.decompress<<<groups_, tblock_size, shared_bytes, work_.stream>>>(work_.y, out_, offsets_, local_, flags_, eps,
+                                                                           work_.n);
+    must(cudaGetLastError(), "cuSZp");
+  }
+  void decompressed() override { must(cudaStreamSynchronize(work_.stream), "cuSZp"); }
+
+  bool has_calls() const override { return true; }
+  void call_compress(float eps) override { mode_.call_compress(work_.x, out_, work_.n, &bytes_, eps, work_.stream); }
+  void call_decompress(float eps) override { mode_.call_decompress(work_.y, out_, work_.n, bytes_, eps, work_.stream); }
+
+ private:
+  static constexpr std::size_t shared_bytes = 2 * sizeof(unsigned);  // as cuSZp's functions ask for
+  std::size_t flag_bytes() const { return 3 * sizeof(unsigned) * (groups_ + 1); }
+  void clear_flags() { must(cudaMemsetAsync(offsets_, 0, flag_bytes(), work_.stream), "memset"); }
+
+  const Mode& mode_;
+  unsigned groups_;
+  std::size_t rates_, bytes_ = 0;
+  unsigned char* out_;
+  unsigned *offsets_, *local_;
+  int* flags_;
+};
+
+class Bench {
+ public:
+  Bench(std::size_t bytes, int rounds) : rounds_(rounds) {
+    work_.n = bytes / 4;
+    must(cudaStreamCreate(&work_.stream), "stream");
+    work_.x = static_cast<float*>(device(bytes));
+    work_.y = static_cast<float*>(device(bytes));
+    errors_ = static_cast<Errors*>(device(sizeof(Errors)));
+    auto ours = std::make_unique<Stretto>(work_);
+    ours_ = ours.get();
+    codecs_.push_back(std::move(ours));
+    for (const Mode& mode : modes) codecs_.push_back(std::make_unique<CuSZp>(mode, work_));
+  }
+  void load(const Field& field) { tile(field.x, work_.x, work_.n); }
+
+  void rows(const std::string& field, double rel, float eps) {
+    std::vector<Case> cases;
+    for (const auto& codec : codecs_) cases.push_back(check(*codec, eps));
+    Timer timer(work_.stream);
+    const auto device_time = [&](std::vector<double>& seconds, auto call) {
+      ours_->flush();
+      seconds.push_back(timer.seconds(call));
+    };
+    const auto host_time = [&](std::vector<double>& seconds, auto call) {
+      ours_->flush();
+      must(cudaStreamSynchronize(work_.stream), "flush");
+      const auto begin = Clock::now();
+      call();
+      must(cudaDeviceSynchronize(), "call");
+      seconds.push_back(since(begin));
+    };
+    for (int round = 0; round < rounds_; ++round)
+      for (Case& c : cases) {
+        device_time(c.compress, [&] { c.codec->compress(eps); });
+        c.codec->compressed();
+        device_time(c.decompress, [&] { c.codec->decompress(eps); });
+        c.codec->decompressed();
+        if (!c.codec->has_calls()) continue;
+        host_time(c.call_compress, [&] { c.codec->call_compress(eps); });
+        host_time(c.call_decompress, [&] { c.codec->call_decompress(eps); });
+      }
+    for (const Case& c : cases) {
+      print("compress", field, rel, eps, c, c.compress, c.call_compress);
+      print("decompress", field, rel, eps, c, c.decompress, c.call_decompress);
+    }
+  }
+
+ private:
+  struct Case {
+    Codec* codec;
+    std::size_t stream_bytes;
+    Errors errors;
+    double largest;
+    std::vector<double> compress, decompress, call_compress, call_decompress;  // seconds of each round
+  };
+
+  // There and back, untimed.
+  Case check(Codec& codec, float eps) {
+    Errors errors{};
+    codec.compress(eps);
+    const std::size_t bytes = codec.compressed();
+    must(cudaMemsetAsync(work_.y, 0xff, 4 * work_.n, work_.stream), "memset");  // NaN, which no field has everywhere
+    codec.decompress(eps);
+    codec.decompressed();
+    must(cudaMemcpy(errors_, &errors, sizeof errors, cudaMemcpyHostToDevice), "copy");
+    compare<<<1024, 256, 0, work_.stream>>>(work_.x, work_.y, work_.n, eps, errors_);
+    must(cudaGetLastError(), "compare");
+    must(cudaStreamSynchronize(work_.stream), "compare");
+    must(cudaMemcpy(&errors, errors_, sizeof errors, cudaMemcpyDeviceToHost), "copy");
+    double largest = 0;
+    std::memcpy(&largest, &errors.largest, sizeof largest);
+    return {&codec, bytes, errors, largest, {}, {}, {}, {}};
+  }
+
+  void print(const char* op, const std::string& field, double rel, double eps, const Case& c,
+             const std::vector<double>& seconds, const std::vector<double>& call) const {
+    const double t = median(seconds), raw = 4.0 * static_cast<double>(work_.n);
+    std::printf("{\"bench\": \"gpu_peer\", \"op\": \"%s\", \"codec\": \"%s\", \"mode\": \"%s\", \"field\": \"%s\", ",
+                op, c.codec->name, c.codec->mode, field.c_str());
+    std::printf("\"rel\": %g, \"bytes\": %.0f, \"us\": %.2f, \"gbs\": %.1f, ", rel, raw, t * 1e6, raw / t * 1e-9);
+    if (!call.empty()) std::printf("\"us_call\": %.2f, ", median(call) * 1e6);
+    std::printf("\"ratio\": %.3f, \"beyond_bound\": %llu, \"nan_lost\": %llu, ",
+                raw / static_cast<double>(c.stream_bytes), c.errors.beyond, c.errors.nan_lost);
+    if (std::isfinite(c.largest))
+      std::printf("\"max_error_over_bound\": %.9g}\n", c.largest / eps);
+    else
+      std::printf("\"max_error_over_bound\": null}\n");
+    std::fflush(stdout);
+  }
+
+  int rounds_;
+  Work work_;
+  Errors* errors_;
+  Stretto* ours_;
+  std::vector<std::unique_ptr<Codec>> codecs_;
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::string data;
+  std::size_t bytes = std::size_t{256} << 20;
+  int rounds = 11;
+  double limit = 60;
+  for (int i = 1; i + 1 < count; i += 2) {
+    const std::string name = arguments[i], value = arguments[i + 1];
+    if (name == "--data")
+      data = value;
+    else if (name == "--bytes")
+      bytes = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--rounds")
+      rounds = std::atoi(value.c_str());
+    else if (name == "--seconds")
+      limit = std::atof(value.c_str());
+    else
+      stop("unknown option " + name);
+  }
+  if (bytes < 1 << 18 || bytes > std::size_t{1} << 31) stop("--bytes takes 256 KB to 2 GB: cuSZp counts in 32 bits");
+  if (rounds < 1) stop("--rounds takes 1 or more");
+  must(stretto_cuda_available(), "no GPU");
+  std::printf("%s\n", device_properties().c_str());
+  const auto start = Clock::now();
+  Bench bench(bytes, rounds);
+  for (const Field& f : fields(data)) {
+    bench.load(f);
+    for (const double rel : {1e-2, 1e-3, 1e-4}) {
+      if (since(start) > limit) stop("out of time after " + std::to_string(limit) + " s; rows are missing");
+      bench.rows(f.name, rel, static_cast<float>(rel * f.range));  // cuSZp's bounds are float32
+    }
+  }
+}

@@ -1,0 +1,373 @@
+// Sums of narrow groups in their bit planes, a block a lane: a plane of both takes two logical instructions for all 1,024
+// places, and nothing is transposed. Only what is usual: exceptions, if there are any, in the same places on both sides,
+// and one value for all of them. Whatever else is found, and whatever is malformed, is left to sum.hpp. The sum is put
+// together in the warp's own memory as it will stand in the stream, so that nothing else is kept until its place is known.
+#pragma once
+
+#include "codec/cuda/sum.hpp"
+
+namespace stretto::codec::cuda {
+
+// Where a group lies in a stream.
+struct GroupPlace {
+  const u32* p;
+  u32 words;
+  bool good;  // the index holds
+};
+// Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
+template <class W>
+STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
+  const Chunk<W> r = load_chunk<W>(s, h, first / kChunk);
+  const auto both = W::map([](u32 v) { return sum_of_pair(v); }, r.pair);
+  const auto end = W::scan_add(both);
+  const bool good = chunk_holds(h, first / kChunk, r, W::broadcast(end, 31));
+  const int from = static_cast<int>(first % kChunk);
+  const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
+  W::each(
+      [=](int j, u32 v, u32 own, u32 behind) {
+        const int i = 2 * j - from;
+        const u32* p = base + (behind - own);
+        if (i >= 0 && i < n) at[i] = {p, v & 0xffff, good};
+        if (i + 1 >= 0 && i + 1 < n) at[i + 1] = {p + (v & 0xffff), v >> 16, good};
+      },
+      W::lane(), r.pair, both, end);
+  if (!good) return;
+  const u32 begin = W::broadcast(W::map([](u32 e, u32 own) { return e - own; }, end, both), from / 2);
+  const u32 last = W::broadcast(end, (from + n - 1) / 2);
+  STRETTO_ROLLED
+  for (u32 word = begin; word < last; word += 32 * 32)
+    W::each(
+        [=](int j) {
+          const u32 i = word + 32 * static_cast<u32>(j);
+          if (i < last) W::prefetch(base + i);
+        },
+        W::lane());
+}
+
+// The ends of a group, a word a lane, from which all but its planes is read: head[j] is word j, tail[j] the j-th from
+// the end.
+template <class W>
+struct Ends {
+  const u32* p;
+  u32 words;
+  bool good;
+  typename W::template Lane<u32> head, tail;
+};
+template <class W>
+STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
+  Ends<W> e;
+  e.p = place.p;
+  e.words = place.words;
+  e.good = place.good;
+  const u32* p = e.p;
+  const u32 n = e.good ? e.words : 0;
+  e.head = W::map([=](int j) { return static_cast<u32>(j) < n ? p[j] : 0u; }, W::lane());
+  e.tail = W::map([=](int j) { return static_cast<u32>(j) < n ? p[n - 1 - static_cast<u32>(j)] : 0u; }, W::lane());
+  return e;
+}
+
+// An operand whose residuals are planes.
+template <class W>
+struct PlaneGroup {
+  Predictor predictor;
+  i64 base, slope;
+  u32 most;
+  bool exceptions, sums, quiet;
+  const u32* value;  // of all exceptions
+  typename W::template Lane<u32> lanes, width;
+  typename W::template Lane<const u32*> planes;  // of a lane's block
+  STRETTO_DEVICE bool is_unsigned() const { return predictor == Predictor::none_unsigned; }
+};
+
+// False: unusual, or malformed.
+template <class W>
+STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g) {
+  if (!e.good) return false;
+  g->predictor = Predictor::none_unsigned;
+  g->base = g->slope = 0;
+  g->most = 0;
+  g->exceptions = g->sums = g->quiet = false;
+  g->value = nullptr;
+  g->lanes = g->width = W::splat(u32{0});
+  const u32* p = e.p;
+  g->planes = W::splat(p);
+  if (e.words == 0) return true;
+  const u32 word = W::broadcast(e.head, 0), form_of = word >> 4 & 7;
+  if ((word & kWideBit) || form_of > static_cast<u32>(Form::masked_bytes)) return false;
+  const Form form = static_cast<Form>(form_of);
+  g->predictor = static_cast<Predictor>(word & 3);
+  const bool has_base = g->predictor >= Predictor::first;
+  u32 at = 1;
+  if (word & kShortBaseBit) {
+    if (!has_base) return false;
+    g->base = static_cast<i32>(word) >> 8;
+  } else {
+    if (word >> 8) return false;
+    if (has_base) g->base = static_cast<i32>(W::broadcast(e.head, static_cast<int>(at++)));
+  }
+  if (g->predictor == Predictor::second) g->slope = static_cast<i32>(W::broadcast(e.head, static_cast<int>(at++)));
+  if (e.words < at) return false;
+  if (word & kExceptionsBit) {
+    u32 kind = 0, taken = 0;
+    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit)) return false;
+    at += taken;
+    g->exceptions = true;
+    g->sums = kind & kSumsBit;
+    g->quiet = kind & kQuietNanBit;
+    g->value = p + at;
+    const u32 size = g->quiet ? 0 : g->sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
+    if ((g->sums && size == 0) || e.words - at < size) return false;
+    at += size;
+  }
+  if (form == Form::zero) return at == e.words;
+  // Widths, from the end.
+  const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
+  const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;
+  const u32 mask = masked ? W::broadcast(e.tail, 0) : ~0u, n = static_cast<u32>(popcount(mask));
+  const u32 words = words_for(nibbles ? (n + 1) / 2 : n), behind = words + masked;
+  if (mask == 0 || e.words - at < behind) return false;
+  const auto k = W::map([=](int b) { return popcount(mask & ((1u << b) - 1)); }, W::lane());
+  const auto packed = W::shuffle(
+      e.tail, W::map([=](int i) { return static_cast<int>(behind) - 1 - (nibbles ? i >> 3 : i >> 2); }, k));
+  g->width = W::map(
+      [=](int b, int i, u32 v) {
+        const u32 w = nibbles ? v >> (i % 8 * 4) & 15 : v >> (i % 4 * 8) & 255;
+        return mask >> b & 1 ? w : 0u;
+      },
+      W::lane(), k, packed);
+  g->most = W::reduce_max(g->width);
+  const auto end = W::scan_add(g->width);
+  const u32* planes = p + at;
+  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, end, g->width);
+  return W::broadcast(end, 31) == e.words - at - behind;
+}
+
+STRETTO_DEVICE int order_of(Predictor p) { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
+
+// How many planes an operand takes as signed numbers after it is raised to predictor p.
+STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
+  return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
+}
+
+// Planes that a sum takes are kept in registers: so many, or so many.
+constexpr int kFewPlanes = 10, kManyPlanes = 18;
+
+// Planes of a lane's block; of kFewPlanes the others are not looked at.
+template <class W>
+struct Planes {
+  using Lane32 = typename W::template Lane<u32>;
+  Lane32 x[kManyPlanes];
+
+  // N planes in a stream, 0 beyond the width.
+  template <int N>
+  STRETTO_DEVICE void load(const typename W::template Lane<const u32*>& at, const Lane32& width) {
+    STRETTO_UNROLL
+    for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
+  }
+  // N planes as a signed number's, raised to predictor p.
+  template <int N>
+  STRETTO_DEVICE void extend(const Lane32& width, Predictor own, Predictor p) {
+    if (own != Predictor::none_unsigned) {
+      STRETTO_UNROLL
+      for (u32 i = 1; i < N; ++i)
+        x[i] = W::map([=](u32 w, u32 v, u32 sign) { return i < w ? v : sign; }, width, x[i], x[i - 1]);
+    }
+    STRETTO_ROLLED
+    for (int times = order_of(p) - order_of(own); times > 0; --times) {
+      auto borrow = W::splat(u32{0});
+      STRETTO_UNROLL
+      for (int i = 0; i < N; ++i) {
+        const auto last = W::shuffle(x[i], W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
+        const auto before =
+            W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x[i], last);
+        const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x[i], before, borrow);
+        borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x[i], before, borrow);
+        x[i] = d;
+      }
+    }
+  }
+};
+
+// A sum of two values, or of either and an exact sum, found before its place is known.
+struct SumFound {
+  const u32* at;
+  u32 words;
+  template <class P>
+  STRETTO_DEVICE void measure(P* p) const {
+    p->uniform = true;
+    p->quiet = false;
+    p->value_words = words;
+  }
+};
+template <class W>
+struct SumAt : SumFound {
+  STRETTO_DEVICE void write(const Plan<W>&, u32* out) const {
+    const u32* from = this->at;
+    const u32 n = this->words;
+    W::each(
+        [=](int j) {
+          if (static_cast<u32>(j) < n) out[j] = from[j];
+        },
+        W::lane());
+  }
+};
+
+// What all exceptions of an operand are: an exact sum at `sum`, or a number.
+struct Uniform {
+  const u32* sum;  // or null
+  u32 bits;
+  bool negate;
+};
+template <class W>
+STRETTO_DEVICE Uniform uniform_of(const PlaneGroup<W>& g, bool negate) {
+  return {g.sums ? g.value : nullptr, g.sums || !g.exceptions ? 0 : g.quiet ? QuietNan<float>::bits : *g.value, negate};
+}
+// Words of the exact sum that it leaves at `out`.
+template <class W>
+STRETTO_APART u32 add_uniform(Uniform a, Uniform b, u32* out) {
+  Accumulator<W, float> sum;
+  STRETTO_ROLLED
+  for (int k = 0; k < 2; ++k) {
+    const Uniform& u = k ? b : a;
+    if (u.sum)
+      sum.add_sum(u.sum, u.negate);
+    else
+      sum.add(u.bits, u.negate);
+  }
+  W::sync();
+  sum.write(out);
+  W::sync();
+  return sum.words();
+}
+
+// a += b, or a -= b, N planes of each, for places below m; sets the plan's widths.
+template <class W, int N>
+STRETTO_DEVICE void add_planes(Planes<W>* a, const PlaneGroup<W>& side_a, Planes<W>* b, const PlaneGroup<W>& side_b,
+                               bool negate, Plan<W>* p) {
+  a->template extend<N>(side_a.width, side_a.predictor, p->predictor);
+  b->template extend<N>(side_b.width, side_b.predictor, p->predictor);
+  const int m = p->m;
+  const u32 turned = negate ? ~0u : 0u;
+  const bool is_unsigned = p->predictor == Predictor::none_unsigned;
+  const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
+  auto carry = W::splat(turned), width = W::splat(u32{0}), previous = W::splat(u32{0});
+  STRETTO_UNROLL
+  for (u32 i = 0; i < N; ++i) {
+    const auto y = W::map([=](u32 v) { return v ^ turned; }, b->x[i]);
+    const auto s = W::map([](u32 x, u32 v, u32 c, u32 k) { return (x ^ v ^ c) & k; }, a->x[i], y, carry, kept);
+    carry = W::map([](u32 x, u32 v, u32 c) { return (x & v) | (c & (x | v)); }, a->x[i], y, carry);
+    // Signed: up to the last plane that is not as the one before it; the first counts if any bit is set.
+    width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
+    if (!is_unsigned) previous = s;
+    a->x[i] = s;
+  }
+  p->width = width;
+}
+
+// The group of a sum whose plan has predictor, base, slope, lanes and widths, to `image`; of what else the plan has words
+// and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
+template <class W>
+STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<W>* plan, u32* scratch, u32* image) {
+  Plan<W>& p = *plan;
+  const SumAt<W> source{{scratch, value_words}};
+  finish_plan<W>(source, &p);
+  if (p.words == 0) return;
+  u32* out = emit_head<W>(p, source, image);
+  if (p.most == 0) return;
+  const auto end = W::scan_add(p.width);
+  const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);
+  const auto put = [&](u32 i) {
+    W::each(
+        [=](u32* to, u32 w, u32 v) {
+          if (i < w) to[i] = v;
+        },
+        at, p.width, planes.x[i]);
+  };
+  STRETTO_UNROLL
+  for (u32 i = 0; i < kFewPlanes; ++i) put(i);
+  if (p.most > kFewPlanes) {
+    STRETTO_UNROLL
+    for (u32 i = kFewPlanes; i < kManyPlanes; ++i) put(i);
+  }
+  W::sync();
+  write_widths<W>(p, scratch, out + p.planes);
+}
+
+// The sum, or difference, of two groups to `image`; false if it is unusual. `scratch`: 32 words.
+template <class W>
+STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, int m, u32* scratch,
+                               u32* image, Staged* s) {
+  if (differ<W>(a.lanes, b.lanes)) return false;
+  Plan<W> p;
+  start_plan(m, &p);
+  p.predictor = joined(a.predictor, b.predictor, negate);
+  const u32 most_a = planes_raised(a.most, a.predictor, p.predictor),
+            most_b = planes_raised(b.most, b.predictor, p.predictor), most = 1 + (most_a > most_b ? most_a : most_b);
+  if (most > kManyPlanes) return false;
+  p.sums = true;
+  p.base = narrow_sum(a.base, b.base, negate);
+  p.slope = narrow_sum(a.slope, b.slope, negate);
+  p.lanes = a.lanes;
+  const u32 value_words =
+      a.exceptions ? add_uniform<W>(uniform_of<W>(a, false), uniform_of<W>(b, negate), scratch) : 0;
+  Planes<W> xa, xb;
+  if (most <= kFewPlanes) {
+    xa.template load<kFewPlanes>(a.planes, a.width);
+    xb.template load<kFewPlanes>(b.planes, b.width);
+    add_planes<W, kFewPlanes>(&xa, a, &xb, b, negate, &p);
+  } else {
+    xa.template load<kManyPlanes>(a.planes, a.width);
+    xb.template load<kManyPlanes>(b.planes, b.width);
+    add_planes<W, kManyPlanes>(&xa, a, &xb, b, negate, &p);
+  }
+  W::sync();  // an operand may lie where the sum is put together
+  put_together<W>(xa, value_words, &p, scratch, image);
+  *s = {p.words, p.count, 0};
+  return true;
+}
+
+// Codes of a whole group, as floats, to where compress_rows takes values from; false if any is above `safe` in magnitude.
+template <class W>
+STRETTO_DEVICE bool put_codes(const i32* q, i32 safe, u32* memory) {
+  const auto most = W::map(
+      [=](int j) {
+        Quad<i32> in[8];
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) in[k] = *reinterpret_cast<const Quad<i32>*>(q + 4 * j + 128 * k);
+        u32 size = 0;
+        STRETTO_UNROLL
+        for (int k = 0; k < 8; ++k) {
+          STRETTO_UNROLL
+          for (int c = 0; c < 4; ++c) {
+            const i32 code = in[k].v[c];
+            const u32 own = code < 0 ? 0 - static_cast<u32>(code) : static_cast<u32>(code);
+            size = own > size ? own : size;
+            in[k].v[c] = static_cast<i32>(bits_of(static_cast<float>(code)));
+          }
+          store_quad(reinterpret_cast<i32*>(memory) + quad_place(4 * k + (j >> 3), j & 7), in[k]);
+        }
+        return size;
+      },
+      W::lane());
+  const bool good = safe >= 0 && W::reduce_max(most) <= static_cast<u32>(safe);
+  W::sync();
+  return good;
+}
+
+// Words put together before, to their place.
+template <class W>
+STRETTO_DEVICE void copy_image(const u32* image, u32 words, u32* out) {
+  STRETTO_ROLLED
+  for (u32 first = 0; first < words; first += 128)
+    W::each(
+        [=](int j) {
+          STRETTO_UNROLL
+          for (u32 k = 0; k < 128; k += 32) {
+            const u32 i = first + k + static_cast<u32>(j);
+            if (i < words) out[i] = image[i];
+          }
+        },
+        W::lane());
+}
+
+}  // namespace stretto::codec::cuda

@@ -1,0 +1,104 @@
+// Collectives whose messages cross between emulated devices in reach, run by the engine: every schedule and payload gives the host's bits,
+// and a host that does not wait for a device is found.
+#include <gtest/gtest.h>
+
+#include "../sanitized.hpp"
+#include "backend/peer_messages.hpp"
+#include "cases.hpp"
+
+namespace stretto::tests {
+namespace {
+
+// Of `ranks` threads, whose notes go by a group of their own.
+std::shared_ptr<Between> in_reach(const Case& c, int ranks) {
+  std::vector<backend::PeerCard> cards;
+  for (int r = 0; r < ranks; ++r) cards.push_back(backend::peer_card(c.one_device ? 0 : device_of(r)));
+  return std::make_shared<Between>([group = carrier::make_thread_group(ranks), cards](int rank, device::Device& d) {
+    std::unique_ptr<carrier::Carrier> notes = carrier::make_thread_carrier(group, rank);
+    std::unique_ptr<backend::PeerMessages> made;
+    EXPECT_EQ(make_peer_messages(d, cards, &notes, &made), Status::ok) << message();
+    return made;
+  });
+}
+
+Case over(Case c, int ranks) {
+  c.between = in_reach(c, ranks);
+  return c;
+}
+
+void expect_as_on_host(const Case& c, int ranks, std::uint64_t seed = 1, int repeats = 1) {
+  SCOPED_TRACE(name_of(c, ranks));
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  ASSERT_TRUE(all_ok(expected));
+  const Ran ran = run(over(c, ranks), ranks, Where::device, repeats);
+  ASSERT_TRUE(all_ok(ran));
+  EXPECT_TRUE(same_bits(ran, expected));
+  expect_order();
+}
+
+TEST(PeerEngine, AFusedRingGivesTheHostsBits) {
+  for (int ranks = 1; ranks <= 9; ranks += 1 + ranks / 5) expect_as_on_host({}, ranks, 1, 2);
+}
+
+TEST(PeerEngine, EveryOrderOfStreamsGivesTheHostsBits) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 2 : 10); ++seed)
+    expect_as_on_host({.count = 30000, .one_device = seed % 2 == 0, .on_stream = seed % 3 == 0}, 3, seed, 2);
+}
+
+void every(Collective collective, std::initializer_list<Kind> kinds) {
+  every_schedule(collective, kinds, {2, 4, 5}, [](const Case& c, int ranks) { expect_as_on_host(c, ranks); });
+}
+
+TEST(PeerEngine, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, sums); }
+TEST(PeerEngine, EveryReduceGivesTheHostsBits) { every(Collective::reduce, sums); }
+TEST(PeerEngine, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, sums); }
+TEST(PeerEngine, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, moves); }
+
+TEST(PeerEngine, CodesAheadAndSelectionsGiveTheHostsBits) {
+  for (const auto codes : {payload::Codes::when_met, payload::Codes::ahead}) expect_as_on_host({.codes = codes}, 3);
+  for (const Kind kind : {Kind::homomorphic, Kind::recompress})
+    expect_as_on_host({.kind = kind, .op = payload::Op::max}, 3);
+}
+
+// Raw values inside nodes, streams between them.
+TEST(PeerEngine, NodesGiveTheHostsBits) { expect_as_on_host({.algorithm = "hierarchical_ring", .per_node = 2}, 5); }
+
+constexpr int ranks = 3, faulty = 1;
+constexpr std::uint64_t seed = 3;
+
+// An error, wrong bits, or accesses that nothing orders.
+TEST(PeerEngine, AHostThatDoesNotWaitForADeviceIsFound) {
+  const Case c{.count = 3 * 4096 + 100, .on_stream = true};
+  emulation().reset(seed);
+  const Ran expected = run(c, ranks, Where::host);
+  int found = 0;
+  for (long n = 0; n < 300 && found < 3; ++n) {
+    emulation().reset(seed);
+    emulation().lie(faulty, n);
+    const Ran ran = run(over(c, ranks), ranks, Where::device);
+    const bool failed = std::any_of(ran.status.begin(), ran.status.end(), [](Status s) { return s != Status::ok; });
+    found += failed || !same_bits(ran, expected) || emulation().races() > 0;
+  }
+  EXPECT_EQ(found, 3);
+}
+
+TEST(PeerEngine, ALostDeviceIsToldToAllRanks) {
+  int lost = 0;
+  for (long n = 0; n < 150; n += 6) {
+    SCOPED_TRACE(testing::Message() << "call " << n);
+    emulation().reset(seed);
+    Case c = over({.count = 5000}, ranks);
+    c.ready = [n](int rank) {
+      if (rank == faulty) emulation().lose(faulty, n);
+    };
+    const Ran ran = run(c, ranks, Where::device);
+    if (ran.status[faulty] == Status::ok) continue;  // lost after its run
+    ++lost;
+    for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
+  }
+  EXPECT_GT(lost, 2);
+}
+
+}  // namespace
+}  // namespace stretto::tests
