@@ -111,8 +111,8 @@ struct AddValues {
                        put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
     if (!coded) load_rows<W>(v, memory);
     const Staged values = compress_rows<W>(v, coded ? grid_of_codes_ : grid_, memory, scratch);
-    const GroupPlace at_v{memory + kStagedWords - values.words, values.words, true};
-    const auto ends_a = load_ends<W>(at_a), ends_v = load_ends<W>(at_v);
+    const auto ends_a = load_ends<W>(at_a),
+               ends_v = load_ends<W>(memory + kStagedWords - values.words, values.words, true);
     PlaneGroup<W> ga, gv;
     if (!parse_ends<W>(ends_v, m, scratch, &gv) || !parse_ends<W>(ends_a, m, scratch, &ga) ||
         !add_groups<W>(ga, gv, false, m, scratch, memory, s))

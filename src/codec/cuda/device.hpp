@@ -53,6 +53,10 @@ STRETTO_DEVICE float most_of(float a, float b) { return fmaxf(a, b); }
 // Bytes of b and a, numbered from a's lowest, as the hexadecimal digits of `select` name them.
 STRETTO_DEVICE u32 pick_bytes(u32 a, u32 b, u32 select) { return __byte_perm(a, b, select); }
 STRETTO_DEVICE u32 rotated(u32 v, int left) { return __funnelshift_l(v, v, static_cast<u32>(left)); }
+STRETTO_DEVICE const u32* in_device(const u32* p) {
+  __builtin_assume(__isGlobal(p));
+  return p;
+}
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
 STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
 STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
@@ -90,6 +94,8 @@ inline u32 pick_bytes(u32 a, u32 b, u32 select) {
   return r;
 }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
+// A pointer of which the compiler is to know that it is to the device's memory, not a block's.
+inline const u32* in_device(const u32* p) { return p; }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
 inline u64 load_once(const u64* p) { return *p; }

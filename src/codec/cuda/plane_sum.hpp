@@ -54,16 +54,20 @@ struct Ends {
   typename W::template Lane<u32> head, tail;
 };
 template <class W>
-STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
+STRETTO_DEVICE Ends<W> load_ends(const u32* at, u32 words, bool good) {
   Ends<W> e;
-  e.p = place.p;
-  e.words = place.words;
-  e.good = place.good;
+  e.p = at;
+  e.words = words;
+  e.good = good;
   const u32* p = e.p;
   const u32 n = e.good ? e.words : 0;
   e.head = W::map([=](int j) { return static_cast<u32>(j) < n ? p[j] : 0u; }, W::lane());
   e.tail = W::map([=](int j) { return static_cast<u32>(j) < n ? p[n - 1 - static_cast<u32>(j)] : 0u; }, W::lane());
   return e;
+}
+template <class W>
+STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
+  return load_ends<W>(in_device(place.p), place.words, place.good);
 }
 
 // An operand whose residuals are planes.
