@@ -95,13 +95,12 @@ struct AddValues {
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
   // float32 is put together before its place is known (sum_writer.hpp).
-  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* ) const {
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
     find_groups<W>(a, ha_, first, n, at_a);
     announce(first, n);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch,
-                            Staged* s) const {
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch, Staged* s) const {
     if (wide) return false;
     const int m = group_size(layout_of(count), g);
     u32* memory = reinterpret_cast<u32*>(codes);
@@ -141,7 +140,8 @@ struct AddValues {
   STRETTO_DEVICE void announce(u64 first, int n) const {
     const u64 bytes = quantised != nullptr || x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
     if ((first + static_cast<u64>(n)) * kGroup > count) return;
-    const u8* from = (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;
+    const u8* from =
+        (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;
     STRETTO_ROLLED
     for (u64 at = 0; at < static_cast<u64>(n) * bytes; at += 32 * 128)
       W::each(

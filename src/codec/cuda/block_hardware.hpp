@@ -13,12 +13,20 @@ namespace stretto::codec::cuda {
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
 // Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups. As sums, with that; of
 // streams, or of a stream and values.
-enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4, staged_sums = 5, staged_values = 6 };
+enum class Scratch : int {
+  none = 0,
+  tables = 1,
+  sums = 2,
+  selection = 3,
+  staged = 4,
+  staged_sums = 5,
+  staged_values = 6
+};
 constexpr u64 scratch_bytes(Scratch s) {
   return s == Scratch::none || s == Scratch::staged ? 0
-         : s == Scratch::tables    ? 2 * kSumBytes
-         : s == Scratch::selection ? 2 * kSumBytes + 4 * kWideBytes
-                                   : 2 * kSumBytes + 3 * kWideBytes;
+         : s == Scratch::tables                     ? 2 * kSumBytes
+         : s == Scratch::selection                  ? 2 * kSumBytes + 4 * kWideBytes
+                                                    : 2 * kSumBytes + 3 * kWideBytes;
 }
 
 // Shared memory of a block.

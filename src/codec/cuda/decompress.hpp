@@ -56,9 +56,7 @@ struct Decompress {
     if (!parse_group<W, T>(p, words, m, memory.scratch, memory.sum_at[0], &group)) return Outcome::corrupt_stream;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
-      each_block(group, [&](int b, typename W::template Lane<i64> e) {
-        put(first, b, m, sum.next(e));
-      });
+      each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
     } else if (quads_ != Quads::none && m == kGroup) {
       // Nearly every group: nothing is asked of the operation value by value.
       if (!group.verbatim) put_quads(first, group);
@@ -153,7 +151,8 @@ struct Decompress {
       STRETTO_ROLLED
       for (int k = 0; k < 4; ++k) {
         const i32 code = k == 0 ? q.v[0] : k == 1 ? q.v[1] : k == 2 ? q.v[2] : q.v[3];
-        const float careful = static_cast<float>(divisor > 1 ? narrow_mean(code, h_.width, divisor, inverse_) : code * h_.width);
+        const float careful =
+            static_cast<float>(divisor > 1 ? narrow_mean(code, h_.width, divisor, inverse_) : code * h_.width);
         STRETTO_UNROLL
         for (int i = 0; i < 4; ++i) x.v[i] = i == k ? careful : x.v[i];
       }

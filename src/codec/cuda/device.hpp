@@ -8,7 +8,7 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
-#define STRETTO_APART __device__ __noinline__  // what is rare and would take registers from what is not
+#define STRETTO_APART __device__ __noinline__          // what is rare and would take registers from what is not
 #define STRETTO_INLINE __attribute__((always_inline))  // of a lambda
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
@@ -59,7 +59,9 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
 }
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
 STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
-STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
+STRETTO_DEVICE void prefetch(const u32* p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
+}
 STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
   u32 r;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(which));

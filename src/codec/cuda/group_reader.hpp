@@ -12,9 +12,10 @@ template <class W>
 struct Group {
   int m;
   Predictor predictor;
-  bool wide : 1, verbatim : 1, exceptions : 1, uniform : 1, sums : 1, quiet : 1;  // quiet: the one value is the quiet NaN, not stored
-  u32 most;                                               // the largest width
-  u32 count;                                              // exceptions
+  bool wide : 1, verbatim : 1, exceptions : 1, uniform : 1, sums : 1,
+      quiet : 1;  // quiet: the one value is the quiet NaN, not stored
+  u32 most;       // the largest width
+  u32 count;      // exceptions
   i64 base, slope;
   const u32* planes;
   const u32* values;  // of the exceptions

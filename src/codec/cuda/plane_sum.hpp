@@ -80,7 +80,6 @@ struct PlaneGroup {
   const u32* value;  // of all exceptions
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
-  STRETTO_DEVICE bool is_unsigned() const { return predictor == Predictor::none_unsigned; }
 };
 
 // False: unusual, or malformed.
@@ -113,7 +112,8 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   if (e.words < at) return false;
   if (word & kExceptionsBit) {
     u32 kind = 0, taken = 0;
-    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit)) return false;
+    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit))
+      return false;
     at += taken;
     g->exceptions = true;
     g->sums = kind & kSumsBit;
@@ -131,8 +131,8 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   const u32 words = words_for(nibbles ? (n + 1) / 2 : n), behind = words + masked;
   if (mask == 0 || e.words - at < behind) return false;
   const auto k = W::map([=](int b) { return popcount(mask & ((1u << b) - 1)); }, W::lane());
-  const auto packed = W::shuffle(
-      e.tail, W::map([=](int i) { return static_cast<int>(behind) - 1 - (nibbles ? i >> 3 : i >> 2); }, k));
+  const auto packed =
+      W::shuffle(e.tail, W::map([=](int i) { return static_cast<int>(behind) - 1 - (nibbles ? i >> 3 : i >> 2); }, k));
   g->width = W::map(
       [=](int b, int i, u32 v) {
         const u32 w = nibbles ? v >> (i % 8 * 4) & 15 : v >> (i % 4 * 8) & 255;
@@ -312,8 +312,7 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   p.base = narrow_sum(a.base, b.base, negate);
   p.slope = narrow_sum(a.slope, b.slope, negate);
   p.lanes = a.lanes;
-  const u32 value_words =
-      a.exceptions ? add_uniform<W>(uniform_of<W>(a, false), uniform_of<W>(b, negate), scratch) : 0;
+  const u32 value_words = a.exceptions ? add_uniform<W>(uniform_of<W>(a, false), uniform_of<W>(b, negate), scratch) : 0;
   Planes<W> xa, xb;
   if (most <= kFewPlanes) {
     xa.template load<kFewPlanes>(a.planes, a.width);

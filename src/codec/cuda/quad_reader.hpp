@@ -81,9 +81,7 @@ STRETTO_DEVICE void store_runs(double* p, u32 at, typename W::template Lane<Quad
 // Byte k of lane j's word: of the residual at place 4 (j % 8) + k of its block. Before, lane j has the plane
 // plane_of(j): the exchanges swap its lane's bits with the places' upper bits, and the last two swaps, within a word,
 // leave the planes' bits in another order.
-STRETTO_DEVICE u32 plane_of(int j) {
-  return static_cast<u32>((j & 1) << 2 | (j & 6) >> 1);
-}
+STRETTO_DEVICE u32 plane_of(int j) { return static_cast<u32>((j & 1) << 2 | (j & 6) >> 1); }
 template <class W>
 STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
   v = W::map([](int j, u32 own, u32 its) { return permute_bytes(own, its, j & 4 ? 0x3276 : 0x5410); }, W::lane(), v,
@@ -190,7 +188,8 @@ class QuadReader {
             Quad<u32> e;
             STRETTO_UNROLL
             for (u32 k = 0; k < 4; ++k)
-              e.v[k] = permute_bytes(permute_bytes(a, b, 0x40 + 0x11 * k), permute_bytes(c, d, 0x40 + 0x11 * k), 0x5410);
+              e.v[k] =
+                  permute_bytes(permute_bytes(a, b, 0x40 + 0x11 * k), permute_bytes(c, d, 0x40 + 0x11 * k), 0x5410);
             return e;
           },
           p.of[0], p.of[1], p.of[2], p.of[3]));
@@ -212,8 +211,8 @@ class QuadReader {
                       sums);
       } else {
         // What a lane adds to the code, but for the run's first difference.
-        const auto part = W::map([](const auto& x, u32 own, u32 all) { return 4 * (all - own) + ramp_of(x); }, e, sum,
-                                 sums);
+        const auto part =
+            W::map([](const auto& x, u32 own, u32 all) { return 4 * (all - own) + ramp_of(x); }, e, sum, sums);
         const auto parts = W::scan_add(part);
         code_ += W::broadcast(parts, 31) + kRun * difference;
         difference_ += W::broadcast(sums, 31);

@@ -11,9 +11,9 @@ namespace stretto::codec::cuda {
 // What a block shares: of the latest tiles, by their number modulo 8.
 struct SumShared {
   u64 tile[8];
-  u64 place[8][kMaxWarps];         // words before each warp's group
-  u32 words[8][kMaxWarps];         // with kLater for one that is planned again
-  u64 sum[8];                      // of the warps that are done: their number in the upper half, their words in the lower
+  u64 place[8][kMaxWarps];  // words before each warp's group
+  u32 words[8][kMaxWarps];  // with kLater for one that is planned again
+  u64 sum[8];               // of the warps that are done: their number in the upper half, their words in the lower
   GroupPlace at[2][2][kMaxWarps];  // of two tiles, of either operand
   u64 behind;                      // words before the tile, where the block does all tiles alone
   Layout layout;

@@ -277,12 +277,13 @@ class StagedWriter {
  private:
   STRETTO_DEVICE void all_tiles() {
     StagedShared& shared = block_.staged();
-    block_.each_warp_and_helper([](int) {}, [&] {
-      by_one_lane<W>([&] {
-        shared.tile[0] = W::fetch_add(&o_.control->tiles, 1);
-        for (u64& s : shared.sum) s = 0;
-      });
-    });
+    block_.each_warp_and_helper([](int) {},
+                                [&] {
+                                  by_one_lane<W>([&] {
+                                    shared.tile[0] = W::fetch_add(&o_.control->tiles, 1);
+                                    for (u64& s : shared.sum) s = 0;
+                                  });
+                                });
     for (u32 k = 0;; ++k) {
       block_.each_warp_and_helper([&](int w) { work(k, w, shared); }, [&] { help(k, shared); });
       if (k && shared.tile[(k - 1) & 7] >= tiles_) break;

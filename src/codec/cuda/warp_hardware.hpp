@@ -68,10 +68,9 @@ struct HardwareWarp {
   static STRETTO_DEVICE u32 scan_add(u32 v) {
     STRETTO_UNROLL
     for (int s = 1; s < 32; s <<= 1)
-      asm volatile(
-          "{.reg .u32 r; .reg .pred p; shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff; @p add.u32 %0, r, %0;}"
-          : "+r"(v)
-          : "r"(s));
+      asm volatile("{.reg .u32 r; .reg .pred p; shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff; @p add.u32 %0, r, %0;}"
+                   : "+r"(v)
+                   : "r"(s));
     return v;
   }
 
