@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
-#include "codec/cuda/tile.hpp"
+#include "codec/cuda/staged.hpp"
 #include "codec/cuda/warp_emulated.hpp"
 
 namespace stretto::codec::cuda {

@@ -50,8 +50,9 @@ STRETTO_DEVICE u64 find_place(u64* descriptors, u64 tile, u64 words) {
       const u32 used = offsets ? offsets ^ (offsets - 1) : ~0u;  // up to the nearest known offset
       missing = (none & used) != 0;
       if (missing) break;
-      sums = W::map([=](int j, u64 sum, const Seen& s) { return sum + (used >> j & 1 ? s.of[c] & kDescriptorValue : 0); },
-                    W::lane(), sums, seen);
+      sums =
+          W::map([=](int j, u64 sum, const Seen& s) { return sum + (used >> j & 1 ? s.of[c] & kDescriptorValue : 0); },
+                 W::lane(), sums, seen);
       known = offsets != 0;
       end -= 32;
     }
