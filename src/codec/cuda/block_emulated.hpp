@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/staged.hpp"
 #include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_emulated.hpp"

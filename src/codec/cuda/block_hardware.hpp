@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/staged.hpp"
 #include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_hardware.hpp"

@@ -1,4 +1,4 @@
-// How blocks of warps share a sum of float32 that writes a stream. As StagedWriter (tile.hpp), with a helper that also finds
+// How blocks of warps share a sum of float32 that writes a stream. As StagedWriter (staged.hpp), with a helper that also finds
 // where the next tile's groups lie in the operands and prefetches them. A group that is too unusual to be put together
 // ahead is planned twice: for its length, and again when its place is known.
 #pragma once

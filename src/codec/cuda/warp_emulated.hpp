@@ -7,6 +7,7 @@
 //   map(f, a, b, ...)     f of each lane's values, a Lane of its results; f may read memory
 //   each(f, a, b, ...)    the same without results; f may write memory that no other lane writes in the same call
 //   shuffle, shuffle_xor, broadcast, ballot, reductions, scan_add (inclusive)
+//   lane_anew()           lane(), of which the compiler keeps nothing that it has computed before, so that registers are free
 //   sync()                what lanes wrote before is seen by all after
 //   atomic_or(p, bits)    each lane ors into p[its index]
 //   read, write           a descriptor of the look-back, as one access that other blocks may race with
@@ -39,6 +40,7 @@ struct EmulatedWarp {
     for (int j = 0; j < 32; ++j) r.of[j] = j;
     return r;
   }
+  static Lane<int> lane_anew() { return lane(); }
   template <class F, class... T>
   static auto map(F f, const Lane<T>&... v) {
     Lane<std::decay_t<decltype(f(v.of[0]...))>> r;

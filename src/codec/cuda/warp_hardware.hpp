@@ -15,6 +15,11 @@ struct HardwareWarp {
     return v;
   }
   static STRETTO_DEVICE int lane() { return static_cast<int>(threadIdx.x & 31); }
+  static STRETTO_DEVICE int lane_anew() {
+    int lane;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+  }
   template <class F, class... T>
   static STRETTO_DEVICE auto map(F f, T... v) {
     return f(v...);
