@@ -28,32 +28,62 @@ struct Decompress {
     const Outcome o = read_header(s, &h_);
     if (o != Outcome::ok) return o;
     if (h_.count != count || h_.type != type) return Outcome::incompatible;
+    index_ = index_of(s, h_);
     width_ = static_cast<T>(h_.width);
     product_ = h_.width / divisor;
-    inverse_ = 1.0 / divisor;
+    product_rest_ = fused(-product_, static_cast<double>(divisor), h_.width) / divisor;
     const bool aligned = reinterpret_cast<u64>(y) % 16 == 0, stored = aligned && type == stored_type(type);
     if (aligned && divisor == 1 && (sizeof(T) == 8 || h_.bound <= kSingleLimit))
       quads_ = stored ? Quads::singly : Quads::halves;
-    else if (stored && sizeof(T) == 4 && product_ >= 0x1p-125)
+    else if (stored && sizeof(T) == 4 && (divisor == 1 || h_.bound <= u64{1} << 29))
       quads_ = Quads::doubly;
     else
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  STRETTO_DEVICE Outcome run(u64 g, const Memory<C>& memory) const {
+  // Groups g, g + stride, ... What the next one needs is on its way meanwhile: its words, and the index of that after it.
+  STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
+    if (g * kGroup >= count) return Outcome::ok;
+    u32* room = reinterpret_cast<u32*>(memory.codes);
+    u32 side = 0;
+    Place next{nullptr, 0};
+    auto index = load_index<W>(index_, g);
+    for (bool begun = false, more = true; more; begun = true, g += stride) {
+      const Place own = next;
+      more = g * kGroup < count;
+      W::copies_done();
+      if (more) {
+        next = place(g, index, room + side);
+        side = kStage - side;
+        index = load_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g);
+      }
+      if (begun && !(own.p && run(g - stride, own, memory))) return Outcome::corrupt_stream;
+    }
+    return Outcome::ok;
+  }
+
+ private:
+  // How codes of whole narrow groups become values, four neighbours a lane.
+  enum class Quads : u32 { none, singly, doubly, halves };
+
+  // Where a group's words lie: in the block's memory soon, or where the stream is if there are many.
+  struct Place {
+    const u32* p;  // nullptr: the index does not hold
+    u32 words;
+  };
+  static constexpr u32 kStage = 512;  // words, two of them for a warp
+  STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
+    Place o{nullptr, 0};
+    if (!locate<W>(index_, g, index, &o.p, &o.words)) return {nullptr, 0};
+    if (o.words <= kStage - 4) o.p = W::copy_ahead(room, o.p, o.words);
+    return o;
+  }
+
+  STRETTO_DEVICE bool run(u64 g, const Place& own, const Memory<C>& memory) const {
     const u64 first = g * kGroup;
     const int m = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
     Group<W> group;
-    const u32* p = nullptr;
-    u32 words = 0;
-    if (!locate<W>(s, h_, g, &p, &words)) return Outcome::corrupt_stream;
-    // One trip to memory for all of the group's parts.
-    W::each(
-        [=](int j) {
-          if (32 * static_cast<u32>(j) < words) prefetch(p + 32 * j);
-        },
-        W::lane());
-    if (!parse_group<W, T>(p, words, m, memory.scratch, memory.sum_at[0], &group)) return Outcome::corrupt_stream;
+    if (!parse_group<W, T>(own.p, own.words, m, memory.scratch, memory.sum_at[0], &group)) return false;
     if (group.wide) {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
@@ -69,12 +99,8 @@ struct Decompress {
     W::sync();  // values under exceptions may be other lanes'
     if (group.exceptions) put_exceptions(first, group);
     W::sync();
-    return Outcome::ok;
+    return true;
   }
-
- private:
-  // How codes of whole narrow groups become values, four neighbours a lane.
-  enum class Quads : u32 { none, singly, doubly, halves };
 
   // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
@@ -120,8 +146,17 @@ struct Decompress {
       each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_stored); });
     } else if constexpr (sizeof(T) == 4) {
       if (quads_ == Quads::doubly) {
-        const double product = product_;
-        const auto doubled = [&](const Quad<i32>& q) { return by_product(q, product); };
+        // The quotient rounded to float64, and from there to float32 (docs/codec.md, "Means").
+        const double product = product_, rest = product_rest_;
+        const auto doubled = [=](const Quad<i32>& q) {
+          Quad<float> x;
+          STRETTO_UNROLL
+          for (int k = 0; k < 4; ++k) {
+            const double code = q.v[k];
+            x.v[k] = static_cast<float>(fused(code, product, code * rest));
+          }
+          return x;
+        };
         each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, doubled, put_stored); });
       } else {
         const bool f16 = type == Type::f16;
@@ -135,30 +170,6 @@ struct Decompress {
     if (marked) g.exceptions = false;
   }
 
-  // Values by one product each in float64, with an error of less than five units in its last place where a divisor is
-  // in the product. Where no number halfway between two of float32 is as near, rounding it gives what rounding the
-  // exact quotient twice gives (docs/codec.md).
-  STRETTO_DEVICE Quad<float> by_product(const Quad<i32>& q, double product) const {
-    Quad<float> x;
-    bool doubtful = false;
-    STRETTO_UNROLL
-    for (int k = 0; k < 4; ++k) {
-      const double v = static_cast<double>(q.v[k]) * product;
-      x.v[k] = static_cast<float>(v);
-      doubtful |= (static_cast<u32>(bits_of(v)) << 3) - (0x80000000u - 64) <= 128;
-    }
-    if (doubtful) {
-      STRETTO_ROLLED
-      for (int k = 0; k < 4; ++k) {
-        const i32 code = k == 0 ? q.v[0] : k == 1 ? q.v[1] : k == 2 ? q.v[2] : q.v[3];
-        const float careful =
-            static_cast<float>(divisor > 1 ? narrow_mean(code, h_.width, divisor, inverse_) : code * h_.width);
-        STRETTO_UNROLL
-        for (int i = 0; i < 4; ++i) x.v[i] = i == k ? careful : x.v[i];
-      }
-    }
-    return x;
-  }
   template <class Lane>
   STRETTO_DEVICE void put(u64 first, int b, int m, Lane codes) const {
     const bool single = sizeof(T) == 4 && divisor == 1 && h_.bound <= kSingleLimit;
@@ -215,8 +226,9 @@ struct Decompress {
   }
 
   Header h_;
+  Index index_;
   T width_;
-  double product_, inverse_;  // the width divided; 1 divided
+  double product_, product_rest_;  // the width divided, to twice float64's precision
   Quads quads_;
 };
 

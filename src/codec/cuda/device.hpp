@@ -58,9 +58,21 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
   return p;
 }
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
-STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
-STRETTO_DEVICE void prefetch(const u32* p) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
+// Written so that nothing waits for the word before it is used.
+STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
+  u32 r;
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %0, 0; @p ld.global.nc.u32 %0, [%1];}"
+               : "=r"(r)
+               : "l"(__cvta_generic_to_global(p)), "r"(static_cast<u32>(wanted)));
+  return r;
+}
+STRETTO_DEVICE u32 load_if(bool wanted, const u32* p) {
+  u32 r;
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %0, 0; @p ld.u32 %0, [%1];}"
+               : "=r"(r)
+               : "l"(p), "r"(static_cast<u32>(wanted))
+               : "memory");
+  return r;
 }
 STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
   u32 r;
@@ -100,9 +112,8 @@ inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 inline const u32* in_device(const u32* p) { return p; }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
-inline u64 load_once(const u64* p) { return *p; }
-// The line that holds *p, to be in the cache soon.
-inline void prefetch(const u32*) {}
+inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
+inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 // Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
 // sign in all bits.
 inline u32 permute_bytes(u32 low, u32 high, u32 which) {

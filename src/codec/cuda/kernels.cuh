@@ -68,7 +68,7 @@ struct NoBytes {
 template <class T, class Op, class Done, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     group_kernel(Op op, u64 count, Control* control, Result* result, Done done, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, false, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, kScratch == Scratch::tables, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;

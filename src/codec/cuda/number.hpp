@@ -192,17 +192,14 @@ STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n
   return scaled(static_cast<double>(kept), exponent + drop);
 }
 
-// The exact product divided, and rounded once: for codes of 32 bits and widths from 2^-900 to 2^992; `inverse`
-// is that of n. docs/codec.md, "Means".
-STRETTO_DEVICE double narrow_mean(i32 q, double width, u32 n, double inverse) {
-  const double code = q, divisor = n, v = code * width, near = v * inverse;
-  const double rest = fused(-near, divisor, v) + fused(code, width, -v), part = rest * inverse;
-  return near + fused(fused(-part, divisor, rest), inverse, part);
-}
-// The same for any.
+// The exact product divided, and rounded once. What is quick for usual codes is in codec.md, "Means".
 STRETTO_DEVICE double code_mean(i64 q, double width, u32 n) {
-  if (q == static_cast<i32>(q) && width > 0x1p-900 && width < 0x1p992)
-    return narrow_mean(static_cast<i32>(q), width, n, 1.0 / n);
+  if (magnitude(q) <= u64{1} << 31 && width > 0x1p-900 && width < 0x1p992) {
+    const double code = static_cast<double>(q), divisor = n, inverse = 1 / divisor, v = code * width,
+                 near = v * inverse;
+    const double rest = fused(-near, divisor, v) + fused(code, width, -v), part = rest * inverse;
+    return near + fused(fused(-part, divisor, rest), inverse, part);
+  }
   const u64 bits = bits_of(width), fraction = bits & ((u64{1} << 52) - 1), c = magnitude(q);
   const int exponent = static_cast<int>(bits >> 52);
   const u64 w = exponent ? fraction | u64{1} << 52 : fraction;

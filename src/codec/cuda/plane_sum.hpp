@@ -17,10 +17,11 @@ struct GroupPlace {
 // Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
 template <class W>
 STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
-  const Chunk<W> r = load_chunk<W>(s, h, first / kChunk);
+  const Index x = index_of(s, h);
+  const Chunk<W> r = chunk_of<W>(x, first / kChunk, load_index<W>(x, first));
   const auto both = W::map([](u32 v) { return sum_of_pair(v); }, r.pair);
   const auto end = W::scan_add(both);
-  const bool good = chunk_holds(h, first / kChunk, r, W::broadcast(end, 31));
+  const bool good = chunk_holds(x, first / kChunk, r, W::broadcast(end, 31));
   const int from = static_cast<int>(first % kChunk);
   const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
   W::each(

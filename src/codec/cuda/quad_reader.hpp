@@ -161,7 +161,7 @@ class QuadReader {
       p.of[b] = W::map(
           [=](int j, u32 both) {
             const u32 last = both & 255, i = static_cast<u32>(8 * b) + plane_of(j), plane = smaller(i, last);
-            return last != 255 && (!is_unsigned || plane == i) ? load_once(planes + ((both >> 8) + plane)) : 0u;
+            return load_if(last != 255 && (!is_unsigned || plane == i), planes + ((both >> 8) + plane));
           },
           W::lane(), at);
     return p;
@@ -235,16 +235,11 @@ class QuadReader {
 template <class W, int kBytes, int kOrder, class F>
 STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
   QuadReader<W, kBytes, kOrder> reader(g);
-  // Two runs at a time, so that each fills the other's waits; the next two are loaded before these are used.
-  auto a = reader.load(0), b = reader.load(1);
+  // Two runs at a time, so that each fills the other's waits.
   STRETTO_RUNS
   for (int run = 0; run < kRuns; run += 2) {
-    const auto planes_a = a, planes_b = b;
-    if (run + 2 < kRuns) {
-      a = reader.load(run + 2);
-      b = reader.load(run + 3);
-    }
-    const auto first = reader.next(planes_a), second = reader.next(planes_b);
+    const auto a = reader.load(run), b = reader.load(run + 1);
+    const auto first = reader.next(a), second = reader.next(b);
     f(run, first, second);
   }
 }

@@ -234,9 +234,9 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Runs an operation over groups that writes no stream. One that adds up has a Tally, which a lane keeps over all its
-// groups. `done(control)` is called by one lane at the very end, if all
-// went well, and gives the result's bytes.
+// Runs an operation over groups that writes no stream: group by group, or a warp's groups at once (run_from). One that
+// adds up has a Tally, which a lane keeps over all its groups. `done(control)` is called by one lane at the very end, if
+// all went well, and gives the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;
@@ -246,11 +246,14 @@ STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control
   block.each_warp([&](int w) {
     found[w] = {0, 0, opened};
     if (opened != Outcome::ok) return;
-    const u64 stride = block.blocks() * Block::kWarps, first = block.index() * Block::kWarps + static_cast<u64>(w);
+    const u32 stride = static_cast<u32>(block.blocks()) * Block::kWarps;
+    const u64 first = block.index() * Block::kWarps + static_cast<u64>(w);
     if constexpr (requires { typename Op::Tally; }) {
       auto tally = W::splat(Op::nothing());
       for (u64 g = first; g < groups; g += stride) note(op.run(g, block.memory(w), &tally), &found[w]);
       op.add(tally);
+    } else if constexpr (requires { op.run_from(first, stride, block.memory(w)); }) {
+      note(op.run_from(first, stride, block.memory(w)), &found[w]);
     } else {
       for (u64 g = first; g < groups; g += stride) note(op.run(g, block.memory(w)), &found[w]);
     }

@@ -9,6 +9,8 @@
 //   shuffle, shuffle_xor, broadcast, ballot, reductions, scan_add (inclusive)
 //   lane_anew()           lane(), of which the compiler keeps nothing that it has computed before, so that registers are free
 //   sync()                what lanes wrote before is seen by all after
+//   copy_ahead(to, from, n)  begins to copy n words from device memory into 16 * ceil(n / 4 + 1) bytes of the block's, at a
+//                         multiple of 16; returns where the first will lie. copies_done() waits, and syncs
 //   atomic_or(p, bits)    each lane ors into p[its index]
 //   read, write           a descriptor of the look-back, as one access that other blocks may race with
 //   fetch_add, fetch_max  by a single lane; fence() between them and what other blocks wrote
@@ -95,6 +97,12 @@ struct EmulatedWarp {
   }
 
   static void sync() {}
+  static const u32* copy_ahead(u32* to, const u32* from, u32 words) {
+    const u32 skew = static_cast<u32>(reinterpret_cast<std::uintptr_t>(from) % 16 / 4);
+    for (u32 i = 0; i < words; ++i) to[skew + i] = from[i];
+    return to + skew;
+  }
+  static void copies_done() {}
   static void atomic_or(u32* p, const Lane<int>& index, const Lane<u32>& bits) {
     each(
         [p](int i, u32 b) {

@@ -80,6 +80,21 @@ struct HardwareWarp {
   }
 
   static STRETTO_DEVICE void sync() { __syncwarp(); }
+  static STRETTO_DEVICE const u32* copy_ahead(u32* to, const u32* from, u32 words) {
+    const u64 source = static_cast<u64>(__cvta_generic_to_global(from));
+    const u32 skew = static_cast<u32>(source) & 15, bytes = skew + 4 * words;
+    const u32 target = static_cast<u32>(__cvta_generic_to_shared(to));
+    STRETTO_ROLLED
+    for (u32 at = 16 * static_cast<u32>(lane()); at < bytes; at += 512)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(target + at), "l"(source - skew + at),
+                   "r"(bytes - at < 16 ? bytes - at : 16)
+                   : "memory");
+    return to + skew / 4;
+  }
+  static STRETTO_DEVICE void copies_done() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncwarp();
+  }
   static STRETTO_DEVICE void atomic_or(u32* p, int index, u32 bits) {
     if (bits) atomicOr(p + index, bits);
   }
