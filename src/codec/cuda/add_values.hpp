@@ -102,21 +102,20 @@ struct AddValues {
   // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch, Staged* s) const {
     if (wide) return false;
-    const int m = group_size(layout_of(count), g);
+    if (group_size(layout_of(count), g) < kGroup) return false;
     u32* memory = reinterpret_cast<u32*>(codes);
-    const GroupValues<T> v{x, g * kGroup, m, quantised};
-    // Codes found before are compressed as values that are their own codes, if all are good.
-    const bool coded = m == kGroup && quantised != nullptr && quad_aligned(quantised) &&
+    const GroupValues<T> v{x, g * kGroup, kGroup, quantised};
+    // Codes found before are taken for values that are their own codes, if all are good.
+    const bool coded = quantised != nullptr && quad_aligned(quantised) &&
                        put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
     if (!coded) load_rows<W>(v, memory);
-    const Staged values = compress_rows<W>(v, coded ? grid_of_codes_ : grid_, memory, scratch);
-    const auto ends_a = load_ends<W>(at_a),
-               ends_v = load_ends<W>(memory + kStagedWords - values.words, values.words, true);
     PlaneGroup<W> ga, gv;
-    if (!parse_ends<W>(ends_v, m, scratch, &gv) || !parse_ends<W>(ends_a, m, scratch, &ga) ||
-        !add_groups<W>(ga, gv, false, m, scratch, memory, s))
+    u64 bound = 0;
+    if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound) ||
+        !parse_ends<W>(load_ends<W>(at_a), kGroup, scratch, &ga) ||
+        !add_groups<W>(ga, gv, false, kGroup, scratch, memory, s))
       return false;
-    s->bound = values.bound;
+    s->bound = bound;
     return true;
   }
   // What is unusual: how long it is, and then all of it.

@@ -26,24 +26,22 @@ struct Staged {
   u64 bound;
 };
 
-// A group compressed from `memory`, where its values are, to the end of the same memory: kStagedWords. `scratch`: 32
-// words.
+// Order, widths and planes of a group whose values are in `memory`. Planes go to the end of the same memory, kStagedWords,
+// but for the words that the widths will take.
 template <class W>
-STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
-  Plan<W> p;
-  start_plan(v.m, &p);
+STRETTO_DEVICE void plan_rows(int m, const Grid<float>& grid, u32* memory, Plan<W>* p, ExceptionValues* values) {
+  start_plan(m, p);
   W::sync();
   const float r = grid.r;
   const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
   const auto quick = [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); };
   auto rows = read_rows<W>(memory, quick);
   Extremes e = extremes<W>(rows, 0);
-  ExceptionValues values{0, false};
   const bool careful = e.high > zero + safe || e.low < zero - safe;
   if (careful) {
     W::sync();
-    code_carefully<W>(v.m, grid, memory, &rows, &p.lanes);
-    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(v.m, memory, p.lanes, &rows);
+    code_carefully<W>(p->m, grid, memory, &rows, &p->lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p->lanes))) *values = fill_rows<W>(p->m, memory, p->lanes, &rows);
     W::sync();
     put_rows<W>(rows, memory);
     W::sync();
@@ -52,13 +50,21 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
     e = {e.low - zero, e.high - zero};
   }
   const u32 below = 0 - static_cast<u32>(e.low), above = static_cast<u32>(e.high);
-  p.bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
+  p->bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   // Second differences are at most twice the difference of codes.
-  const bool close = v.m == kGroup && above + below < kPairLimit / 2;
-  if (!close || !write_pairs<W>(rows, e, memory, scratch, &p)) {
+  const bool close = p->m == kGroup && above + below < kPairLimit / 2;
+  if (!close || !write_pairs<W>(rows, e, memory, p)) {
     rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
-    write_rows<W>(rows, e.low < 0, memory, scratch, &p);
+    write_rows<W>(rows, e.low < 0, memory, p);
   }
+}
+
+// A group compressed from `memory`, where its values are, to the end of the same memory. `scratch`: 32 words.
+template <class W>
+STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
+  Plan<W> p;
+  ExceptionValues values{0, false};
+  plan_rows<W>(v.m, grid, memory, &p, &values);
   const u32 verbatim = 1 + static_cast<u32>(v.m);
   u32* end = memory + kStagedWords;
   const RowExceptions<W> source{v, values.value, values.differ};
@@ -69,6 +75,7 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
     W::sync();
     return {verbatim, static_cast<u32>(v.m), 0};
   }
+  if (p.most) write_widths<W>(p, scratch, end - p.width_words);
   if (p.words) emit_head<W>(p, source, end - p.words);
   W::sync();
   return {p.words, p.count, p.bound};

@@ -71,14 +71,20 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
   return load_ends<W>(in_device(place.p), place.words, place.good);
 }
 
+// What all exceptions of an operand are: an exact sum at `sum`, or a number.
+struct Uniform {
+  const u32* sum;  // or null
+  u32 bits;
+};
+
 // An operand whose residuals are planes.
 template <class W>
 struct PlaneGroup {
   Predictor predictor;
   i64 base, slope;
   u32 most;
-  bool exceptions, sums, quiet;
-  const u32* value;  // of all exceptions
+  bool exceptions;
+  Uniform value;
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
 };
@@ -90,8 +96,8 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   g->predictor = Predictor::none_unsigned;
   g->base = g->slope = 0;
   g->most = 0;
-  g->exceptions = g->sums = g->quiet = false;
-  g->value = nullptr;
+  g->exceptions = false;
+  g->value = {nullptr, 0};
   g->lanes = g->width = W::splat(u32{0});
   const u32* p = e.p;
   g->planes = W::splat(p);
@@ -117,11 +123,10 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
       return false;
     at += taken;
     g->exceptions = true;
-    g->sums = kind & kSumsBit;
-    g->quiet = kind & kQuietNanBit;
-    g->value = p + at;
-    const u32 size = g->quiet ? 0 : g->sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
-    if ((g->sums && size == 0) || e.words - at < size) return false;
+    const bool sums = kind & kSumsBit, quiet = kind & kQuietNanBit;
+    const u32 size = quiet ? 0 : sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
+    if ((sums && size == 0) || e.words - at < size) return false;
+    g->value = {sums ? p + at : nullptr, quiet ? QuietNan<float>::bits : sums ? 0 : p[at]};
     at += size;
   }
   if (form == Form::zero) return at == e.words;
@@ -217,27 +222,17 @@ struct SumAt : SumFound {
   }
 };
 
-// What all exceptions of an operand are: an exact sum at `sum`, or a number.
-struct Uniform {
-  const u32* sum;  // or null
-  u32 bits;
-  bool negate;
-};
-template <class W>
-STRETTO_DEVICE Uniform uniform_of(const PlaneGroup<W>& g, bool negate) {
-  return {g.sums ? g.value : nullptr, g.sums || !g.exceptions ? 0 : g.quiet ? QuietNan<float>::bits : *g.value, negate};
-}
 // Words of the exact sum that it leaves at `out`.
 template <class W>
-STRETTO_APART u32 add_uniform(Uniform a, Uniform b, u32* out) {
+STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   Accumulator<W, float> sum;
   STRETTO_ROLLED
   for (int k = 0; k < 2; ++k) {
     const Uniform& u = k ? b : a;
     if (u.sum)
-      sum.add_sum(u.sum, u.negate);
+      sum.add_sum(u.sum, k && negate);
     else
-      sum.add(u.bits, u.negate);
+      sum.add(u.bits, k && negate);
   }
   W::sync();
   sum.write(out);
@@ -313,7 +308,7 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   p.base = narrow_sum(a.base, b.base, negate);
   p.slope = narrow_sum(a.slope, b.slope, negate);
   p.lanes = a.lanes;
-  const u32 value_words = a.exceptions ? add_uniform<W>(uniform_of<W>(a, false), uniform_of<W>(b, negate), scratch) : 0;
+  const u32 value_words = a.exceptions ? add_uniform<W>(a.value, b.value, negate, scratch) : 0;
   Planes<W> xa, xb;
   if (most <= kFewPlanes) {
     xa.template load<kFewPlanes>(a.planes, a.width);
@@ -327,6 +322,28 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   W::sync();  // an operand may lie where the sum is put together
   put_together<W>(xa, value_words, &p, scratch, image);
   *s = {p.words, p.count, 0};
+  return true;
+}
+
+// A whole group of values in `memory` as an operand; false if it is unusual.
+template <class W>
+STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
+  Plan<W> p;
+  ExceptionValues values{0, false};
+  plan_rows<W>(kGroup, grid, memory, &p, &values);
+  if (p.most >= kManyPlanes || values.differ) return false;
+  g->predictor = p.predictor;
+  g->base = p.base;
+  g->slope = p.slope;
+  g->most = p.most;
+  g->lanes = p.lanes;
+  g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
+  g->value = {nullptr, values.value};
+  g->width = p.width;
+  const u32* planes = memory + kStagedWords - p.width_words - p.planes;
+  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
+  *bound = p.bound;
+  W::sync();
   return true;
 }
 
