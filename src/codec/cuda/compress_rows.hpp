@@ -26,10 +26,11 @@ struct Staged {
   u64 bound;
 };
 
-// Order, widths and planes of a group whose values are in `memory`. Planes go to the end of the same memory, kStagedWords,
-// but for the words that the widths will take.
+// Order, widths and planes of a group whose values are in `memory`. Planes and widths go to the end of the same memory,
+// kStagedWords. `scratch`: 32 words; or null, and the widths' words are not written.
 template <class W>
-STRETTO_DEVICE void plan_rows(int m, const Grid<float>& grid, u32* memory, Plan<W>* p, ExceptionValues* values) {
+STRETTO_DEVICE void plan_rows(int m, const Grid<float>& grid, u32* memory, u32* scratch, Plan<W>* p,
+                              ExceptionValues* values) {
   start_plan(m, p);
   W::sync();
   const float r = grid.r;
@@ -53,9 +54,9 @@ STRETTO_DEVICE void plan_rows(int m, const Grid<float>& grid, u32* memory, Plan<
   p->bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   // Second differences are at most twice the difference of codes.
   const bool close = p->m == kGroup && above + below < kPairLimit / 2;
-  if (!close || !write_pairs<W>(rows, e, memory, p)) {
+  if (!close || !write_pairs<W>(rows, e, memory, scratch, p)) {
     rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
-    write_rows<W>(rows, e.low < 0, memory, p);
+    write_rows<W>(rows, e.low < 0, memory, scratch, p);
   }
 }
 
@@ -64,7 +65,7 @@ template <class W>
 STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
   Plan<W> p;
   ExceptionValues values{0, false};
-  plan_rows<W>(v.m, grid, memory, &p, &values);
+  plan_rows<W>(v.m, grid, memory, scratch, &p, &values);
   const u32 verbatim = 1 + static_cast<u32>(v.m);
   u32* end = memory + kStagedWords;
   const RowExceptions<W> source{v, values.value, values.differ};
@@ -75,7 +76,6 @@ STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<floa
     W::sync();
     return {verbatim, static_cast<u32>(v.m), 0};
   }
-  if (p.most) write_widths<W>(p, scratch, end - p.width_words);
   if (p.words) emit_head<W>(p, source, end - p.words);
   W::sync();
   return {p.words, p.count, p.bound};

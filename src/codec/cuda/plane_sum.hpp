@@ -330,7 +330,7 @@ template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
   ExceptionValues values{0, false};
-  plan_rows<W>(kGroup, grid, memory, &p, &values);
+  plan_rows<W>(kGroup, grid, memory, nullptr, &p, &values);
   if (p.most >= kManyPlanes || values.differ) return false;
   g->predictor = p.predictor;
   g->base = p.base;

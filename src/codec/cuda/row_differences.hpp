@@ -214,7 +214,8 @@ STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>
 
 // Order, widths and planes of any group.
 template <class W>
-STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool any_negative, u32* memory, Plan<W>* p) {
+STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool any_negative, u32* memory, u32* scratch,
+                               Plan<W>* p) {
   const int m = p->m, order = choose_row_order<W>(rows, m);
   const u32 q0 = W::broadcast(W::map([](const Row& row) { return row.c[0]; }, rows), 0);
   const u32 q1 = W::broadcast(W::map([](const Row& row) { return row.c[1]; }, rows), 0);
@@ -222,7 +223,10 @@ STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool 
   const Residuals<W> residuals = difference_rows<W>(rows, m, order, q0 - slope, slope);
   p->predictor = predictor_of(order, any_negative);
   p->width = widths_of_bits<W>(residuals.all, p->predictor);
-  if (u32* out = place_body(p, memory)) write_row_planes<W>(residuals.rows, p->width, p->most, out);
+  if (u32* out = place_body(p, memory)) {
+    write_row_planes<W>(residuals.rows, p->width, p->most, out);
+    if (scratch) write_widths<W>(*p, scratch, out + p->planes);
+  }
 }
 
 }  // namespace stretto::codec::cuda

@@ -94,7 +94,7 @@ STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
 // Order, widths and planes of a whole group with codes close to one another. False if order 0 is best and needs more bits.
 template <class W>
 STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, const Extremes& e, u32* memory,
-                                Plan<W>* p) {
+                                u32* scratch, Plan<W>* p) {
   struct Sample {
     u32 cost;
     bool negative;
@@ -158,7 +158,10 @@ STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, cons
                                    },
                                    pairs, bits),
                                p->predictor);
-  if (u32* out = place_body(p, memory)) write_pair_planes<W>(pairs, p->width, p->most, out);
+  if (u32* out = place_body(p, memory)) {
+    write_pair_planes<W>(pairs, p->width, p->most, out);
+    if (scratch) write_widths<W>(*p, scratch, out + p->planes);
+  }
   return true;
 }
 
