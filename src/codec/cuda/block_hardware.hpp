@@ -43,7 +43,7 @@ struct BlockMemory {
 template <int Warps>
 struct StagedMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];
-  u32 scratch[Warps * 32];
+  alignas(8) u32 scratch[Warps][kStagedScratch];
   Shared shared;
   StagedShared staged;
 };
@@ -79,7 +79,7 @@ class StagedBlock {
   STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
   STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
-  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch + 32 * w; }
+  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch[w]; }
 
  private:
   Room& room_;

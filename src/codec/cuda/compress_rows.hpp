@@ -26,23 +26,32 @@ struct Staged {
   u64 bound;
 };
 
-// Order, widths and planes of a group whose values are in `memory`. Planes and widths go to the end of the same memory,
-// kStagedWords. `scratch`: 32 words; or null, and the widths' words are not written.
-template <class W>
-STRETTO_DEVICE void plan_rows(int m, const Grid<float>& grid, u32* memory, u32* scratch, Plan<W>* p,
-                              ExceptionValues* values) {
-  start_plan(m, p);
+// A group compressed from `memory`, where its values are, to the end of the same memory: kStagedWords. `scratch`:
+// kStagedScratch words. values_of(): the group's, asked anew where they are rarely wanted, so that registers are free.
+template <class W, class ValuesOf>
+STRETTO_DEVICE Staged compress_rows(ValuesOf values_of, const Grid<float>& grid, u32* memory, u32* scratch) {
+  const int m = values_of().m;
+  Plan<W> p;
+  start_plan(m, &p);
   W::sync();
   const float r = grid.r;
   const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
   const auto quick = [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); };
   auto rows = read_rows<W>(memory, quick);
   Extremes e = extremes<W>(rows, 0);
+  auto* values = reinterpret_cast<ExceptionValues*>(scratch + 32);
   const bool careful = e.high > zero + safe || e.low < zero - safe;
   if (careful) {
     W::sync();
-    code_carefully<W>(p->m, grid, memory, &rows, &p->lanes);
-    if (W::any(W::map([](u32 l) { return l != 0; }, p->lanes))) *values = fill_rows<W>(p->m, memory, p->lanes, &rows);
+    code_carefully<W>(m, grid, memory, &rows, &p.lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) {
+      const ExceptionValues found = fill_rows<W>(m, memory, p.lanes, &rows);
+      W::each(
+          [=](int j) {
+            if (j == 0) *values = found;
+          },
+          W::lane());
+    }
     W::sync();
     put_rows<W>(rows, memory);
     W::sync();
@@ -51,34 +60,25 @@ STRETTO_DEVICE void plan_rows(int m, const Grid<float>& grid, u32* memory, u32* 
     e = {e.low - zero, e.high - zero};
   }
   const u32 below = 0 - static_cast<u32>(e.low), above = static_cast<u32>(e.high);
-  p->bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   // Second differences are at most twice the difference of codes.
-  const bool close = p->m == kGroup && above + below < kPairLimit / 2;
-  if (!close || !write_pairs<W>(rows, e, memory, scratch, p)) {
+  const bool close = m == kGroup && above + below < kPairLimit / 2;
+  if (!close || !write_pairs<W>(rows, e, memory, scratch, &p)) {
     rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
-    write_rows<W>(rows, e.low < 0, memory, scratch, p);
+    write_rows<W>(rows, e.low < 0, memory, scratch, &p);
   }
-}
-
-// A group compressed from `memory`, where its values are, to the end of the same memory. `scratch`: 32 words.
-template <class W>
-STRETTO_DEVICE Staged compress_rows(const GroupValues<float>& v, const Grid<float>& grid, u32* memory, u32* scratch) {
-  Plan<W> p;
-  ExceptionValues values{0, false};
-  plan_rows<W>(v.m, grid, memory, scratch, &p, &values);
-  const u32 verbatim = 1 + static_cast<u32>(v.m);
+  const u32 verbatim = 1 + static_cast<u32>(m);
   u32* end = memory + kStagedWords;
-  const RowExceptions<W> source{v, values.value, values.differ};
+  const RowExceptions<W, ValuesOf> source{values_of, values};
   plan_words(source, &p);
   if (p.words >= verbatim) {
     W::sync();
-    emit_verbatim<W, float>(v, end - verbatim);
+    emit_verbatim<W, float>(values_of(), end - verbatim);
     W::sync();
-    return {verbatim, static_cast<u32>(v.m), 0};
+    return {verbatim, static_cast<u32>(m), 0};
   }
   if (p.words) emit_head<W>(p, source, end - p.words);
   W::sync();
-  return {p.words, p.count, p.bound};
+  return {p.words, p.count, e.high < 0 || (e.low < 0 && below > above) ? below : above};
 }
 
 }  // namespace stretto::codec::cuda

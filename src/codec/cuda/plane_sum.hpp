@@ -325,12 +325,37 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   return true;
 }
 
-// A whole group of values in `memory` as an operand; false if it is unusual.
+// A whole group of values in `memory` as an operand; false if it is unusual. As compress_rows(), but for what makes a
+// group of planes: nothing is written beside them.
 template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
+  start_plan(kGroup, &p);
+  W::sync();
+  const float r = grid.r;
+  const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
+  const auto quick = [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); };
+  auto rows = read_rows<W>(memory, quick);
+  Extremes e = extremes<W>(rows, 0);
   ExceptionValues values{0, false};
-  plan_rows<W>(kGroup, grid, memory, nullptr, &p, &values);
+  const bool careful = e.high > zero + safe || e.low < zero - safe;
+  if (careful) {
+    W::sync();
+    code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(kGroup, memory, p.lanes, &rows);
+    W::sync();
+    put_rows<W>(rows, memory);
+    W::sync();
+    e = extremes<W>(rows, kCodeZero);
+  } else {
+    e = {e.low - zero, e.high - zero};
+  }
+  const u32 below = 0 - static_cast<u32>(e.low), above = static_cast<u32>(e.high);
+  const bool close = above + below < kPairLimit / 2;
+  if (!close || !write_pairs<W, false>(rows, e, memory, nullptr, &p)) {
+    rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
+    write_rows<W, false>(rows, e.low < 0, memory, nullptr, &p);
+  }
   if (p.most >= kManyPlanes || values.differ) return false;
   g->predictor = p.predictor;
   g->base = p.base;
@@ -342,7 +367,7 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   g->width = p.width;
   const u32* planes = memory + kStagedWords - p.width_words - p.planes;
   g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
-  *bound = p.bound;
+  *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   W::sync();
   return true;
 }

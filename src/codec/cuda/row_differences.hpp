@@ -212,8 +212,8 @@ STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>
   return r;
 }
 
-// Order, widths and planes of any group.
-template <class W>
+// Order, widths and planes of any group. kWidths: the widths' words too.
+template <class W, bool kWidths = true>
 STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool any_negative, u32* memory, u32* scratch,
                                Plan<W>* p) {
   const int m = p->m, order = choose_row_order<W>(rows, m);
@@ -225,7 +225,7 @@ STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool 
   p->width = widths_of_bits<W>(residuals.all, p->predictor);
   if (u32* out = place_body(p, memory)) {
     write_row_planes<W>(residuals.rows, p->width, p->most, out);
-    if (scratch) write_widths<W>(*p, scratch, out + p->planes);
+    if constexpr (kWidths) write_widths<W>(*p, scratch, out + p->planes);
   }
 }
 

@@ -7,8 +7,8 @@ namespace stretto::codec::cuda {
 
 // What is known of a group's exceptions beside their places.
 struct ExceptionValues {
-  u32 value;    // of the first
-  bool differ;  // another has other bits
+  u32 value;   // of the first
+  u32 differ;  // whether another has other bits
 };
 
 // Sums of a product and 0x1.8p23f that are so large belong to exceptions, NaN among them, and to no code.
@@ -103,7 +103,7 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
   const bool differ = W::any(W::map(
       [=](int b, u32 l) {
         u32 other = 0;
-        STRETTO_UNROLL
+        STRETTO_ROLLED
         for (int k = 0; k < 8; ++k) {
           const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(b, k));
           STRETTO_UNROLL
@@ -146,19 +146,18 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
 }
 
 // Exceptions of one value, or read where the group's values are.
-template <class W>
+template <class W, class ValuesOf>
 struct RowExceptions {
-  const GroupValues<float>& v;
-  u32 value;
-  bool differ;
+  ValuesOf values_of;
+  const ExceptionValues* values;  // in memory, so that registers are free meanwhile
   STRETTO_DEVICE void measure(Plan<W>* p) const {
-    p->uniform = !differ;
-    p->quiet = !differ && value == QuietNan<float>::bits;
-    p->value_words = differ ? p->count : p->quiet ? 0 : 1;
+    p->uniform = !values->differ;
+    p->quiet = p->uniform && values->value == QuietNan<float>::bits;
+    p->value_words = p->uniform ? (p->quiet ? 0 : 1) : p->count;
   }
   STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
     if (p.uniform) {
-      const u32 bits = value;
+      const u32 bits = values->value;
       W::each(
           [=](int j) {
             if (j == 0) out[0] = bits;
@@ -166,7 +165,7 @@ struct RowExceptions {
           W::lane());
       return;
     }
-    const GroupValues<float>& own = v;
+    const GroupValues<float> own = values_of();
     numbers<W, float>([&](int place) { return own.bits(place); }).write(p, out);
   }
 };

@@ -91,8 +91,8 @@ STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
   return sample_cost(all) | (width ? width - 1 : 0) << 8;
 }
 
-// Order, widths and planes of a whole group with codes close to one another. False if order 0 is best and needs more bits.
-template <class W>
+// Order, widths and planes of a whole group with codes close to one another, and the widths' words. False if order 0 is best and needs more bits.
+template <class W, bool kWidths = true>
 STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, const Extremes& e, u32* memory,
                                 u32* scratch, Plan<W>* p) {
   struct Sample {
@@ -160,7 +160,7 @@ STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, cons
                                p->predictor);
   if (u32* out = place_body(p, memory)) {
     write_pair_planes<W>(pairs, p->width, p->most, out);
-    if (scratch) write_widths<W>(*p, scratch, out + p->planes);
+    if constexpr (kWidths) write_widths<W>(*p, scratch, out + p->planes);
   }
   return true;
 }

@@ -11,14 +11,13 @@ struct StagedShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];  // words before each warp's group
   u32 words[8][kMaxWarps];
-  u64 sum[8];  // of the warps that are done: their number in the upper half, their words in the lower
   Found found[kMaxWarps];
 };
 
-// A stream written by a block with a warp more, its helper. Warps compress each group to memory of their own; the last to
-// finish announces the tile's words. The helper finds the tile's place while they compress the next tile, and they copy
-// the groups to the stream while that one's place is found. So a tile takes one barrier. Its words are announced as soon
-// as they are known, whatever its block still waits for: so the look-back ends.
+// A stream written by a block with a warp more, its helper. Warps compress each group to memory of their own. The helper
+// finds a tile's place while they compress the next, and they copy it to the stream while that one's place is found.
+// So no warp waits for other blocks, and a tile takes one barrier. A block announces its tile's words without waiting for
+// more than the places of its earlier tiles, so that the look-back ends.
 template <class Block, class Op>
 class StagedWriter {
   using W = typename Block::Warp;
@@ -52,8 +51,9 @@ class StagedWriter {
     block_.each_warp_and_helper([](int) {},
                                 [&] {
                                   by_one_lane<W>([&] {
-                                    shared.tile[0] = W::fetch_add(&o_.control->tiles, 1);
-                                    for (u64& s : shared.sum) s = 0;
+                                    const u64 first = W::fetch_add(&o_.control->tiles, 1);
+                                    shared.tile[0] = first;
+                                    shared.tile[1] = first < tiles_ ? W::fetch_add(&o_.control->tiles, 1) : tiles_;
                                   });
                                 });
     for (u32 k = 0;; ++k) {
@@ -63,53 +63,41 @@ class StagedWriter {
   }
 
   STRETTO_DEVICE void work(u32 k, int w, StagedShared& shared) {
-    const u32 now = k & 7, old = (k - 2) & 7;
+    const u32 now = k & 7, next = (k + 1) & 7, old = (k - 2) & 7;
     const u64 tile = shared.tile[now], g = tile * Block::kWarps + static_cast<u64>(w);
+    const u64 g_next = shared.tile[next] * Block::kWarps + static_cast<u64>(w);
+    const bool some = tile < tiles_ && g < layout_.groups;
     u32* memory = block_.stage(w, k & 1);
+    if (g_next < layout_.groups) op_.announce(g_next);
     if (k >= 2) {
       const u64 g_old = shared.tile[old] * Block::kWarps + static_cast<u64>(w);
       if (g_old < layout_.groups) copy(g_old, shared.place[old][w], shared.words[old][w], memory, shared.found[w]);
     }
-    if (tile >= tiles_) return;
-    Staged s{0, 0, 0};
-    if (g < layout_.groups) {
+    u32 words = 0;
+    if (some) {
       W::sync();
       op_.load(g, memory);
-      s = op_.stage(g, memory, block_.scratch(w));
+      const Staged s = op_.stage(g, memory, block_.scratch(w));
+      words = s.words;
+      by_one_lane<W>([&] {
+        Found& found = shared.found[w];
+        found.bound = larger(found.bound, s.bound);
+        found.exceptions += s.exceptions;
+      });
     }
-    by_one_lane<W>([&] {
-      Found& found = shared.found[w];
-      found.bound = larger(found.bound, s.bound);
-      found.exceptions += s.exceptions;
-      shared.words[now][w] = s.words;
-      // Warps in the upper half, words in the lower.
-      const u64 own = u64{1} << 32 | s.words, sum = W::fetch_add(&shared.sum[now], own) + own;
-      if (sum >> 32 == Block::kWarps) announce_words<W>(o_.descriptors, tile, sum & 0xffffffff);
-    });
+    by_one_lane<W>([&] { shared.words[now][w] = words; });
   }
 
   STRETTO_DEVICE void help(u32 k, StagedShared& shared) {
-    const u32 before = (k - 1) & 7, next = (k + 1) & 7;
-    // The next tile, wanted soon.
-    if (shared.tile[k & 7] < tiles_) {
-      const u64 tile = W::broadcast(
-          W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane()), 0);
-      for (int w = 0; w < Block::kWarps; ++w) {
-        const u64 g = tile * Block::kWarps + static_cast<u64>(w);
-        if (g < layout_.groups) op_.announce(g);
-      }
-      by_one_lane<W>([&] {
-        shared.tile[next] = tile;
-        shared.sum[next] = 0;
-      });
-    } else {
-      by_one_lane<W>([&] { shared.tile[next] = tiles_; });
-    }
+    const u32 before = (k - 1) & 7, later = (k + 2) & 7;
+    auto asked = W::splat(tiles_);
+    if (shared.tile[(k + 1) & 7] < tiles_)
+      asked = W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane());
     if (k && shared.tile[before] < tiles_) {
       const u64 tile = shared.tile[before];
       const auto own = W::map([&](int j) { return j < Block::kWarps ? shared.words[before][j] : 0; }, W::lane());
       const auto end = W::scan_add(own);
-      const u64 sum = W::broadcast(end, 31), offset = find_place<W>(o_.descriptors, tile, sum);
+      const u64 sum = W::broadcast(end, 31), offset = look_back<W>(o_.descriptors, tile, sum);
       W::each(
           [&](int j, u32 words, u32 behind) {
             if (j < Block::kWarps) shared.place[before][j] = offset + (behind - words);
@@ -117,6 +105,11 @@ class StagedWriter {
           },
           W::lane(), own, end);
     }
+    W::each(
+        [&](int j, u64 t) {
+          if (j == 0) shared.tile[later] = t;
+        },
+        W::lane(), asked);
   }
 
   STRETTO_DEVICE void copy(u64 g, u64 words_before, u32 words, const u32* from, Found& found) {
