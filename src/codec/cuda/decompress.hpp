@@ -147,8 +147,8 @@ struct Decompress {
     } else if constexpr (sizeof(T) == 4) {
       if (quads_ == Quads::doubly) {
         // The quotient rounded to float64, and from there to float32 (docs/codec.md, "Means").
-        const double product = product_, rest = product_rest_;
-        const auto doubled = [=](const Quad<i32>& q) {
+        const double &product = product_, &rest = product_rest_;  // read as needed, for registers
+        const auto doubled = [&](const Quad<i32>& q) {
           Quad<float> x;
           STRETTO_UNROLL
           for (int k = 0; k < 4; ++k) {

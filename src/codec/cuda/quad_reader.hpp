@@ -4,9 +4,6 @@
 #pragma once
 
 #include "codec/cuda/codes.hpp"
-#ifndef STRETTO_RUNS
-#define STRETTO_RUNS STRETTO_ROLLED
-#endif
 
 namespace stretto::codec::cuda {
 
@@ -236,7 +233,7 @@ template <class W, int kBytes, int kOrder, class F>
 STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
   QuadReader<W, kBytes, kOrder> reader(g);
   // Two runs at a time, so that each fills the other's waits.
-  STRETTO_RUNS
+  STRETTO_ROLLED
   for (int run = 0; run < kRuns; run += 2) {
     const auto a = reader.load(run), b = reader.load(run + 1);
     const auto first = reader.next(a), second = reader.next(b);
