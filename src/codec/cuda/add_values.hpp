@@ -95,29 +95,27 @@ struct AddValues {
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
   // float32 is put together before its place is known (sum_writer.hpp).
-  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* ) const {
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
     find_groups<W>(a, ha_, first, n, at_a);
     announce(first, n);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch,
-                            Staged* s) const {
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch, Staged* s) const {
     if (wide) return false;
-    const int m = group_size(layout_of(count), g);
+    if (group_size(layout_of(count), g) < kGroup) return false;
     u32* memory = reinterpret_cast<u32*>(codes);
-    const GroupValues<T> v{x, g * kGroup, m, quantised};
-    // Codes found before are compressed as values that are their own codes, if all are good.
-    const bool coded = m == kGroup && quantised != nullptr && quad_aligned(quantised) &&
+    const GroupValues<T> v{x, g * kGroup, kGroup, quantised};
+    // Codes found before are taken for values that are their own codes, if all are good.
+    const bool coded = quantised != nullptr && quad_aligned(quantised) &&
                        put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
     if (!coded) load_rows<W>(v, memory);
-    const Staged values = compress_rows<W>(v, coded ? grid_of_codes_ : grid_, memory, scratch);
-    const GroupPlace at_v{memory + kStagedWords - values.words, values.words, true};
-    const auto ends_a = load_ends<W>(at_a), ends_v = load_ends<W>(at_v);
     PlaneGroup<W> ga, gv;
-    if (!parse_ends<W>(ends_v, m, scratch, &gv) || !parse_ends<W>(ends_a, m, scratch, &ga) ||
-        !add_groups<W>(ga, gv, false, m, scratch, memory, s))
+    u64 bound = 0;
+    if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound) ||
+        !parse_ends<W>(load_ends<W>(at_a), kGroup, scratch, &ga) ||
+        !add_groups<W>(ga, gv, false, kGroup, scratch, memory, s))
       return false;
-    s->bound = values.bound;
+    s->bound = bound;
     return true;
   }
   // What is unusual: how long it is, and then all of it.
@@ -141,7 +139,8 @@ struct AddValues {
   STRETTO_DEVICE void announce(u64 first, int n) const {
     const u64 bytes = quantised != nullptr || x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
     if ((first + static_cast<u64>(n)) * kGroup > count) return;
-    const u8* from = (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;
+    const u8* from =
+        (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;
     STRETTO_ROLLED
     for (u64 at = 0; at < static_cast<u64>(n) * bytes; at += 32 * 128)
       W::each(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/staged.hpp"
 #include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_emulated.hpp"
@@ -71,7 +72,7 @@ class EmulatedBlock {
   struct Room {
     std::vector<C> codes;
     std::vector<i64> wide[4];
-    u32 scratch[32];
+    alignas(8) u32 scratch[kStagedScratch];
     u32 stage[2][kStagedWords + 4];
     u16 sum_at[2][kGroup];
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/staged.hpp"
 #include "codec/cuda/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_hardware.hpp"
@@ -13,12 +14,20 @@ namespace stretto::codec::cuda {
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
 // Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups. As sums, with that; of
 // streams, or of a stream and values.
-enum class Scratch : int { none = 0, tables = 1, sums = 2, selection = 3, staged = 4, staged_sums = 5, staged_values = 6 };
+enum class Scratch : int {
+  none = 0,
+  tables = 1,
+  sums = 2,
+  selection = 3,
+  staged = 4,
+  staged_sums = 5,
+  staged_values = 6
+};
 constexpr u64 scratch_bytes(Scratch s) {
   return s == Scratch::none || s == Scratch::staged ? 0
-         : s == Scratch::tables    ? 2 * kSumBytes
-         : s == Scratch::selection ? 2 * kSumBytes + 4 * kWideBytes
-                                   : 2 * kSumBytes + 3 * kWideBytes;
+         : s == Scratch::tables                     ? 2 * kSumBytes
+         : s == Scratch::selection                  ? 2 * kSumBytes + 4 * kWideBytes
+                                                    : 2 * kSumBytes + 3 * kWideBytes;
 }
 
 // Shared memory of a block. Codes: room for a group's, or for words of streams.
@@ -34,7 +43,7 @@ struct BlockMemory {
 template <int Warps>
 struct StagedMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];
-  u32 scratch[Warps * 32];
+  alignas(8) u32 scratch[Warps][kStagedScratch];
   Shared shared;
   StagedShared staged;
 };
@@ -70,7 +79,7 @@ class StagedBlock {
   STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
   STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
-  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch + 32 * w; }
+  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch[w]; }
 
  private:
   Room& room_;

@@ -1,7 +1,7 @@
 // Compression of one group by a warp: values to codes in memory, then a plan.
 #pragma once
 
-#include "codec/cuda/rows.hpp"
+#include "codec/cuda/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -77,7 +77,14 @@ struct Compress {
   // float32 is written to memory before its place is known.
   STRETTO_DEVICE void load(u64 g, u32* memory) const { load_rows<W>(values(g), memory); }
   STRETTO_DEVICE Staged stage(u64 g, u32* memory, u32* scratch) const {
-    return compress_rows<W>(values(g), grid_, memory, scratch);
+    u64* group = reinterpret_cast<u64*>(scratch + 34);  // kept in memory, so that registers are free
+    W::each(
+        [=](int j) {
+          if (j == 0) *group = g;
+        },
+        W::lane());
+    W::sync();
+    return compress_rows<W>([this, group] { return values(*group); }, grid_, memory, scratch);
   }
   // That group g will be loaded soon.
   STRETTO_DEVICE void announce(u64 g) const {

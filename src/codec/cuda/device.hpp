@@ -8,7 +8,7 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
-#define STRETTO_APART __device__ __noinline__  // what is rare and would take registers from what is not
+#define STRETTO_APART __device__ __noinline__          // what is rare and would take registers from what is not
 #define STRETTO_INLINE __attribute__((always_inline))  // of a lambda
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
@@ -48,10 +48,14 @@ STRETTO_DEVICE double nearest_integer(double v) { return rint(v); }
 STRETTO_DEVICE double absolute(double v) { return fabs(v); }
 STRETTO_DEVICE float absolute(float v) { return fabsf(v); }
 STRETTO_DEVICE double integer_below(double v) { return floor(v); }
+STRETTO_DEVICE float least_of(float a, float b) { return fminf(a, b); }
+STRETTO_DEVICE float most_of(float a, float b) { return fmaxf(a, b); }
 STRETTO_DEVICE u32 rotated(u32 v, int left) { return __funnelshift_l(v, v, static_cast<u32>(left)); }
+STRETTO_DEVICE const u32* in_device(const u32* p) {
+  __builtin_assume(__isGlobal(p));
+  return p;
+}
 STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
-STRETTO_DEVICE u64 load_once(const u64* p) { return __ldg(reinterpret_cast<const unsigned long long*>(p)); }
-STRETTO_DEVICE void prefetch(const u32* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p))); }
 // Written so that nothing waits for the word before it is used.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
@@ -76,8 +80,6 @@ STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
 STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
   return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
 }
-STRETTO_DEVICE float least_of(float a, float b) { return fminf(a, b); }
-STRETTO_DEVICE float most_of(float a, float b) { return fmaxf(a, b); }
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -94,11 +96,14 @@ inline double nearest_integer(double v) { return std::nearbyint(v); }
 inline double absolute(double v) { return std::fabs(v); }
 inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
+// std::fmin gives NaN for a signalling one.
+inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
+inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
+// A pointer of which the compiler is to know that it is to the device's memory, not a block's.
+inline const u32* in_device(const u32* p) { return p; }
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once(const u32* p) { return *p; }
-inline u64 load_once(const u64* p) { return *p; }
-inline void prefetch(const u32*) {}
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 // Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
@@ -118,19 +123,17 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
   return c;
 }
-// std::fmin gives NaN for a signalling one.
-inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
-inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 #endif
+
+// Two numbers of which one may be a NaN: the other.
+STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
+STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 
 // Byte k of a word, as a signed number.
 STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
   return permute_bytes(word, word, 0x8880 + 0x1111 * static_cast<u32>(k));
 }
 
-// Two numbers of which one may be a NaN: the other.
-STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
-STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 STRETTO_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 STRETTO_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }

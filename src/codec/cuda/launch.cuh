@@ -94,7 +94,8 @@ template <class T, Scratch kScratch, class Op>
 int launch_sum_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    return launch_kernel(sum_kernel<T, Op, kScratch>, blocks, 32 * (kWarpsOf<T, kScratch> + 1), stream, op, out, scratch);
+    return launch_kernel(sum_kernel<T, Op, kScratch>, blocks, 32 * (kWarpsOf<T, kScratch> + 1), stream, op, out,
+                         scratch);
   });
 }
 

@@ -11,70 +11,43 @@ namespace stretto::codec::cuda {
 
 constexpr u64 kSumKnown = u64{1} << 62, kOffsetKnown = u64{2} << 62, kDescriptorValue = (u64{1} << 62) - 1;
 
-// The words of a tile, by one lane, as soon as they are known. Descriptors start as zeros.
-template <class W>
-STRETTO_DEVICE void announce_words(u64* descriptors, u64 tile, u64 words) {
-  W::write(descriptors + tile, (tile ? kSumKnown : kOffsetKnown) | words);
-}
-
-// Descriptors that a lane reads at once: as many tiles as are in flight are looked at in one or two trips to memory.
-constexpr int kLookBack = 8;
-
-// Words before a tile whose own words have been announced. Called by one warp.
-template <class W>
-STRETTO_DEVICE u64 find_place(u64* descriptors, u64 tile, u64 words) {
-  if (tile == 0) return 0;
-  struct Seen {
-    u64 of[kLookBack];
-  };
-  auto sums = W::splat(u64{0});  // of tiles [end, tile)
-  u64 end = tile;
-  for (bool known = false; !known;) {
-    const auto seen = W::map(
-        [=](int j) {
-          Seen s;
-          STRETTO_UNROLL
-          for (int c = 0; c < kLookBack; ++c) {
-            const u64 back = static_cast<u64>(32 * c + j) + 1;
-            s.of[c] = back <= end ? W::read(descriptors + (end - back)) : kOffsetKnown;
-          }
-          return s;
-        },
-        W::lane());
-    bool missing = false;
-    STRETTO_UNROLL
-    for (int c = 0; c < kLookBack; ++c) {
-      if (known || missing) break;
-      const u32 offsets = W::ballot(W::map([=](const Seen& s) { return (s.of[c] & kOffsetKnown) != 0; }, seen));
-      const u32 none = W::ballot(W::map([=](const Seen& s) { return s.of[c] >> 62 == 0; }, seen));
-      const u32 used = offsets ? offsets ^ (offsets - 1) : ~0u;  // up to the nearest known offset
-      missing = (none & used) != 0;
-      if (missing) break;
-      sums = W::map([=](int j, u64 sum, const Seen& s) { return sum + (used >> j & 1 ? s.of[c] & kDescriptorValue : 0); },
-                    W::lane(), sums, seen);
-      known = offsets != 0;
-      end -= 32;
-    }
-    if (missing) W::pause();
-  }
-  const u64 offset = W::reduce_add(sums);
-  W::each(
-      [=](int j) {
-        if (j == 0) W::write(descriptors + tile, kOffsetKnown | (offset + words));
-      },
-      W::lane());
-  return offset;
-}
-
-// Both: words before this tile.
+// Words before this tile. Called by one warp; descriptors start as zeros.
 template <class W>
 STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
-  W::each(
-      [=](int j) {
-        if (j == 0) announce_words<W>(descriptors, tile, words);
-      },
-      W::lane());
-  return find_place<W>(descriptors, tile, words);
+  const auto publish = [&](u64 v) {
+    W::each(
+        [=](int j) {
+          if (j == 0) W::write(descriptors + tile, v);
+        },
+        W::lane());
+  };
+  if (tile == 0) {
+    publish(kOffsetKnown | words);
+    return 0;
+  }
+  publish(kSumKnown | words);
+  u64 offset = 0, end = tile;  // tiles [end, tile) are in the sum
+  for (;;) {
+    const auto seen = W::map(
+        [=](int j) {
+          const u64 back = static_cast<u64>(j) + 1;
+          return back <= end ? W::read(descriptors + (end - back)) : kOffsetKnown;
+        },
+        W::lane());
+    const u32 known = W::ballot(W::map([](u64 d) { return (d & kOffsetKnown) != 0; }, seen));
+    const u32 missing = W::ballot(W::map([](u64 d) { return d >> 62 == 0; }, seen));
+    const u32 used = known ? known ^ (known - 1) : ~0u;  // up to the nearest known offset
+    if (missing & used) {
+      W::pause();
+      continue;
+    }
+    offset += W::reduce_add(
+        W::map([=](int j, u64 d) { return used >> j & 1 ? d & kDescriptorValue : u64{0}; }, W::lane(), seen));
+    if (known) break;
+    end -= 32;
+  }
+  publish(kOffsetKnown | (offset + words));
+  return offset;
 }
 
 }  // namespace stretto::codec::cuda

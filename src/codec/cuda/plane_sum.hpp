@@ -17,10 +17,11 @@ struct GroupPlace {
 // Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
 template <class W>
 STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
-  const Chunk<W> r = load_chunk<W>(s, h, first / kChunk);
+  const Index x = index_of(s, h);
+  const Chunk<W> r = chunk_of<W>(x, first / kChunk, load_index<W>(x, first));
   const auto both = W::map([](u32 v) { return sum_of_pair(v); }, r.pair);
   const auto end = W::scan_add(both);
-  const bool good = chunk_holds(h, first / kChunk, r, W::broadcast(end, 31));
+  const bool good = chunk_holds(x, first / kChunk, r, W::broadcast(end, 31));
   const int from = static_cast<int>(first % kChunk);
   const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
   W::each(
@@ -54,17 +55,27 @@ struct Ends {
   typename W::template Lane<u32> head, tail;
 };
 template <class W>
-STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
+STRETTO_DEVICE Ends<W> load_ends(const u32* at, u32 words, bool good) {
   Ends<W> e;
-  e.p = place.p;
-  e.words = place.words;
-  e.good = place.good;
+  e.p = at;
+  e.words = words;
+  e.good = good;
   const u32* p = e.p;
   const u32 n = e.good ? e.words : 0;
   e.head = W::map([=](int j) { return static_cast<u32>(j) < n ? p[j] : 0u; }, W::lane());
   e.tail = W::map([=](int j) { return static_cast<u32>(j) < n ? p[n - 1 - static_cast<u32>(j)] : 0u; }, W::lane());
   return e;
 }
+template <class W>
+STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
+  return load_ends<W>(in_device(place.p), place.words, place.good);
+}
+
+// What all exceptions of an operand are: an exact sum at `sum`, or a number.
+struct Uniform {
+  const u32* sum;  // or null
+  u32 bits;
+};
 
 // An operand whose residuals are planes.
 template <class W>
@@ -72,11 +83,10 @@ struct PlaneGroup {
   Predictor predictor;
   i64 base, slope;
   u32 most;
-  bool exceptions, sums, quiet;
-  const u32* value;  // of all exceptions
+  bool exceptions;
+  Uniform value;
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
-  STRETTO_DEVICE bool is_unsigned() const { return predictor == Predictor::none_unsigned; }
 };
 
 // False: unusual, or malformed.
@@ -86,8 +96,8 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   g->predictor = Predictor::none_unsigned;
   g->base = g->slope = 0;
   g->most = 0;
-  g->exceptions = g->sums = g->quiet = false;
-  g->value = nullptr;
+  g->exceptions = false;
+  g->value = {nullptr, 0};
   g->lanes = g->width = W::splat(u32{0});
   const u32* p = e.p;
   g->planes = W::splat(p);
@@ -109,14 +119,14 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   if (e.words < at) return false;
   if (word & kExceptionsBit) {
     u32 kind = 0, taken = 0;
-    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit)) return false;
+    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit))
+      return false;
     at += taken;
     g->exceptions = true;
-    g->sums = kind & kSumsBit;
-    g->quiet = kind & kQuietNanBit;
-    g->value = p + at;
-    const u32 size = g->quiet ? 0 : g->sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
-    if ((g->sums && size == 0) || e.words - at < size) return false;
+    const bool sums = kind & kSumsBit, quiet = kind & kQuietNanBit;
+    const u32 size = quiet ? 0 : sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
+    if ((sums && size == 0) || e.words - at < size) return false;
+    g->value = {sums ? p + at : nullptr, quiet ? QuietNan<float>::bits : sums ? 0 : p[at]};
     at += size;
   }
   if (form == Form::zero) return at == e.words;
@@ -127,8 +137,8 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   const u32 words = words_for(nibbles ? (n + 1) / 2 : n), behind = words + masked;
   if (mask == 0 || e.words - at < behind) return false;
   const auto k = W::map([=](int b) { return popcount(mask & ((1u << b) - 1)); }, W::lane());
-  const auto packed = W::shuffle(
-      e.tail, W::map([=](int i) { return static_cast<int>(behind) - 1 - (nibbles ? i >> 3 : i >> 2); }, k));
+  const auto packed =
+      W::shuffle(e.tail, W::map([=](int i) { return static_cast<int>(behind) - 1 - (nibbles ? i >> 3 : i >> 2); }, k));
   g->width = W::map(
       [=](int b, int i, u32 v) {
         const u32 w = nibbles ? v >> (i % 8 * 4) & 15 : v >> (i % 4 * 8) & 255;
@@ -212,27 +222,17 @@ struct SumAt : SumFound {
   }
 };
 
-// What all exceptions of an operand are: an exact sum at `sum`, or a number.
-struct Uniform {
-  const u32* sum;  // or null
-  u32 bits;
-  bool negate;
-};
-template <class W>
-STRETTO_DEVICE Uniform uniform_of(const PlaneGroup<W>& g, bool negate) {
-  return {g.sums ? g.value : nullptr, g.sums || !g.exceptions ? 0 : g.quiet ? QuietNan<float>::bits : *g.value, negate};
-}
 // Words of the exact sum that it leaves at `out`.
 template <class W>
-STRETTO_APART u32 add_uniform(Uniform a, Uniform b, u32* out) {
+STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   Accumulator<W, float> sum;
   STRETTO_ROLLED
   for (int k = 0; k < 2; ++k) {
     const Uniform& u = k ? b : a;
     if (u.sum)
-      sum.add_sum(u.sum, u.negate);
+      sum.add_sum(u.sum, k && negate);
     else
-      sum.add(u.bits, u.negate);
+      sum.add(u.bits, k && negate);
   }
   W::sync();
   sum.write(out);
@@ -308,8 +308,7 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   p.base = narrow_sum(a.base, b.base, negate);
   p.slope = narrow_sum(a.slope, b.slope, negate);
   p.lanes = a.lanes;
-  const u32 value_words =
-      a.exceptions ? add_uniform<W>(uniform_of<W>(a, false), uniform_of<W>(b, negate), scratch) : 0;
+  const u32 value_words = a.exceptions ? add_uniform<W>(a.value, b.value, negate, scratch) : 0;
   Planes<W> xa, xb;
   if (most <= kFewPlanes) {
     xa.template load<kFewPlanes>(a.planes, a.width);
@@ -323,6 +322,53 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   W::sync();  // an operand may lie where the sum is put together
   put_together<W>(xa, value_words, &p, scratch, image);
   *s = {p.words, p.count, 0};
+  return true;
+}
+
+// A whole group of values in `memory` as an operand; false if it is unusual. As compress_rows(), but for what makes a
+// group of planes: nothing is written beside them.
+template <class W>
+STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
+  Plan<W> p;
+  start_plan(kGroup, &p);
+  W::sync();
+  const float r = grid.r;
+  const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
+  const auto quick = [=](u32 bits) { return bits_of(fused(float_of(bits), r, 0x1.8p23f)); };
+  auto rows = read_rows<W>(memory, quick);
+  Extremes e = extremes<W>(rows, 0);
+  ExceptionValues values{0, false};
+  const bool careful = e.high > zero + safe || e.low < zero - safe;
+  if (careful) {
+    W::sync();
+    code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(kGroup, memory, p.lanes, &rows);
+    W::sync();
+    put_rows<W>(rows, memory);
+    W::sync();
+    e = extremes<W>(rows, kCodeZero);
+  } else {
+    e = {e.low - zero, e.high - zero};
+  }
+  const u32 below = 0 - static_cast<u32>(e.low), above = static_cast<u32>(e.high);
+  const bool close = above + below < kPairLimit / 2;
+  if (!close || !write_pairs<W, false>(rows, e, memory, nullptr, &p)) {
+    rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
+    write_rows<W, false>(rows, e.low < 0, memory, nullptr, &p);
+  }
+  if (p.most >= kManyPlanes || values.differ) return false;
+  g->predictor = p.predictor;
+  g->base = p.base;
+  g->slope = p.slope;
+  g->most = p.most;
+  g->lanes = p.lanes;
+  g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
+  g->value = {nullptr, values.value};
+  g->width = p.width;
+  const u32* planes = memory + kStagedWords - p.width_words - p.planes;
+  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
+  *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
+  W::sync();
   return true;
 }
 

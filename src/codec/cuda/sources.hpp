@@ -178,10 +178,12 @@ struct Sums {
           first = LaneSum::of_lane<W>(sums, trailing_zeros(lanes));
           first_words = first.words();
         }
-        const auto own = W::map([=](int j, const LaneSum& s) { return lanes >> j & 1 ? s.words() : 0u; }, W::lane(), sums);
+        const auto own =
+            W::map([=](int j, const LaneSum& s) { return lanes >> j & 1 ? s.words() : 0u; }, W::lane(), sums);
         words += W::reduce_add(own);
-        same = same && !W::any(W::map([&](int j, const LaneSum& s) { return (lanes >> j & 1) != 0 && !s.equals(first); },
-                                      W::lane(), sums));
+        same =
+            same && !W::any(W::map([&](int j, const LaneSum& s) { return (lanes >> j & 1) != 0 && !s.equals(first); },
+                                   W::lane(), sums));
         return !known;
       });
     } else {

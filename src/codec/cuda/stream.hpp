@@ -97,81 +97,38 @@ STRETTO_DEVICE IndexWords<W> load_index(const Index& x, u64 g) {
           W::map([=](int j) { return load_once_if(j < words, offsets + j); }, W::lane())};
 }
 
-// Group g, found by its chunk's offset and the lengths before it. The chunk is checked against the next one, so that all
-// groups together check the whole index; false if it does not hold.
-template <class W>
-STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, const u32** p, u32* words) {
-  const u64 c = g / kChunk;
-  const u32 at = static_cast<u32>(g) % kChunk;
-  const auto offset = [&](int k) {
-    return static_cast<u64>(W::broadcast(index.offsets, k + 1)) << 32 | W::broadcast(index.offsets, k);
-  };
-  const u64 start = offset(0);
-  u64 next = offset(2);
-  auto pair = index.lengths;
-  if (c + 1 >= x.chunks) {
-    next = x.bytes;
-    const u32 n = static_cast<u32>(x.groups - c * kChunk);  // the last length may stand alone
-    pair = W::map([=](int j, u32 v) { return 2 * static_cast<u32>(j) + 1 == n ? v & 0xffff : v; }, W::lane(), pair);
-  }
-  const u32 total = W::reduce_add(W::map([](u32 v) { return (v & 0xffff) + (v >> 16); }, pair));
-  const u32 before = W::reduce_add(W::map(
-      [=](int j, u32 v) {
-        const u32 i = 2 * static_cast<u32>(j);
-        return (i < at ? v & 0xffff : 0) + (i + 1 < at ? v >> 16 : 0);
-      },
-      W::lane(), pair));
-  const u32 own = W::broadcast(pair, static_cast<int>(at / 2));
-  *words = at % 2 ? own >> 16 : own & 0xffff;
-  const bool holds = start % 4 == 0 && start <= x.bytes && next <= x.bytes && start + 4 * u64{total} == next &&
-                     (c != 0 || start == x.body);
-  if (holds) *p = reinterpret_cast<const u32*>(x.base + start) + before;
-  return holds;
-}
-
-// What the index says of a chunk: the lengths of its groups, two a lane, and where it and the next one begin.
+// A chunk: the lengths of its groups, two a lane, and where it and the next one begin.
 template <class W>
 struct Chunk {
   typename W::template Lane<u32> pair;
   u64 start, next;
 };
 template <class W>
-STRETTO_DEVICE Chunk<W> load_chunk(const StreamRef& s, const Header& h, u64 c) {
-  const u64 groups = (h.count + kGroup - 1) / kGroup, chunks = (groups + kChunk - 1) / kChunk;
-  const u64* offsets = reinterpret_cast<const u64*>(s.base + kHeaderBytes) + c;
-  const u32* lengths = reinterpret_cast<const u32*>(s.base + kHeaderBytes + 8 * chunks) + c * (kChunk / 2);
-  Chunk<W> r;
-  if (c + 1 < chunks) {
-    r.pair = W::map([=](int j) { return load_once(lengths + j); }, W::lane());
-  } else {
-    const u32 n = static_cast<u32>(groups - c * kChunk);
-    r.pair = W::map(
-        [=](int j) {
-          const u32 i = 2 * static_cast<u32>(j);
-          if (i >= n) return 0u;
-          const u32 both = load_once(lengths + j);
-          return i + 1 < n ? both : both & 0xffff;
-        },
-        W::lane());
+STRETTO_DEVICE Chunk<W> chunk_of(const Index& x, u64 c, const IndexWords<W>& index) {
+  const auto offset = [&](int k) {
+    return static_cast<u64>(W::broadcast(index.offsets, k + 1)) << 32 | W::broadcast(index.offsets, k);
+  };
+  Chunk<W> r{index.lengths, offset(0), offset(2)};
+  if (c + 1 >= x.chunks) {
+    r.next = x.bytes;
+    const u32 n = static_cast<u32>(x.groups - c * kChunk);  // the last length may stand alone
+    r.pair = W::map([=](int j, u32 v) { return 2 * static_cast<u32>(j) + 1 == n ? v & 0xffff : v; }, W::lane(), r.pair);
   }
-  r.start = load_once(offsets);
-  r.next = c + 1 < chunks ? load_once(offsets + 1) : h.bytes;
   return r;
 }
 STRETTO_DEVICE u32 sum_of_pair(u32 v) { return (v & 0xffff) + (v >> 16); }
 // A chunk whose groups have `total` words is checked against the next one, so that all together check the whole index.
 template <class W>
-STRETTO_DEVICE bool chunk_holds(const Header& h, u64 c, const Chunk<W>& r, u32 total) {
-  return r.start % 4 == 0 && r.start <= h.bytes && r.next <= h.bytes && r.start + 4 * u64{total} == r.next &&
-         (c != 0 || r.start == layout_of(h.count).body);
+STRETTO_DEVICE bool chunk_holds(const Index& x, u64 c, const Chunk<W>& chunk, u32 total) {
+  return chunk.start % 4 == 0 && chunk.start <= x.bytes && chunk.next <= x.bytes &&
+         chunk.start + 4 * u64{total} == chunk.next && (c != 0 || chunk.start == x.body);
 }
 
-// Group g of a stream whose header has been checked: found by its chunk's offset and the lengths before it. False if its
-// chunk does not hold.
+// Group g, found by its chunk's offset and the lengths before it. False if its chunk does not hold.
 template <class W>
-STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
+STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, const u32** p, u32* words) {
   const u32 at = static_cast<u32>(g) % kChunk;
-  const Chunk<W> chunk = load_chunk<W>(s, h, g / kChunk);
+  const Chunk<W> chunk = chunk_of<W>(x, g / kChunk, index);
   const u32 total = W::reduce_add(W::map([](u32 v) { return sum_of_pair(v); }, chunk.pair));
   const u32 before = W::reduce_add(W::map(
       [=](int j, u32 v) {
@@ -181,8 +138,14 @@ STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32
       W::lane(), chunk.pair));
   const u32 own = W::broadcast(chunk.pair, static_cast<int>(at / 2));
   *words = at % 2 ? own >> 16 : own & 0xffff;
-  *p = reinterpret_cast<const u32*>(s.base + chunk.start) + before;
-  return chunk_holds(h, g / kChunk, chunk, total);
+  const bool holds = chunk_holds(x, g / kChunk, chunk, total);
+  if (holds) *p = reinterpret_cast<const u32*>(x.base + chunk.start) + before;
+  return holds;
+}
+template <class W>
+STRETTO_DEVICE bool locate(const StreamRef& s, const Header& h, u64 g, const u32** p, u32* words) {
+  const Index x = index_of(s, h);
+  return locate<W>(x, g, load_index<W>(x, g), p, words);
 }
 
 }  // namespace stretto::codec::cuda

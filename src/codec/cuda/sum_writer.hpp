@@ -1,4 +1,4 @@
-// How blocks of warps share a sum of float32 that writes a stream. As StagedWriter (tile.hpp), with a helper that also finds
+// How blocks of warps share a sum of float32 that writes a stream. As StagedWriter (staged.hpp), with a helper that also finds
 // where the next tile's groups lie in the operands and prefetches them. A group that is too unusual to be put together
 // ahead is planned twice: for its length, and again when its place is known.
 #pragma once
@@ -13,7 +13,6 @@ struct SumShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];         // words before each warp's group
   u32 words[8][kMaxWarps];         // with kLater for one that is planned again
-  u64 sum[8];                      // of the warps that are done: their number in the upper half, their words in the lower
   GroupPlace at[2][2][kMaxWarps];  // of two tiles, of either operand
   u64 behind;                      // words before the tile, where the block does all tiles alone
   Layout layout;
@@ -93,18 +92,20 @@ class SumWriter {
   // Tiles as they are handed out; or, alone, all of them.
   STRETTO_DEVICE void all_tiles(bool alone) {
     SumShared& shared = block_.sum_shared();
-    block_.each_warp_and_helper([](int) {},
-                                [&] {
-                                  by_one_lane<W>([&] {
-                                    shared.tile[0] = alone ? 0 : W::fetch_add(&o_.control->tiles, 1);
-                                    shared.sum[0] = 0;
-                                    shared.behind = 0;
-                                  });
-                                  W::sync();
-                                  find(shared, 0);
-                                });
+    block_.each_warp_and_helper(
+        [](int) {},
+        [&] {
+          by_one_lane<W>([&] {
+            const u64 first = alone ? 0 : W::fetch_add(&o_.control->tiles, 1);
+            shared.tile[0] = first;
+            shared.tile[1] = first >= shared.tiles ? shared.tiles : alone ? 1 : W::fetch_add(&o_.control->tiles, 1);
+            shared.behind = 0;
+          });
+          W::sync();
+          find(shared, 0);
+        });
     for (u32 k = 0;; ++k) {
-      block_.each_warp_and_helper([&](int w) { work(k, w, shared, alone); }, [&] { help(k, shared, alone); });
+      block_.each_warp_and_helper([&](int w) { work(k, w, shared); }, [&] { help(k, shared, alone); });
       if (k && shared.tile[(k - 1) & 7] >= shared.tiles) break;
     }
   }
@@ -113,7 +114,7 @@ class SumWriter {
     if (tile < shared.tiles) op_.find(tile * Block::kWarps, Block::kWarps, shared.at[k & 1][0], shared.at[k & 1][1]);
   }
 
-  STRETTO_DEVICE void work(u32 k, int w, SumShared& shared, bool alone) {
+  STRETTO_DEVICE void work(u32 k, int w, SumShared& shared) {
     const u32 now = k & 7, old = (k - 2) & 7;
     const u64 tile = shared.tile[now], g = tile * Block::kWarps + static_cast<u64>(w);
     const auto memory = block_.memory(w, k & 1);
@@ -122,56 +123,62 @@ class SumWriter {
       if (tile_old < shared.tiles && g_old < shared.layout.groups)
         put(shared, w, g_old, shared.place[old][w], shared.words[old][w], memory);
     }
-    if (tile >= shared.tiles) return;
-    Staged s{0, 0, 0};
-    bool later = false;
-    if (g < shared.layout.groups) {
+    u32 words = 0;
+    if (tile < shared.tiles && g < shared.layout.groups) {
       W::sync();
-      later = !op_.stage(g, shared.at[k & 1][0][w], shared.at[k & 1][1][w], memory.codes, memory.scratch, &s);
-      if (later) {
+      Staged s;
+      if (op_.stage(g, shared.at[k & 1][0][w], shared.at[k & 1][1][w], memory.codes, memory.scratch, &s)) {
+        words = s.words;
+      } else {
         const auto own = memory;
-        Outcome o = op_.measure_apart(g, own, &s);
-        if (o == Outcome::ok && s.words > kMaxGroupWords) o = Outcome::overflow;
-        if (o != Outcome::ok) s.words = 0;
-        by_one_lane<W>([&] { note(o, &shared.found[w]); });
+        const Outcome o = op_.measure_apart(g, own, &s);
+        by_one_lane<W>([&] {
+          note(o, &shared.found[w]);
+          if (o == Outcome::ok && s.words > kMaxGroupWords) note(Outcome::overflow, &shared.found[w]);
+        });
+        words = o == Outcome::ok && s.words <= kMaxGroupWords ? s.words | kLater : 0;
+        if (o != Outcome::ok) s = {0, 0, 0};
       }
+      by_one_lane<W>([&] {
+        Found& found = shared.found[w];
+        found.bound = larger(found.bound, s.bound);
+        found.exceptions += s.exceptions;
+      });
     }
-    by_one_lane<W>([&] {
-      Found& found = shared.found[w];
-      found.bound = larger(found.bound, s.bound);
-      found.exceptions += s.exceptions;
-      shared.words[now][w] = s.words | (later ? kLater : 0);
-      if (alone) return;
-      const u64 own = u64{1} << 32 | s.words, sum = W::fetch_add(&shared.sum[now], own) + own;
-      if (sum >> 32 == Block::kWarps) announce_words<W>(o_.descriptors, tile, sum & 0xffffffff);
-    });
+    by_one_lane<W>([&] { shared.words[now][w] = words; });
   }
 
   STRETTO_DEVICE void help(u32 k, SumShared& shared, bool alone) {
-    const u32 before = (k - 1) & 7, next = (k + 1) & 7;
-    by_one_lane<W>([&] {
-      const u64 now = shared.tile[k & 7];
-      shared.tile[next] = now >= shared.tiles ? shared.tiles : alone ? now + 1 : W::fetch_add(&o_.control->tiles, 1);
-      shared.sum[next] = 0;
-    });
-    W::sync();
+    const u32 before = (k - 1) & 7, later = (k + 2) & 7;
+    auto asked = W::splat(shared.tiles);
+    const u64 next = shared.tile[(k + 1) & 7];
+    if (next < shared.tiles)
+      asked =
+          W::map([&](int j) { return j       ? u64{0}
+                                     : alone ? next + 1
+                                             : W::fetch_add(&o_.control->tiles, 1); }, W::lane());
     find(shared, k + 1);
-    const u64 tile = k ? shared.tile[before] : shared.tiles;
-    if (tile >= shared.tiles) return;
-    const auto own =
-        W::map([&](int j) { return j < Block::kWarps ? shared.words[before][j] & ~kLater : 0; }, W::lane());
-    const auto end = W::scan_add(own);
-    const u64 sum = W::broadcast(end, 31);
-    const u64 offset = alone ? shared.behind : find_place<W>(o_.descriptors, tile, sum);
-    W::sync();
+    if (k && shared.tile[before] < shared.tiles) {
+      const u64 tile = shared.tile[before];
+      const auto own =
+          W::map([&](int j) { return j < Block::kWarps ? shared.words[before][j] & ~kLater : 0; }, W::lane());
+      const auto end = W::scan_add(own);
+      const u64 sum = W::broadcast(end, 31);
+      const u64 offset = alone ? shared.behind : look_back<W>(o_.descriptors, tile, sum);
+      W::sync();
+      W::each(
+          [&](int j, u32 words, u32 behind) {
+            if (j < Block::kWarps) shared.place[before][j] = offset + (behind - words);
+            if (j == 0 && tile + 1 == shared.tiles) W::write(&o_.control->words, offset + sum);
+            if (j == 0) shared.behind = offset + sum;
+          },
+          W::lane(), own, end);
+    }
     W::each(
-        [&](int j, u32 words, u32 behind) {
-          if (j < Block::kWarps) shared.place[before][j] = offset + (behind - words);
-          if (j) return;
-          if (tile + 1 == shared.tiles) W::write(&o_.control->words, offset + sum);
-          shared.behind = offset + sum;
+        [&](int j, u64 t) {
+          if (j == 0) shared.tile[later] = t;
         },
-        W::lane(), own, end);
+        W::lane(), asked);
   }
 
   template <class Memory>

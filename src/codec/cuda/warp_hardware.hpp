@@ -108,7 +108,7 @@ struct HardwareWarp {
     atomicMax(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
   }
   static STRETTO_DEVICE void fence() { __threadfence(); }
-  static STRETTO_DEVICE void pause() { __nanosleep(40); }
+  static STRETTO_DEVICE void pause() {}
   static STRETTO_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 };
 

@@ -1,5 +1,6 @@
 // The kernels' own logic, on emulated warps, gives the reference's bytes: compression, decompression, sums, minima and
 // maxima, for all inputs of this directory's other tests.
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -105,6 +106,40 @@ TYPED_TEST(CudaStreams, LongSumsOfSumsGiveTheReferencesBytes) {
     expect_same_values<T>(next, std::to_string(i), 1);
     expect_same_values<T>(next, std::to_string(i), static_cast<std::uint32_t>(i + 1));
     sum = next;
+  }
+}
+
+// Fill values in the same places of all fields, and marks of other values in places of a few.
+TYPED_TEST(CudaStreams, SumsOfFieldsWithFillValuesGiveTheReferencesBytes) {
+  using T = TypeParam;
+  const double eps = 1e-3;
+  for (const double scale : {0.5, 1e3, 4e6}) {  // codes of a few bits, of twenty, and near the limit of 32
+    std::vector<std::vector<T>> x(5, std::vector<T>(1024 + 300));
+    for (std::size_t k = 0; k < x.size(); ++k)
+      for (std::size_t i = 0; i < x[k].size(); ++i) {
+        x[k][i] = static_cast<T>(scale * std::sin(0.01 * static_cast<double>(i + 50 * k)));
+        if (i / 40 % 3 == 0) x[k][i] = T{1e20f};
+        if (k >= 2 && i % 97 == k) x[k][i] = std::numeric_limits<T>::quiet_NaN();
+        if (k >= 3 && i % 89 == k) x[k][i] = static_cast<T>(-1e22 * static_cast<double>(i));
+      }
+    const auto same = [&](Combine op, const Stream& a, const Stream& b, const char* what) {
+      const Stream sum = combined(op, a, b, with(Isa::reference));
+      expect_same(emulated_combine<T>(op, a, b), sum, what + (" of " + std::to_string(scale)));
+      return sum;
+    };
+    std::vector<Stream> s;
+    for (const auto& v : x) s.push_back(compressed(v, eps, with(Isa::reference)));
+    const Stream alike = same(Combine::add, s[0], s[1], "two alike"), other = same(Combine::add, s[2], s[3], "others"),
+                 three = same(Combine::add, alike, s[0], "three alike"), six = same(Combine::add, three, three, "six");
+    same(Combine::subtract, six, alike, "difference alike");
+    same(Combine::subtract, s[0], alike, "difference from one");
+    same(Combine::subtract, six, other, "difference");
+    same(Combine::subtract, other, six, "difference turned");
+    same(Combine::add, other, s[4], "five");
+    for (const Stream& a : {alike, other, six})
+      for (const std::size_t k : {0, 4})
+        expect_same(emulated_add_values<T>(a, x[k].data(), x[k].size(), k != 0),
+                    with_values(a, x[k].data(), x[k].size(), with(Isa::reference)), "values " + std::to_string(k));
   }
 }
 

@@ -138,7 +138,10 @@ TEST(CudaTypes, TheLargestCodesGiveTheReferencesBytes) {
     for (int kind = 0; kind < 3; ++kind) {
       std::vector<float> x(2 * 1024 + 100);
       for (auto& v : x)
-        v = static_cast<float>(most * width * (kind == 0 ? r.uniform() : kind == 1 ? r.symmetric() : 1 - r.uniform() / 4));
+        v = static_cast<float>(most * width *
+                               (kind == 0   ? r.uniform()
+                                : kind == 1 ? r.symmetric()
+                                            : 1 - r.uniform() / 4));
       const Stream s = compressed(x, 0.5, with(Isa::reference));
       const Emulated e = emulated_compress<float>(Type::f32, x.data(), x.size(), 0.5);
       ASSERT_TRUE(e.outcome == Outcome::ok && e.stream == s) << most << ", kind " << kind;
