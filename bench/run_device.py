@@ -126,9 +126,11 @@ def main():
         rows.unlink(missing_ok=True)
     kind = ["--threads", options.ranks] if threads else ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
     small = [word for pair in SMALL.items() if options.emulated and pair[0] not in arguments for word in pair]
-    # The hosts are made up: NCCL knows them for one.
+    # NCCL's kernels wait for one another on the GPU: ranks that share one send their messages by peer access. Hosts that are made up are
+    # one to NCCL.
+    carrier = os.environ.get("STRETTO_DEVICE_CARRIER") or ("peer" if sharing else "")
     argv = [*launch(1 if threads else options.ranks), "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", "NCCL_HOSTID=one", build / "bench" / "bench_device",
-            "--json", rows, "--device", name, "--seconds", options.seconds, *kind, *small, *arguments]
+            "--json", rows, "--device", name, "--carrier", carrier, "--seconds", options.seconds, *kind, *small, *arguments]
     try:
         with mps() if sharing == "mps" else contextlib.nullcontext({}) as more:
             status = subprocess.run([str(word) for word in argv], env={**os.environ, **more}, timeout=options.seconds + MARGIN, check=False).returncode

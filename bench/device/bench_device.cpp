@@ -41,7 +41,7 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 struct Options {
-  std::string json, device = "unnamed", rows;
+  std::string json, device = "unnamed", rows, carrier;
   std::vector<std::uint64_t> bytes{1U << 20U, 16U << 20U, 256U << 20U, 1U << 30U};
   std::vector<double> rates{0, 25, 100, 200, 400};  // Gb/s; 0: as it is
   double bound = 1e-4, seconds = 480;
@@ -73,15 +73,14 @@ std::vector<float> walk(int rank, std::size_t count) {
   return v;
 }
 
-// A communicator whose messages travel at no more than `rate` Gb/s; 0: as fast as they can.
+// A communicator whose messages travel at no more than `rate` Gb/s, by the host, where they can be slowed down; 0: as fast as they can, by
+// `carrier` (empty: the library's choice).
 class Links {
  public:
-  Links(bench::Ranks& ranks, double rate) {
+  Links(bench::Ranks& ranks, double rate, const std::string& carrier) {
     if (ranks.rank() == 0 || !ranks.are_threads()) {
-      if (rate > 0)
-        setenv("STRETTO_LINK_GBIT", fmt::format("{:g}", rate).c_str(), 1);
-      else
-        unsetenv("STRETTO_LINK_GBIT");
+      give("STRETTO_LINK_GBIT", rate > 0 ? fmt::format("{:g}", rate) : "");
+      give("STRETTO_DEVICE_CARRIER", rate > 0 ? "" : carrier);
     }
     ranks.meet();
     require(ranks.make(&comm_), "making the communicator");
@@ -92,6 +91,10 @@ class Links {
   stretto_comm get() const noexcept { return comm_; }
 
  private:
+  static void give(const char* setting, const std::string& value) {
+    value.empty() ? unsetenv(setting) : setenv(setting, value.c_str(), 1);
+  }
+
   stretto_comm comm_ = nullptr;
 };
 
@@ -205,7 +208,7 @@ class Bench {
     eps_ = o_.bound * ranks_.largest(range(values));
     bench::Memory in(device::MemoryKind::device, count * sizeof(float)), out(device::MemoryKind::device, in.bytes());
     copier_.to_device(in.data(), values.data(), in.bytes());
-    const Links links(ranks_, rate);
+    const Links links(ranks_, rate, o_.carrier);
     comm_ = links.get();
     for (int turn = 0; turn <= o_.repeats; ++turn) {
       for (Turns& t : all) {
@@ -224,6 +227,7 @@ class Bench {
 
   stretto_options options_of(const DeviceRow& row, stretto_report* report) const {
     stretto_options options = STRETTO_OPTIONS_INIT;
+    options.timeout = 60;  // a hang is named
     if (!row.schedule.empty()) options.schedule = row.schedule.data();
     options.report = report;
     options.payload = row.payload;
@@ -375,6 +379,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--bound", o.bound, "of a contribution, as a fraction of the range")->check(CLI::PositiveNumber);
   app.add_option("--hosts", o.hosts, "that ranks stand for, by names of their own");
   app.add_option("--threads", o.threads, "ranks are so many threads of one process; 0: those of the MPI");
+  app.add_option("--carrier", o.carrier, "of messages over links as they are: STRETTO_DEVICE_CARRIER");
   app.add_option("--compare", o.compare, "vectors of up to so many bytes are compared with the host's")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--costs", o.costs, "bytes by which the device's own costs are measured; 0: they are not")

@@ -125,8 +125,8 @@ STRETTO_DEVICE void write_row_planes(const typename W::template Lane<Row>& rows,
           u32 p[8];
           STRETTO_UNROLL
           for (int r = 0; r < 8; ++r)
-            p[r] = permute_bytes(permute_bytes(row.c[r], row.c[r + 8], two), permute_bytes(row.c[r + 16], row.c[r + 24], two),
-                              0x5410);
+            p[r] = permute_bytes(permute_bytes(row.c[r], row.c[r + 8], two),
+                                 permute_bytes(row.c[r + 16], row.c[r + 24], two), 0x5410);
           put_planes(p, 8 * byte, w, out + (behind - w));
         },
         rows, width, end);

@@ -130,13 +130,13 @@ class Script(unittest.TestCase):
         for way in ("host", "peer", "nccl"):
             for ranks in (2, 3, 4):
                 self.assertEqual((self.at / "out" / f"ranks-{way}-{ranks}.log").read_text(), f"ranks {ranks}\n{plugin} {way}\n")
-        self.assertEqual((self.at / "out/ranks-sanitizer-any-2.log").read_text(), f"ranks 2\n{plugin} \n")
+        self.assertEqual((self.at / "out/ranks-sanitizer-host-2.log").read_text(), f"ranks 2\n{plugin} host\n")
         self.program("build/tests/device/device_mpi_ranks", "exit 1")
         for nccl, why in ((self.library("of_old.so", 22809), "ranks share a GPU from 23000 on"), ("/none", "no NCCL: /none")):
             status, text = self.run_script("test", MPIRUN="pretended-mpirun", STRETTO_NCCL=nccl)
             self.assertEqual(status, 1)
             self.assertIn(why, text)
-            self.assertIn("failed: ranks-host-2 ranks-host-3 ranks-host-4 ranks-peer-2 ranks-peer-3 ranks-peer-4 ranks-sanitizer-any-2", text)
+            self.assertIn("failed: ranks-host-2 ranks-host-3 ranks-host-4 ranks-peer-2 ranks-peer-3 ranks-peer-4 ranks-sanitizer-host-2", text)
 
     def test_programs_run_under_the_profiling_library(self):
         self.driver(1)
