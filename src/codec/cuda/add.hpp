@@ -1,7 +1,7 @@
 // stream + stream and stream - stream, a group a warp.
 #pragma once
 
-#include "codec/cuda/plane_sum.hpp"
+#include "codec/cuda/rows/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 

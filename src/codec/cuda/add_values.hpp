@@ -1,7 +1,7 @@
 // stream + values, a group a warp (HomComp_F, or HomComp where the codes were found by a kernel of their own).
 #pragma once
 
-#include "codec/cuda/plane_sum.hpp"
+#include "codec/cuda/rows/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
-#include "codec/cuda/staged.hpp"
-#include "codec/cuda/sum_writer.hpp"
+#include "codec/cuda/rows/staged.hpp"
+#include "codec/cuda/rows/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_emulated.hpp"
 

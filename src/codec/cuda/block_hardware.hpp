@@ -3,8 +3,8 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
-#include "codec/cuda/staged.hpp"
-#include "codec/cuda/sum_writer.hpp"
+#include "codec/cuda/rows/staged.hpp"
+#include "codec/cuda/rows/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_hardware.hpp"
 

@@ -1,7 +1,7 @@
 // Compression of one group by a warp: values to codes in memory, then a plan.
 #pragma once
 
-#include "codec/cuda/compress_rows.hpp"
+#include "codec/cuda/rows/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -1,7 +1,7 @@
 // Streams to values, a group a warp; quantising alone; the range of values.
 #pragma once
 
-#include "codec/cuda/quad_reader.hpp"
+#include "codec/cuda/groups/quad_reader.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "../inputs.hpp"
-#include "codec/cuda/number.hpp"
+#include "codec/cuda/groups/number.hpp"
 #include "codec/numbers/grid.hpp"
 #include "codec/numbers/half.hpp"
 #include "emulated.hpp"

@@ -3,7 +3,7 @@
 // ahead is planned twice: for its length, and again when its place is known.
 #pragma once
 
-#include "codec/cuda/plane_sum.hpp"
+#include "codec/cuda/rows/plane_sum.hpp"
 #include "codec/cuda/tile.hpp"
 
 namespace stretto::codec::cuda {

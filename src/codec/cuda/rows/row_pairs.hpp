@@ -1,7 +1,7 @@
 // Rows of codes close to one another to residuals, widths and planes, two in a word.
 #pragma once
 
-#include "codec/cuda/row_differences.hpp"
+#include "codec/cuda/rows/row_differences.hpp"
 
 namespace stretto::codec::cuda {
 

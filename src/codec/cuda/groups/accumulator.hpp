@@ -3,7 +3,7 @@
 // ones, which is addition in one more word.
 #pragma once
 
-#include "codec/cuda/number.hpp"
+#include "codec/cuda/groups/number.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -2,9 +2,9 @@
 // words, as codec/stream/group_read.cpp does, so that nothing outside is touched whatever the bytes are.
 #pragma once
 
-#include "codec/cuda/accumulator.hpp"
-#include "codec/cuda/exception_map.hpp"
-#include "codec/cuda/transpose.hpp"
+#include "codec/cuda/groups/accumulator.hpp"
+#include "codec/cuda/groups/exception_map.hpp"
+#include "codec/cuda/groups/transpose.hpp"
 
 namespace stretto::codec::cuda {
 

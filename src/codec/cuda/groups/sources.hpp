@@ -1,9 +1,9 @@
 // Where the values of exceptions come from: numbers kept bit for bit, or exact sums of two operands.
 #pragma once
 
-#include "codec/cuda/group_writer.hpp"
-#include "codec/cuda/lane_sum.hpp"
-#include "codec/cuda/number.hpp"
+#include "codec/cuda/groups/group_writer.hpp"
+#include "codec/cuda/groups/number.hpp"
+#include "codec/cuda/rows/lane_sum.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -1,7 +1,7 @@
 // Values of a whole group four neighbours a lane, by loads of 16 bytes.
 #pragma once
 
-#include "codec/cuda/sources.hpp"
+#include "codec/cuda/groups/sources.hpp"
 
 namespace stretto::codec::cuda {
 

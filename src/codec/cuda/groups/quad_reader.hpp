@@ -3,7 +3,7 @@
 // and a run takes one scan of lanes for each order.
 #pragma once
 
-#include "codec/cuda/codes.hpp"
+#include "codec/cuda/groups/codes.hpp"
 
 namespace stretto::codec::cuda {
 

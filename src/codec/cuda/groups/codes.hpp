@@ -2,7 +2,7 @@
 // back. C is i32, or i64 where codes may be wide; `wide` then says whether arithmetic is modulo 2^64 or 2^32.
 #pragma once
 
-#include "codec/cuda/group_reader.hpp"
+#include "codec/cuda/groups/group_reader.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -1,7 +1,7 @@
 // Compression to a block's own memory first, so that no warp waits for other blocks.
 #pragma once
 
-#include "codec/cuda/compress_rows.hpp"
+#include "codec/cuda/rows/compress_rows.hpp"
 #include "codec/cuda/tile.hpp"
 
 namespace stretto::codec::cuda {

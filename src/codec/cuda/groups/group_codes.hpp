@@ -2,7 +2,7 @@
 // of 16 bytes; after that a lane has every 32nd value, as planes need it.
 #pragma once
 
-#include "codec/cuda/quads.hpp"
+#include "codec/cuda/groups/quads.hpp"
 #include "codec/cuda/stream.hpp"
 
 namespace stretto::codec::cuda {

@@ -1,7 +1,7 @@
 // Rows of codes to residuals, widths and planes, in 32 bits.
 #pragma once
 
-#include "codec/cuda/rows.hpp"
+#include "codec/cuda/rows/rows.hpp"
 
 namespace stretto::codec::cuda {
 

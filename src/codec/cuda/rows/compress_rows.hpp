@@ -1,8 +1,8 @@
 // A group of float32 compressed to a warp's memory.
 #pragma once
 
-#include "codec/cuda/row_exceptions.hpp"
-#include "codec/cuda/row_pairs.hpp"
+#include "codec/cuda/rows/row_exceptions.hpp"
+#include "codec/cuda/rows/row_pairs.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -1,7 +1,7 @@
 // Rows with values that need care: exceptions, codes that the proof in docs/codec.md does not cover.
 #pragma once
 
-#include "codec/cuda/rows.hpp"
+#include "codec/cuda/rows/rows.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -2,7 +2,7 @@
 // exceptions of different values, 32 of them are added at once.
 #pragma once
 
-#include "codec/cuda/accumulator.hpp"
+#include "codec/cuda/groups/accumulator.hpp"
 
 namespace stretto::codec::cuda {
 

@@ -5,7 +5,7 @@
 //   write(plan, out)    writes them (emit)
 #pragma once
 
-#include "codec/cuda/codes.hpp"
+#include "codec/cuda/groups/codes.hpp"
 
 namespace stretto::codec::cuda {
 

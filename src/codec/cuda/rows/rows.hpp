@@ -3,7 +3,7 @@
 // kCodeZero added, as the sum with 3/2 2^23 leaves them; differences do not see it.
 #pragma once
 
-#include "codec/cuda/group_codes.hpp"
+#include "codec/cuda/groups/group_codes.hpp"
 
 namespace stretto::codec::cuda {
 
