@@ -31,6 +31,7 @@
 #include "bench/device/ranks.hpp"
 #include "bench/device/rows.hpp"
 #include "stretto/stretto_cuda.h"
+#include "stretto/stretto_cuda_collectives.h"
 
 namespace {
 
@@ -77,13 +78,18 @@ std::vector<float> walk(int rank, std::size_t count) {
 // `carrier` (empty: the library's choice).
 class Links {
  public:
-  Links(bench::Ranks& ranks, double rate, const std::string& carrier) {
+  Links(bench::Ranks& ranks, double rate, const std::string& carrier, std::size_t count) {
     if (ranks.rank() == 0 || !ranks.are_threads()) {
       give("STRETTO_LINK_GBIT", rate > 0 ? fmt::format("{:g}", rate) : "");
       give("STRETTO_DEVICE_CARRIER", rate > 0 ? "" : carrier);
     }
     ranks.meet();
     require(ranks.make(&comm_), "making the communicator");
+    if (carrier != "nccl" || rate > 0) return;
+    // No call allocates then: CUDA may wait for NCCL's kernels in an allocation, and one of these for this rank.
+    std::size_t device_bytes = 0, pinned_bytes = 0;
+    require(stretto_cuda_need(comm_, STRETTO_F32, count, &device_bytes, &pinned_bytes), "what a call needs");
+    require(stretto_cuda_reserve(comm_, device_bytes, pinned_bytes), "memory for calls");
   }
   ~Links() { static_cast<void>(stretto_comm_free(comm_)); }
   Links(const Links&) = delete;
@@ -110,10 +116,6 @@ struct Turns {
 class Bench {
  public:
   Bench(const Options& o, bench::Ranks& ranks, bench::Writer* rows) : o_(o), ranks_(ranks), rows_(rows) {
-    require(stretto_cuda_available(), "looking for a device");
-    int devices = 1;
-    bench::check(bench::plugin().device_count(&devices), "devices");
-    bench::check(bench::plugin().use_device(rank() % devices), "a device");
     name_hosts();
     read_done();
   }
@@ -208,7 +210,7 @@ class Bench {
     eps_ = o_.bound * ranks_.largest(range(values));
     bench::Memory in(device::MemoryKind::device, count * sizeof(float)), out(device::MemoryKind::device, in.bytes());
     copier_.to_device(in.data(), values.data(), in.bytes());
-    const Links links(ranks_, rate, o_.carrier);
+    const Links links(ranks_, rate, o_.carrier, count);
     comm_ = links.get();
     for (int turn = 0; turn <= o_.repeats; ++turn) {
       for (Turns& t : all) {
@@ -340,6 +342,10 @@ class Bench {
 };
 
 void time_rows(const Options& o, bench::Ranks& ranks, bench::Writer* rows) {
+  require(stretto_cuda_available(), "looking for a device");
+  int devices = 1;
+  bench::check(bench::plugin().device_count(&devices), "devices");
+  bench::check(bench::plugin().use_device(ranks.rank() % devices), "a device");
   Bench bench(o, ranks, rows);
   if (!bench.run() && ranks.rank() == 0)
     fmt::print(stderr, "bench_device: {:.0f} s are over; the same command goes on with the parts that are left\n",
