@@ -20,6 +20,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,18 +53,27 @@ def mps_control():
     return shutil.which("nvidia-cuda-mps-control", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/nvidia/bin"]))
 
 
+class NoService(Exception):
+    """The Multi-Process Service does not start."""
+
+
 @contextlib.contextmanager
 def mps():
     """The environment of programs whose kernels run on one GPU at the same time."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         environment = {"CUDA_MPS_PIPE_DIRECTORY": place, "CUDA_MPS_LOG_DIRECTORY": place}
+
         def control(*words, **options):
-            return subprocess.run([mps_control(), *words], env={**os.environ, **environment}, timeout=60, **options)
-        control("-d", check=True)
+            return subprocess.run([mps_control(), *words], env={**os.environ, **environment}, timeout=20, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  check=False, **options).returncode
+
+        if control("-d"):
+            raise NoService
         try:
             yield environment
         finally:
-            control(input="quit\n", text=True, stdout=subprocess.DEVNULL, check=False)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                control(input="quit\n", text=True)
 
 
 def rows_of(path):
@@ -94,7 +104,31 @@ def profile_of(rows, base):
     return {**base, "name": slug, "source": f"{base.get('source', '')}; device: {said}", "device": device}
 
 
+def run(options, arguments, name, plugin, sharing, environment):
+    """The exit status of bench_device, and the file that keeps its rows."""
+    threads = sharing == "threads"
+    rows = options.out / f"{re.sub('[^A-Za-z0-9]+', '-', name)}-{options.ranks}{f'-{sharing}' if sharing else ''}.jsonl"
+    if options.fresh:
+        rows.unlink(missing_ok=True)
+    kind = ["--threads", options.ranks] if threads else ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
+    small = [word for pair in SMALL.items() if options.emulated and pair[0] not in arguments for word in pair]
+    # NCCL's kernels wait for one another on the GPU: ranks that share one send their messages by peer access. Hosts that are made up are
+    # one to NCCL.
+    carrier = os.environ.get("STRETTO_DEVICE_CARRIER") or ("peer" if sharing else "")
+    # Threads share this process's cores, so it is bound to none.
+    launcher = [ROOT / "scripts" / "launch", os.environ["MPIRUN"], 1] if threads else launch(options.ranks)
+    argv = [*launcher, "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", "NCCL_HOSTID=one",
+            pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_device", "--json", rows, "--device", name, "--carrier", carrier,
+            "--seconds", options.seconds, *kind, *small, *arguments]
+    try:
+        return subprocess.run([str(word) for word in argv], env={**os.environ, **environment}, timeout=options.seconds + MARGIN, check=False).returncode, rows
+    except subprocess.TimeoutExpired:
+        print(f"bench_device: ended after {options.seconds + MARGIN:g} s", file=sys.stderr)
+        return 1, rows
+
+
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a limit has passed: what was started is ended
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", required=True, type=pathlib.Path)
     parser.add_argument("--emulated", action="store_true")
@@ -120,23 +154,13 @@ def main():
 
     options.out.mkdir(parents=True, exist_ok=True)
     sharing = None if devices >= options.ranks else options.sharing or ("mps" if mps_control() and not options.emulated else "threads")
-    threads = sharing == "threads"
-    rows = options.out / f"{re.sub('[^A-Za-z0-9]+', '-', name)}-{options.ranks}{f'-{sharing}' if sharing else ''}.jsonl"
-    if options.fresh:
-        rows.unlink(missing_ok=True)
-    kind = ["--threads", options.ranks] if threads else ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
-    small = [word for pair in SMALL.items() if options.emulated and pair[0] not in arguments for word in pair]
-    # NCCL's kernels wait for one another on the GPU: ranks that share one send their messages by peer access. Hosts that are made up are
-    # one to NCCL.
-    carrier = os.environ.get("STRETTO_DEVICE_CARRIER") or ("peer" if sharing else "")
-    argv = [*launch(1 if threads else options.ranks), "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", "NCCL_HOSTID=one", build / "bench" / "bench_device",
-            "--json", rows, "--device", name, "--carrier", carrier, "--seconds", options.seconds, *kind, *small, *arguments]
     try:
-        with mps() if sharing == "mps" else contextlib.nullcontext({}) as more:
-            status = subprocess.run([str(word) for word in argv], env={**os.environ, **more}, timeout=options.seconds + MARGIN, check=False).returncode
-    except subprocess.TimeoutExpired:
-        print(f"bench_device: ended after {options.seconds + MARGIN:g} s", file=sys.stderr)
-        status = 1
+        with mps() if sharing == "mps" else contextlib.nullcontext({}) as environment:
+            status, rows = run(options, arguments, name, plugin, sharing, environment)
+    except NoService:
+        if options.sharing:
+            sys.exit("bench_device: CUDA's Multi-Process Service does not start here; --sharing threads does without it")
+        status, rows = run(options, arguments, name, plugin, "threads", {})
     found = rows_of(rows)
     timed = [row for row in found if "row" in row]
     with open(options.json, "a", encoding="utf-8") as file:

@@ -79,13 +79,14 @@ std::vector<float> walk(int rank, std::size_t count) {
 class Links {
  public:
   Links(bench::Ranks& ranks, double rate, const std::string& carrier, std::size_t count) {
+    ranks.meet();  // nobody reads the environment, which threads share
     if (ranks.rank() == 0 || !ranks.are_threads()) {
       give("STRETTO_LINK_GBIT", rate > 0 ? fmt::format("{:g}", rate) : "");
       give("STRETTO_DEVICE_CARRIER", rate > 0 ? "" : carrier);
     }
     ranks.meet();
     require(ranks.make(&comm_), "making the communicator");
-    if (carrier != "nccl" || rate > 0) return;
+    if (rate > 0 || carrier == "host" || carrier == "peer") return;
     // No call allocates then: CUDA may wait for NCCL's kernels in an allocation, and one of these for this rank.
     std::size_t device_bytes = 0, pinned_bytes = 0;
     require(stretto_cuda_need(comm_, STRETTO_F32, count, &device_bytes, &pinned_bytes), "what a call needs");

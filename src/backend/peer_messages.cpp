@@ -101,6 +101,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (broken_) return broken();
     const Transfer* const t = find(loan.number);
     if (t == nullptr || t->state != State::lent) return no_loan(loan);
+    if (notes_.lost(t->given.peer))
+      return fail(Status::mpi_error, "rank {} has ended or cannot be reached", t->given.peer);
     return t->theirs ? check(plugin().wait(stream, t->theirs), "a wait") : Status::ok;
   }
 
@@ -331,7 +333,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
 
   // Its peer is gone. What our device copies or reads is still to come to its end; what it has copied for us is here.
   void lose(Transfer& t) const noexcept {
-    if (t.reported || t.state == State::moves || t.state == State::ended) return;
+    const bool in_use = t.reported && t.state == State::lent;  // until it is given back
+    if (in_use || t.state == State::moves || t.state == State::ended) return;
     if (t.given.sends || t.state != State::tells)
       t.status = fail(Status::mpi_error, "rank {} has ended or cannot be reached", t.given.peer);
     t.state = State::ended;

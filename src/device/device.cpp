@@ -139,8 +139,9 @@ Status Device::need(payload::Type type, std::size_t count, std::size_t* device_b
   const auto codec = payload::codec_type(type);
   if (!codec || *codec == codec::Type::i32 || *codec == codec::Type::i64) return Status::ok;
   u64 workspace = 0, most = 0;
-  for (const auto operation : {codec::cuda::StreamOperation::compress, codec::cuda::StreamOperation::add_values,
-                               codec::cuda::StreamOperation::max, codec::cuda::StreamOperation::decompress}) {
+  for (const auto operation : {codec::cuda::StreamOperation::compress, codec::cuda::StreamOperation::add,
+                               codec::cuda::StreamOperation::add_values, codec::cuda::StreamOperation::max,
+                               codec::cuda::StreamOperation::decompress}) {
     const int e = plugin_.workspace_bytes(operation, static_cast<codec::cuda::Type>(*codec), count, &workspace);
     if (const Status s = check(e, "a workspace"); s != Status::ok) return s;
     most = std::max(most, workspace);

@@ -120,7 +120,7 @@ STRETTO_DEVICE u32 sum_of_pair(u32 v) { return (v & 0xffff) + (v >> 16); }
 // A chunk whose groups have `total` words is checked against the next one, so that all together check the whole index.
 template <class W>
 STRETTO_DEVICE bool chunk_holds(const Index& x, u64 c, const Chunk<W>& chunk, u32 total) {
-  return chunk.start % 4 == 0 && chunk.start <= x.bytes && chunk.next <= x.bytes &&
+  return chunk.start % 4 == 0 && chunk.start >= x.body && chunk.start <= x.bytes && chunk.next <= x.bytes &&
          chunk.start + 4 * u64{total} == chunk.next && (c != 0 || chunk.start == x.body);
 }
 

@@ -21,7 +21,8 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// What this thread asks meanwhile breaks no capture of a stream of the caller's: none of it touches that stream.
+// What this thread asks meanwhile breaks no capture of a stream of the caller's: none of it touches that stream. The one exception is the release of
+// pinned memory, which waits for the device: CUDA allows that beside no capture.
 class BesideCapture {
  public:
   BesideCapture() noexcept { exchange(); }
