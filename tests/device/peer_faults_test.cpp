@@ -61,6 +61,20 @@ class Hasty final : public Forwarding {
   std::uint64_t id_ = 0, offered_ = 0;
 };
 
+// Says of rank 0, when asked to, that it has gone.
+class Parting final : public Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  static inline bool parts = false;
+  Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
+    if (!std::exchange(parts, false)) return Forwarding::wait_any(done, n, seconds);
+    static_cast<void>(cancel(0));
+    done[0] = {0, 0, Status::mpi_error};
+    *n = 1;
+    return Status::ok;
+  }
+};
+
 std::vector<float> values(float first) {
   std::vector<float> v(count);
   for (std::size_t i = 0; i < count; ++i) v[i] = first + static_cast<float>(i);
@@ -92,7 +106,7 @@ struct Pair {
   std::unique_ptr<PeerMessages> messages[2];
   std::vector<Completion> ended[2];
 
-  explicit Pair(bool hasty = false, bool processes = false) {
+  explicit Pair(bool hasty = false, bool processes = false, bool parting = false) {
     const auto group = carrier::make_thread_group(2);
     backend::PeerCard cards[] = {backend::peer_card(0), backend::peer_card(1)};
     if (processes) ++cards[1].process;
@@ -101,6 +115,7 @@ struct Pair {
       const device::Device::Visit visit(*device[r]);
       std::unique_ptr<carrier::Carrier> c = carrier::make_thread_carrier(group, r);
       if (hasty && r == 0) c = std::make_unique<Hasty>(std::move(c));
+      if (parting && r == 1) c = std::make_unique<Parting>(std::move(c));
       EXPECT_EQ(make_peer_messages(*device[r], cards, &c, &messages[r]), Status::ok) << message();
     }
   }
@@ -226,7 +241,7 @@ struct Lending {
   payload::Buffer sent;  // of a pool, as what is lent between processes
   void* asks = nullptr;
 
-  explicit Lending(bool of_processes) : processes(of_processes), pair(false, processes) {
+  explicit Lending(bool of_processes, bool parting = false) : processes(of_processes), pair(false, processes, parting) {
     const DeviceVector<float> from(0, values(1));
     EXPECT_EQ(pair.device[0]->pool(0).take(bytes, &sent), Status::ok);
     check(plugin().use_device(0));
@@ -294,6 +309,17 @@ TEST(PeerFaults, WhatIsLentIsGivenBackUnread) {
     EXPECT_EQ(lending.pair.messages[1]->give_back(lending.loan, nullptr), Status::internal);
     EXPECT_EQ(lending.pair.messages[1]->borrow(lending.loan, nullptr), Status::internal);
   }
+}
+
+// Nobody is left to be told that it has been read.
+TEST(PeerFaults, AReadOfWhatAPeerThatHasGoneHadLentEnds) {
+  emulation().reset(1);
+  Lending lending(true, true);
+  lending.read();
+  Parting::parts = true;
+  for (int i = 0; i < 100000 && lending.pair.ended[1].size() < 2; ++i) lending.poll();
+  ASSERT_EQ(lending.pair.ended[1].size(), 2u);
+  EXPECT_EQ(lending.pair.ended[1][1].status, Status::ok);
 }
 
 int faults_found(bool processes, Fault fault) {
