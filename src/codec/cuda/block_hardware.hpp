@@ -47,11 +47,11 @@ struct StagedMemory {
   Shared shared;
   StagedShared staged;
 };
+// What all blocks have: the state of a warp is a thread's own.
 template <int Warps>
-class StagedBlock {
+class HardwareWarps {
  public:
   using Warp = HardwareWarp;
-  using Room = StagedMemory<Warps>;
   static constexpr int kWarps = Warps;
   template <class T>
   struct PerWarp {
@@ -60,8 +60,13 @@ class StagedBlock {
     STRETTO_DEVICE const T& operator[](int) const { return own; }
   };
 
-  STRETTO_DEVICE explicit StagedBlock(Room& room) : room_(room) {}
+  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
+};
 
+// A warp more helps.
+template <int Warps>
+class HelpedWarps : public HardwareWarps<Warps> {
+ public:
   template <class F>
   STRETTO_DEVICE void each_warp(F f) {
     each_warp_and_helper(f, [] {});
@@ -75,9 +80,17 @@ class StagedBlock {
       help();
     __syncthreads();
   }
+};
+
+template <int Warps>
+class StagedBlock : public HelpedWarps<Warps> {
+ public:
+  using Room = StagedMemory<Warps>;
+
+  STRETTO_DEVICE explicit StagedBlock(Room& room) : room_(room) {}
+
   STRETTO_DEVICE Shared& shared() { return room_.shared; }
   STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
-  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
   STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
   STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch[w]; }
 
@@ -86,17 +99,9 @@ class StagedBlock {
 };
 
 template <class C, int Warps, bool Codes, Scratch kScratch>
-class HardwareBlock {
+class HardwareBlock : public HardwareWarps<Warps> {
  public:
-  using Warp = HardwareWarp;
   using Room = BlockMemory<C, Warps, Codes>;
-  static constexpr int kWarps = Warps;
-  template <class T>
-  struct PerWarp {
-    T own;
-    STRETTO_DEVICE T& operator[](int) { return own; }
-    STRETTO_DEVICE const T& operator[](int) const { return own; }
-  };
 
   STRETTO_DEVICE HardwareBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
 
@@ -107,7 +112,6 @@ class HardwareBlock {
   }
   STRETTO_DEVICE Shared& shared() { return room_.shared; }
   STRETTO_DEVICE u64 index() const { return blockIdx.x; }
-  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
   STRETTO_DEVICE Memory<C> memory(int w) const {
     u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
     u16* sums = reinterpret_cast<u16*>(own);
@@ -132,36 +136,14 @@ struct SumMemory {
   SumShared sum_shared;
 };
 template <int Warps>
-class SumBlock {
+class SumBlock : public HelpedWarps<Warps> {
  public:
-  using Warp = HardwareWarp;
   using Room = SumMemory<Warps>;
-  static constexpr int kWarps = Warps;
-  template <class T>
-  struct PerWarp {
-    T own;
-    STRETTO_DEVICE T& operator[](int) { return own; }
-    STRETTO_DEVICE const T& operator[](int) const { return own; }
-  };
 
   STRETTO_DEVICE SumBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
 
-  template <class F>
-  STRETTO_DEVICE void each_warp(F f) {
-    each_warp_and_helper(f, [] {});
-  }
-  template <class F, class G>
-  STRETTO_DEVICE void each_warp_and_helper(F f, G help) {
-    const int w = static_cast<int>(threadIdx.x / 32);
-    if (w < Warps)
-      f(w);
-    else
-      help();
-    __syncthreads();
-  }
   STRETTO_DEVICE Shared& shared() { return room_.shared; }
   STRETTO_DEVICE SumShared& sum_shared() { return room_.sum_shared; }
-  STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
   STRETTO_DEVICE Memory<i32> memory(int w, u32 half) const {
     u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::sums);
     u16* sums = reinterpret_cast<u16*>(own);

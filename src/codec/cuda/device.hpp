@@ -55,7 +55,6 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
   __builtin_assume(__isGlobal(p));
   return p;
 }
-STRETTO_DEVICE u32 load_once(const u32* p) { return __ldg(p); }
 // Written so that nothing waits for the word before it is used.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
@@ -103,7 +102,6 @@ inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // A pointer of which the compiler is to know that it is to the device's memory, not a block's.
 inline const u32* in_device(const u32* p) { return p; }
 // Of memory that nobody writes while the kernel runs.
-inline u32 load_once(const u32* p) { return *p; }
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 // Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
