@@ -7,7 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
 
 namespace stretto::node::arena {
 namespace {
@@ -20,6 +25,21 @@ int close_and_fail(int fd) noexcept {
   close(fd);
   errno = error;
   return -1;
+}
+
+// Of the kernel's table of this process's descriptors: 64, or more where it or its parent had more open. To lengthen that
+// of a process with threads, the kernel waits until all processors have passed through it: 10 to 20 ms.
+int table_length() noexcept {
+  constexpr int shortest = 64;
+  const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return shortest;
+  std::array<char, 4096> text{};
+  const ssize_t n = read(fd, text.data(), text.size() - 1);
+  close(fd);
+  if (n <= 0) return shortest;
+  constexpr std::string_view name = "\nFDSize:";
+  const char* at = std::strstr(text.data(), name.data());
+  return at == nullptr ? shortest : std::clamp(std::atoi(at + name.size()), shortest, 256);
 }
 
 }  // namespace
@@ -48,12 +68,13 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
 
 int out_of_the_way(int fd) noexcept {
   if (fd < 0) return fd;
-  // Below 256, as long as the kernel's table of most programs is. To lengthen the table of a process with threads, the
-  // kernel waits until all processors have passed through it: 20 ms.
+  static std::atomic<int> table{0};  // its length; read again where it was not long enough
+  if (table.load() == 0) table.store(table_length());
   rlimit limit{};
-  const bool known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
-  const auto high = static_cast<int>(std::min<rlim_t>(known ? limit.rlim_cur : 0, 256) / 4 * 3);
+  const int known = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? table.load() : 0;
+  const auto high = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(known)) / 4 * 3);
   int moved = high > 2 ? fcntl(fd, F_DUPFD_CLOEXEC, high) : -1;
+  if (moved >= known) table.store(0);
   if (moved < 0 && fd > 2) return fd;
   if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (moved < 0) return close_and_fail(fd);
