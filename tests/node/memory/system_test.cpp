@@ -2,10 +2,13 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "../children.hpp"
 #include "node/group/group.hpp"
@@ -51,6 +54,36 @@ struct As {
   explicit As(const System& s) { standing_in = s; }
   ~As() { standing_in = {}; }
 };
+
+int length_of_the_kernels_table() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  int length = 0;
+  while (status >> word)
+    if (word == "FDSize:") status >> length;
+  return length;
+}
+
+// The kernel would wait for 10 to 20 ms then. A child that has few open has the shortest table. First of all tests, since
+// the length is asked for once in a process.
+TEST(System, the_kernels_table_of_descriptors_is_not_lengthened) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int fd = 60; fd < 1024; ++fd) close(fd);
+    const pid_t second = fork();
+    if (second != 0) {
+      int status = 1;
+      waitpid(second, &status, 0);
+      _exit(WEXITSTATUS(status));
+    }
+    const int before = length_of_the_kernels_table();
+    const auto memory = make_memory("stretto-test", 4096);
+    _exit(before == 64 && memory && length_of_the_kernels_table() == before ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
 
 TEST(System, memory_is_sealed_against_running_where_linux_can) {
   for (const bool wants : {false, true}) {
