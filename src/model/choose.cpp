@@ -59,17 +59,18 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return static_cast<std::uint16_t>(on ? 1 << i : 0); };
-  return {cell_of(q.bytes),
-          q.compress ? ratio_cell_of(q.ratio) : 0,
-          schedule::rooted(q.collective) ? q.root : 0,
-          q.payload,
-          q.segment,
-          q.element,
-          static_cast<std::uint8_t>(q.collective),
-          static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
-                                     bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5) |
-                                     bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9)),
-          q.schedule};
+  return {
+      cell_of(q.bytes),
+      q.compress ? ratio_cell_of(q.ratio) : 0,
+      schedule::rooted(q.collective) ? q.root : 0,
+      q.payload,
+      q.segment,
+      q.element,
+      static_cast<std::uint8_t>(q.collective),
+      static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
+                                 bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
+                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10)),
+      q.schedule};
 }
 
 std::size_t acts_of(const Programs& programs) {
@@ -164,7 +165,6 @@ struct Chooser::Impl {
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
-  const std::vector<Option> options = options_for(q, topology, &why);
   const Machine machine =
       q.device ? machine_on_device(profile, q.element, q.ratio, 1, q.staged) : machine_of(profile, q.element, q.ratio);
   // Of a candidate: a device's depends on the streams that its segments are on.
@@ -187,7 +187,11 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
                     : measured_by(Provider::mpi).value_or(INFINITY);
   };
   const double measured = native ? own_seconds() : INFINITY;
+  const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
+  // What is guessed of the node's collective is a part of what is guessed of the MPI's, whatever that is.
+  const bool natives_alone = q.natives && native && !q.device && !(guessed && node_measured);
+  const std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
   const double even_cost = break_even(machine);
   Machine stepless = machine;
   stepless.step = 0;
@@ -230,7 +234,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
       if (all_of_them || c.seconds <= least) all->push_back(std::move(c));
     }
   }
-  native_seconds = std::min(native_seconds, measured);
+  native_seconds = natives_alone && guessed ? 1 : std::min(native_seconds, measured);
   if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;
     c.native = true;
@@ -241,7 +245,6 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
   const double mpi = measured_by(Provider::mpi).value_or(INFINITY);
   const double unmeasured = std::min(mpi, native_seconds) * unmeasured_node(topology.ranks());
-  const std::optional<double> node_measured = measured_by(Provider::node);
   double node = node_measured.value_or(unmeasured);
   if (scattered(topology.ranks(), cores, bytes)) node = std::min(node, unmeasured);
   if (native && q.node && std::isfinite(node)) {
@@ -270,6 +273,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   std::stable_sort(all->begin(), all->end(), [](const Candidate& a, const Candidate& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.native && !b.native;
   });
+  if (natives_alone && guessed)
+    for (Candidate& c : *all) c.seconds = 0;
   return Status::ok;
 }
 

@@ -30,6 +30,7 @@ struct Question {
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams
+  bool natives = false;       // where a native collective can serve, no schedule is wanted
   double ratio = 1;           // expected of a compressed contribution
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
@@ -47,7 +48,7 @@ struct Candidate {
   int blocks = 0;               // pieces of a pipelined schedule; 0: what it needs
   int radix = 0;                // of k-nomial trees; 0: the default
   int lanes = 0;                // device: streams that segments are on
-  double seconds = 0;           // predicted
+  double seconds = 0;           // predicted; 0: unknown (Question::natives, where none is measured)
   bool assumed = false;  // of the node's: nobody measured it here, so it is a part of the MPI's time (unmeasured_node)
 };
 

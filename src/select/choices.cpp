@@ -106,10 +106,18 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   const std::lock_guard lock(shared_->mutex);
   model::Candidate best, own;
   double mpi_seconds = 0;
+  const auto choose = [&](bool natives) {
+    model::Question of = q;
+    of.natives = natives;
+    return shared_->chooser.choose(of, &best, &own, &mpi_seconds);
+  };
+  // A schedule never goes where a native collective can serve so short a vector. So it is predicted for a report alone,
+  // which decides nothing: ranks may differ in it.
+  const bool natives = !q.compress && q.schedule.empty() && q.bytes <= longest_untried;
   if (asked.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;
-  } else if (shared_->chooser.choose(q, &best, &own, &mpi_seconds) != Status::ok) {
+  } else if (choose(natives) != Status::ok) {
     fresh.choice = plain(q);
   } else {
     // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained; and
@@ -122,6 +130,11 @@ Choices::Answer& Choices::answer(Asked&& asked) {
     // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
     const double least = asked.other_copy ? least_to_try_copies : least_to_try;
     fresh.open = asked.tries && own.native && own.seconds >= least && q.bytes > longest_untried;
+    if (natives && asked.reported && own.native && choose(false) == Status::ok &&
+        own.provider == fresh.choice.provider) {
+      fresh.choice.why.seconds = static_cast<float>(own.seconds);
+      fresh.choice.why.mpi = static_cast<float>(mpi_seconds);
+    }
   }
   if (answers_.size() >= most_answers) answers_.clear();
   const std::uint64_t cell = asked.cell;

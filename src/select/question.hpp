@@ -19,6 +19,7 @@ struct Asked {
   bool mixed = false;        // raw inside hosts and streams between were asked for
   bool tries = false;        // trials are allowed
   bool other_copy = false;   // Served::other_copy
+  bool reported = false;     // a report tells what is predicted
   std::uint64_t cell = 0;    // of all this
   Trial trial = 0;           // and of what else tells shapes apart
 
