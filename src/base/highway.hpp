@@ -1,26 +1,84 @@
-// What the files that Highway compiles once for each instruction set share.
+// The functions of files that Highway compiles once for each instruction set (foreach_target.h), and the choice among
+// them. Highway's headers alone: its library, which could choose, measures its clock where it is loaded, 4 ms in every
+// process. To be included after foreach_target.h.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include <hwy/targets.h>
+#include "hwy/highway.h"
+
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 namespace stretto {
 
-// Calls `take` while HWY_DYNAMIC_DISPATCH finds the instruction set of that name, one of `compiled` (HWY_TARGETS of the calling file). Highway, which
-// others in the process may use, is then put back as it was. False: the processor or the build has none of this name.
-template <class Take>
-bool on_target(const char* name, std::int64_t compiled, const Take& take) {
-  for (std::int64_t left = hwy::SupportedTargets() & compiled; left != 0; left &= left - 1) {
-    const std::int64_t target = left & -left;
-    if (std::strcmp(hwy::TargetName(target), name) != 0) continue;
-    hwy::GetChosenTarget().Update(target);
-    take();
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return true;
+#if HWY_ARCH_X86
+inline bool runs_avx2() noexcept {
+  constexpr unsigned f16c = 1u << 29, lzcnt = 1u << 5;
+  unsigned a = 0, b = 0, c = 0, d = 0, extended = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || __get_cpuid(0x80000001, &a, &b, &extended, &d) == 0) return false;
+  return (c & f16c) != 0 && (extended & lzcnt) != 0 && __builtin_cpu_supports("aes") &&
+         __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+}
+
+// Whether this processor and its system have the instructions of a target of Highway.
+inline bool runs(std::int64_t target) noexcept {
+  switch (target) {
+    case HWY_AVX3:
+      return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    case HWY_AVX2: return runs_avx2();
+    case HWY_SSE4:
+      return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+    case HWY_SSSE3: return __builtin_cpu_supports("ssse3");
+    default: return target == HWY_STATIC_TARGET;  // what the whole build is for
   }
-  return false;
+}
+#else
+inline bool runs(std::int64_t target) noexcept {
+  return target == HWY_STATIC_TARGET || (hwy::SupportedTargets() & target) != 0;
+}
+#endif
+
+template <class Function>
+struct Compiled {
+  std::int64_t target;
+  Function* function;  // null: not compiled
+};
+
+// The best that this processor runs of `all`, the best first; of that name (hwy::TargetName) alone, if one is given. Null: there is none.
+template <class Function, std::size_t n>
+Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {
+  for (const Compiled<Function>& c : all)
+    if (c.function && (!name || std::strcmp(hwy::TargetName(c.target), name) == 0) && runs(c.target)) return c.function;
+  return nullptr;
 }
 
 }  // namespace stretto
+
+// Those of one name, as an initialiser of Compiled[].
+#if HWY_ARCH_X86
+#define STRETTO_COMPILED(name)                                                                               \
+  {                                                                                                          \
+    {HWY_AVX3, HWY_CHOOSE_AVX3(name)}, {HWY_AVX2, HWY_CHOOSE_AVX2(name)}, {HWY_SSE4, HWY_CHOOSE_SSE4(name)}, \
+        {HWY_SSSE3, HWY_CHOOSE_SSSE3(name)}, {                                                               \
+      HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(name)                                                          \
+    }                                                                                                        \
+  }
+#elif HWY_ARCH_ARM
+#define STRETTO_COMPILED(name)                                                          \
+  {                                                                                     \
+    {HWY_SVE2_128, HWY_CHOOSE_SVE2_128(name)}, {HWY_SVE_256, HWY_CHOOSE_SVE_256(name)}, \
+        {HWY_SVE2, HWY_CHOOSE_SVE2(name)}, {HWY_SVE, HWY_CHOOSE_SVE(name)}, {           \
+      HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(name)                                     \
+    }                                                                                   \
+  }
+#else
+#define STRETTO_COMPILED(name)                        \
+  {                                                   \
+    { HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(name) } \
+  }
+#endif

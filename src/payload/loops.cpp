@@ -196,13 +196,14 @@ HWY_AFTER_NAMESPACE();
 namespace stretto::payload {
 namespace {
 
-HWY_EXPORT(Get);
+constexpr Compiled<const Loops*()> compiled[] = STRETTO_COMPILED(Get);
 
 std::atomic<const Loops*> chosen_{nullptr};  // null: the best
 
 const Loops& loops() noexcept {
+  static const Loops* const best = best_of(compiled)();
   const Loops* const chosen = chosen_.load(std::memory_order_acquire);
-  return chosen != nullptr ? *chosen : *HWY_DYNAMIC_DISPATCH(Get)();
+  return chosen != nullptr ? *chosen : *best;
 }
 
 }  // namespace
@@ -216,7 +217,9 @@ bool choose_loops_target(const char* name) noexcept {
     chosen_.store(nullptr, std::memory_order_release);
     return true;
   }
-  return on_target(name, HWY_TARGETS, [] { chosen_.store(HWY_DYNAMIC_DISPATCH(Get)(), std::memory_order_release); });
+  const auto get = best_of(compiled, name);
+  if (get) chosen_.store(get(), std::memory_order_release);
+  return get != nullptr;
 }
 
 }  // namespace stretto::payload

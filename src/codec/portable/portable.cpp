@@ -224,7 +224,12 @@ HWY_AFTER_NAMESPACE();
 namespace stretto::codec {
 namespace {
 
-HWY_EXPORT(Get);
+constexpr Compiled<Target()> compiled[] = STRETTO_COMPILED(Get);
+
+const Target& best() noexcept {
+  static const Target target = best_of(compiled)();
+  return target;
+}
 
 std::atomic<const Kernels*> chosen_kernels_{nullptr};  // null: the best
 std::atomic<const char*> chosen_name_{nullptr};
@@ -233,12 +238,12 @@ std::atomic<const char*> chosen_name_{nullptr};
 
 const Kernels* portable_kernels() noexcept {
   if (const Kernels* k = chosen_kernels_.load(std::memory_order_acquire)) return k;
-  return HWY_DYNAMIC_DISPATCH(Get)().kernels;
+  return best().kernels;
 }
 
 const char* portable_target() noexcept {
   if (const char* name = chosen_name_.load(std::memory_order_acquire)) return name;
-  return HWY_DYNAMIC_DISPATCH(Get)().name;
+  return best().name;
 }
 
 bool choose_portable_target(const char* name) noexcept {
@@ -247,8 +252,9 @@ bool choose_portable_target(const char* name) noexcept {
     chosen_name_.store(nullptr, std::memory_order_release);
     return true;
   }
-  Target entry{};
-  if (!on_target(name, HWY_TARGETS, [&] { entry = HWY_DYNAMIC_DISPATCH(Get)(); }) || !entry.kernels) return false;
+  const auto get = best_of(compiled, name);
+  const Target entry = get ? get() : Target{};
+  if (!entry.kernels) return false;
   chosen_name_.store(entry.name, std::memory_order_release);
   chosen_kernels_.store(entry.kernels, std::memory_order_release);
   return true;
