@@ -273,6 +273,7 @@ int main(int argc, char** argv) {
     for (const std::string kind : {"private", "mapped"}) {
       if (memory != "both" && memory != kind) continue;
       c.memory = kind;
+      if (limits) limits->use(kind == "mapped");
       std::vector<std::vector<float>> heap;
       for (float** buffer : {&c.in, &c.out, &c.mpi_in, &c.mpi_out}) {
         void* made = nullptr;

@@ -70,15 +70,23 @@ Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.ran
   const auto at = [&](int rank, std::size_t offset) {
     return reinterpret_cast<float*>(base + 4096 + static_cast<std::size_t>(rank) * each + offset);
   };
-  in_ = at(rank_, 0), peer_in_ = at(1 - rank_, 0);
-  out_ = at(rank_, vector), peer_out_ = at(1 - rank_, vector);
+  mapped_in_ = at(rank_, 0), peer_in_ = at(1 - rank_, 0);
+  mapped_out_ = at(rank_, vector), peer_out_ = at(1 - rank_, vector);
+  private_in_.assign(vector / sizeof(float), 0);
+  private_out_ = private_in_;
   stage_ = at(rank_, 2 * vector), peer_stage_ = at(1 - rank_, 2 * vector);
-  std::memset(in_, 0, each);
+  std::memset(mapped_in_, 0, each);
+  use(true);
   std::vector<Place> places;
-  if (exchange.allgather(Place{getpid(), reinterpret_cast<std::uintptr_t>(in_)}, &places) != Status::ok)
+  if (exchange.allgather(Place{getpid(), reinterpret_cast<std::uintptr_t>(private_in_.data())}, &places) != Status::ok)
     throw std::runtime_error(message());
   peer_ = places[static_cast<std::size_t>(1 - rank_)].pid;
   peer_address_ = places[static_cast<std::size_t>(1 - rank_)].input;
+}
+
+void Limits::use(bool mapped) noexcept {
+  in_ = mapped ? mapped_in_ : private_in_.data();
+  out_ = mapped ? mapped_out_ : private_out_.data();
 }
 
 void Limits::meet() noexcept {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "node/memory/kernels.hpp"
 #include "node/memory/segment.hpp"
@@ -43,6 +44,10 @@ class Limits {
   // Collective over two ranks; `bytes` of the longest vector.
   Limits(node::Exchange& exchange, std::size_t bytes);
 
+  // Input and output are from now on in memory that both see, or in what a program's allocator gives: at least 16 bytes
+  // past a page's beginning, which costs the plainest program what it costs all others.
+  void use(bool mapped) noexcept;
+
   // Microseconds of a round trip of a flag, the median of some: tells the placement regime.
   double flag_round_trip();
 
@@ -76,11 +81,13 @@ class Limits {
   std::shared_ptr<node::Mapping> memory_;
   Flag* flags_;
   std::uint64_t turn_ = 0;
-  float *in_ = nullptr, *peer_in_ = nullptr;  // mapped
-  float *out_ = nullptr, *peer_out_ = nullptr;
+  float *in_ = nullptr, *out_ = nullptr;             // those in use
+  float *mapped_in_ = nullptr, *peer_in_ = nullptr;  // mapped
+  float *mapped_out_ = nullptr, *peer_out_ = nullptr;
+  std::vector<float> private_in_, private_out_;
   float *stage_ = nullptr, *peer_stage_ = nullptr;
   pid_t peer_ = 0;
-  std::uint64_t peer_address_ = 0;  // of its input, in its own process
+  std::uint64_t peer_address_ = 0;  // of its private input, in its own process
 };
 
 }  // namespace stretto::bench

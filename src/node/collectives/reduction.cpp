@@ -8,7 +8,6 @@ namespace stretto::node {
 namespace {
 
 constexpr std::size_t block_bytes = 4096;  // combined at a time: stays in the first cache
-constexpr std::size_t lent_bytes = 2048;   // the same where sums go back over an operand that came from the other core
 
 }  // namespace
 
@@ -27,6 +26,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
   choose_chunk();
   find_readers();
   outputs_.resize(static_cast<std::size_t>(ranks_));
+  operands_.resize(static_cast<std::size_t>(ranks_));
 }
 
 // A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
@@ -234,57 +234,78 @@ Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
   return Status::ok;
 }
 
-// Of a chunk whose sources are known.
+// Of a chunk whose sources are known: one row after the other.
 Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept {
-  const std::size_t most = std::max<std::size_t>((lent_ != nullptr ? lent_bytes : block_bytes) / size_, 1);
-  if (lent_ != nullptr && !g_.oversubscribed())
-    will_write(lent_ + mine.first * size_, std::min(most, mine.end - mine.first) * size_);
-  alignas(kLine) std::array<std::byte, block_bytes> sum;
   for (std::size_t at = mine.first; at < mine.end;) {
-    std::size_t end = std::min(mine.end, at + most);
-    if (level == levels_) end = std::min(end, at + source_run(c, at));
-    for (std::size_t child = 0; child < sources_.size(); ++child) end = std::min(end, piece(child, c, at).end);
-    // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
-    const bool at_home = level == levels_ && manner_.own == Stores::plain && t_.out != nullptr &&
-                         t_.operation.op != payload::Op::user &&
-                         (t_.in != t_.out || (sources_.size() <= 2 && t_.kind != Collective::reduce_scatter));
-    std::byte* to = at_home ? result_at(c, at) : sum.data();
-    ask_ahead(c, at, end, mine.end);
-    if (const Status s = combine_block(level, c, at, end - at, to); s != Status::ok) return g_.give_up_all(s);
-    if (level < levels_) {
-      copy(body + region(level, me_) + (at - mine.first) * size_, to, (end - at) * size_, stores_);
-    } else {
-      deliver(c, at, end - at, to, body, mine);
+    Range row{at, mine.end};
+    if (level == levels_) row.end = std::min(row.end, at + source_run(c, at));
+    for (std::size_t child = 0; child < sources_.size(); ++child) {
+      const Piece p = piece(child, c, at);
+      row.end = std::min(row.end, p.end);
+      operands_[child] = p.at;
     }
-    at = end;
+    if (const Status s = combine_row(level, c, row, body, mine); s != Status::ok) return g_.give_up_all(s);
+    at = row.end;
   }
   return Status::ok;
 }
 
-// What lies in peers' memory after this block is on its way by the time that it is wanted: a block more, of the same length.
-void Reduction::ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept {
+// Elements whose operands and result each lie in a row, in blocks.
+Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
+                              const Range& mine) noexcept {
+  const bool top = level == levels_;
+  const std::size_t bytes = (row.end - row.first) * size_, most = std::max<std::size_t>(block_bytes / size_, 1) * size_;
+  const std::size_t in_part = (row.first - mine.first) * size_;
+  // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
+  std::byte* const own = top && t_.out != nullptr ? result_at(c, row.first) : nullptr;
+  const bool at_home = own != nullptr && manner_.own == Stores::plain && t_.operation.op != payload::Op::user &&
+                       (t_.in != t_.out || (sources_.size() <= 2 && t_.kind != Collective::reduce_scatter));
+  const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
+  std::byte* const lent = lent_ != nullptr ? lent_ + row.first * size_ : nullptr;
+  if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
+  // Sums lie like the operands within a page: a processor takes a load for one of what was just stored where their
+  // addresses differ in pages alone, and waits.
+  alignas(block_bytes) std::array<std::byte, 2 * block_bytes> room;
+  std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % block_bytes;
+  for (std::size_t at = 0; at < bytes; at += most) {
+    const std::size_t n = std::min(most, bytes - at), next = at + n;
+    std::byte* const to = at_home ? own + at : sum;
+    if (next < bytes) ask_ahead(lent != nullptr ? lent + next : nullptr, next, std::min(n, bytes - next));
+    if (const Status s = combine_block(top, at, n / size_, to); s != Status::ok) return s;
+    if (!top) {
+      copy(body + region(level, me_) + in_part + at, to, n, stores_);
+      continue;
+    }
+    if (own != nullptr && !at_home) copy(own + at, to, n, manner_.own);
+    if (lent != nullptr)
+      copy(lent + at, to, n, Stores::plain);
+    else
+      deliver(in_vector + at, in_part + at, n, to, body);
+  }
+  return Status::ok;
+}
+
+// What lies in peers' memory after this block is on its way by the time that it is wanted: the next block.
+void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept {
   if (g_.oversubscribed() || !manner_.ahead) return;
-  if (lent_ != nullptr && last > end) will_write(lent_ + end * size_, (std::min(last, 2 * end - at) - end) * size_);
+  if (lent != nullptr) will_write(lent, bytes);
   for (std::size_t child = 0; child < sources_.size(); ++child) {
     const Source& s = sources_[child].front();
-    if (s.whole == nullptr || s.rank == me_) continue;
-    const Piece p = piece(child, c, at);
-    const std::size_t stop = std::min({p.end, last, 2 * end - at});
-    if (stop > end) will_read(p.at + (end - at) * size_, (stop - end) * size_);
+    if (s.whole != nullptr && s.rank != me_) will_read(operands_[child] + next, bytes);
   }
 }
 
-Status Reduction::combine_block(int level, const Chunk& c, std::size_t first, std::size_t count,
-                                std::byte* sum) noexcept {
-  const std::byte* left = piece(0, c, first).at;
+// Operands at so many bytes of the row.
+Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std::byte* sum) noexcept {
+  const std::byte* left = operands_[0] + at;
   if (sources_.size() == 1) std::memcpy(sum, left, count * size_);
   for (std::size_t child = 1; child < sources_.size(); ++child) {
-    const std::byte* right = piece(child, c, first).at;
+    const std::byte* right = operands_[child] + at;
     const Status s = child == 1 ? join(t_.operation, t_.type, left, right, sum, count)
                                 : fold(t_.operation, t_.type, sum, right, count);
     if (s != Status::ok) return s;
   }
-  return level == levels_ ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
+  return top ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
 }
 
 // Where an element of this rank's part is wanted by itself.
@@ -293,27 +314,21 @@ std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noex
   return t_.out + at * size_;
 }
 
-// A piece of the result goes where it is wanted.
-void Reduction::deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
-                        const Range& mine) noexcept {
-  const std::size_t bytes = count * size_;
-  if (t_.out != nullptr && result_at(c, first) != sum) copy(result_at(c, first), sum, bytes, manner_.own);
+// A piece of the result goes where others want it: `in_vector` bytes from the vector's beginning, `in_part` from the
+// beginning of this rank's part.
+void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
+                        std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;
-  if (lent_ != nullptr) {
-    copy(lent_ + first * size_, sum, bytes, Stores::plain);
-    return;
-  }
   if (reach_ == Reach::slot) {
-    c_.copy_to_peer(body + region(levels_, me_) + (first - mine.first) * size_, sum, bytes, stores_);
+    c_.copy_to_peer(body + region(levels_, me_) + in_part, sum, bytes, stores_);
     return;
   }
-  const std::size_t at = source_at(c, first) * size_;
   for (std::byte* const theirs : outputs_) {
     if (theirs == nullptr) continue;
     if (manner_.ahead)
-      c_.copy_to_peer(theirs + at, sum, bytes, manner_.theirs);
+      c_.copy_to_peer(theirs + in_vector, sum, bytes, manner_.theirs);
     else
-      copy(theirs + at, sum, bytes, manner_.theirs);
+      copy(theirs + in_vector, sum, bytes, manner_.theirs);
   }
 }
 

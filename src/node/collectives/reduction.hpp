@@ -97,10 +97,11 @@ class Reduction {
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
   Status fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept;
   Piece piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept;
-  void ask_ahead(const Chunk& c, std::size_t at, std::size_t end, std::size_t last) const noexcept;
-  Status combine_block(int level, const Chunk& c, std::size_t first, std::size_t count, std::byte* sum) noexcept;
-  void deliver(const Chunk& c, std::size_t first, std::size_t count, const std::byte* sum, std::byte* body,
-               const Range& mine) noexcept;
+  Status combine_row(int level, const Chunk& c, const Range& row, std::byte* body, const Range& mine) noexcept;
+  void ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept;
+  Status combine_block(bool top, std::size_t at, std::size_t count, std::byte* sum) noexcept;
+  void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
+               std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
   // Of two ranks, who have one level: whether a rank whose input was in its slots gets its results there. The same on
   // both: all ranks use the same stores.
@@ -136,6 +137,7 @@ class Reduction {
     const std::byte* whole = nullptr;  // of the vector, where elements are looked up one run at a time
   };
   std::vector<std::vector<Source>> sources_;  // by child group
+  std::vector<const std::byte*> operands_;    // the same, of the row in hand
 };
 
 }  // namespace stretto::node
