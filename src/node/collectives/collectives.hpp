@@ -27,6 +27,7 @@
 #include "node/collectives/combine.hpp"
 #include "node/collectives/manners.hpp"
 #include "node/collectives/moves.hpp"
+#include "node/collectives/operands.hpp"
 #include "node/group/group.hpp"
 #include "node/group/hierarchy.hpp"
 #include "node/memory/kernels.hpp"
@@ -190,6 +191,7 @@ class Collectives {
   std::vector<int> others_;  // all ranks but this one
   std::vector<std::byte> scratch_;
   Moves moves_;                 // of the call in hand
+  Operands operands_;           // the same, of the reduction in hand
   std::vector<int> offspring_;  // in the tree of the last broadcast
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};  // plain, until they are tried

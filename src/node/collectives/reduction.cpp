@@ -22,10 +22,14 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
       stores_(c.stores(use(task.kind))),
-      manner_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()} {
+      manner_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()},
+      readers_(c.operands_.readers),
+      outputs_(c.operands_.outputs),
+      sources_(c.operands_.sources),
+      operands_(c.operands_.row) {
   choose_chunk();
   find_readers();
-  outputs_.resize(static_cast<std::size_t>(ranks_));
+  outputs_.assign(static_cast<std::size_t>(ranks_), nullptr);
   operands_.resize(static_cast<std::size_t>(ranks_));
 }
 
@@ -79,7 +83,7 @@ std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noex
 }
 
 // Level 0: all of it.
-Reduction::Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
+Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   if (level == 0) return {0, c.elements};
   const std::size_t size = part_size(level, rank, c), at = size * static_cast<std::size_t>(h_.index(level, rank));
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
@@ -109,8 +113,10 @@ std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const no
 // Who reads slots of this rank: of the groups it is in, whoever combines a part that meets this rank's part of the level below, in
 // any chunk, and those who copy its results out.
 void Reduction::find_readers() {
+  readers_.clear();
   if (chunks_ == 0) return;
-  std::vector<char> reads(static_cast<std::size_t>(ranks_), 0);
+  std::vector<char>& reads = c_.operands_.reads;
+  reads.assign(static_cast<std::size_t>(ranks_), 0);
   for (const Chunk& c : {chunk(0), chunk(chunks_ - 1)}) {
     for (int level = 1; level <= levels_; ++level) {
       const Range mine = part(level - 1, me_, c);

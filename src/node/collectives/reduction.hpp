@@ -52,10 +52,7 @@ class Reduction {
   }
 
  private:
-  struct Range {
-    std::size_t first, end;
-    bool empty() const noexcept { return first >= end; }
-  };
+  using Source = Operands::Source;
   // What is combined in one go: `elements`, which are `per_block` from `at` on of each block, one block after the other. A
   // reduce_scatter has its blocks. On one level a vector is cut in as many as there are ranks, so that what a rank
   // combines lies in a row; the last may be shorter. On several levels the vector is one block.
@@ -123,21 +120,15 @@ class Reduction {
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;
   Told told_;
-  std::vector<int> readers_;
+  std::vector<int>& readers_;  // as in Operands
   Reach reach_ = Reach::slot;
   std::byte* lent_ =
       nullptr;  // of two ranks: where results go back in the other's slot, as if its chunk began there; else null
-  std::vector<std::byte*> outputs_;  // by rank, where results are pushed; null: nothing goes there
+  std::vector<std::byte*>& outputs_;
 
   // Of the combination in hand.
-  struct Source {
-    int rank = 0;
-    Range part{0, 0};
-    const std::byte* at = nullptr;     // of part.first, where it lies in a row
-    const std::byte* whole = nullptr;  // of the vector, where elements are looked up one run at a time
-  };
-  std::vector<std::vector<Source>> sources_;  // by child group
-  std::vector<const std::byte*> operands_;    // the same, of the row in hand
+  std::vector<std::vector<Source>>& sources_;
+  std::vector<const std::byte*>& operands_;
 };
 
 }  // namespace stretto::node
