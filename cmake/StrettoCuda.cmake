@@ -66,7 +66,7 @@ function(stretto_cuda_program target file)
     list(APPEND libraries ${STRETTO_STATIC_${name}})
   endforeach()
   add_custom_command(OUTPUT ${program} DEPENDS ${object} ${arg_OBJECTS} stretto_api_archive stretto_call stretto_device stretto_payload stretto_codec stretto_base
-    COMMAND ${STRETTO_NVCC} -cudart static ${object} ${arg_OBJECTS} -o ${program} ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
+    COMMAND ${STRETTO_NVCC} -cudart static ${object} ${arg_OBJECTS} -o ${program} -Xlinker --as-needed ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
   add_custom_target(${target} DEPENDS ${program})
 endfunction()
 

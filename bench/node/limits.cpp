@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -23,7 +25,7 @@ void spin_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) no
 
 struct Place {
   pid_t pid;
-  std::uint64_t input;
+  std::uint64_t input, output;
 };
 
 }  // namespace
@@ -78,10 +80,13 @@ Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.ran
   std::memset(mapped_in_, 0, each);
   use(true);
   std::vector<Place> places;
-  if (exchange.allgather(Place{getpid(), reinterpret_cast<std::uintptr_t>(private_in_.data())}, &places) != Status::ok)
+  if (exchange.allgather(Place{getpid(), reinterpret_cast<std::uintptr_t>(private_in_.data()),
+                               reinterpret_cast<std::uintptr_t>(private_out_.data())},
+                         &places) != Status::ok)
     throw std::runtime_error(message());
   peer_ = places[static_cast<std::size_t>(1 - rank_)].pid;
   peer_address_ = places[static_cast<std::size_t>(1 - rank_)].input;
+  peer_output_ = places[static_cast<std::size_t>(1 - rank_)].output;
 }
 
 void Limits::use(bool mapped) noexcept {
@@ -142,7 +147,9 @@ void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
 void Limits::combine_mapped(bool all, node::Stores stores, std::size_t n) noexcept {
   meet();
   const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
-  alignas(64) float sum[1024];
+  // At the operands' place within a page, as ours (src/node/collectives/reduction.cpp).
+  alignas(4096) float room[2048];
+  float* const sum = room + reinterpret_cast<std::uintptr_t>(in_ + first) / 64 * 64 % 4096 / sizeof(float);
   for (std::size_t at = first; at < end; at += 1024) {
     const std::size_t m = std::min<std::size_t>(1024, end - at);
     for (std::size_t i = 0; i < m; ++i) sum[i] = in_[at + i] + peer_in_[at + i];
@@ -196,13 +203,19 @@ void Limits::combine_staged_back(bool all, std::size_t n) noexcept {
   }
 }
 
+void Limits::read(std::uint64_t address, float* to, std::size_t n) const noexcept {
+  if (node::read_process(peer_, address, to, n * sizeof(float)) == Status::ok) return;
+  std::fprintf(stderr, "%s\n", message());
+  std::abort();
+}
+
 // Who wants the sum reads all of the other's values.
 void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
   alignas(64) float theirs[piece];
   meet();
   for (std::size_t at = 0; at < n && (all || rank_ == 0); at += piece) {
     const std::size_t m = std::min(piece, n - at);
-    static_cast<void>(node::read_process(peer_, peer_address_ + at * sizeof(float), theirs, m * sizeof(float)));
+    read(peer_address_ + at * sizeof(float), theirs, m);
     for (std::size_t i = 0; i < m; ++i) out_[at + i] = in_[at + i] + theirs[i];
   }
   meet();
@@ -215,14 +228,12 @@ void Limits::combine_halves_by_kernel(bool all, std::size_t n) noexcept {
   meet();
   for (std::size_t at = first; at < end; at += piece) {
     const std::size_t m = std::min(piece, end - at);
-    static_cast<void>(node::read_process(peer_, peer_address_ + at * sizeof(float), theirs, m * sizeof(float)));
+    read(peer_address_ + at * sizeof(float), theirs, m);
     for (std::size_t i = 0; i < m; ++i) out_[at + i] = in_[at + i] + theirs[i];
   }
   meet();
   const std::size_t other = rank_ == 0 ? half : 0;
-  const auto from = peer_address_ + (static_cast<std::size_t>(out_ - in_) + other) * sizeof(float);
-  if (all || rank_ == 0)
-    static_cast<void>(node::read_process(peer_, from, out_ + other, (n - (end - first)) * sizeof(float)));
+  if (all || rank_ == 0) read(peer_output_ + other * sizeof(float), out_ + other, n - (end - first));
   meet();
 }
 
@@ -238,7 +249,7 @@ void Limits::move(const Move& m, Way way) noexcept {
       break;
     case Way::kernel:
     case Way::kernel_halves:
-      if (m.takes) static_cast<void>(node::read_process(peer_, peer_address_ + m.take * sizeof(float), m.to, bytes));
+      if (m.takes) read(peer_address_ + m.take * sizeof(float), m.to, m.n);
       break;
     case Way::staged_plain:
     case Way::staged_streaming:

@@ -76,6 +76,8 @@ class Limits {
     float* to;
   };
   void move(const Move& m, Way way) noexcept;
+  // n floats from the other process; ends this one where the kernel copies none.
+  void read(std::uint64_t address, float* to, std::size_t n) const noexcept;
 
   int rank_;
   std::shared_ptr<node::Mapping> memory_;
@@ -87,7 +89,7 @@ class Limits {
   std::vector<float> private_in_, private_out_;
   float *stage_ = nullptr, *peer_stage_ = nullptr;
   pid_t peer_ = 0;
-  std::uint64_t peer_address_ = 0;  // of its private input, in its own process
+  std::uint64_t peer_address_ = 0, peer_output_ = 0;  // of its private input and output, in its own process
 };
 
 }  // namespace stretto::bench

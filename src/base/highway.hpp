@@ -34,13 +34,11 @@ inline bool runs(std::int64_t target) noexcept {
     case HWY_SSE4:
       return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
     case HWY_SSSE3: return __builtin_cpu_supports("ssse3");
-    default: return target == HWY_STATIC_TARGET;  // what the whole build is for
+    default: return false;
   }
 }
 #else
-inline bool runs(std::int64_t target) noexcept {
-  return target == HWY_STATIC_TARGET || (hwy::SupportedTargets() & target) != 0;
-}
+inline bool runs(std::int64_t target) noexcept { return (hwy::SupportedTargets() & target) != 0; }
 #endif
 
 template <class Function>
@@ -49,11 +47,14 @@ struct Compiled {
   Function* function;  // null: not compiled
 };
 
-// The best that this processor runs of `all`, the best first; of that name (hwy::TargetName) alone, if one is given. Null: there is none.
+// The best that this processor runs of `all`, the best first; of that name (hwy::TargetName) alone, if one is given. Null:
+// there is none. The last is what the whole build is for, and is not asked about.
 template <class Function, std::size_t n>
 Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {
-  for (const Compiled<Function>& c : all)
-    if (c.function && (!name || std::strcmp(hwy::TargetName(c.target), name) == 0) && runs(c.target)) return c.function;
+  for (const Compiled<Function>& c : all) {
+    const bool wanted = c.function && (!name || std::strcmp(hwy::TargetName(c.target), name) == 0);
+    if (wanted && (&c == &all[n - 1] || runs(c.target))) return c.function;
+  }
   return nullptr;
 }
 

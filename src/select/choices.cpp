@@ -6,6 +6,7 @@
 #include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
 #include "select/forced.hpp"
+#include "select/mix.hpp"
 
 namespace stretto::select {
 namespace {
@@ -64,6 +65,12 @@ Reason reason_of(const model::Question& q, bool raw, const model::Candidate& tak
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
 
+// A schedule never goes where a native collective can serve so short a vector. So it is predicted for a report alone,
+// which decides nothing: ranks may differ in it.
+bool natives_alone(const model::Question& q) noexcept {
+  return !q.compress && q.schedule.empty() && q.bytes <= longest_untried;
+}
+
 // Where the model knows no way, what is right at any size.
 Choice plain(const model::Question& q) {
   Choice c;
@@ -95,7 +102,10 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
 
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
-  return ask(call, bytes, streaming, ratio, served, shared_->chooser.topology().ranks());
+  Asked asked = ask(call, bytes, streaming, ratio, served, shared_->chooser.topology().ranks());
+  asked.reported = asked.reported && natives_alone(asked.question);
+  if (asked.reported) asked.cell = mix(asked.cell, 1);  // not the trial: other ranks may have no report
+  return asked;
 }
 
 Choices::Answer& Choices::answer(Asked&& asked) {
@@ -111,9 +121,7 @@ Choices::Answer& Choices::answer(Asked&& asked) {
     of.natives = natives;
     return shared_->chooser.choose(of, &best, &own, &mpi_seconds);
   };
-  // A schedule never goes where a native collective can serve so short a vector. So it is predicted for a report alone,
-  // which decides nothing: ranks may differ in it.
-  const bool natives = !q.compress && q.schedule.empty() && q.bytes <= longest_untried;
+  const bool natives = natives_alone(q);
   if (asked.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;

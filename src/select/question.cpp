@@ -84,10 +84,9 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.staged} << 12 |
                  std::uint64_t{q.device} << 13 | std::uint64_t{q.rank_by_rank} << 15 | std::uint64_t{q.exact} << 14 |
-                 std::uint64_t{a.reported} << 9 | std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 |
-                 std::uint64_t{a.tries} << 6 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
-                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
-                 std::uint64_t{q.node_streams});
+                 std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 |
+                 std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
+                 std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   a.cell = mix(h, q.segment ^ q.schedule.size());
   a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;

@@ -19,9 +19,9 @@ struct Asked {
   bool mixed = false;        // raw inside hosts and streams between were asked for
   bool tries = false;        // trials are allowed
   bool other_copy = false;   // Served::other_copy
-  bool reported = false;     // a report tells what is predicted
   std::uint64_t cell = 0;    // of all this
   Trial trial = 0;           // and of what else tells shapes apart
+  bool reported = false;     // on this rank: a report tells what is predicted
 
   // Whether cell and question are the same: two questions may share a cell by chance.
   bool same_answer(const Asked& other) const noexcept;

@@ -22,6 +22,11 @@ enum class Reason : std::uint8_t {
 struct Why {
   Reason reason = Reason::predicted;
   float seconds = 0, mpi = 0;  // predicted: of that way, and of the MPI's own collective; 0: no opinion
+
+  // Of a short call without a report, whose predictions nobody asked for.
+  bool lacks_prediction() const noexcept {
+    return seconds == 0 && (reason == Reason::predicted || reason == Reason::assumed);
+  }
 };
 
 // As in stretto_report. Static storage.

@@ -2,6 +2,8 @@
 // one socket is in that socket. What a container may not use is described as well, so that all containers of a host number it alike.
 #include "topology/locate.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -41,9 +43,10 @@ Status describe(Machine* machine) noexcept {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Status::out_of_memory, "no memory to describe this machine");
   machine->reset(raw);
-  // Linux tells enough. hwloc's own look at x86 processors would move this thread to each of them in turn, and leave it on
-  // the last, where the ranks of a host then crowd.
-  static_cast<void>(hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
+  // Where Linux tells all, hwloc's own look at x86 processors would only move this thread to each of them in turn, and leave
+  // it on the last, where the ranks of a host then crowd.
+  if (access("/sys/devices/system/cpu/cpu0/cache", F_OK) == 0)
+    static_cast<void>(hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0)
     return fail(Status::internal, "hwloc cannot describe this machine: {}", std::strerror(errno));
   return Status::ok;

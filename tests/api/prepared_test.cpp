@@ -78,6 +78,20 @@ TEST_F(PreparedCalls, EveryRepetitionGivesWhatTheFirstCallGave) {
   }
 }
 
+TEST_F(PreparedCalls, AReportThatOneRankAsksForLaterHasItsPrediction) {
+  if (ranks == 1) GTEST_SKIP() << "one rank predicts nothing";
+  std::array<float, 4> x{1, 2, 3, 4}, y{};
+  stretto_report report = STRETTO_REPORT_INIT;
+  for (int k = 0; k < 4 * times; ++k) {
+    const bool tells = rank == 0 && k % times == times - 1;
+    report = STRETTO_REPORT_INIT;
+    o.report = tells ? &report : nullptr;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_EQ(y[3], 4 * static_cast<float>(ranks));
+    EXPECT_TRUE(!tells || report.predicted_seconds > 0) << report.algorithm << ", call " << k;
+  }
+}
+
 TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
   std::array<float, 4> x{1, 2, 3, 4}, y{};
   const auto sum = [&](const void* send, void* recv, const stretto_options& with) {

@@ -118,6 +118,28 @@ TEST(Choices, NoScheduleIsTakenForVectorsThatAreNotTried) {
   EXPECT_EQ(choices.choose(allreduce(2 * 256), 2 * kib, {false}, 1, {true}).provider, Provider::schedules);
 }
 
+// Ranks need not ask for reports alike.
+TEST(Choices, AReportOnOneRankChangesNeitherChoicesNorTrials) {
+  for (const std::size_t bytes : {kib / 2, kib, 4 * kib * kib})
+    for (const Served served : {Served{true, false}, Served{true, true}, Served{false, false}}) {
+      Choices silent = on_hosts(4, served.node ? 4 : 1), told = on_hosts(4, served.node ? 4 : 1);
+      stretto_report report = STRETTO_REPORT_INIT;
+      for (int k = 0; k < 60; ++k) {
+        Call c = allreduce(bytes / 4, bytes > kib ? 1e-3 : 0);
+        Trial ours = 0, theirs = 0;
+        const Choice without = run(silent, c, bytes, {bytes > kib}, 8, served, &ours);
+        if (k % 7 == 0) c.settings.options.report = &report;
+        const Choice with = run(told, c, bytes, {bytes > kib}, 8, served, &theirs);
+        ASSERT_EQ(ours, theirs) << bytes << " B, call " << k;
+        EXPECT_EQ(without.provider, with.provider) << bytes << " B, call " << k;
+        EXPECT_EQ(without.schedule, with.schedule) << bytes << " B, call " << k;
+        EXPECT_EQ(without.why.reason, with.why.reason) << bytes << " B, call " << k;
+        EXPECT_TRUE(k % 7 != 0 || with.why.seconds > 0) << bytes << " B, call " << k;
+        ASSERT_EQ(silent.took(ours, 1e-4), told.took(theirs, 1e-4)) << bytes << " B, call " << k;
+      }
+    }
+}
+
 TEST(Choices, WhatIsCloseIsTriedAndTheFastestOnTheSlowestRankStays) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(kib * kib, 1e-3);

@@ -105,6 +105,7 @@ template <class Run>
   if (!line.call || !(line.key == key) || !line.call.is_current(comm)) return false;
   if (key.forced && std::strcmp(o.schedule, comm.backends.of(line.provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.selector.ratios().changes()) return false;
+  if (o.report && line.why.lacks_prediction()) return false;  // it is decided, and kept, anew
   if (line.digest != 0 || o.report) [[unlikely]] {
     *compared = !run_line(comm, line, send, recv, o, ended);
     if (*compared) return false;

@@ -17,6 +17,8 @@
 namespace stretto::node::arena {
 namespace {
 
+constexpr int longest_table = 256;  // in a longer one, too, numbers from 192 on are out of the way
+
 // Newer than many a C library's headers.
 constexpr unsigned no_exec_seal = 0x8;  // MFD_NOEXEC_SEAL, Linux 6.3; needed where vm.memfd_noexec is 2
 
@@ -39,7 +41,7 @@ int table_length() noexcept {
   if (n <= 0) return shortest;
   constexpr std::string_view name = "\nFDSize:";
   const char* at = std::strstr(text.data(), name.data());
-  return at == nullptr ? shortest : std::clamp(std::atoi(at + name.size()), shortest, 256);
+  return at == nullptr ? shortest : std::clamp(std::atoi(at + name.size()), shortest, longest_table);
 }
 
 }  // namespace
@@ -68,13 +70,14 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
 
 int out_of_the_way(int fd) noexcept {
   if (fd < 0) return fd;
-  static std::atomic<int> table{0};  // its length; read again where it was not long enough
-  if (table.load() == 0) table.store(table_length());
+  static std::atomic<int> table{0};  // its length; the longest, where that was not enough once
+  int length = table.load();
+  if (length == 0) table.store(length = table_length());
   rlimit limit{};
-  const int known = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? table.load() : 0;
-  const auto high = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(known)) / 4 * 3);
+  const rlim_t allowed = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+  const auto high = static_cast<int>(std::min(allowed, static_cast<rlim_t>(length)) / 4 * 3);
   int moved = high > 2 ? fcntl(fd, F_DUPFD_CLOEXEC, high) : -1;
-  if (moved >= known) table.store(0);
+  if (moved >= length) table.store(longest_table);
   if (moved < 0 && fd > 2) return fd;
   if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (moved < 0) return close_and_fail(fd);
