@@ -27,7 +27,6 @@
 #include "node/collectives/combine.hpp"
 #include "node/collectives/manners.hpp"
 #include "node/collectives/moves.hpp"
-#include "node/collectives/operands.hpp"
 #include "node/group/group.hpp"
 #include "node/group/hierarchy.hpp"
 #include "node/memory/kernels.hpp"
