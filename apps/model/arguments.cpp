@@ -165,13 +165,14 @@ model::Question question_of(const Arguments& a) {
   if (a.ratio_given && !q.compress && a.system.empty())
     throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
   q.ratio = q.compress ? a.ratio : 1;
-  // Over UCX there are no native collectives; the baseline of ranks that share a host is its memory.
+  // Over UCX there are no native collectives. Ranks of one host have its memory.
   const bool ucx = carrier_of(a) == model::Carrier::ucx;
   // Neither the MPI's collectives nor the node's reach a device's memory.
   q.device = a.device || a.nccl;
   q.staged = a.device && !a.nccl;
   q.native = a.native && (a.nccl || (!ucx && !a.device));
-  q.node = ucx && a.ranks <= a.per_node && !q.device;
+  q.node = (ucx || a.native) && a.ranks > 1 && a.ranks <= a.per_node && !q.device;
+  q.node_streams = q.node && q.compress;
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (a.payload != "auto") {

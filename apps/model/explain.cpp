@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "model/candidates.hpp"
+#include "model/decide.hpp"
 #include "model/split_tree.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
@@ -189,11 +190,11 @@ Json choose(const Arguments& a) {
   const model::Profile& profile = asked.profile;
   const Question q = question_of(a);
   model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
-  Candidate best;
-  check(chooser.choose(q, &best));
+  model::Decided decided;
+  check(model::decide(chooser, q, &decided));
   Json j = head(a, q, asked);
-  j["choice"] = to_json(best);
-  if (const Json split = split_of(a, profile, q, best); !split.is_null()) j["choice"]["split"] = split;
+  j["choice"] = to_json(decided.taken);
+  if (const Json split = split_of(a, profile, q, decided.taken); !split.is_null()) j["choice"]["split"] = split;
   return j;
 }
 
@@ -201,7 +202,7 @@ Json explain(const Arguments& a) {
   const Asked asked(a);
   const model::Profile& profile = asked.profile;
   Question q = question_of(a);
-  const model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
+  model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   std::vector<Candidate> all;
   check(chooser.table(q, &all));
   Json j = head(a, q, asked);
@@ -214,6 +215,9 @@ Json explain(const Arguments& a) {
   }
   const double mpi = model::Chooser::mpi_seconds(all);
   j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
+  model::Decided decided;
+  check(model::decide(chooser, q, &decided));
+  j["taken"] = label(decided.taken);
   j["sweep"] = Json::array();
   j["crossovers"] = Json::array();
   if (q.collective == schedule::Collective::barrier) return j;
@@ -225,12 +229,14 @@ Json explain(const Arguments& a) {
     Json point;
     point["bytes"] = q.bytes;
     point["best"] = to_json(all.front());
+    check(model::decide(chooser, q, &decided));
+    point["taken"] = label(decided.taken);
     point["native"] =
         seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
     point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
     point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
     j["sweep"].push_back(point);
-    const std::string now = family(all.front());
+    const std::string now = family(decided.taken);
     if (!last.empty() && now != last)
       j["crossovers"].push_back({{"below", below}, {"above", q.bytes}, {"from", last}, {"to", now}});
     last = now;
@@ -293,13 +299,14 @@ std::string explain_text(const Json& r) {
                         c["label"].get<std::string>(), split_text(c));
   }
   if (shown < rows) text += fmt::format("and {} slower ones (--json)\n", rows - shown);
+  text += fmt::format("\nthe library takes {}\n", r["taken"].get<std::string>());
   if (!r["sweep"].empty()) text += "\nby size\n";
   for (const Json& c : r["crossovers"]) {
     text += fmt::format("{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]), size_text(c["above"]),
                         c["from"].get<std::string>(), c["to"].get<std::string>());
   }
   if (!r["sweep"].empty() && r["crossovers"].empty())
-    text += "  always " + r["sweep"].front()["best"]["label"].get<std::string>() + "\n";
+    text += "  always " + r["sweep"].front()["taken"].get<std::string>() + "\n";
   return text;
 }
 

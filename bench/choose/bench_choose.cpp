@@ -18,6 +18,7 @@
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
 #include "bench/choose/calls.hpp"
+#include "bench/choose/first_calls.hpp"
 #include "bench/choose/flag.hpp"
 #include "bench/choose/profile.hpp"
 #include "bench/choose/programs.hpp"
@@ -37,7 +38,7 @@ struct Options {
   std::uint64_t least = 8, most = std::uint64_t{64} << 20U;
   int factor = 8;
   double bound = 1e-4;
-  bool built_in = false;
+  bool built_in = false, first_calls = false, ucx = false;
 };
 
 constexpr int trial_calls = 4000;  // more than a trial takes
@@ -61,6 +62,16 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   void run() {
+    if (o_.first_calls) {
+      bench::FirstCallsOptions first{.place = o_.place};
+      first.most = o_.most;
+      first.factor = o_.factor;
+      first.bound = o_.bound;
+      first.seconds = o_.seconds_a_cell;
+      first.ucx = o_.ucx;
+      bench::measure_first_calls(calls_, first, rows_);
+      return;
+    }
     for (const Kind& kind : bench::kinds()) {
       if (!o_.only.empty() && std::find(o_.only.begin(), o_.only.end(), kind.name) == o_.only.end()) continue;
       std::uint64_t last = ~std::uint64_t{0};
@@ -303,6 +314,9 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--factor", o.factor, "between sizes")->check(CLI::Range(2, 1024));
   app.add_option("--bound", o.bound, "absolute, of values within 1");
   app.add_flag("--built-in", o.built_in, "with the built-in profile, whatever --profile says");
+  app.add_flag("--first-calls", o.first_calls,
+               "only the first calls of allreduce on fresh communicators, over the fastest forced schedule");
+  app.add_flag("--ucx", o.ucx, "with --first-calls: communicators over UCX");
   app.add_flag("--quick", quick, "few sizes, up to 1 MiB");
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   if (quick) {

@@ -206,7 +206,7 @@ typedef struct stretto_report {
   double promised_error;
   double codec_seconds;     /* of this rank */
   double agree_seconds;     /* from the start to the end of the agreement exchange */
-  double seconds;           /* from the start to completion, without the exchange that ends a trial */
+  double seconds;           /* from the start to completion */
   double predicted_seconds; /* by the model, without the agreement; 0: no prediction */
   double expected_ratio;    /* assumed by the choice, or found by a sample of the data; 1: raw */
   /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. Never in a floating
@@ -284,8 +284,7 @@ typedef struct stretto_options {
   void* user_context;     /* borrowed until completion */
   int user_commutes;      /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report; /* NULL, or filled at completion; borrowed until then */
-  /* 1: calls whose prediction is not clear have trials (below). 0: prediction alone; equal calls run alike, with the
-   * same bits in every run. */
+  /* 1: calls may have trials (below). 0: prediction alone; equal calls run alike, with the same bits in every run. */
   int trials;
   int reproducible; /* 1: floating reductions give the same bits wherever the ranks are (below) */
   /* Values of this magnitude and more are left out of a relative bound's range. 0: 1e15; INFINITY: none is. NaN or a
@@ -313,9 +312,9 @@ typedef struct stretto_options {
  * order; its streams have the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves new communicators without
  * "node".
  *
- * trials = 1: where the prediction is not clear, blocking calls of one shape take turns with a few candidates for some
- * rounds. The lowest median wins, and the baseline (the MPI's own collective, or the node's) stays unless it is beaten
- * by 10 %. docs/semantics.md defines shapes and lists calls without trials.
+ * trials = 1: some blocking calls of a shape measure another candidate than the predicted one. These calls have cost at
+ * most 5 % of the time that all calls of the shape have taken. A candidate that is 10 % faster takes over.
+ * docs/semantics.md defines shapes and lists calls without trials.
  *
  * reproducible = 1: exact reductions of floating types, and those by USER, are ((x0 + x1) + x2) + ..., element by
  * element. x_r is rank r's contribution (of stretto_allreduce_multi: the sum of its own, in their order).

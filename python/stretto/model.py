@@ -93,6 +93,7 @@ def show_explain(console, result):
         label = one["label"] + (", the MPI's own" if one["label"] == "native" else "")
         table.add_row(label, units.seconds(one["seconds"]), f"{one['seconds'] / (unit or candidates[0]['seconds']):.2f}")
     console.print(table)
+    console.print(f"The library takes [bold]{result['taken']}[/].")
     if result["crossovers"]:
         table = new_table("How the choice changes with the size", "between", "from", "to")
         for column in table.columns[1:]:

@@ -138,7 +138,7 @@ inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {
 }
 
 inline bool Prepared::is_current(const stretto_comm_s& comm) const noexcept {
-  return comm.is_free() && (!autotuner_ || autotuner_->looks() == looks_);
+  return comm.is_free() && (!autotuner_ || autotuner_->changes() == changes_);
 }
 
 inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {

@@ -1,142 +1,163 @@
 #include "select/autotuner.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/float_environment.hpp"
 
 namespace stretto::select {
 namespace {
 
+constexpr double least_seconds = 1e-6;   // of a call: keeps divisions finite
 constexpr double brief = 5e-3;           // seconds of a call that is worth warming up twice
 constexpr double turn_seconds = 0.4e-3;  // of a turn of several calls
-constexpr double far = 1.25;             // behind the leader: times its median
-constexpr double hopeless = 2;           // the same after one turn, where rounds are long
-constexpr double look_seconds = 1;       // of all rounds of a look after the first, where they are more than the least
-
-// The upper one of the middle two, so that a lucky turn of two says nothing.
-double median(const std::vector<double>& of) noexcept {
-  std::array<double, Autotuner::most_rounds> v{};
-  const auto end = v.begin() + static_cast<std::ptrdiff_t>(std::min(of.size(), v.size()));
-  std::copy_n(of.begin(), end - v.begin(), v.begin());
-  const auto middle = v.begin() + (end - v.begin()) / 2;
-  std::nth_element(v.begin(), middle, end);
-  return *middle;
-}
+constexpr double unknown = 2;            // times the leader: the least that is expected of an unmeasured candidate
+constexpr double hopeless = 2;           // times the leader, in the turn that warms up
+constexpr double far = 1.25;             // times the leader, in a later turn
+constexpr double longest_wait = 1e9;     // calls
 
 }  // namespace
 
-Autotuner::Autotuner(std::size_t candidates, double expected)
-    : seconds_(candidates), calls_(candidates), in_(candidates), warming_calls_(expected < brief ? 2 : 1) {
-  for (auto& s : seconds_) s.reserve(most_rounds);
-  order_.reserve(candidates);
-  if (candidates < 2)
-    settled_ = true;
-  else
-    begin();
+double Autotuner::State::median() const noexcept {
+  const std::size_t n = std::min(turns, seconds.size());
+  if (n == 0) return std::numeric_limits<double>::infinity();
+  std::array<double, rounds> v = seconds;
+  std::sort(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(n));
+  return v[n / 2];  // the upper one of two, so that a lucky turn of two shows nothing
 }
 
-void Autotuner::begin() noexcept {
-  for (auto& s : seconds_) s.clear();
-  std::fill(calls_.begin(), calls_.end(), warming_calls_);
-  std::fill(in_.begin(), in_.end(), 1);
-  rounds_ = round_ = at_ = call_ = 0;
-  sum_ = 0;
-  made_ = 0;
-  settled_ = false;
-  ++looks_;
-  shuffle();
-}
-
-// The same on all ranks. The first round is in the candidates' own order.
-void Autotuner::shuffle() noexcept {
-  order_.clear();
-  for (std::size_t c = 0; c < in_.size(); ++c)
-    if (in_[c]) order_.push_back(c);  // within what was reserved
-  if (round_ == 0) return;
-  std::uint64_t state = round_;
-  for (std::size_t i = order_.size(); i > 1; --i) {
-    state = (state + 1) * 0x9E3779B97F4A7C15u;
-    std::swap(order_[i - 1], order_[(state >> 33) % i]);
-  }
-}
-
-bool Autotuner::took(double seconds) noexcept {
-  if (settled_) return false;
-  ++made_;
-  const bool warming = round_ == 0;
-  const std::size_t who = order_[at_];
-  sum_ = warming ? seconds : sum_ + seconds;  // the last call of a turn that warms up
-  if (++call_ < calls_[who]) return false;
-  seconds_[who].push_back(warming ? sum_ : sum_ / static_cast<double>(calls_[who]));
-  call_ = 0;
-  sum_ = 0;
-  if (++at_ < order_.size()) return false;
-  at_ = 0;
-  ++round_;
-  shuffle();
-  const bool long_first = round_ == 2 && rounds_ == least_rounds;
-  return warming || long_first || round_ == 1 + least_rounds || round_ > rounds_;
-}
-
-std::vector<double> Autotuner::times() const {
-  std::vector<double> all;
-  for (std::size_t c = 0; c < in_.size(); ++c)
-    if (in_[c]) all.insert(all.end(), seconds_[c].begin(), seconds_[c].end());
-  return all;
-}
-
-void Autotuner::compare(const std::vector<double>& slowest) noexcept {
+Autotuner::Autotuner(double seconds, double agreement) noexcept
+    : predicted_(std::max(seconds, least_seconds)), agreement_(agreement) {
   const FloatEnvironment environment;
-  const std::size_t each = settled_ ? 0 : seconds_.front().size();  // candidate 0 is never out
-  if (each == 0 || slowest.size() != each * order_.size()) return;
-  auto from = slowest.begin();
-  for (std::size_t c = 0; c < in_.size(); ++c) {
-    if (!in_[c]) continue;
-    std::copy_n(from, each, seconds_[c].begin());
-    from += static_cast<std::ptrdiff_t>(each);
+  // At the first agreement the leader alone is measured. A challenger's turn is due soon after.
+  const double calls = (2 * agreement_ + (unknown - 1) * predicted_) / (budget * predicted_);
+  until_ = static_cast<std::uint64_t>(std::ceil(std::min(calls, longest_wait)));
+}
+
+void Autotuner::enter(const std::vector<double>& predicted) {
+  const FloatEnvironment environment;
+  states_.assign(std::max<std::size_t>(predicted.size(), 1), {});
+  for (std::size_t c = 1; c < predicted.size(); ++c)
+    states_[c].factor = predicted[0] > 0 ? std::max(predicted[c] / predicted[0], unknown) : unknown;
+}
+
+bool Autotuner::open(std::size_t candidate) const noexcept {
+  if (candidate == leader_) return true;
+  return !over_ && candidate < states_.size() && states_[candidate].in;
+}
+
+double Autotuner::leader_seconds() const noexcept {
+  const double measured = states_[leader_].median();
+  return std::isfinite(measured) ? std::max(measured, least_seconds) : predicted_;
+}
+
+double Autotuner::expected(std::size_t candidate) const noexcept {
+  const State& s = states_[candidate];
+  const double measured = s.median();
+  return std::isfinite(measured) ? measured : s.factor * leader_seconds();
+}
+
+std::size_t Autotuner::calls_of_turn(double seconds) const noexcept {
+  return static_cast<std::size_t>(std::clamp(turn_seconds / seconds, 1.0, static_cast<double>(most_calls)));
+}
+
+std::size_t Autotuner::calls_of_warming() const noexcept { return leader_seconds() < brief ? 1 : 0; }
+
+// Two turns begin with an agreement each; the challenger's calls take longer than the leader's, as far as is known.
+double Autotuner::regret_of_round(std::size_t candidate) const noexcept {
+  const double leader = leader_seconds();
+  const std::size_t counted = states_[candidate].warm ? calls_of_turn(leader) : 1;
+  const auto calls = static_cast<double>(counted + calls_of_warming());
+  return 2 * agreement_ + calls * std::max(expected(candidate) - leader, 0.0);
+}
+
+void Autotuner::agreed(const TurnTimes& merged) noexcept {
+  const FloatEnvironment environment;
+  ++changes_;
+  if (turned_) conclude(merged);
+  plan();
+}
+
+void Autotuner::conclude(const TurnTimes& merged) noexcept {
+  turned_ = false;
+  if (std::isfinite(merged.agreement)) {
+    agreement_ = merged.agreement;
+    spent_ += merged.agreement;
   }
-  if (rounds_ == 0)
-    warmed_up();
-  else if (round_ > rounds_)
-    settle();
-  else
-    drop_out();
-}
-
-void Autotuner::warmed_up() noexcept {
-  double round = 0;
-  for (std::size_t c = 0; c < seconds_.size(); ++c) {
-    const double took = seconds_[c].front(), fit = took > 0 ? turn_seconds / took : 1;
-    calls_[c] = static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(most_calls)));
-    if (std::isfinite(took)) round += took * static_cast<double>(calls_[c]);
-    seconds_[c].clear();
+  State& s = states_[who_];
+  if (who_ == leader_) {
+    if (std::isfinite(merged.seconds)) s.add(merged.seconds);
+    ++leader_turns_;
+    return;
   }
-  const double fit = round > 0 ? look_seconds / round : most_rounds;
-  rounds_ =
-      static_cast<std::size_t>(std::clamp(fit, static_cast<double>(least_rounds), static_cast<double>(most_rounds)));
+  const double leader = leader_seconds();
+  if (!std::isfinite(merged.seconds)) {
+    s.in = false;
+  } else {
+    spent_ += static_cast<double>(counted_ + calls_of_warming()) * std::max(merged.seconds - leader, 0.0);
+    if (s.warm) s.add(merged.seconds);
+    if (merged.seconds > (s.warm ? far : hopeless) * leader) s.in = false;
+    s.warm = true;
+  }
+  if (s.in && s.turns == rounds) {
+    if (s.median() < (1 - margin) * leader)
+      take_lead(who_);
+    else
+      s.in = false;
+  }
+  if (!s.in || who_ == leader_) challenger_ = none;
 }
 
-std::size_t Autotuner::leader() const noexcept {
-  std::size_t best = 0;
-  for (std::size_t c = 1; c < in_.size(); ++c)
-    if (in_[c] && median(seconds_[c]) < median(seconds_[best])) best = c;
-  return best;
+void Autotuner::take_lead(std::size_t candidate) noexcept {
+  states_[leader_].in = false;
+  leader_ = candidate;
 }
 
-void Autotuner::drop_out() noexcept {
-  const double most = (round_ == 2 ? hopeless : far) * median(seconds_[leader()]);
-  for (std::size_t c = 1; c < in_.size(); ++c) in_[c] = in_[c] && median(seconds_[c]) <= most;
-  shuffle();
-  if (order_.size() == 1) settle();
+void Autotuner::plan() noexcept {
+  if (challenger_ == none) {
+    leader_turns_ = 0;
+    for (std::size_t c = 0; c < states_.size() && challenger_ == none; ++c)
+      if (c != leader_ && states_[c].in) challenger_ = c;
+  }
+  if (challenger_ == none) {
+    over_ = true;
+    return;
+  }
+  if (states_[leader_].turns == 0) {
+    begin(leader_);
+    return;
+  }
+  const State& s = states_[challenger_];
+  const std::size_t turns = s.turns + (s.warm ? 1 : 0);
+  const double made = static_cast<double>(calls_), regret = spent_ + regret_of_round(challenger_);
+  if (regret <= budget * leader_seconds() * made) {
+    begin(turns > 0 && leader_turns_ <= turns ? leader_ : challenger_);
+    return;
+  }
+  spent_ += agreement_;  // of the call that would have begun the turn
+  const double calls = (regret + agreement_) / (budget * leader_seconds());
+  until_ = static_cast<std::uint64_t>(std::max(std::ceil(std::min(calls, longest_wait)) - made, 1.0));
 }
 
-void Autotuner::settle() noexcept {
-  const std::size_t best = leader();
-  winner_ = median(seconds_[best]) < (1 - margin) * median(seconds_[0]) ? best : 0;
-  settled_ = true;
-  until_second_ = looks_ == 1 ? second_after * made_ : 0;
+void Autotuner::begin(std::size_t who) noexcept {
+  who_ = who;
+  const bool warms = who != leader_ && !states_[who].warm;
+  counted_ = warms ? 1 : calls_of_turn(leader_seconds());
+  left_ = counted_ + (who == leader_ ? 0 : calls_of_warming());
+  own_ = {};
+}
+
+void Autotuner::took(double seconds, double agreement) noexcept {
+  if (left_ == 0) return;
+  ++calls_;
+  own_.agreement += agreement;
+  if (left_ <= counted_) own_.seconds += seconds / static_cast<double>(counted_);
+  if (!std::isfinite(seconds)) own_.seconds = seconds;
+  if (--left_ > 0) return;
+  turned_ = true;
+  until_ = 0;
+  ++changes_;
 }
 
 }  // namespace stretto::select

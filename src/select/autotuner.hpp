@@ -1,70 +1,106 @@
-// A trial: blocking calls of one shape take turns with a few candidates, and the fastest stays.
+// A trial: blocking calls of one shape run as the leader does, and now and then, within a budget, a turn measures another
+// candidate. A candidate that is measured to be faster takes the lead.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "call/agreement.hpp"
+
 namespace stretto::select {
 
-// A round has one turn for every candidate, in a new order, because a turn leaves its traces in caches and network
-// buffers. A turn is one call, or several short calls in a row, as in a program. Ranks begin a turn together.
+using call::TurnTimes;
+
+// The regret of a trial is the time that its turns have taken beyond the leader's, and the time of the agreements that
+// begin turns. A turn is postponed while its expected regret, added to the regret so far, exceeds `budget` times the
+// time of all calls of the shape. A candidate that was not measured yet is expected to take twice the leader's time at
+// least.
 //
-// The first round warms up. It shows how many calls make a turn, and how many rounds there is time for. After three
-// more rounds the ranks compare medians of the slowest rank's times, and candidates far behind the leader drop out. Where
-// rounds are so long that three are all, those that take twice the leader's time drop out after one. After the last round the lowest median wins. Candidate 0 is the baseline: it never drops out, and stays unless another beats
-// it by the margin. One second look comes later, because the first may have been disturbed. Its winner stays for good.
+// A turn is one call, or several short calls in a row. Ranks begin a turn together, by an agreement, which also carries
+// the times of the turn before. Turns of the leader and of a challenger alternate. A challenger's first turn warms up.
+// A challenger drops out when a turn shows that it is far behind, or when its median is not below the leader's by
+// `margin` after `rounds` turns; otherwise it takes the lead. The trial is over when every candidate was measured.
 //
-// All ranks make the same calls and compare the same times, so they draw the same conclusions.
+// Every rank makes the same calls and sees the same merged times, so all ranks draw the same conclusions.
 class Autotuner {
  public:
-  // At least one candidate. Candidate 0 takes about `expected` seconds a call.
-  explicit Autotuner(std::size_t candidates, double expected = 0);
+  static constexpr double budget = 0.05;        // of the time of all calls of the shape
+  static constexpr double margin = 0.1;         // of the leader's time
+  static constexpr std::size_t rounds = 3;      // turns of a challenger after its first
+  static constexpr std::size_t most_calls = 4;  // of a turn, without the call that warms up
 
-  bool settled() const noexcept { return settled_; }
+  // Candidate 0 leads. A call of it is predicted to take `seconds`. `agreement`: expected seconds of an agreement and
+  // of finding the other candidates.
+  Autotuner(double seconds, double agreement) noexcept;
 
-  // Whose turn it is; once settled, the winner. begins(): the next call is the first of its turn.
-  std::size_t turn() const noexcept { return settled_ ? winner_ : order_[at_]; }
-  bool begins() const noexcept { return call_ == 0; }
+  // The other candidates, by their predicted seconds; `predicted` starts with the leader's. Once, before the first
+  // agreed().
+  void enter(const std::vector<double>& predicted);
+  bool entered() const noexcept { return !states_.empty(); }
 
-  // Whether the next call may be this candidate's.
-  bool open(std::size_t candidate) const noexcept { return settled_ ? candidate == winner_ : in_[candidate]; }
+  // The next call must begin with an agreement on times(), and then with agreed().
+  bool due() const noexcept { return until_ == 0 && left_ == 0 && !over_; }
+  // The next call is one of a turn: it is measured, and ends with took().
+  bool measures() const noexcept { return left_ > 0; }
+  bool over() const noexcept { return over_; }
 
-  // A call of the turn took so long on this rank (infinity: it failed). Returns true when the ranks must exchange the
-  // maximum of times() and call compare().
-  bool took(double seconds) noexcept;
-  std::vector<double> times() const;
-  void compare(const std::vector<double>& slowest) noexcept;
+  // Whose call the next one is.
+  std::size_t turn() const noexcept { return left_ > 0 ? who_ : leader_; }
+  std::size_t leader() const noexcept { return leader_; }
+  // Whether a later call may be this candidate's.
+  bool open(std::size_t candidate) const noexcept;
 
-  // A call ran by the winner. The next call may belong to the second look.
+  // The latest turn as this rank measured it.
+  TurnTimes times() const noexcept { return own_; }
+  // With the merged times of all ranks. Precondition: due() and entered().
+  void agreed(const TurnTimes& merged) noexcept;
+
+  // A call of a turn took so long on this rank (infinity: it failed), after an agreement of so many seconds.
+  void took(double seconds, double agreement) noexcept;
+
+  // A call outside a turn ran.
   void ran() noexcept {
-    if (until_second_ != 0 && --until_second_ == 0) begin();
+    ++calls_;
+    if (until_ > 0 && --until_ == 0) ++changes_;
   }
-  // The looks begun. Who kept the winner must ask again when the number has grown.
-  std::uint32_t looks() const noexcept { return looks_; }
 
-  static constexpr std::size_t most_rounds = 8, least_rounds = 3, most_calls = 4;  // after the first; of a turn
-  static constexpr double margin = 0.1;                                            // of the baseline's time
-  static constexpr std::uint64_t second_after = 64;                                // times the calls of the first look
+  // Grows whenever the next call may run otherwise than the call before. A caller that keeps turn() asks again then.
+  std::uint32_t changes() const noexcept { return changes_; }
 
  private:
-  void begin() noexcept;
-  void shuffle() noexcept;
-  void warmed_up() noexcept;
-  std::size_t leader() const noexcept;
-  void drop_out() noexcept;
-  void settle() noexcept;
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct State {
+    double factor = 1;  // the predicted time over the leader's
+    bool in = true, warm = false;
+    std::size_t turns = 0;                 // measured, after the first
+    std::array<double, rounds> seconds{};  // of a call, of the latest turns
+    void add(double s) noexcept { seconds[turns++ % rounds] = s; }
+    double median() const noexcept;  // infinity: not measured
+  };
 
-  std::vector<std::vector<double>> seconds_;  // a call, of each candidate, a round an entry
-  std::vector<std::size_t> calls_;            // of a turn, of each candidate
-  std::vector<char> in_;                      // which candidates take turns
-  std::vector<std::size_t> order_;            // of this round
-  std::size_t warming_calls_, rounds_ = 0;    // of a turn of the first round; of this look after the first, 0 in it
-  std::size_t round_ = 0, at_ = 0, call_ = 0, winner_ = 0;
-  double sum_ = 0;  // seconds of the turn
-  bool settled_ = false;
-  std::uint64_t made_ = 0, until_second_ = 0;  // calls of this look; until the second look
-  std::uint32_t looks_ = 0;
+  double leader_seconds() const noexcept;
+  double expected(std::size_t candidate) const noexcept;
+  std::size_t calls_of_turn(double seconds) const noexcept;
+  std::size_t calls_of_warming() const noexcept;
+  double regret_of_round(std::size_t candidate) const noexcept;
+  void conclude(const TurnTimes& merged) noexcept;
+  void plan() noexcept;
+  void begin(std::size_t who) noexcept;
+  void take_lead(std::size_t candidate) noexcept;
+
+  std::vector<State> states_;
+  double predicted_, agreement_, spent_ = 0;     // seconds: of the first leader's call; of an agreement; regret so far
+  std::uint64_t calls_ = 0, until_ = 0;          // made; left before the next agreement
+  std::size_t leader_ = 0, who_ = 0, left_ = 0;  // left_: calls of the turn
+  std::size_t counted_ = 1;                      // calls of the turn that count: the last ones
+  std::size_t leader_turns_ = 0;                 // since the challenger came
+  std::size_t challenger_ = none;
+  bool turned_ = false;  // a turn ended, and its times are not merged yet
+  bool over_ = false;
+  TurnTimes own_;
+  std::uint32_t changes_ = 0;
 };
 
 }  // namespace stretto::select

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "call/enums.hpp"
+#include "model/decide.hpp"
 #include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
 #include "select/forced.hpp"
@@ -11,17 +12,15 @@
 namespace stretto::select {
 namespace {
 
-// A schedule of ours is taken over the native collective where it is predicted to take less than this part of its time, and to
-// gain this many seconds.
-constexpr double enough_of_native = 0.75, least_gain = 200e-6;
-
-// A trial has the native collective and the others that are predicted to take less than `worst` times as long: eight candidates in all where
-// calls are brief, else four. It needs a native collective of at least `least_to_try` seconds, since turns of shorter calls show nothing; of
-// fewer where a node may copy in two ways, which may differ by a factor of three.
-constexpr double least_to_try = 10e-6, least_to_try_copies = 4e-6, worst = 3, brief = 1e-3;
-constexpr std::size_t longest_untried = 1024;  // bytes of a vector
-constexpr std::size_t most_candidates(double own_seconds) noexcept { return own_seconds < brief ? 8 : 4; }
+// A trial has at most `most_candidates`, each predicted to take less than `worst` times the leader's time. It needs a native
+// collective of at least `least_to_try` seconds, because turns of shorter calls show nothing. Where a node may copy in two
+// modes, which differ by a factor of up to three, shorter calls show that.
+constexpr double least_to_try = 10e-6, least_to_try_copies = 4e-6, worst = 3;
+constexpr std::size_t most_candidates = 4;
 constexpr std::size_t most_trials = 1024;  // shapes of a communicator; further ones run as predicted
+
+// What a turn is expected to cost beside its calls: an agreement inside a host; between hosts also the walk of schedules.
+constexpr double agreement_inside = 100e-6, agreement_between = 2e-3;
 constexpr std::size_t most_answers = 1024;
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
@@ -65,12 +64,6 @@ Reason reason_of(const model::Question& q, bool raw, const model::Candidate& tak
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
 
-// A schedule never goes where a native collective can serve so short a vector. So it is predicted for a report alone,
-// which decides nothing: ranks may differ in it.
-bool natives_alone(const model::Question& q) noexcept {
-  return !q.compress && q.schedule.empty() && q.bytes <= longest_untried;
-}
-
 // Where the model knows no way, what is right at any size.
 Choice plain(const model::Question& q) {
   Choice c;
@@ -103,7 +96,9 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
   Asked asked = ask(call, bytes, streaming, ratio, served, shared_->chooser.topology().ranks());
-  asked.reported = asked.reported && natives_alone(asked.question);
+  // A short call's schedules are predicted for a report alone, which decides nothing: ranks may differ in it.
+  const bool is_short = !asked.question.compress && asked.question.schedule.empty() && bytes <= model::longest_untried;
+  asked.reported = asked.reported && is_short;
   if (asked.reported) asked.cell = mix(asked.cell, 1);  // not the trial: other ranks may have no report
   return asked;
 }
@@ -114,33 +109,23 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   const model::Question& q = asked.question;
   Answer fresh;
   const std::lock_guard lock(shared_->mutex);
-  model::Candidate best, own;
-  double mpi_seconds = 0;
-  const auto choose = [&](bool natives) {
-    model::Question of = q;
-    of.natives = natives;
-    return shared_->chooser.choose(of, &best, &own, &mpi_seconds);
-  };
-  const bool natives = natives_alone(q);
+  model::Decided decided;
   if (asked.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;
-  } else if (choose(natives) != Status::ok) {
+  } else if (model::decide(shared_->chooser, q, &decided) != Status::ok) {
     fresh.choice = plain(q);
   } else {
-    // Predictions are rough, and the native collective is what the program would have had: it goes only where much is to be gained; and
-    // not where no trial would find out that the gain is none, since what was measured of such short calls may be off by factors.
-    const bool shows = best.native || q.bytes > longest_untried;
-    const bool enough =
-        shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
-    const model::Candidate& taken = !own.native || enough ? best : own;
-    fresh.choice = choice_of(taken, reason_of(q, own.native, taken), mpi_seconds);
-    // Of short calls a turn that begins with an agreement does not show what they take in a row, where ranks run ahead of each other.
+    const model::Candidate& own = decided.own;
+    fresh.choice = choice_of(decided.taken, reason_of(q, own.native, decided.taken), decided.mpi_seconds);
+    // A turn begins with an agreement. It does not show what short calls take in a row, where ranks run ahead of each other.
     const double least = asked.other_copy ? least_to_try_copies : least_to_try;
-    fresh.open = asked.tries && own.native && own.seconds >= least && q.bytes > longest_untried;
-    if (natives && asked.reported && own.native && choose(false) == Status::ok &&
-        own.provider == fresh.choice.provider) {
-      fresh.choice.why.seconds = static_cast<float>(own.seconds);
+    fresh.open = asked.tries && own.native && own.seconds >= least && q.bytes > model::longest_untried;
+    model::Candidate best, told;
+    double mpi_seconds = 0;
+    if (asked.reported && own.native && shared_->chooser.choose(q, &best, &told, &mpi_seconds) == Status::ok &&
+        told.provider == fresh.choice.provider) {
+      fresh.choice.why.seconds = static_cast<float>(told.seconds);
       fresh.choice.why.mpi = static_cast<float>(mpi_seconds);
     }
   }
@@ -150,40 +135,42 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   return answers_.insert_or_assign(cell, std::move(fresh)).first->second;
 }
 
-std::vector<Choice> Choices::candidates_of(const Asked& asked) const {
-  std::vector<Choice> found;
+std::vector<Choice> Choices::candidates_of(const Asked& asked, const Choice& leader) const {
+  std::vector<Choice> found{leader};
   std::vector<model::Candidate> all;
+  model::Question question = asked.question;
+  const bool inside = leader.provider != Provider::schedules && model::natives_suffice(question, hosts());
+  question.natives = inside;
   const std::lock_guard lock(shared_->mutex);
-  if (shared_->chooser.table(asked.question, &all) != Status::ok) return found;
-  const auto own = std::find_if(all.begin(), all.end(),
-                                [](const model::Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
-  if (own == all.end()) return found;
-  // Of the node's, how it copies is tried as well: the faster way depends on where the ranks are placed and on what lies in their caches.
-  const std::size_t most = most_candidates(own->seconds);
+  if (shared_->chooser.table(question, &all) != Status::ok) return found;
   const double mpi_seconds = model::Chooser::mpi_seconds(all);
-  const auto enter = [&](const model::Candidate& c) {
-    found.push_back(choice_of(c, Reason::winner, mpi_seconds));  // when its trial is over
-    const bool of_node = c.native && c.provider == model::Provider::node && c.payload == payload::Kind::raw;
-    if (!asked.other_copy || !of_node || found.size() == most) return;
-    found.push_back(found.back());
+  // The faster copy mode of a node depends on where its ranks are and on what lies in their caches.
+  const auto enter_other_copy = [&] {
+    const Choice& last = found.back();
+    const bool copies = last.provider == Provider::node && last.payload == payload::Kind::raw;
+    if (!asked.other_copy || !copies || found.size() == most_candidates) return;
+    found.push_back(last);
     found.back().other_copy = true;
+    found.back().why.reason = Reason::winner;  // when it leads
   };
-  enter(*own);
+  enter_other_copy();
   for (const model::Candidate& c : all) {  // the cheapest first
-    const bool other = !c.native || c.provider != own->provider || c.payload != own->payload;
-    const bool close = other && c.seconds < worst * own->seconds && found.size() < most;
-    const auto alike = [&](const Choice& tried) {
-      return !c.native && tried.schedule == c.schedule && tried.payload == c.payload &&
-             tried.raw_inside == c.raw_inside;
+    if (found.size() == most_candidates) break;
+    const bool close = c.seconds < worst * static_cast<double>(leader.why.seconds);
+    const auto alike = [&](const Choice& entered) {
+      return entered.provider == c.provider && entered.payload == c.payload && entered.raw_inside == c.raw_inside &&
+             entered.schedule == c.schedule;
     };
-    if (close && std::none_of(found.begin(), found.end(), alike)) enter(c);
+    const bool exact_native = c.native && c.payload == payload::Kind::raw;
+    if (!close || (inside && !exact_native) || std::any_of(found.begin(), found.end(), alike)) continue;
+    found.push_back(choice_of(c, Reason::winner, mpi_seconds));
+    enter_other_copy();
   }
-  if (found.size() == 1) found.clear();
   return found;
 }
 
 const std::shared_ptr<const std::vector<Choice>>& Choices::candidates(Answer& a) const {
-  if (!a.candidates) a.candidates = std::make_shared<const std::vector<Choice>>(candidates_of(a.asked));
+  if (!a.candidates) a.candidates = std::make_shared<const std::vector<Choice>>(candidates_of(a.asked, a.choice));
   return a.candidates;
 }
 
@@ -200,66 +187,76 @@ const Choice& Choices::look(const Call& call, std::size_t bytes, Streaming strea
   const Trial key = asked.trial;
   if (const auto found = trials_.find(key); found != trials_.end()) {
     Tried& t = found->second;
-    if (t.autotuner.settled())
-      turn->settled = &t.autotuner;
-    else
+    const Autotuner& tuner = t.autotuner;
+    if (tuner.due() && !tuner.entered()) turn->enters = candidates(answer(std::move(asked)));
+    if (tuner.due() || tuner.measures())
       turn->trial = key;
-    return t.candidates[t.autotuner.turn()];
+    else if (!tuner.over())
+      turn->leads = &t.autotuner;
+    return t.candidates[tuner.turn()];
   }
   Answer& a = answer(std::move(asked));
   if (!a.open || trials_.size() == most_trials) return a.choice;
-  if (!ran_once_.contains(key)) {
-    turn->first = key;
-    return a.choice;
-  }
-  const auto& all = candidates(a);
-  if (all->empty()) return a.choice;
-  turn->trial = key;
-  turn->begins = all;
-  return all->front();
+  (ran_once_.contains(key) ? turn->opens : turn->first) = key;
+  return a.choice;
 }
 
-void Choices::begin(const Turn& turn) {
+void Choices::agreed(const Turn& turn, const call::TurnTimes& merged) {
+  const auto found = trials_.find(turn.trial);
+  if (found == trials_.end()) return;
+  Tried& t = found->second;
+  if (!t.autotuner.entered()) {
+    // The leader stays the choice that the calls so far have run as.
+    std::vector<Choice> all{t.candidates.front()};
+    std::vector<double> predicted{static_cast<double>(all.front().why.seconds)};
+    for (std::size_t c = 1; turn.enters && c < turn.enters->size(); ++c) {
+      all.push_back((*turn.enters)[c]);
+      predicted.push_back(static_cast<double>(all.back().why.seconds));
+    }
+    t.candidates = std::move(all);
+    t.autotuner.enter(predicted);
+  }
+  t.autotuner.agreed(merged);
+}
+
+void Choices::begin(const Turn& turn, const Choice& runs) {
   if (turn.first != 0) ran_once_.insert(turn.first);
-  if (turn.settled) turn.settled->ran();
-  if (turn.trial == 0 || trials_.contains(turn.trial)) return;
-  const std::vector<Choice>& all = *turn.begins;
-  trials_.emplace(turn.trial, Tried{all, Autotuner(all.size(), all.front().why.seconds)});
+  if (turn.leads) turn.leads->ran();
+  if (turn.opens == 0 || trials_.contains(turn.opens)) return;
+  const double agreement = hosts() > 1 ? agreement_between : agreement_inside;
+  trials_.emplace(turn.opens, Tried{{runs}, Autotuner(static_cast<double>(runs.why.seconds), agreement)});
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served served) {
   if (forced_provider(call)) return false;
   Asked asked = put(call, bytes, {true}, ratio, served);
-  const Trial key = asked.trial;
   const auto travels = [](const Choice& c) { return c.payload != payload::Kind::raw; };
-  const auto found = call.nonblocking ? trials_.end() : trials_.find(key);
-  if (found != trials_.end()) {
+  const auto found = call.nonblocking ? trials_.end() : trials_.find(asked.trial);
+  if (found != trials_.end() && found->second.autotuner.entered()) {
     const Tried& t = found->second;
     for (std::size_t i = 0; i < t.candidates.size(); ++i)
       if (t.autotuner.open(i) && travels(t.candidates[i])) return true;
     return false;
   }
   Answer& a = answer(std::move(asked));
-  const bool tried = a.open && !call.nonblocking && trials_.size() < most_trials && ran_once_.contains(key);
-  if (!tried || candidates(a)->empty()) return travels(a.choice);
-  return std::any_of(a.candidates->begin(), a.candidates->end(), travels);
+  if (found == trials_.end() || !found->second.autotuner.due()) return travels(a.choice);
+  const auto& all = *candidates(a);
+  return std::any_of(all.begin(), all.end(), travels);
 }
 
-bool Choices::begins_turn(Trial trial) const noexcept {
+bool Choices::due(Trial trial) const noexcept {
   const auto found = trials_.find(trial);
-  return trial != 0 && (found == trials_.end() || found->second.autotuner.begins());
+  return found != trials_.end() && found->second.autotuner.due();
 }
 
-bool Choices::took(Trial trial, double seconds) noexcept {
+call::TurnTimes Choices::times(Trial trial) const noexcept {
   const auto found = trials_.find(trial);
-  return found != trials_.end() && found->second.autotuner.took(seconds);
+  return found != trials_.end() ? found->second.autotuner.times() : call::TurnTimes{};
 }
 
-std::vector<double> Choices::times(Trial trial) const { return trials_.at(trial).autotuner.times(); }
-
-void Choices::settle(Trial trial, const std::vector<double>& slowest) noexcept {
+void Choices::took(Trial trial, double seconds, double agreement) noexcept {
   const auto found = trials_.find(trial);
-  if (found != trials_.end()) found->second.autotuner.compare(slowest);
+  if (found != trials_.end()) found->second.autotuner.took(seconds, agreement);
 }
 
 }  // namespace stretto::select

@@ -36,10 +36,9 @@ struct SharedChooser {
 };
 
 // The choices of one rank of a communicator. Predictions are a pure function of the question's cell in the model's
-// grid, and are cached by cell. Where a native collective serves and the prediction is not clear, blocking calls of one
-// shape have a trial (autotuner.hpp; docs/semantics.md). The first call of a shape has none: a trial needs the model's
-// whole table, and many shapes come only once. The state of a trial changes only when a blocking call runs or ends,
-// which all ranks do in the same order.
+// grid, and are cached by cell. Where a native collective serves, blocking calls of one shape have a trial
+// (autotuner.hpp; docs/semantics.md). The first call of a shape has none, since many shapes come only once. The state of
+// a trial changes only when a blocking call runs or ends, which all ranks do in the same order.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -54,37 +53,37 @@ class Choices {
   // no answer, the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
 
-  // The same for a blocking call: a trial's winner, the candidate whose turn it is in a trial, or the prediction. The
-  // trials do not change here: when the call runs, begin() changes them by *turn.
+  // The same for a blocking call: as a trial's leader, as the candidate whose turn it is in a trial, or as predicted.
+  // Trials do not change here: begin() changes them by *turn when the call runs as `runs`. After an agreement on times
+  // agreed() comes first, and then look() again.
   const Choice& look(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, Turn* turn);
-  void begin(const Turn& turn);
+  void agreed(const Turn& turn, const call::TurnTimes& merged);
+  void begin(const Turn& turn, const Choice& runs);
 
   // Whether the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, double ratio, Served served);
 
-  // Whether the call of a trial is the first of a turn, which the ranks begin together.
-  bool begins_turn(Trial trial) const noexcept;
+  // Whether a call of the trial must begin with an agreement on times(trial). 0: false.
+  bool due(Trial trial) const noexcept;
+  call::TurnTimes times(Trial trial) const noexcept;
 
-  // A call of a trial took `seconds` on this rank (infinity: it failed). Returns true when the ranks must exchange the
-  // maximum of times() and call settle(), which may end the trial.
-  bool took(Trial trial, double seconds) noexcept;
-  std::vector<double> times(Trial trial) const;
-  void settle(Trial trial, const std::vector<double>& slowest) noexcept;
+  // A call of a trial took `seconds` on this rank (infinity: it failed), after an agreement of so many seconds.
+  void took(Trial trial, double seconds, double agreement) noexcept;
 
  private:
   struct Answer {
     Asked asked;
     Choice choice;
     bool open = false;                                      // trials are allowed, and long enough a time is predicted
-    std::shared_ptr<const std::vector<Choice>> candidates;  // where `open` and they were wanted; empty: nothing to try
+    std::shared_ptr<const std::vector<Choice>> candidates;  // where `open` and they were wanted: the choice first
   };
   struct Tried {
-    std::vector<Choice> candidates;
+    std::vector<Choice> candidates;  // at first the leader alone
     Autotuner autotuner;
   };
   Asked put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const;
   Answer& answer(Asked&& asked);
-  std::vector<Choice> candidates_of(const Asked& asked) const;
+  std::vector<Choice> candidates_of(const Asked& asked, const Choice& leader) const;
   const std::shared_ptr<const std::vector<Choice>>& candidates(Answer& a) const;
 
   std::shared_ptr<SharedChooser> shared_;

@@ -101,8 +101,8 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
       }
     }
     choose(call, bytes, {streams}, served, &d);
+    needs.times = choices_.due(d.turn.trial);
     d.made = !needs.values();
-    needs.start_together = choices_.begins_turn(d.turn.trial);
   } catch (...) {
     d.known = false;
   }
@@ -133,10 +133,13 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
       streams = false;
       d->ratio = 1;
     }
+    if (d->needs.times) choices_.agreed(d->turn, agreed.turn);
     if (!d->made || !served.by(d->choice.provider))  // the node's memory may have ended since
       choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, served, d);
     d->made = true;
-    if (!call.nonblocking) choices_.begin(d->turn);
+    // The ratio that was agreed on may have led to another trial, on whose times the ranks have not agreed.
+    if (choices_.due(d->turn.trial)) d->turn = {};
+    if (!call.nonblocking) choices_.begin(d->turn, d->choice);
     suit_counts(call, bytes, &d->choice);
     return settle(call, agreed, served, bytes, d);
   } catch (...) {

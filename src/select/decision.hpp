@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "call/agreement.hpp"
 #include "call/call.hpp"
 #include "model/profile/provider.hpp"
 #include "payload/payload.hpp"
@@ -55,21 +56,22 @@ class Autotuner;
 // The change that a blocking call makes to the trials when it runs. Every rank must make the same change, so it is made
 // only once all ranks are known to run the call.
 struct Turn {
-  Trial trial = 0;                                    // whose turn it takes
-  std::shared_ptr<const std::vector<Choice>> begins;  // the candidates of that trial, where it has not begun
+  Trial trial = 0;                                    // the call is measured, or begins with an agreement on times
+  std::shared_ptr<const std::vector<Choice>> enters;  // the candidates of that trial, where it has none yet
   Trial first = 0;                                    // its shape may come to a trial, and has not run yet
-  Autotuner* settled = nullptr;  // of the trial that chose how it runs; valid as long as the communicator
+  Trial opens = 0;                                    // the same, and has run once
+  Autotuner* leads = nullptr;                         // the trial whose leader runs; valid as long as the communicator
 };
 
 // What a call needs from the agreement before its data may move.
 struct Needs {
-  bool counts = false;          // of other ranks
-  bool range = false;           // of the values, for a bound
-  bool sample = false;          // how well the values compress
-  bool check = false;           // whether all ranks call alike
-  bool start_together = false;  // a turn of a trial begins: who comes early would measure the others
-  bool values() const noexcept { return counts || range || sample; }
-  bool any() const noexcept { return values() || check || start_together; }
+  bool counts = false;  // of other ranks
+  bool range = false;   // of the values, for a bound
+  bool sample = false;  // how well the values compress
+  bool times = false;   // of a trial's latest turn; and the next one is begun by all ranks together
+  bool check = false;   // whether all ranks call alike
+  bool values() const noexcept { return counts || range || sample || times; }
+  bool any() const noexcept { return values() || check; }
 };
 
 // decide() sets `choice` and `made` unless the agreement can still change the choice. complete() then makes the choice,
@@ -99,6 +101,7 @@ struct Agreed {
   codec::Ranges values;  // of the finite values; empty: there are none, or it was not asked for
   std::uint64_t contributions = 1;
   double ratio = 0;  // of samples; 0: none were taken
+  call::TurnTimes turn;
 };
 
 }  // namespace stretto::select

@@ -167,7 +167,7 @@ def explain_figure(result, size=(8, 5)):
             if points:
                 axes.plot(*zip(*points), "o-", ms=3, lw=1.2, color=colour, label=name)
         edges = [sizes[0], *((one["below"] * one["above"]) ** 0.5 for one in result["crossovers"]), sizes[-1]]
-        labels = [one["from"] for one in result["crossovers"]] + [sweep[-1]["best"]["label"]]
+        labels = [one["from"] for one in result["crossovers"]] + [sweep[-1]["taken"]]
         for i, (begin, end, label) in enumerate(zip(edges, edges[1:], labels)):
             axes.axvspan(begin, end, color="black", alpha=0.06 if i % 2 else 0.0, lw=0)
             axes.annotate(label, ((begin * end) ** 0.5, 0.02), xycoords=("data", "axes fraction"), rotation=90, ha="center",

@@ -83,19 +83,4 @@ Status Operation::take_counts() noexcept {
   }
 }
 
-// From time to time in a trial: the slowest rank's times of what was tried decide, the same on every rank.
-Status Operation::exchange_times() noexcept {
-  try {
-    own_times_ = comm_.selector.choices().times(decision_.turn.trial);
-    all_times_.assign(own_times_.size(), 0);
-    payload::Spec spec;
-    spec.type = payload::Type::f64;
-    spec.op = payload::Op::max;
-    return exchange_words(comm_, comm_.data, own_times_.data(), all_times_.data(), own_times_.size(), spec,
-                          timeout_of(call_.settings.options), &exchange_);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to compare what was tried"));
-  }
-}
-
 }  // namespace stretto::api

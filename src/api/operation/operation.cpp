@@ -110,7 +110,7 @@ void Operation::meet() noexcept {
   meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
                   (!checks || (uniform() && call_.collective != Collective::barrier));
   if (meeting_runs_) {
-    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio(), merged_.turn};
     // What is wrong is wrong on every rank alike, and is found again when the data would start.
     meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
                     decision_.choice.provider == Provider::node;
@@ -123,6 +123,7 @@ void Operation::meet() noexcept {
 
 void Operation::sign(Status own) noexcept {
   own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
+  if (decision_.needs.times) own_.turn = comm_.selector.choices().times(decision_.turn.trial);
   merged_ = own_;
   signed_ = true;
 }
@@ -169,8 +170,7 @@ void Operation::compared(Status s, bool same) noexcept {
 // The node's memory has ended since the call came: as ranks decide whose call comes now.
 bool Operation::decide_again() noexcept {
   decision_ = comm_.selector.decide(call_, comm_.backends.serve(call_));
-  own_ = select::signature_of(call_, decision_.needs, Status::ok, comm_.rank, comm_.size);
-  merged_ = own_;
+  sign(Status::ok);
   return decision_.known;
 }
 
@@ -280,7 +280,7 @@ bool Operation::goes_exact(Status refusal) noexcept {
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio(), merged_.turn};
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
     return;
@@ -356,36 +356,19 @@ void Operation::leave_running(Status s, bool certain) noexcept {
     }
     keep_message();
   }
-  if (trial == 0) {
-    finish(s);
-    return;
-  }
   // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
-  took_ = seconds();
-  outcome_ = s;
-  const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
-  if (!comm_.selector.choices().took(trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity())) {
-    leave_settling(Status::ok);
-    return;
+  if (trial != 0) {
+    const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
+    comm_.selector.choices().took(trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity(),
+                                  decision_.needs.times ? agree_seconds_ : 0);
   }
-  state_ = State::settling;
-  if (const Status begun = exchange_times(); begun != Status::ok) leave_settling(begun);
-}
-
-void Operation::leave_settling(Status s) noexcept {
-  if (s != Status::ok) {
-    lose(s);
-    return;
-  }
-  if (state_ == State::settling) comm_.selector.choices().settle(decision_.turn.trial, all_times_);
-  finish(outcome_ == Status::ok ? outcome_ : fail(outcome_, std::string_view(message_.data())));
+  finish(s);
 }
 
 void Operation::leave_exchange(Status s) noexcept {
   switch (state_) {
     case State::agreeing: leave_agreeing(s); return;
     case State::counting: leave_counting(s); return;
-    case State::settling: leave_settling(s); return;
     case State::idle:
     case State::comparing:
     case State::meeting:
@@ -482,7 +465,7 @@ void Operation::report_outcome() noexcept {
   o.collective = call_.collective;
   o.profile = comm_.selector.choices().messages();
   o.agree_seconds = agree_seconds_;
-  o.seconds = took_ > 0 ? took_ : seconds();
+  o.seconds = seconds();
   if (!moved_) {
     o.algorithm = agreement_name;
     o.bytes_known = true;

@@ -1,7 +1,7 @@
 // A collective in progress: its ranks agree, exchange counts where only the root knows them, and the data move. One
 // state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
 //
-//   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> settling -> done
+//   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> done
 //   meeting -> signing, or, with the data moved -> done
 //
 // Each state but signing and agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
@@ -53,8 +53,7 @@ class Operation {
 
   bool done() const noexcept { return state_ == State::done; }
   bool data_started() const noexcept {
-    return (state_ == State::running && !(pending_ && pending_->holds_up())) || state_ == State::settling ||
-           state_ == State::done;
+    return (state_ == State::running && !(pending_ && pending_->holds_up())) || state_ == State::done;
   }
 
   // Status of the collective once done; renews the message on this thread.
@@ -71,7 +70,6 @@ class Operation {
     counting,  // counts that only the root and each owner know
     queued,    // a backend that blocks, or takes calls in turn, waits for what was started before
     running,   // the data
-    settling,  // the times of a trial
     done
   };
   using Clock = std::chrono::steady_clock;
@@ -83,7 +81,6 @@ class Operation {
   void leave_counting(Status s) noexcept;
   void leave_queued() noexcept;
   void leave_running(Status s, bool certain = false) noexcept;
-  void leave_settling(Status s) noexcept;
   void leave_exchange(Status s) noexcept;  // of the state that exchanges something
 
   int split() const noexcept;
@@ -113,7 +110,6 @@ class Operation {
   Status exchange_signatures() noexcept;
   Status exchange_counts() noexcept;
   Status take_counts() noexcept;
-  Status exchange_times() noexcept;
 
   void finish(Status s) noexcept;
   void stop(Status s) noexcept;  // finish(), where the other ranks go on and would wait for this one
@@ -130,7 +126,6 @@ class Operation {
   Signature own_, merged_;
   bool signed_ = false;  // own_ is there
   std::vector<std::uint64_t> own_counts_, all_counts_;
-  std::vector<double> own_times_, all_times_;  // of a trial
   engine::Request exchange_;
   std::unique_ptr<backend::Pending> pending_;
   std::unique_ptr<backend::Meeting> meeting_;
@@ -141,9 +136,7 @@ class Operation {
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
-  Status outcome_ = Status::ok;  // of the data, while a trial is settled
-  double took_ = 0;              // until the data were there, where an exchange followed
-  Clock::time_point turn_{};     // when the data began to move
+  Clock::time_point turn_{};  // when the data began to move
   Status status_ = Status::ok;
   std::array<char, 512> message_{};  // that of this rank's own failure, as long as a message is
 };

@@ -127,7 +127,7 @@ template <class Run>
 Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
   if (!last_ || last_->digest != 0) return {};
   return {comm.backends.of(last_->provider).prepare(last_->key.shape, last_->other_copy), last_->call.autotuner(),
-          last_->call.looks(), generation_};
+          last_->call.changes(), generation_};
 }
 
 void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const select::Decision& d,
@@ -141,9 +141,9 @@ void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const se
   std::unique_ptr<backend::PreparedCall> prepared =
       comm.backends.of(d.choice.provider).prepare(key.shape, d.choice.other_copy);
   if (!prepared) return;
-  const select::Autotuner* const settled = d.turn.settled;
+  const select::Autotuner* const leads = d.turn.leads;
   *line = {.key = key,
-           .call = {std::move(prepared), d.turn.settled, settled ? settled->looks() : 0, generation_},
+           .call = {std::move(prepared), d.turn.leads, leads ? leads->changes() : 0, generation_},
            .why = d.choice.why,
            .provider = d.choice.provider,
            .other_copy = d.choice.other_copy,
@@ -162,7 +162,8 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   backend::Backend& backend = comm.backends.of(d.choice.provider);
   const std::uint64_t digest =
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
-  if (d.turn.first == 0) comm.prepared.keep(comm, call, d, digest);  // else the next call like it may be one of a trial
+  // The first two calls of a shape that may be tried are not kept: the second opens its trial, which counts later calls.
+  if (d.turn.first == 0 && d.turn.opens == 0) comm.prepared.keep(comm, call, d, digest);
   const Shape shape = shape_of(call);
   const Told told{backend, d.choice.why, shape, !call.settings.schedule.empty(), digest};
   const auto run = [&] {
@@ -172,7 +173,7 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
     return s;
   };
   *compared = !compare_and_run(comm, told, call.settings.options, call.recv, run, ended);
-  if (!*compared) comm.selector.choices().begin(d.turn);
+  if (!*compared) comm.selector.choices().begin(d.turn, d.choice);
   return !*compared;
 }
 

@@ -22,9 +22,9 @@ namespace stretto::api {
 class Prepared {
  public:
   Prepared() = default;  // empty
-  Prepared(std::unique_ptr<backend::PreparedCall> call, select::Autotuner* autotuner, std::uint32_t looks,
+  Prepared(std::unique_ptr<backend::PreparedCall> call, select::Autotuner* autotuner, std::uint32_t changes,
            std::uint32_t generation) noexcept
-      : call_(std::move(call)), autotuner_(autotuner), looks_(looks), generation_(generation) {}
+      : call_(std::move(call)), autotuner_(autotuner), changes_(changes), generation_(generation) {}
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
@@ -38,12 +38,13 @@ class Prepared {
   Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
 
   select::Autotuner* autotuner() const noexcept { return autotuner_; }
-  std::uint32_t looks() const noexcept { return looks_; }
+  std::uint32_t changes() const noexcept { return changes_; }
 
  private:
   std::unique_ptr<backend::PreparedCall> call_;
-  select::Autotuner* autotuner_ = nullptr;    // of the trial that chose how it runs, when it had had so many looks
-  std::uint32_t looks_ = 0, generation_ = 0;  // of PreparedByCall, when it was prepared
+  select::Autotuner* autotuner_ = nullptr;  // counts the calls of its leader; null: the shape has no trial
+  std::uint32_t changes_ = 0;               // of the autotuner, when the call was prepared
+  std::uint32_t generation_ = 0;            // of PreparedByCall, then
 };
 
 // 64 lines, each of one call; made when first needed. A line is a struct with members `key` and `call`, a Prepared.

@@ -29,6 +29,7 @@ void Tally::add(const Tally& other) noexcept {
   hidden += other.hidden;
   attended += other.attended;
   split = std::max(split, other.split);
+  trials += other.trials;
   ignored.add(other.ignored);
 }
 

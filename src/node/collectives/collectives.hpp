@@ -180,8 +180,9 @@ class Collectives {
     (group_->oversubscribed() ? copy : copy_to_theirs)(to, from, bytes, stores);
   }
 
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20;  // bytes: tens of milliseconds at least
+  // Bytes between two trials of stores: tens of milliseconds at least. The first trial comes sooner, but not so soon that a
+  // program's first calls wait for it.
+  static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
   Options options_;
   std::unique_ptr<Group> group_;
@@ -195,9 +196,9 @@ class Collectives {
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};  // plain, until they are tried
   bool fixed_stores_ = false, reversed_ = false;
-  std::array<std::uint64_t, kUses> since_tried_{kNever, kNever, kNever};  // bytes
-  static constexpr std::size_t kLengths = 16;                             // powers of two, from 16 KiB
-  std::array<std::array<Manners, kLengths>, 3> manners_;                  // of reduce, allreduce, reduce_scatter
+  std::array<std::uint64_t, kUses> until_tried_{kTryFirst, kTryFirst, kTryFirst};  // bytes
+  static constexpr std::size_t kLengths = 16;                                      // powers of two, from 16 KiB
+  std::array<std::array<Manners, kLengths>, 3> manners_;  // of reduce, allreduce, reduce_scatter
   Counters counters_;
 };
 

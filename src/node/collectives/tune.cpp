@@ -111,10 +111,12 @@ Status Collectives::agree_on_stores(const Spent& mine, Use use) noexcept {
 Status Collectives::try_when_due(Use use, std::size_t bytes) noexcept {
   // Who shares a core measures the others.
   if (fixed_stores_ || size() == 1 || group_->oversubscribed()) return Status::ok;
-  std::uint64_t& since = since_tried_[index(use)];
-  const bool first = since == kNever;
-  if (!first && (since += bytes) < kTryEvery) return Status::ok;
-  since = 0;
+  std::uint64_t& until = until_tried_[index(use)];
+  if (bytes < until) {
+    until -= bytes;
+    return Status::ok;
+  }
+  until = kTryEvery;
   return use == Use::moves ? try_moves() : try_reductions(use);
 }
 

@@ -1,0 +1,44 @@
+#include "model/decide.hpp"
+
+#include "model/profile/machine.hpp"
+#include "payload/payload.hpp"
+
+namespace stretto::model {
+namespace {
+
+// A schedule is taken over the native collective where it is predicted to take less than this part of its time, and to
+// gain this many seconds. Predictions are rough, and the native collective is what the program would have had.
+constexpr double enough_of_native = 0.75, least_gain = 200e-6;
+
+bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.empty() && q.bytes <= longest_untried; }
+
+bool stays_in_memory(const Question& q, int hosts) noexcept {
+  const bool any_payload = q.payload <= static_cast<int>(payload::Kind::raw);
+  return hosts == 1 && q.node && any_payload && !q.code_space && q.segment == 0 && q.schedule.empty();
+}
+
+// A rough time of a call in shared memory that no profile has: values are copied in and out.
+double seconds_in_memory(const Profile& profile, const Question& q) {
+  return machine_of(profile, q.element, 1).copy.of(2 * static_cast<double>(q.bytes));
+}
+
+}  // namespace
+
+bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
+
+Status decide(Chooser& chooser, const Question& question, Decided* decided) {
+  Question q = on_grid(question);
+  q.natives = natives_suffice(q, chooser.topology().hosts());
+  Candidate best;
+  Candidate& own = decided->own;
+  if (const Status s = chooser.choose(q, &best, &own, &decided->mpi_seconds); s != Status::ok) return s;
+  if (own.native && own.seconds == 0 && !is_short(q))
+    best.seconds = own.seconds = seconds_in_memory(chooser.profile(), q);
+  // For short vectors no trial would find out that a prediction is wrong, and predictions may be off by factors.
+  const bool shows = best.native || q.bytes > longest_untried;
+  const bool enough = shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
+  decided->taken = !own.native || enough ? best : own;
+  return Status::ok;
+}
+
+}  // namespace stretto::model
