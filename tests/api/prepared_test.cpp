@@ -241,13 +241,13 @@ TEST_F(PreparedCalls, ShapesBeyondThoseThatAreKeptAreServedAllTheSame) {
     }
 }
 
-TEST_F(PreparedCalls, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogether) {
+TEST_F(PreparedCalls, TurnsOfATrialComeAtTheSameCallsOnAllRanks) {
   const std::size_t n = 2000, p = static_cast<std::size_t>(ranks);
   const auto x = samples<float>(rank, n);
   std::vector<float> all(n * p);
   stretto_report report = STRETTO_REPORT_INIT;
   o.report = &report;
-  int changes = 0;  // trial, settled, trial, settled
+  int changes = 0;  // between calls of turns and others
   for (int k = 0, last = 0; ranks > 1 && k < 20000 && changes < 4; ++k) {
     std::fill(all.begin(), all.end(), -1.0F);
     ASSERT_STRETTO_OK(stretto_allgather(x.data(), all.data(), n, STRETTO_F32, comm, &o));
@@ -256,7 +256,7 @@ TEST_F(PreparedCalls, WhatATrialChoseIsTriedAgainAfterManyCallsOnAllRanksTogethe
     changes += report.trial != last ? 1 : 0;
     last = report.trial;
   }
-  // How many calls lie between two looks depends on what a trial cost; but all ranks count alike, or they would have waited for each other.
+  // When a turn comes depends on times. All ranks must find the same call, or they would wait for each other.
   int least = 0, most = 0;
   MPI_Allreduce(&changes, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   MPI_Allreduce(&changes, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

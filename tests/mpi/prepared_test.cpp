@@ -148,24 +148,24 @@ TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
   EXPECT_FALSE(prepared.again(repeated, c, limit, &s));
 }
 
-// A trial's winner holds until the trial is looked at again, which a call may begin that itself was prepared.
-TEST_F(PreparedCalls, EndWithAnotherLookOfTheirTrial) {
+// A prepared call counts down to the next turn of its trial, and holds until then.
+TEST_F(PreparedCalls, EndWhereATurnOfTheirTrialIsDue) {
   const WrappedCall tried = call(Function::allreduce, tried_count);
   const stretto::select::Autotuner* autotuner = nullptr;
   int held = 0, ended = 0;
   for (int k = 0; k < 20000 && ended < 1; ++k) {
-    const std::uint32_t before = autotuner ? autotuner->looks() : 0;
+    const std::uint32_t before = autotuner ? autotuner->changes() : 0;
     serve_it(tried);
     const Prepared last = c.comm->prepared.last(*c.comm);
     if (!last) continue;
     if (autotuner) {
-      const bool same = autotuner->looks() == before;
+      const bool same = autotuner->changes() == before;
       EXPECT_EQ(last.holds(*c.comm), same) << "call " << k;
       ++(same ? held : ended);
     }
     autotuner = last.autotuner();
   }
-  if (held == 0 || ended == 0) GTEST_SKIP() << "no trial was won by a native collective and then looked at again";
+  if (held == 0 || ended == 0) GTEST_SKIP() << "no native collective led a trial until a turn was due";
 }
 
 // One rank meets other calls on its lines, and forgets this one every now and then.
