@@ -34,7 +34,7 @@ def mean_us(comm, call, seconds):
             call()
         count += calls
         took = time.perf_counter() - begin
-        took = float(comm.allreduce(np.array([took]), trials=False)[0]) / comm.size
+        took = comm.allreduce(np.array([took]), trials=False)[0].item() / comm.size
         if took >= seconds:
             return 1e6 * took / count
         calls = max(1, int(count / max(took, 1e-9) * seconds / 20))

@@ -203,7 +203,7 @@ class Node final : public NodeBackend {
       return run_in(c, shape_of(call_), call_.send, call_.recv, operation_of(shape_of(call_)), other_copy_, o.timeout);
     }
     void wait_for_end() noexcept {
-      Waiting waiting(true);
+      Waiting waiting(true, Wakes::by_the_peer);
       for (unsigned idle = 1; !done(); ++idle) {
         if (lane_.started.drive()) {
           waiting.reset();

@@ -13,28 +13,33 @@ namespace stretto {
 namespace {
 
 // Times in seconds.
-constexpr double awake = 300e-6;    // A wait spins or yields for so long before it sleeps.
-constexpr double shortest = 50e-6;  // A blind sleep takes no less.
-constexpr double share = 1.0 / 8;   // A blind sleep takes this part of the time waited so far.
+constexpr double awake = 300e-6;    // A wait spins or yields for so long before it sleeps, where something wakes it.
+constexpr double shortest = 50e-6;  // A sleep takes no less, unless it is woken.
+constexpr double share = 1.0 / 50;  // A sleep takes this part of the time waited so far.
 
 // A rank in mode spin with a core of its own gives the core away so seldom, since a scheduler hands such a core to other
 // programs for milliseconds.
 constexpr double between_yields = 10e-3;
 
-constexpr double long_slice = 500e-6;   // A core that was given away for so long went to another program.
-constexpr double least_wanted = 20e-3;  // The core counts as wanted for so long after a first sign,
+constexpr double long_slice = 1e-3;     // A core that was given away for so long went to another program.
+constexpr double together = 20e-3;      // One sign may be chance, two within this time are not.
+constexpr double least_wanted = 50e-3;  // The core counts as wanted for so long after two signs,
 constexpr double most_wanted = 1;       // and for so long after many.
-constexpr double quiet = 0.1;           // After so long without a sign the next one counts as the first.
+constexpr double quiet = 0.1;           // After so long without signs the next two count as the first.
 
 std::atomic<std::uint64_t> slept{0};
 
 // Signs that another program wants the core of this thread.
 struct Wish {
+  double sign = 0;             // when the latest one was seen
   double until = 0;            // the core counts as wanted until then
   double last = least_wanted;  // how long it did the last time
   long switches = -1;          // involuntary switches of this thread, as last seen
 
   void note(double now) noexcept {
+    const bool second = now - sign <= together;
+    sign = now;
+    if (!second) return;
     last = now - until > quiet + last ? least_wanted : std::min(2 * last, most_wanted);
     until = now + last;
   }
@@ -115,8 +120,9 @@ double Waiting::next(double now) noexcept {
   if (began_ < 0) begin(now);
   const WaitMode mode = wait_mode();
   const double waited = now - began_;
-  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= awake || now < wish.until)))
-    return longest_ > longest_blind_sleep ? longest_ : std::clamp(waited * share, shortest, longest_);
+  const double spins = wakes_ == Wakes::by_nothing ? shortest / share : awake;
+  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < wish.until)))
+    return wakes_ == Wakes::by_all ? longest_ : std::clamp(waited * share, shortest, longest_);
   if (shares_ || now - yielded_ >= between_yields)
     give_away(now);
   else

@@ -26,22 +26,30 @@ TEST(WaitMode, NamesAWordThatItDoesNotKnow) {
 }
 
 TEST(Waiting, SleepsLongerTheLongerItHasWaited) {
-  Waiting waiting(false);
+  Waiting waiting(false, Wakes::by_the_peer);
   const double begin = 100;
   EXPECT_EQ(waiting.next(begin), 0);
   const double first = waiting.next(begin + 1e-3);
   EXPECT_GT(first, 0);
-  EXPECT_LE(first, 2e-4);
-  EXPECT_GT(waiting.next(begin + 4e-3), first);
-  EXPECT_EQ(waiting.next(begin + 1), longest_blind_sleep);
+  EXPECT_LE(first, 1e-4);
+  EXPECT_GT(waiting.next(begin + 10e-3), first);
+  EXPECT_EQ(waiting.next(begin + 1), longest_sleep);
 }
 
-TEST(Waiting, SleepsInOneGoWhereItIsWoken) {
-  Waiting waiting(false, 0.5);
+TEST(Waiting, SleepsInOneGoWhereAllWakesIt) {
+  Waiting waiting(false, Wakes::by_all, 0.5);
   EXPECT_EQ(waiting.next(100), 0);
   EXPECT_EQ(waiting.next(100.001), 0.5);
   waiting.reset();
   EXPECT_EQ(waiting.next(200), 0);
+}
+
+TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
+  Waiting waiting(false);
+  const double begin = 100;
+  EXPECT_EQ(waiting.next(begin), 0);
+  for (const double waited : {1e-3, 2e-3, 3e-3, 0.01, 0.1, 1.0})
+    EXPECT_LE(waiting.next(begin + waited), 0.0201 * waited);
 }
 
 }  // namespace

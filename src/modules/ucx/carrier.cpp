@@ -393,7 +393,7 @@ class UcxCarrier final : public Carrier {
   const unsigned channel_, connections_;
   unsigned losses_ = 0;
   std::size_t open_ = 0;  // not reported
-  Waiting waiting_{true, worker_.longest_sleep()};
+  Waiting waiting_ = worker_.waiting();
   bool ends_ = false;
   std::unique_ptr<std::deque<Transfer>> transfers_ =
       std::make_unique<std::deque<Transfer>>();  // places that do not move

@@ -106,7 +106,7 @@ void UcxWorker::sleep(double seconds) noexcept {
   busy_ = busy ? busy_ + 1 : 0;
   if (busy && busy_ % most_busy != 0) return;
   if (!wakes_ || busy) {
-    sleep_for(std::min(seconds, longest_blind_sleep));
+    sleep_for(std::min(seconds, longest_sleep));
     return;
   }
   count_sleep();

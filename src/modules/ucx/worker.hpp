@@ -96,8 +96,8 @@ class UcxWorker {
   // After a turn in vain: sleeps until a message comes, and for so many seconds at most. Returns at once where one has
   // come.
   void sleep(double seconds) noexcept;
-  // Seconds of such a sleep at most: long where a descriptor tells of what comes.
-  double longest_sleep() const noexcept { return wakes_ ? 0.05 : longest_blind_sleep; }
+  // A wait for its messages, of ranks that may share cores.
+  Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_all, 0.05) : Waiting(true); }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
 

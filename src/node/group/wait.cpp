@@ -16,9 +16,6 @@ constexpr double between_drives = 1;        // seconds that a collective is left
 // spare cores that ranks share, sleeps in it.
 constexpr double between_progress = 100e-6;
 
-// Seconds of a sleep at most where no transport is to advance.
-constexpr double longest_sleep = between_looks;
-
 }  // namespace
 
 // One look where a core may have several ranks: pauses keep the core from the rank that is waited for. Eight looks made
@@ -29,7 +26,8 @@ Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
     : patience_(patience),
       watch_(watch),
       bell_(bell),
-      waiting_(patience.shares, patience.progress != nullptr ? longest_blind_sleep : longest_sleep) {}
+      waiting_(patience.shares, patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all,
+               patience.progress != nullptr ? longest_sleep : between_looks) {}
 
 // Time in which nobody drove the collective is not time that it waited.
 double Respite::suspend(double t, bool anew) noexcept {
