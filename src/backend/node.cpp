@@ -4,10 +4,10 @@
 #include <functional>
 #include <limits>
 #include <new>
-#include <thread>
 
 #include "backend/buffers.hpp"
 #include "base/communication_cores.hpp"
+#include "base/waiting.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
@@ -174,7 +174,7 @@ class Node final : public NodeBackend {
       if (done()) return;
       static_cast<void>(lane_.collectives->group().give_up_all(
           fail(Status::timeout, "a started {} was given up", schedule::name(call_.collective))));
-      while (!done()) drive_or_yield();
+      wait_for_end();
     }
 
     bool same() const noexcept override { return same_; }
@@ -184,7 +184,7 @@ class Node final : public NodeBackend {
       return *ended ? status() : Status::ok;
     }
     bool wait(Status* ended, engine::Report*) noexcept override {
-      while (!done()) drive_or_yield();
+      wait_for_end();
       *ended = status();
       return true;
     }
@@ -202,10 +202,17 @@ class Node final : public NodeBackend {
       if (!runs_ || (word_ && !same_)) return Status::ok;
       return run_in(c, shape_of(call_), call_.send, call_.recv, operation_of(shape_of(call_)), other_copy_, o.timeout);
     }
-    void drive_or_yield() noexcept {
-      if (lane_.started.drive()) return;
-      std::this_thread::yield();
-      if (++idle_ % 64 == 0 && lane_.patience.progress) lane_.patience.progress(lane_.patience.context);
+    void wait_for_end() noexcept {
+      Waiting waiting(true, Wakes::by_the_peer);
+      for (unsigned idle = 1; !done(); ++idle) {
+        if (lane_.started.drive()) {
+          waiting.reset();
+          continue;
+        }
+        const double sleep = waiting.next(Waiting::clock());
+        if ((sleep > 0 || idle % 64 == 0) && lane_.patience.progress) lane_.patience.progress(lane_.patience.context);
+        if (sleep > 0) lane_.started.rest(*this, sleep);
+      }
     }
 
     Lane& lane_;
@@ -214,7 +221,6 @@ class Node final : public NodeBackend {
     const std::optional<std::uint64_t> word_;
     const bool runs_;
     bool same_ = false;
-    unsigned idle_ = 0;
   };
 
   static node::Combination operation_of(const Shape& s) noexcept {

@@ -1,6 +1,5 @@
 #include "backend/peer_messages.hpp"
 
-#include <sched.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "backend/peer_memory.hpp"
 #include "backend/peer_notes.hpp"
+#include "base/waiting.hpp"
 
 namespace stretto::backend {
 namespace {
@@ -397,7 +397,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   // Whether our device has done all that our events stand for, within the limit. One that is lost does nothing any more.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (void* event : events_) {
-      for (int over = 0; over == 0; sched_yield()) {
+      Waiting waiting(true);
+      for (int over = 0; over == 0; waiting.rest()) {
         if (Clock::now() >= limit) return false;
         if (plugin().is_over(event, &over) != 0) return true;
       }

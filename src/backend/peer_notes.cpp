@@ -1,11 +1,11 @@
 #include "backend/peer_notes.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <new>
 #include <utility>
+
+#include "base/waiting.hpp"
 
 namespace stretto::backend {
 namespace {
@@ -91,7 +91,8 @@ bool PeerNotes::close(bool says, Clock::time_point limit) noexcept {
   for (int r = 0; says && r < static_cast<int>(lost_.size()); ++r) {
     if (r != rank_ && !lost(r) && tell(r, {Note::closed}) != Status::ok) lost_[static_cast<std::size_t>(r)] = 1;
   }
-  while (is_open() && Clock::now() < limit && hear(nullptr) == Status::ok) sched_yield();
+  Waiting waiting(true);
+  while (is_open() && Clock::now() < limit && hear(nullptr) == Status::ok) waiting.rest();
   withdraw();
   return std::all_of(closed_.begin(), closed_.end(), [](char closed) { return closed != 0; });
 }

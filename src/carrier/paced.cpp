@@ -1,7 +1,5 @@
 #include "carrier/paced.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "base/positive.hpp"
+#include "base/waiting.hpp"
 
 namespace stretto::carrier {
 namespace {
@@ -43,12 +42,16 @@ class Paced final : public Carrier {
 
   Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
     *n = 0;
-    for (const Seconds begin = now();; sched_yield()) {
+    for (const Seconds begin = now();;) {
       hand_on(done, n);
       if (*n > 0 || done.empty()) return Status::ok;
       const double left = seconds - (now() - begin).count();
       if (waiting_.empty()) return to_->wait_any(done, n, std::max(left, 0.0));
-      if (const Status s = to_->wait_any(done, n, 0); s != Status::ok || *n > 0 || left <= 0) return s;
+      const double wait = std::max(std::min(left, (waiting_.front().after - now()).count()), 0.0);
+      const Seconds end = now() + Seconds(wait);
+      if (const Status s = to_->wait_any(done, n, wait); s != Status::ok || *n > 0 || left <= 0) return s;
+      // A carrier with nothing in flight does not wait.
+      if (const double rest = (end - now()).count(); rest > 0) sleep_for(rest);
     }
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -39,6 +40,30 @@ inline std::vector<Completion> ends(Carrier& c, std::size_t n) {
   }
   expect(got == n, "transfers are missing", n - got);
   return by_id;
+}
+
+inline double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+// A rank that waits a second for a message takes little processor time, and the message ends the wait.
+inline void sleep_in_waits(Carrier& c) {
+  const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
+  int out = c.rank(), in = -1;
+  expect(c.start_recv(previous, 20000, &in, sizeof in, 0) == Status::ok, "start_recv fails");
+  const double before = processor_seconds();
+  Completion done;
+  std::size_t n = 0;
+  expect(c.wait_any({&done, 1}, &n, 1.0) == Status::ok, "wait_any fails");
+  const double took = processor_seconds() - before;
+  expect(took < 0.2, "a rank that waits a second takes milliseconds of processor time", std::size_t(1e3 * took));
+  expect(c.start_send(next, 20000, &out, sizeof out, 1) == Status::ok, "start_send fails");
+  for (std::size_t got = n; got < 2; got += n)
+    expect(c.wait_any({&done, 1}, &n, 60) == Status::ok && n == 1, "a message is missing");
+  expect(in == previous, "a message was changed");
 }
 
 inline void barrier(Carrier& c) {

@@ -39,6 +39,11 @@ int main(int argc, char** argv) {
     expect(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) == Status::ok, "no carrier");
     give_up(*c);
   }
+  {
+    std::unique_ptr<Carrier> c;
+    expect(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) == Status::ok, "no carrier");
+    sleep_in_waits(*c);
+  }
   tags_of_a_part();
   std::unique_ptr<Carrier> none;
   expect(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {0}, &none) == Status::invalid_argument,

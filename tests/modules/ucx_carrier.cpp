@@ -164,6 +164,7 @@ int main() {
     expect(modules::make_ucx_carrier(*worker, 2, worker->connections(), &c) == Status::ok, "no carrier");
     if (me.rank == 0 && me.size > 1) stranger(*c, session);
     barrier(*c);
+    sleep_in_waits(*c);
   }
   if (me.size == 2) {
     std::unique_ptr<Carrier> c;

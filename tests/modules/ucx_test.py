@@ -122,6 +122,7 @@ class Jobs(unittest.TestCase):
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_CONNECTIONS": "0"}, "STRETTO_CONNECTIONS is '0'; it takes 1 to 8"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_CONNECTIONS": "9"}, "STRETTO_CONNECTIONS is '9'; it takes 1 to 8"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_CONNECTIONS": "2x"}, "STRETTO_CONNECTIONS is '2x'"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_WAIT": "doze"}, "STRETTO_WAIT is 'doze'; it takes auto, spin or sleep"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "UCX_TCP_PORT_RANGE": "nonsense"}, "UCX_TCP_PORT_RANGE=nonsense")):
             with self.subTest(said=said):
                 status, text = self.one(environment)

@@ -156,8 +156,8 @@ TEST(Variables, WhoseNameIsASlipAwayFromOneOfOursAreNamedWithIt) {
 }
 
 TEST(Variables, OfOursOrOfOthersAreNotTold) {
-  for (const char* name :
-       {"STRETTO", "STRETTO_BOUND", "STRETTO_ARENA_MIN", "STRETTO_HOME", "STRETTO_ROOT", "STRETT_BOUND", "PATH"})
+  for (const char* name : {"STRETTO", "STRETTO_BOUND", "STRETTO_WAIT", "STRETTO_ARENA_MIN", "STRETTO_HOME",
+                           "STRETTO_ROOT", "STRETT_BOUND", "PATH"})
     EXPECT_EQ(slip_in(name), "") << name;
 }
 

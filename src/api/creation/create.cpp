@@ -9,6 +9,7 @@
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
 #include "api/creation/node.hpp"
+#include "base/waiting.hpp"
 #include "carrier/paced.hpp"
 #include "node/memory/handle.hpp"
 
@@ -27,6 +28,7 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   const Status m = find_machine(transport, carrier, chooser);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
+  if (s == Status::ok) s = check_wait_mode();
   try {
     *native = transport.make_native();
   } catch (...) {

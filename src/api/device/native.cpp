@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "base/interrupt.hpp"
+#include "base/waiting.hpp"
 #include "call/schedule_names.hpp"
 #include "device/device.hpp"
 
@@ -104,10 +104,11 @@ class DeviceBackend final : public backend::Backend {
   Status wait(Begun& begun, double timeout, std::uint64_t number) noexcept {
     const auto since = Clock::now();
     auto looked = since;
+    Waiting waiting(true);
     while (true) {
       bool done = false;
       if (const Status s = begun.test(&done, nullptr); done) return s;
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      waiting.rest();
       const auto now = Clock::now();
       if (now - looked < look_every) continue;
       looked = now;

@@ -1,21 +1,16 @@
 // How an operation waits to its end, and what it says when that takes too long.
-#include <thread>
-
 #include "api/operation/operation.hpp"
 #include "base/interrupt.hpp"
+#include "base/waiting.hpp"
 
 namespace stretto::api {
 namespace {
 
 // A communication core may go on meanwhile.
-void give_way(Guard& guard, int idle) noexcept {
-  constexpr int patience = 1000;
+void give_way(Guard& guard, Waiting& waiting) noexcept {
   const bool shared = guard.owns_lock();
   if (shared) guard.unlock();
-  if (idle < patience)
-    std::this_thread::yield();
-  else
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  if (const double sleep = waiting.next(Waiting::clock()); sleep > 0) sleep_for(sleep);
   if (shared) guard.lock();
 }
 
@@ -27,14 +22,15 @@ void Operation::lead(Guard& guard) noexcept {
   const auto leads = [this] { return !done() && (!data_started() || (pending_ && pending_->leads())); };
   comm_.caller_leads = true;
   Clock::time_point since = Clock::now();
-  for (int idle = 0; Clock::now() - since < patience; ++idle) {
+  Waiting waiting(true);
+  while (Clock::now() - since < patience) {
     const std::uint64_t moved = comm_.moves();
     comm_.progress({.beside = false, .after = false});
     if (!leads()) break;
     if (comm_.moves() != moved)
       since = Clock::now();
     else
-      give_way(guard, idle);
+      give_way(guard, waiting);
   }
   comm_.caller_leads = false;
 }
@@ -78,7 +74,8 @@ Status Operation::wait(Guard& guard) noexcept {
   Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
   Clock::time_point asked = since;
   const Operation* first = nullptr;
-  for (int idle = 0; !done(); ++idle) {
+  Waiting waiting(true);
+  while (!done()) {
     if (wait_alone()) continue;
     comm_.progress();
     if (done()) break;
@@ -101,7 +98,7 @@ Status Operation::wait(Guard& guard) noexcept {
         break;
       }
     }
-    give_way(guard, idle);
+    give_way(guard, waiting);
   }
   return status();
 }

@@ -1,9 +1,8 @@
 #include "modules/mpi/alarm.hpp"
 
-#include <sched.h>
-
 #include <chrono>
 
+#include "base/waiting.hpp"
 #include "modules/mpi/quiet.hpp"
 
 namespace stretto::modules {
@@ -55,7 +54,8 @@ void MpiAlarms::raise(const Alarm& alarm) noexcept {
     if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // it will find out by its timeout
   }
   ++raised_;
-  for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < most_patience;) sched_yield();
+  Waiting waiting(true);
+  for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < most_patience;) waiting.rest();
 }
 
 bool MpiAlarms::hear(Alarm* alarm) noexcept {

@@ -96,8 +96,10 @@ class MpiCarrier final : public Carrier {
     *n = 0;
     Status status = look(done, n);
     if (status != Status::ok || *n > 0 || seconds <= 0) return status;
-    for (Patience patience(seconds); !requests_.empty() && *n == 0 && status == Status::ok && patience.next();)
+    for (Patience patience(seconds, waiting_);
+         !requests_.empty() && *n == 0 && status == Status::ok && patience.next();)
       status = look(done, n);
+    if (*n > 0) waiting_.reset();
     return status;
   }
 
@@ -149,6 +151,7 @@ class MpiCarrier final : public Carrier {
     }
     MPI_Request request = MPI_REQUEST_NULL;
     if (const Status s = post(transfer, &request); s != Status::ok) return s;
+    waiting_.reset();
     requests_.push_back(request);
     transfers_.push_back(transfer);
     return Status::ok;
@@ -224,6 +227,7 @@ class MpiCarrier final : public Carrier {
   std::size_t next_ = 0;               // where the next look begins when not all requests fit
   std::vector<MPI_Request> requests_;  // one for each transfer, in order of starting
   std::vector<Transfer> transfers_;
+  Waiting waiting_{true};
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::vector<MPI_Request> lost_;  // given up, and not ended; has room for all of requests_

@@ -1,8 +1,6 @@
 #include "modules/mpi/device_messages.hpp"
 
 #include <dlfcn.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "modules/mpi/quiet.hpp"
 
@@ -191,7 +190,8 @@ Status least_of_all(MPI_Comm comm, int mine, double limit, int* least) noexcept 
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_Iallreduce(&numbers->mine, &numbers->least, 1, MPI_INT, MPI_MIN, comm, &request);
   const auto begin = Clock::now();
-  for (int all = 0; code == MPI_SUCCESS && !all; sched_yield()) {
+  Waiting waiting(true);
+  for (int all = 0; code == MPI_SUCCESS && !all; waiting.rest()) {
     code = MPI_Test(&request, &all, MPI_STATUS_IGNORE);
     const std::chrono::duration<double> waited = Clock::now() - begin;
     if (all || !lasting || limit <= 0 || waited.count() <= limit) continue;

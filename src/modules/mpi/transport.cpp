@@ -1,7 +1,5 @@
 #include "modules/mpi/transport.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 
 #include "base/interrupt.hpp"
 #include "base/positive.hpp"
+#include "base/waiting.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "modules/mpi/device_messages.hpp"
 #include "modules/mpi/eager_limit.hpp"
@@ -51,7 +50,8 @@ Status meet(MPI_Comm parent) noexcept {
   constexpr std::chrono::milliseconds between_questions{50};
   MPI_Request here = MPI_REQUEST_NULL;
   if (MPI_Ibarrier(parent, &here) != MPI_SUCCESS) return failed("MPI_Ibarrier");
-  for (Clock::time_point asked = Clock::now();; sched_yield()) {
+  Waiting waiting(true);
+  for (Clock::time_point asked = Clock::now();; waiting.rest()) {
     int all = 0;
     if (MPI_Test(&here, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS) return failed("MPI_Ibarrier");
     if (all) return Status::ok;

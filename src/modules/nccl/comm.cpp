@@ -14,10 +14,10 @@
 #include <cstring>
 #include <deque>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "call/inputs.hpp"
 #include "modules/nccl/collectives.hpp"
 #include "modules/nccl/library.hpp"
@@ -168,6 +168,7 @@ class NcclComm final : public backend::DeviceComm {
   // Waits until what was begun has been enqueued. Who must wait for others here waits for `limit` seconds at most.
   Status settled(Result r, const char* what, double limit) noexcept {
     const auto begun = Clock::now();
+    Waiting waiting(true);
     while (r == Result::in_progress) {
       const std::chrono::duration<double> waited = Clock::now() - begun;
       if (limit > 0 && waited.count() > limit) {
@@ -176,7 +177,7 @@ class NcclComm final : public backend::DeviceComm {
         abort();
         return s;
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      waiting.rest();
       if (const Result asked = nccl_.comm_get_async_error(comm_, &r); asked != Result::success) r = asked;
     }
     return told(r, what);

@@ -55,9 +55,10 @@ class UcxCarrier final : public Carrier {
     for (Transfer& t : *transfers_)
       if (t.in_use && !t.ended && !t.sends) cancel_requests(t);
     const auto end = Clock::now() + alarm_patience;
+    Waiting waiting(true);
     const auto in_flight = [this](Transfer& t) { return t.in_use && !has_ended(t); };
     while (Clock::now() < end && std::any_of(transfers_->begin(), transfers_->end(), in_flight))
-      if (worker_.progress() == 0) sched_yield();
+      if (worker_.progress() == 0) waiting.rest();
     const bool leads_lie = std::any_of(transfers_->begin(), transfers_->end(), in_flight);
     for (Transfer& t : *transfers_) release(t);
     if (leads_lie) static_cast<void>(transfers_.release());  // kept on purpose: they may still be read
@@ -126,7 +127,10 @@ class UcxCarrier final : public Carrier {
     *n = 0;
     look(done, n);
     if (*n > 0 || seconds <= 0) return Status::ok;
-    for (Patience patience(seconds); open_ > 0 && *n == 0 && patience.next();) look(done, n);
+    for (Patience patience(seconds, waiting_);
+         open_ > 0 && *n == 0 && patience.next([this](double s) { worker_.sleep(s); });)
+      look(done, n);
+    if (*n > 0) waiting_.reset();
     return Status::ok;
   }
 
@@ -167,8 +171,9 @@ class UcxCarrier final : public Carrier {
       if (UCS_PTR_IS_PTR(request)) alarm_requests_[raised_ * std::size_t(size()) + std::size_t(peer)] = request;
     }
     ++raised_;
+    Waiting waiting(true);
     for (const auto begin = Clock::now(); !alarms_are_sent() && Clock::now() - begin < alarm_patience;)
-      if (worker_.progress() == 0) sched_yield();
+      if (worker_.progress() == 0) waiting.rest();
   }
 
   bool hear(Alarm* alarm) noexcept override {
@@ -190,8 +195,9 @@ class UcxCarrier final : public Carrier {
         status = UCS_PTR_STATUS(request);
     }
     const auto end = Clock::now() + alarm_patience;
+    Waiting waiting(true);
     while (hearing_ && (status = worker_.ucp().request_check_status(hearing_)) == UCS_INPROGRESS && Clock::now() < end)
-      if (worker_.progress() == 0) sched_yield();
+      if (worker_.progress() == 0) waiting.rest();
     if (status == UCS_INPROGRESS) return false;  // the next look goes on
     if (hearing_) worker_.ucp().request_free(std::exchange(hearing_, nullptr));
     if (status != UCS_OK) return false;
@@ -239,6 +245,7 @@ class UcxCarrier final : public Carrier {
       t->ended = true;
     }
     ++open_;
+    waiting_.reset();
     *made = t;
     return Status::ok;
   }
@@ -386,6 +393,7 @@ class UcxCarrier final : public Carrier {
   const unsigned channel_, connections_;
   unsigned losses_ = 0;
   std::size_t open_ = 0;  // not reported
+  Waiting waiting_ = worker_.waiting();
   bool ends_ = false;
   std::unique_ptr<std::deque<Transfer>> transfers_ =
       std::make_unique<std::deque<Transfer>>();  // places that do not move

@@ -1,7 +1,5 @@
 #include "modules/ucx/device_messages.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -36,9 +34,10 @@ class UcxDeviceMessages final : public DeviceMessages {
   ~UcxDeviceMessages() override {
     abort();
     const auto end = Clock::now() + longest_end;
+    Waiting waiting(true);
     const auto moves = [this](Transfer& t) { return !has_ended(t); };
     while (std::any_of(transfers_.begin(), transfers_.end(), moves) && Clock::now() < end)
-      if (worker_.progress() == 0) sched_yield();
+      if (worker_.progress() == 0) waiting.rest();
     for (Transfer& t : transfers_)
       if (t.request) worker_.ucp().request_free(t.request);
   }

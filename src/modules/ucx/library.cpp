@@ -22,6 +22,8 @@ Status find(Ucp* u) {
   s.get("ucp_worker_get_address", &u->worker_get_address);
   s.get("ucp_worker_release_address", &u->worker_release_address);
   s.get("ucp_worker_progress", &u->worker_progress);
+  s.get("ucp_worker_get_efd", &u->worker_get_efd);
+  s.get("ucp_worker_arm", &u->worker_arm);
   s.get("ucp_worker_flush_nbx", &u->worker_flush_nbx);
   s.get("ucp_ep_create", &u->ep_create);
   s.get("ucp_ep_close_nbx", &u->ep_close_nbx);

@@ -1,7 +1,8 @@
 #include "modules/ucx/worker.hpp"
 
-#include <sched.h>
+#include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -48,9 +49,14 @@ Status UcxWorker::init(const std::string& transports) noexcept {
   if (s == UCS_OK) {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
-    params.features = UCP_FEATURE_TAG;
+    params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
     params.name = "stretto";
     s = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
+    wakes_ = s == UCS_OK;
+    if (!wakes_) {
+      params.features = UCP_FEATURE_TAG;
+      s = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
+    }
     what = "finds no transport that serves";
   }
   ucp_.config_release(config);
@@ -65,6 +71,7 @@ ucs_status_t UcxWorker::make_worker(unsigned connection) noexcept {
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   const ucs_status_t s = ucp_.worker_create(context_, &params, &workers_[connection]);
   if (s != UCS_OK) workers_[connection] = nullptr;
+  if (s == UCS_OK && wakes_) wakes_ = ucp_.worker_get_efd(workers_[connection], &descriptors_[connection]) == UCS_OK;
   return s;
 }
 
@@ -80,6 +87,33 @@ unsigned UcxWorker::progress_senders() noexcept {
   for (unsigned i = 1; i < connections_; ++i)
     if (workers_[i]) done += ucp_.worker_progress(workers_[i]);
   return done;
+}
+
+// A worker with events that nobody has taken cannot be armed. Its progress function runs instead, and the caller looks again.
+void UcxWorker::sleep(double seconds) noexcept {
+  constexpr unsigned most_busy = 64;
+  std::array<pollfd, most_connections> all{};
+  nfds_t n = 0;
+  bool busy = false;
+  for (unsigned i = 0; i < connections_ && wakes_; ++i) {
+    if (!workers_[i]) continue;
+    if (ucp_.worker_arm(workers_[i]) != UCS_OK) {
+      busy = true;
+      ucp_.worker_progress(workers_[i]);
+    }
+    all[n++] = {descriptors_[i], POLLIN, 0};
+  }
+  busy_ = busy ? busy_ + 1 : 0;
+  if (busy && busy_ % most_busy != 0) return;
+  if (!wakes_ || busy) {
+    sleep_for(std::min(seconds, longest_sleep));
+    return;
+  }
+  count_sleep();
+  timespec t{};
+  t.tv_sec = static_cast<time_t>(seconds);
+  t.tv_nsec = static_cast<long>(1e9 * (seconds - static_cast<double>(t.tv_sec)));
+  ppoll(all.data(), n, &t, nullptr);
 }
 
 bool UcxWorker::has_left() noexcept {
@@ -109,9 +143,10 @@ UcxWorker::~UcxWorker() {
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
   const auto end = Clock::now() + longest_close;
+  Waiting waiting(true);
   for (const ucs_status_ptr_t request : closing_) {
     while (ucp_.request_check_status(request) == UCS_INPROGRESS && Clock::now() < end)
-      if (progress() == 0) sched_yield();
+      if (progress() == 0) waiting.rest();
     ucp_.request_free(request);
   }
   if (handle()) drain();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "base/waiting.hpp"
 #include "carrier/rendezvous.hpp"
 #include "modules/ucx/library.hpp"
 #include "modules/ucx/pieces.hpp"
@@ -92,6 +93,11 @@ class UcxWorker {
     if (losses_ != closed_) close_lost();
     return done;
   }
+  // After a turn in vain: sleeps until a message comes, and for so many seconds at most. Returns at once where one has
+  // come.
+  void sleep(double seconds) noexcept;
+  // A wait for its messages, of ranks that may share cores.
+  Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_all, 0.05) : Waiting(true); }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
 
@@ -114,6 +120,9 @@ class UcxWorker {
 
   const Ucp& ucp_;
   ucp_context_h context_ = nullptr;
+  bool wakes_ = false;  // each worker has a descriptor that tells of events
+  unsigned busy_ = 0;   // sleeps in a row that found events
+  std::array<int, most_connections> descriptors_{};
   std::array<ucp_worker_h, most_connections> workers_{};  // by connection; further ones when they are first needed
   std::array<bool, most_connections> lacking_{};
   std::array<bool, most_connections> held_{};      // perhaps, of sends since the last answer

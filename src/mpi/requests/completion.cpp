@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <thread>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/started.hpp"
 
@@ -76,11 +76,12 @@ template <class Test>
 int until_done(const Test& test) noexcept {
   constexpr int looks = 64;  // before the core is given away
   const Waiting counted;
+  stretto::Waiting pauses(true);
   for (int idle = 0;; ++idle) {
     drive();
     bool done = false;
     if (const int code = test(&done); code != MPI_SUCCESS || done) return code;
-    if (idle > looks) std::this_thread::yield();
+    if (idle > looks) pauses.rest();
   }
 }
 

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <new>
 #include <string_view>
-#include <thread>
 
 #include "api/communicator.hpp"
+#include "base/waiting.hpp"
 #include "call/schedule_names.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/failures.hpp"
@@ -237,6 +237,7 @@ void drive() noexcept {
 bool finish_all(const Communicator* on, double limit) noexcept {
   constexpr int looks = 64;
   const Clock::time_point begun = Clock::now();
+  Waiting waiting(true);
   for (int idle = 0;; ++idle) {
     std::size_t left = 0;
     if (Started* const s = registry().take_done(on, &left)) {
@@ -245,11 +246,13 @@ bool finish_all(const Communicator* on, double limit) noexcept {
     }
     if (left == 0) return true;
     if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
-    if (idle % looks == 0) {  // a rank whose message this one has yet to take may be late with its collective
+    const double sleep = waiting.next(Waiting::clock());
+    if (sleep > 0 ||
+        idle % looks == 0) {  // a rank whose message this one has yet to take may be late with its collective
       int any = 0;
       PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
     }
-    std::this_thread::yield();
+    if (sleep > 0) sleep_for(sleep);
   }
 }
 

@@ -88,6 +88,7 @@ void Group::reserve(Exchange& exchange) {
 Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction& me,
                     const GroupOptions& options) noexcept {
   generation_ = fork_generation();
+  Bell::prepare();
   std::span<const Introduction> all;
   if (const Status s = gathering(exchange, me, &all); s != Status::ok) return s;
   Cores cores = me.cores;
@@ -112,7 +113,7 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
     const auto room = bound ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : usable;
     const bool shared = oversubscribed_ || size_ + options.others > room;
     patience_.spins = spins_for(shared);
-    patience_.between_yields = between_yields_for(shared);
+    patience_.shares = shared;
   }
 
   layout_ = {members_.size(), options.slot};
@@ -168,7 +169,7 @@ Status Group::await_done(int peer, std::uint64_t rounds) noexcept {
   if (member(peer).known_done >= rounds) return Status::ok;
   if (!is_done(peer, rounds)) {
     awaited_ = peer;
-    const Status s = wait(patience_, *this, [&] { return is_done(peer, rounds); });
+    const Status s = wait(patience_, *this, state(peer).bell, [&] { return is_done(peer, rounds); });
     if (s != Status::ok) return give_up_all(s);
   }
   return compare_told(peer);
@@ -207,7 +208,8 @@ Status Group::open_slot(std::uint64_t round, std::span<const int> readers) noexc
 
 Status Group::await_line(int peer, const Line& line, std::uint64_t round) noexcept {
   awaited_ = peer;
-  const Status s = wait(patience_, *this, [&] { return line.number.load(std::memory_order_acquire) > round; });
+  const Status s =
+      wait(patience_, *this, state(peer).bell, [&] { return line.number.load(std::memory_order_acquire) > round; });
   return s == Status::ok ? s : give_up_all(s);
 }
 

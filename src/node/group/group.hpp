@@ -30,7 +30,7 @@ struct GroupOptions {
   std::size_t slot = 128 * 1024;  // bytes of a slot; every rank has kSlots. The same on every rank
   int cores = 0;                  // of this node for these ranks; 0: as many as their processes may use
   int others = 0;                 // ranks beside these that may want the same cores; the same on every rank or not
-  Patience patience{0};           // spins 0: that and between_yields are chosen from ranks and cores
+  Patience patience{0};           // spins 0: that and `shares` are chosen from ranks and cores
   Passing passing = Passing::proc_then_socket;
 };
 
@@ -90,6 +90,7 @@ class Group final : private Watch {
     Line& l = line(round);
     l.signature.store(signature_, std::memory_order_relaxed);
     l.number.store(round + 1, std::memory_order_release);
+    mine_->bell.ring();
   }
 
   // Waits for the line of a peer. It and its room are valid until done() is called for the round.
@@ -121,6 +122,7 @@ class Group final : private Watch {
   void done(std::uint64_t rounds) noexcept {
     told_done_ = rounds;
     mine_->done.store(Done::word(rounds, Done::token(calls_, signature_)), std::memory_order_release);
+    mine_->bell.ring();
   }
   // The same after a round without slots: peers may learn it some rounds later, which spares them the line that tells it.
   void done_later(std::uint64_t rounds) noexcept {

@@ -68,6 +68,7 @@ Status Group::give_up_all(Status why) noexcept {
     h.differed = differed_ ? 1 : 0;
     std::strncpy(h.text, message(), sizeof h.text - 1);
     h.broken.store(2, std::memory_order_release);
+    for (int r = 0; r < size_; ++r) state(r).bell.wake();
   }
   return why;
 }

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "node/group/bell.hpp"
+
 namespace stretto::node {
 
 constexpr std::size_t kLine = 64;
@@ -71,6 +73,7 @@ struct State {
   alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
   std::atomic<std::uint64_t> returned;              // collectives left
   std::atomic<std::uint64_t> began;                 // by Group::began()
+  Bell bell;                                        // of ranks that wait for this one
   struct alignas(4 * sizeof(std::uint64_t)) Called {
     std::atomic<std::uint64_t> kind;  // CallRecord::packed()
     std::atomic<std::uint64_t> bytes;

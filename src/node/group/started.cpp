@@ -2,13 +2,15 @@
 
 #include <cstring>
 
+#include "base/communication_cores.hpp"
+
 namespace stretto::node {
 
 Status Started::Task::status() const noexcept {
   return status_ == Status::ok ? status_ : fail(status_, std::string_view(text_.data()));
 }
 
-Started::Started(Patience& patience) {
+Started::Started(Patience& patience) : patience_(patience) {
   patience.suspend = &Started::suspend;
   patience.suspended = this;
 }
@@ -49,6 +51,16 @@ void Started::end_front() noexcept {
   }
   count_.fetch_sub(1, std::memory_order_release);
   task->done_.store(true, std::memory_order_release);  // it may be gone from here on
+  ended_.ring();
+}
+
+// Another thread that drives tells when it ends a task. Else the peer's bell tells that the task may go on.
+void Started::rest(const Task& task, double seconds) noexcept {
+  Bell* bell = nullptr;
+  if (const std::unique_lock lock(driving_, std::try_to_lock); lock) bell = patience_.bell;
+  if (bell == nullptr || CommunicationCores::mine().on()) bell = &ended_;
+  bell->arm();
+  if (!task.done() && !drive()) bell->sleep(seconds);
 }
 
 bool Started::drive() noexcept {

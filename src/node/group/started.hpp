@@ -40,6 +40,8 @@ class Started final : public Driven {
 
   void start(Task& task) noexcept;  // by one thread
   bool drive() noexcept override;
+  // After a drive() in vain: sleeps until this task is done or may go on, and for so many seconds at most.
+  void rest(const Task& task, double seconds) noexcept;
   bool idle() const noexcept override { return count_.load(std::memory_order_acquire) == 0; }
 
  private:
@@ -48,6 +50,8 @@ class Started final : public Driven {
   Task* front() noexcept;
   void end_front() noexcept;
 
+  Patience& patience_;
+  Bell ended_;         // of this process: the front has ended
   Exclusive driving_;  // held by who drives
   Fiber fiber_;
   bool running_ = false, moved_ = false;

@@ -1,8 +1,5 @@
 #include "node/group/wait.hpp"
 
-#include <sched.h>
-#include <time.h>
-
 #include <array>
 #include <cstring>
 
@@ -19,24 +16,24 @@ constexpr double between_drives = 1;        // seconds that a collective is left
 // spare cores that ranks share, sleeps in it.
 constexpr double between_progress = 100e-6;
 
-double now() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 }  // namespace
 
 // One look where a core may have several ranks: pauses keep the core from the rank that is waited for. Eight looks made
 // short calls of four ranks on two cores a tenth slower.
 std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 1 : 2000; }
 
-double between_yields_for(bool cores_are_shared) noexcept { return cores_are_shared ? 0 : 0.01; }
+Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
+    : patience_(patience),
+      watch_(watch),
+      bell_(bell),
+      waiting_(patience.shares, patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all,
+               patience.progress != nullptr ? longest_sleep : between_looks) {}
 
 // Time in which nobody drove the collective is not time that it waited.
 double Respite::suspend(double t, bool anew) noexcept {
+  patience_.bell = &bell_;
   patience_.suspend(patience_.suspended, anew);
-  const double back = now();
+  const double back = Waiting::clock();
   if (back - t > between_drives) began_ += back - t;
   return back;
 }
@@ -49,18 +46,14 @@ Status Respite::interrupt(double waited) noexcept {
   return fail(Status::timeout, "interrupted: {}", diagnosis.data());
 }
 
-Status Respite::take() noexcept {
-  double t = now();
+Status Respite::take(double* sleep) noexcept {
+  double t = Waiting::clock();
   const bool anew = began_ < 0;
-  if (anew) began_ = looked_ = progressed_ = yielded_ = asked_ = t;
-  if (patience_.suspend != nullptr) {
+  if (anew) began_ = looked_ = progressed_ = asked_ = t;
+  if (patience_.suspend != nullptr)
     t = suspend(t, anew);
-  } else if (t - yielded_ >= patience_.between_yields) {
-    sched_yield();
-    yielded_ = t;
-  } else {
-    pause();
-  }
+  else
+    *sleep = waiting_.next(t);
   if (patience_.progress != nullptr && t - progressed_ >= between_progress) {
     patience_.progress(patience_.context);
     progressed_ = t;

@@ -1,0 +1,148 @@
+#include "base/waiting.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+namespace stretto {
+namespace {
+
+// Times in seconds.
+constexpr double awake = 300e-6;    // A wait spins or yields for so long before it sleeps, where something wakes it.
+constexpr double shortest = 50e-6;  // A sleep takes no less, unless it is woken.
+constexpr double share = 1.0 / 50;  // A sleep takes this part of the time waited so far.
+
+// A rank in mode spin with a core of its own gives the core away so seldom, since a scheduler hands such a core to other
+// programs for milliseconds.
+constexpr double between_yields = 10e-3;
+
+constexpr double long_slice = 1e-3;     // A core that was given away for so long went to another program.
+constexpr double together = 20e-3;      // One sign may be chance, two within this time are not.
+constexpr double least_wanted = 50e-3;  // The core counts as wanted for so long after two signs,
+constexpr double most_wanted = 1;       // and for so long after many.
+constexpr double quiet = 0.1;           // After so long without signs the next two count as the first.
+
+std::atomic<std::uint64_t> slept{0};
+
+// Signs that another program wants the core of this thread.
+struct Wish {
+  double sign = 0;             // when the latest one was seen
+  double until = 0;            // the core counts as wanted until then
+  double last = least_wanted;  // how long it did the last time
+  long switches = -1;          // involuntary switches of this thread, as last seen
+
+  void note(double now) noexcept {
+    const bool second = now - sign <= together;
+    sign = now;
+    if (!second) return;
+    last = now - until > quiet + last ? least_wanted : std::min(2 * last, most_wanted);
+    until = now + last;
+  }
+};
+
+thread_local Wish wish;
+
+long involuntary_switches() noexcept {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
+}
+
+const char* given() noexcept {
+  const char* const text = secure_getenv("STRETTO_WAIT");
+  return text ? text : "";
+}
+
+}  // namespace
+
+Status parse_wait_mode(std::string_view text, WaitMode* mode) noexcept {
+  if (text.empty() || text == "auto")
+    *mode = WaitMode::automatic;
+  else if (text == "spin")
+    *mode = WaitMode::spin;
+  else if (text == "sleep")
+    *mode = WaitMode::sleep;
+  else
+    return fail(Status::invalid_argument, "STRETTO_WAIT is '{}'; it takes auto, spin or sleep", text);
+  return Status::ok;
+}
+
+WaitMode wait_mode() noexcept {
+  static const WaitMode mode = [] {
+    WaitMode read = WaitMode::automatic;
+    return parse_wait_mode(given(), &read) == Status::ok ? read : WaitMode::automatic;
+  }();
+  return mode;
+}
+
+Status check_wait_mode() noexcept {
+  WaitMode mode = WaitMode::automatic;
+  return parse_wait_mode(given(), &mode);
+}
+
+double Waiting::clock() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+bool core_is_wanted() noexcept {
+  switch (wait_mode()) {
+    case WaitMode::spin: return false;
+    case WaitMode::sleep: return true;
+    case WaitMode::automatic: break;
+  }
+  return wish.until > 0 && Waiting::clock() < wish.until;
+}
+
+// A rank with a core of its own loses it to other programs alone. Ranks that share cores take them from each other.
+void Waiting::begin(double now) noexcept {
+  began_ = yielded_ = now;
+  if (wait_mode() != WaitMode::automatic || shares_) return;
+  const long switches = involuntary_switches();
+  if (wish.switches >= 0 && switches > wish.switches) wish.note(now);
+  wish.switches = switches;
+}
+
+void Waiting::give_away(double now) noexcept {
+  sched_yield();
+  yielded_ = now;
+  if (wait_mode() != WaitMode::automatic) return;
+  const double back = clock();
+  if (back - now > long_slice) wish.note(back);
+}
+
+double Waiting::next(double now) noexcept {
+  if (began_ < 0) begin(now);
+  const WaitMode mode = wait_mode();
+  const double waited = now - began_;
+  const double spins = wakes_ == Wakes::by_nothing ? shortest / share : awake;
+  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < wish.until)))
+    return wakes_ == Wakes::by_all ? longest_ : std::clamp(waited * share, shortest, longest_);
+  if (shares_ || now - yielded_ >= between_yields)
+    give_away(now);
+  else
+    pause();
+  return 0;
+}
+
+void Waiting::rest() noexcept {
+  if (const double sleep = next(clock()); sleep > 0) sleep_for(sleep);
+}
+
+void sleep_for(double seconds) noexcept {
+  count_sleep();
+  timespec t{};
+  t.tv_sec = static_cast<time_t>(seconds);
+  t.tv_nsec = static_cast<long>(1e9 * (seconds - static_cast<double>(t.tv_sec)));
+  nanosleep(&t, nullptr);
+}
+
+std::uint64_t sleeps() noexcept { return slept.load(std::memory_order_relaxed); }
+void count_sleep() noexcept { slept.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace stretto

@@ -1,0 +1,41 @@
+// A bell: the futex on which ranks sleep until another rank stores its next line.
+//
+// A rank rings its own bell after each store that others wait for. Where nobody sleeps, ringing is one load of a cache
+// line that this rank owns, without a fence. So the sleeper pays. It sets the bell, makes every processor that runs a rank
+// pass a barrier (membarrier), and looks once more for the store. Then either the sleeper sees the store, or the other
+// rank sees that the bell is set. Where the kernel has no such barrier, a ring may be missed. That costs the rest of a
+// sleep, which has a limit.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace stretto::node {
+
+class Bell {
+ public:
+  // Registers this process for the barrier. To be called before its first ring().
+  static void prepare() noexcept;
+
+  // Wakes all sleepers. To be called by the bell's rank, after the store.
+  void ring() noexcept {
+    std::atomic_signal_fence(
+        std::memory_order_seq_cst);  // the compiler keeps the order, and the sleeper's barrier the rest
+    if (set_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake();
+  }
+
+  // Wakes all sleepers; by any rank.
+  void wake() noexcept;
+
+  // To be called before the last look for the store.
+  void arm() noexcept;
+  // Sleeps for so many seconds at most, until wake(). Returns at once if wake() was called since arm().
+  void sleep(double seconds) noexcept;
+
+ private:
+  std::atomic<std::uint32_t> set_{0};  // 1: a rank sleeps, or is about to sleep
+};
+static_assert(sizeof(Bell) == sizeof(std::uint32_t));
+
+}  // namespace stretto::node

@@ -1,0 +1,56 @@
+#include "base/waiting.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace stretto {
+namespace {
+
+TEST(WaitMode, IsOneOfThreeWords) {
+  WaitMode mode = WaitMode::spin;
+  EXPECT_EQ(parse_wait_mode("", &mode), Status::ok);
+  EXPECT_EQ(mode, WaitMode::automatic);
+  EXPECT_EQ(parse_wait_mode("sleep", &mode), Status::ok);
+  EXPECT_EQ(mode, WaitMode::sleep);
+  EXPECT_EQ(parse_wait_mode("spin", &mode), Status::ok);
+  EXPECT_EQ(mode, WaitMode::spin);
+  EXPECT_EQ(parse_wait_mode("auto", &mode), Status::ok);
+  EXPECT_EQ(mode, WaitMode::automatic);
+}
+
+TEST(WaitMode, NamesAWordThatItDoesNotKnow) {
+  WaitMode mode = WaitMode::spin;
+  EXPECT_EQ(parse_wait_mode("doze", &mode), Status::invalid_argument);
+  EXPECT_EQ(std::string(message()), "STRETTO_WAIT is 'doze'; it takes auto, spin or sleep");
+}
+
+TEST(Waiting, SleepsLongerTheLongerItHasWaited) {
+  Waiting waiting(false, Wakes::by_the_peer);
+  const double begin = 100;
+  EXPECT_EQ(waiting.next(begin), 0);
+  const double first = waiting.next(begin + 1e-3);
+  EXPECT_GT(first, 0);
+  EXPECT_LE(first, 1e-4);
+  EXPECT_GT(waiting.next(begin + 10e-3), first);
+  EXPECT_EQ(waiting.next(begin + 1), longest_sleep);
+}
+
+TEST(Waiting, SleepsInOneGoWhereAllWakesIt) {
+  Waiting waiting(false, Wakes::by_all, 0.5);
+  EXPECT_EQ(waiting.next(100), 0);
+  EXPECT_EQ(waiting.next(100.001), 0.5);
+  waiting.reset();
+  EXPECT_EQ(waiting.next(200), 0);
+}
+
+TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
+  Waiting waiting(false);
+  const double begin = 100;
+  EXPECT_EQ(waiting.next(begin), 0);
+  for (const double waited : {1e-3, 2e-3, 3e-3, 0.01, 0.1, 1.0})
+    EXPECT_LE(waiting.next(begin + waited), 0.0201 * waited);
+}
+
+}  // namespace
+}  // namespace stretto
