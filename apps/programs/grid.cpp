@@ -1,6 +1,8 @@
 #include "grid.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include <fmt/core.h>
 
@@ -22,8 +24,26 @@ Three process_grid(int processes, int dimensions) {
   return dims;
 }
 
-Grid::Grid(const Three& points, int dimensions, bool periodic)
-    : points_(points), dims_(process_grid(size_of(MPI_COMM_WORLD), dimensions)) {
+Three given_grid(const std::string& text, int processes) {
+  Three dims{1, 1, 1};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  long long product = 1;
+  for (std::size_t d = 0;; ++d) {
+    const std::from_chars_result read = std::from_chars(at, end, dims[d]);
+    const bool ends = read.ptr == end, goes_on = !ends && *read.ptr == 'x' && d < 2;
+    if (read.ec != std::errc() || dims[d] < 1 || dims[d] > 1'000'000 || !(ends || goes_on))
+      throw Refused(fmt::format("--grid '{}' is no process grid; it takes one to three numbers, such as 8x3x1", text));
+    product *= dims[d];
+    if (ends) break;
+    at = read.ptr + 1;
+  }
+  if (product != processes)
+    throw Refused(fmt::format("--grid {} has {} processes, and there are {} ranks", text, product, processes));
+  return dims;
+}
+
+Grid::Grid(const Three& points, const Three& dims, bool periodic) : points_(points), dims_(dims) {
   for (std::size_t d = 0; d < 3; ++d) {
     if (dims_[d] > points_[d]) {
       throw Refused(fmt::format("{} processes cannot cut {} points: {} processes are more than {} planes", words(dims_),

@@ -24,10 +24,15 @@ Part part_of(int points, int parts, int index);
 // How MPI_Dims_create lays out so many processes in the first `dimensions` directions; 1 in the others.
 Three process_grid(int processes, int dimensions);
 
+// "8x3x1", "8x3" or "8": processes of each direction, 1 in those that are not named. Throws Refused where the text is no
+// such grid, or has another number of processes than `processes`.
+Three given_grid(const std::string& text, int processes);
+
 class Grid {
  public:
-  // Collective. Throws Refused where a direction has fewer points than processes.
-  Grid(const Three& points, int dimensions, bool periodic);
+  // Collective; `dims` has as many processes as there are ranks. Throws Refused where a direction has fewer points than
+  // processes.
+  Grid(const Three& points, const Three& dims, bool periodic);
   ~Grid();
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;

@@ -27,6 +27,7 @@ struct Options {
   std::vector<int> points;  // of the whole box; none: a cube of that side
   bool weak = false;        // that side is of each rank's block
   int dimensions = 3;
+  std::vector<std::string> grids;  // of processes, a run each; none: MPI_Dims_create's in so many dimensions
   std::string type = "f64";
   HaloKind halo = HaloKind::overlapped;
   double bound = 0;
@@ -45,10 +46,9 @@ std::string name(const std::map<std::string, Kind>& names, Kind kind) {
   return std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.second == kind; })->first;
 }
 
-Three points_of(const Options& options) {
+Three points_of(const Options& options, const Three& dims) {
   if (!options.points.empty()) return {options.points[0], options.points[1], options.points[2]};
   Three points{options.side, options.side, options.side};
-  const Three dims = process_grid(size_of(MPI_COMM_WORLD), options.dimensions);
   for (std::size_t d = 0; d < 3 && options.weak; ++d) points[d] *= dims[d];
   return points;
 }
@@ -297,8 +297,14 @@ void run(const Options& options, Report& report) {
   if (options.halo == HaloKind::bounded && !(options.bound > 0 && std::isfinite(options.bound))) {
     throw Refused(fmt::format("a halo within a bound needs one: --bound {} is not positive", options.bound));
   }
-  const Grid grid(points_of(options), options.dimensions, false);
-  options.type == "f32" ? run_as<float>(options, grid, report) : run_as<double>(options, grid, report);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  std::vector<Three> all;
+  for (const std::string& text : options.grids) all.push_back(given_grid(text, ranks));
+  if (all.empty()) all.push_back(process_grid(ranks, options.dimensions));
+  for (const Three& dims : all) {
+    const Grid grid(points_of(options, dims), dims, false);
+    options.type == "f32" ? run_as<float>(options, grid, report) : run_as<double>(options, grid, report);
+  }
 }
 
 }  // namespace
@@ -319,6 +325,8 @@ int main(int argc, char** argv) {
             ->check(side);
         app.add_flag("--weak", options.weak, "--side is of each rank's block");
         app.add_option("--dimensions", options.dimensions, "in which the box is cut")->check(CLI::Range(1, 3));
+        app.add_option("--grid", options.grids, "grids of processes instead, such as 8x3x1,4x6x1: a run each")
+            ->delimiter(',');
         app.add_option("--type", options.type, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}));
         app.add_option("--halo", options.halo, "blocking, overlapped, or bounded: compressed within --bound")
             ->transform(CLI::CheckedTransformer(kHalos));

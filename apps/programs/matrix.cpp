@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -17,7 +20,8 @@ namespace {
 
 struct Options {
   std::vector<int> points{256, 256, 256};
-  bool weak = false;  // these are of each rank's block
+  std::vector<std::string> grids;  // of processes; none: MPI_Dims_create's in each number of dimensions
+  bool weak = false;               // these are of each rank's block
   int repeats = 5;
 };
 
@@ -110,11 +114,18 @@ class Sum {
   Values whole_a_, whole_b_, whole_c_;  // on rank 0
 };
 
-void run_grid(const Options& options, int dimensions, Report& report) {
+// The last direction that is cut, counted from 1.
+int dimensions_of(const Three& dims) {
+  int last = 1;
+  for (int d = 2; d <= 3; ++d)
+    if (dims[static_cast<std::size_t>(d - 1)] > 1) last = d;
+  return last;
+}
+
+void run_grid(const Options& options, int dimensions, const Three& dims, Report& report) {
   Three points{options.points[0], options.points[1], options.points.size() > 2 ? options.points[2] : 1};
-  const Three dims = process_grid(size_of(MPI_COMM_WORLD), dimensions);
   for (std::size_t d = 0; d < 3 && options.weak; ++d) points[d] *= dims[d];
-  const Grid grid(points, dimensions, true);  // periodic, so that every rank has all neighbours
+  const Grid grid(points, dims, true);  // periodic, so that every rank has all neighbours
   const double whole = grid.rank() == 0 ? 3.0 * 8 * static_cast<double>(Block{points}.points()) : 0;
   check_memory(whole + 3.0 * 8 * static_cast<double>(grid.block().storage()),
                fmt::format("a sum of {} points", words(points)));
@@ -144,10 +155,18 @@ void run_grid(const Options& options, int dimensions, Report& report) {
 }
 
 void run(const Options& options, Report& report) {
-  const int most = static_cast<int>(options.points.size());
-  for (int dimensions = 1; dimensions <= most; ++dimensions) {
-    report.progress(dimensions - 1, most);
-    run_grid(options, dimensions, report);
+  const int ranks = size_of(MPI_COMM_WORLD), sides = static_cast<int>(options.points.size());
+  std::vector<std::pair<int, Three>> grids;  // with their dimensions
+  for (const std::string& text : options.grids) {
+    const Three dims = given_grid(text, ranks);
+    grids.emplace_back(dimensions_of(dims), dims);
+  }
+  for (int d = 1; options.grids.empty() && d <= sides; ++d) grids.emplace_back(d, process_grid(ranks, d));
+  const int most = static_cast<int>(grids.size());
+  for (int done = 0; done < most; ++done) {
+    report.progress(done, most);
+    const auto& [dimensions, dims] = grids[static_cast<std::size_t>(done)];
+    run_grid(options, dimensions, dims, report);
   }
   report.progress(most, most);
 }
@@ -165,6 +184,9 @@ int main(int argc, char** argv) {
             ->delimiter(',')
             ->expected(2, 3)
             ->check(CLI::Range(1, 1000000));
+        app.add_option("--grid", options.grids,
+                       "grids of processes, such as 8x3x1,4x6; without it of 1, 2 and 3 dimensions")
+            ->delimiter(',');
         app.add_flag("--weak", options.weak, "--points are of each rank's block");
         app.add_option("--repeats", options.repeats, "runs that are timed")->check(CLI::Range(1, 10000));
       },

@@ -209,8 +209,8 @@ typedef struct stretto_report {
   double seconds;           /* from the start to completion */
   double predicted_seconds; /* by the model, without the agreement; 0: no prediction */
   double expected_ratio;    /* assumed by the choice, or found by a sample of the data; 1: raw */
-  /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. Never in a floating
-   * sum, difference or mean: raw additions would round. */
+  /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. In a floating sum,
+   * difference or mean only where options.raw_below asks for it: raw additions round. */
   uint64_t raw_below;
   int trial; /* 1: part of a trial; calls like this one may run differently */
   /* Why this algorithm:
@@ -259,9 +259,9 @@ typedef struct stretto_report {
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All
- * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment and reproducible (with USER also
- * user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check or trials wait for different
- * exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
+ * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment, raw_below and reproducible (with
+ * USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check or trials wait for
+ * different exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
 typedef struct stretto_options {
   size_t size; /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind;
@@ -290,12 +290,23 @@ typedef struct stretto_options {
   /* Values of this magnitude and more are left out of a relative bound's range. 0: 1e15; INFINITY: none is. NaN or a
    * negative number gives STRETTO_INVALID_ARGUMENT. */
   double ignore_above;
+  /* Bytes; 0: chosen. Otherwise messages of fewer bytes of values travel raw beside streams, and meet by additions in
+   * the values' own type. Taken with AUTO, FUSED and HOMOMORPHIC, by schedules whose messages differ in length, such as
+   * "rabenseifner". report.raw_below is 0 where no message was so short.
+   *  - A sum then has eps = bound/(K+1) under SCOPE_RESULT, less the rounding of the raw additions: a raw sum is
+   *    compressed again. Under SCOPE_CONTRIBUTION the sum is within (K+1)*bound and this rounding.
+   *  - The bits of a sum depend on the schedule, also with FUSED and HOMOMORPHIC.
+   *  - AUTO adds streams alone where the rounding could be more than half of the bound. FUSED and HOMOMORPHIC give
+   *    STRETTO_INVALID_BOUND where it leaves nothing for eps.
+   *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P and MIXED; "native", "node" and schedules that group ranks; reductions
+   *    with reproducible; stretto_allreduce_multi; memory of a device. */
+  size_t raw_below;
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                       \
   {                                                                                                                \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_RESULT, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, 1, \
-        NULL, NULL, 0, NULL, 1, 0, 0.0                                                                             \
+        NULL, NULL, 0, NULL, 1, 0, 0.0, 0                                                                          \
   }
 
 /* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)

@@ -11,7 +11,7 @@ namespace stretto::python {
 
 Options::Options(stretto_bound bound_kind, double bound, stretto_scope scope, std::optional<std::string> schedule,
                  stretto_payload payload, std::size_t segment, double timeout, bool check, bool trials,
-                 bool reproducible, double ignore_above)
+                 bool reproducible, double ignore_above, std::size_t raw_below)
     : schedule_(std::move(schedule)) {
   options_.bound_kind = bound_kind;
   options_.bound = bound;
@@ -23,6 +23,7 @@ Options::Options(stretto_bound bound_kind, double bound, stretto_scope scope, st
   options_.trials = trials;
   options_.reproducible = reproducible;
   options_.ignore_above = ignore_above;
+  options_.raw_below = raw_below;
 }
 
 stretto_options Options::with(stretto_report* report) const noexcept {
@@ -43,10 +44,10 @@ nb::tuple fields(const stretto_report& r) {
 void add_options(nb::module_& m) {
   nb::class_<Options>(m, "Options")
       .def(nb::init<stretto_bound, double, stretto_scope, std::optional<std::string>, stretto_payload, std::size_t,
-                    double, bool, bool, bool, double>(),
+                    double, bool, bool, bool, double, std::size_t>(),
            nb::arg("bound_kind"), nb::arg("bound"), nb::arg("scope"), nb::arg("schedule").none(), nb::arg("payload"),
            nb::arg("segment"), nb::arg("timeout"), nb::arg("check"), nb::arg("trials"), nb::arg("reproducible"),
-           nb::arg("ignore_above"));
+           nb::arg("ignore_above"), nb::arg("raw_below"));
 }
 
 }  // namespace stretto::python

@@ -31,6 +31,7 @@ const char* field_name(Field f) noexcept {
     case Field::schedule: return "schedule";
     case Field::payload: return "payload";
     case Field::segment: return "segment";
+    case Field::raw_below: return "raw_below";
     case Field::reproducible: return "reproducible";
   }
   return "?";
@@ -48,6 +49,7 @@ std::string field_value(Field f, std::uint64_t v) {
     case Field::count:
     case Field::root:
     case Field::segment:
+    case Field::raw_below:
     case Field::reproducible: return fmt::format("{}", v);
     case Field::counts: return fmt::format("{:08x}", v);
     case Field::bound_kind: return bound_name(static_cast<stretto_bound>(i));

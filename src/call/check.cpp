@@ -82,6 +82,22 @@ Status check_bound(const Call& c) {
   return Status::ok;
 }
 
+// Beside streams of codes alone; and where neither bits nor a sum of this rank's own arrays may depend on the schedule.
+Status check_raw_below(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  if (o.raw_below == 0 || c.collective == Collective::barrier) return Status::ok;
+  const auto refuse = [&](std::string_view what) {
+    return fail(Status::unsupported, "raw_below {} is not offered {}", o.raw_below, what);
+  };
+  if (o.payload == STRETTO_PAYLOAD_RECOMPRESS || o.payload == STRETTO_PAYLOAD_CPRP2P ||
+      o.payload == STRETTO_PAYLOAD_MIXED)
+    return refuse(fmt::format("with payload {}; it takes fused, homomorphic and auto", payload_name(o.payload)));
+  if (c.collective == Collective::allreduce_multi) return refuse("by allreduce_multi, which adds codes alone");
+  if (o.reproducible && reduces(c.collective)) return refuse("where options.reproducible is set");
+  if (c.device) return refuse("in memory of a device");
+  return Status::ok;
+}
+
 Status check_options(const Call& c) {
   const stretto_options& o = c.settings.options;
   if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
@@ -152,6 +168,7 @@ Status check_values(const Call& call, int ranks) noexcept {
     if (call.collective == Collective::barrier) return check_options(call);
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
+    if (s == Status::ok) s = check_raw_below(call);
     return s == Status::ok ? check_options(call) : s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));

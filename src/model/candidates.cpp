@@ -70,12 +70,14 @@ std::string no_schedule(schedule::Collective collective, std::string_view name) 
 }
 
 bool own_may_serve(const Question& q) noexcept {
-  return !q.code_space && q.schedule.empty() && q.segment == 0 && (q.payload < 0 || is_forced(q, Kind::raw));
+  return !q.code_space && q.schedule.empty() && q.segment == 0 && q.raw_below == 0 &&
+         (q.payload < 0 || is_forced(q, Kind::raw));
 }
 
 bool node_may_stream(const Question& q) noexcept {
   const bool kind = q.payload < 0 || is_forced(q, Kind::fused) || is_forced(q, Kind::homomorphic);
-  return q.node_streams && q.compress && kind && !q.keeps_order && q.schedule.empty() && q.segment == 0;
+  return q.node_streams && q.compress && kind && !q.keeps_order && q.schedule.empty() && q.segment == 0 &&
+         q.raw_below == 0;
 }
 
 bool may_carry(const schedule::Algorithm& a, const Question& q, Kind kind) noexcept {

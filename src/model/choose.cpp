@@ -34,7 +34,7 @@ int ratio_cell_of(double ratio) noexcept {
 
 struct Key {
   int bytes, ratio, root, payload;
-  std::uint64_t segment;
+  std::uint64_t segment, raw_below;
   std::uint32_t element;
   std::uint8_t collective;
   std::uint16_t flags;
@@ -51,6 +51,7 @@ struct Hash {
     mix(static_cast<std::uint32_t>(k.root));
     mix(static_cast<std::uint32_t>(k.payload));
     mix(k.segment);
+    mix(k.raw_below);
     mix(k.element);
     mix(std::uint64_t{k.collective} << 16 | k.flags);
     return h;
@@ -65,6 +66,7 @@ Key key_of(const Question& q) {
       schedule::rooted(q.collective) ? q.root : 0,
       q.payload,
       q.segment,
+      q.raw_below,
       q.element,
       static_cast<std::uint8_t>(q.collective),
       static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
@@ -105,14 +107,21 @@ topology::Topology stand_in(const topology::Topology& t) {
 }
 
 // And where messages of a schedule grow or shrink, as those of recursive halving do: streams, but for the shorter ones. Not where
-// floors decide what travels raw. Not for sums that raw values would round: those of streams are exact.
+// floors decide what travels raw. For sums that raw values would round only where that is asked for: those of streams are exact.
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
   const bool rounds = schedule::reduces(q.collective) && !q.exact;
   const bool unsuited = option.algorithm->uses_groups || option.algorithm->ranks_differ;
-  if (!q.compress || q.code_space || rounds || q.payload >= 0 || unsuited) return ways;
   const auto [shortest, longest] = lengths_of(programs);
+  if (q.raw_below > 0 && q.compress) {
+    const auto streams = [](const Candidate& c) { return c.payload != payload::Kind::raw; };
+    if (unsuited) std::erase_if(ways, streams);
+    for (Candidate& c : ways)
+      if (streams(c) && static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
+    return ways;
+  }
+  if (!q.compress || q.code_space || rounds || q.payload >= 0 || unsuited) return ways;
   for (const double bytes : {even_cost, 4 * even_cost}) {
     if (!(bytes > shortest * block && bytes <= longest * block)) continue;
     for (Candidate c : option.ways) {

@@ -35,6 +35,8 @@ struct Question {
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
   std::uint64_t segment = 0;  // forced; 0: any
+  // Forced: messages of fewer bytes travel raw beside streams, in floating sums too, which then round; 0: as chosen.
+  std::uint64_t raw_below = 0;
 };
 
 struct Candidate {

@@ -59,7 +59,7 @@ Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, doub
 
 // `raw`: a native collective of raw values was among the candidates.
 Reason reason_of(const model::Question& q, bool raw, const model::Candidate& taken) {
-  if (!q.schedule.empty() || q.payload > static_cast<int>(payload::Kind::raw)) return Reason::forced;
+  if (!q.schedule.empty() || q.raw_below > 0 || q.payload > static_cast<int>(payload::Kind::raw)) return Reason::forced;
   if (raw) return taken.assumed ? Reason::assumed : Reason::predicted;
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
@@ -71,6 +71,7 @@ Choice plain(const model::Question& q) {
       q.schedule.empty() ? schedule::default_algorithm(q.collective, q.keeps_order, q.rank_by_rank).name : q.schedule;
   if (q.compress) c.payload = q.payload >= 0 ? static_cast<payload::Kind>(q.payload) : payload::Kind::fused;
   c.segment = q.segment > 0 ? static_cast<std::size_t>(q.segment) : default_segment;
+  if (q.compress) c.raw_below = static_cast<std::size_t>(q.raw_below);
   c.why.reason = q.schedule.empty() ? Reason::unpredicted : Reason::forced;
   return c;
 }

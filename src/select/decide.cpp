@@ -63,6 +63,7 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
   t.contributions = d.inputs;
   t.ranks = ranks;
   t.inside = t.hosts > 1 ? roundings_inside(groups) : 0;
+  t.some_raw = d.choice.raw_below > 0;
   return t;
 }
 

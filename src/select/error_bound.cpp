@@ -16,6 +16,11 @@ using payload::Kind;
 
 bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
 
+// Streams beside which short messages are to travel raw.
+bool adds_some_raw(const Call& c) noexcept {
+  return c.settings.options.raw_below > 0 && c.settings.options.payload != STRETTO_PAYLOAD_RAW;
+}
+
 bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
 
 // A floating type as additions see it: they round by `unit` of their result at most.
@@ -37,8 +42,10 @@ double units(const Call& c, const Terms& t) noexcept {
   double n = 0;
   if (t.kind == Kind::raw)
     n = roundings(K) - (mean ? 0 : K);  // the last sum is the result, or what is divided
-  else if (meets_in_code_space(t.kind))
+  else if (meets_in_code_space(t.kind) && !t.some_raw)
     n = t.hosts > 0 ? t.inside + (mean ? K : 0) : 0;
+  else if (t.some_raw)
+    n = (half ? 2 : 1) * roundings(K) + K;  // a sum of codes is rounded where it is first added to raw values
   else
     n = half ? 2 * roundings(K) + K : roundings(K);  // a stream is within eps before it is rounded to 16 bits
   return mean ? n / K : n;
@@ -119,14 +126,15 @@ double error_factor(const Call& call, const Terms& t) noexcept {
   const double K = t.hosts > 0 ? t.hosts : static_cast<double>(t.contributions);
   const int meeting = t.hosts > 0 ? t.hosts : t.ranks;
   if (!meets_in_code_space(t.kind)) return (K + meeting - 1) / divisor;
-  if (K < 3) return K / divisor;
+  const double again = t.some_raw ? 1 : 0;
+  if (K < 3) return (K + again) / divisor;
   switch (call.settings.options.scope) {
     case STRETTO_SCOPE_CONTRIBUTION:
-    case STRETTO_SCOPE_RESULT: return K / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return 2.0 / 3.0 * std::sqrt(K) / divisor;
-    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return 2.0 / std::sqrt(3.0) * std::sqrt(K) / divisor;
+    case STRETTO_SCOPE_RESULT: return (K + again) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95: return (2.0 / 3.0 * std::sqrt(K) + again) / divisor;
+    case STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM: return (2.0 / std::sqrt(3.0) * std::sqrt(K) + again) / divisor;
   }
-  return K / divisor;
+  return (K + again) / divisor;
 }
 
 double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept {
@@ -172,6 +180,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
 bool rounds(const Call& call, int ranks) noexcept {
   if (!bounds_sum(call)) return false;
   const bool several = call.collective == Collective::allreduce_multi;
+  if (adds_some_raw(call)) return ranks > 1;
   switch (call.settings.options.payload) {
     case STRETTO_PAYLOAD_HOMOMORPHIC:
     case STRETTO_PAYLOAD_QUANTISED:
@@ -190,7 +199,11 @@ bool rounds(const Call& call, int ranks) noexcept {
 
 bool adds_codes_alone(const Call& call, const Agreed& agreed, std::uint64_t contributions, int ranks) noexcept {
   if (call.settings.options.payload != STRETTO_PAYLOAD_AUTO || !rounds(call, ranks)) return false;
-  const Terms most{Kind::raw, contributions, ranks};  // raw sums inside hosts round no more
+  Terms most{Kind::raw, contributions, ranks};  // raw sums inside hosts round no more
+  if (adds_some_raw(call)) {
+    most.kind = Kind::fused;
+    most.some_raw = true;
+  }
   double bound = 0;
   if (absolute_bound(call, agreed, &bound) != Status::ok || bound == 0) return false;
   return !(rounding(call, most, agreed, bound) <= bound / 2);

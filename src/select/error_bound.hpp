@@ -19,6 +19,7 @@ struct Terms {
   int ranks = 1;                    // p
   int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `kind` says
   double inside = 0;  // of these raw sums: added up over the hosts, roundings() of as many values as a host has ranks
+  bool some_raw = false;  // short messages travel raw beside streams of codes
 };
 
 // Each addition of values in their own type rounds by at most a unit of the sum so far. For k values of at most 1 that
@@ -27,7 +28,8 @@ constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 
 // The quantisation error of the result is at most this * eps; under a statistical scope, with its probability. Sums in
 // code space: K. Sums that recompress: K inputs and p - 1 combinations, each compressed once, so K + p - 1. With raw
-// sums inside hosts, the inputs are these sums.
+// sums inside hosts, the inputs are these sums. Sums in code space with short messages raw: K + 1, since a raw sum is
+// compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // The bound in units of the data; 0: a fraction of a range of 0. invalid_bound where it is not finite.

@@ -44,6 +44,9 @@ std::optional<Provider> forced_provider(const Call& call) noexcept {
 
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups) {
   if (call.settings.schedule.empty()) return Status::ok;
+  if (call.settings.options.raw_below > 0 && forced_provider(call))
+    return fail(Status::unsupported, "raw_below {} is of messages, and schedule {} has none of ours",
+                call.settings.options.raw_below, call.settings.schedule);
   if (const auto forced = forced_provider(call)) return check_provider(call, *forced, providers);
   const auto collective = schedule::family(call.collective);
   const std::string& name = call.settings.schedule;
@@ -74,6 +77,9 @@ Status check_algorithm(const Call& call, const schedule::Algorithm& a, const sch
   if (counts_by_pair(call.collective) && a.passes_blocks_on)
     return fail(Status::unsupported, "schedule {} passes blocks on through ranks that do not know their counts",
                 a.name);
+  if (o.raw_below > 0 && (a.uses_groups || a.ranks_differ))
+    return fail(Status::unsupported, "schedule {} {}, and raw_below is {}", a.name,
+                a.uses_groups ? "groups ranks" : "adds in other brackets on each rank", o.raw_below);
   if (call.settings.options.payload == STRETTO_PAYLOAD_MIXED && !a.uses_groups)
     return fail(Status::unsupported, "schedule {} does not add up a host first, as payload mixed needs", a.name);
   return Status::ok;

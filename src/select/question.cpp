@@ -14,7 +14,7 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.exact == b.exact &&
          a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
          a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
-         a.device == b.device && a.staged == b.staged && a.schedule == b.schedule;
+         a.raw_below == b.raw_below && a.device == b.device && a.staged == b.staged && a.schedule == b.schedule;
 }
 
 // Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
@@ -30,8 +30,8 @@ bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
   const bool floating = call::is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
   const bool rounds = c.op == STRETTO_USER || (floating && !rounds_once(c, ranks));
   const bool depends = reduces(c.collective) && (compress ? !floating && sums : rounds);
-  return ranks > 1 && c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && !depends &&
-         c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
+  return ranks > 1 && c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && o.raw_below == 0 &&
+         !depends && c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
 }
 
 }  // namespace
@@ -57,6 +57,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
                      : 1;  // data that change a little ask the same
   q.segment = o.segment;
+  q.raw_below = compress && !streaming.alone ? o.raw_below : 0;
   a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
   if (a.mixed)
     q.payload = static_cast<int>(payload::Kind::fused);
@@ -67,12 +68,14 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   // A payload that adds codes promises the same bits for every schedule, where it is asked for; and several inputs a rank are
   // always added as codes, or the result would depend on how they are shared out.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
-  q.code_space = compress && (adds_codes || streaming.alone || call.collective == Collective::allreduce_multi);
+  q.code_space = compress && ((adds_codes && q.raw_below == 0) || streaming.alone ||
+                              call.collective == Collective::allreduce_multi);
   q.device = served.device;
   q.staged = served.staged;
-  q.native = served.mpi;
-  q.node = served.node;
-  q.node_streams = compress && served.streams;
+  const bool others = q.raw_below == 0;  // have no messages of their own lengths
+  q.native = others && served.mpi;
+  q.node = others && served.node;
+  q.node_streams = others && compress && served.streams;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
   a.other_copy = served.other_copy;
@@ -87,6 +90,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
                  std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 |
                  std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
                  std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
+  if (q.raw_below > 0) h = mix(h, q.raw_below);
   a.cell = mix(h, q.segment ^ q.schedule.size());
   a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;

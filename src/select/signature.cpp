@@ -68,6 +68,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   }
   s.set(Field::payload, unsigned_value(o.payload), rank);
   s.set(Field::segment, std::uint64_t{o.segment}, rank);
+  s.set(Field::raw_below, std::uint64_t{o.raw_below}, rank);
   s.set(Field::reproducible, std::uint64_t{o.reproducible != 0}, rank);
   return s;
 }

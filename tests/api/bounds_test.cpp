@@ -1,6 +1,7 @@
 // With a bound, an allreduce keeps what its report promises; the same bits on every rank.
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <string>
 
 #include "bounds.hpp"
@@ -104,6 +105,37 @@ TEST(Bounds, StatisticalUniformScopeHoldsForNineteenOfTwentyElementsOfRoughData)
     o.scope = STRETTO_SCOPE_RESULT_STATISTICAL_95;
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_NEAR(report.eps, 1e-3 / (2.0 / 3.0 * std::sqrt(ranks)), 1e-15);
+  });
+}
+
+// A value is a point of the grid and a normal error of a third of eps, cut off at eps: quantisation takes back this error.
+TEST(Bounds, StatisticalNormalScopeHoldsFor95PercentOfNormalErrors) {
+  on_ranks(7, [](stretto_comm comm, int rank, int ranks) {
+    const double bound = 1e-3, eps = bound / (2.0 / 3.0 * std::sqrt(ranks));
+    std::vector<double> exact(n, 0.0);
+    std::vector<float> x(n), y(n);
+    for (int r = 0; r < ranks; ++r) {
+      std::mt19937 random(static_cast<unsigned>(r + 1));
+      std::normal_distribution<double> error(0, eps / 3);
+      for (std::size_t i = 0; i < n; ++i) {
+        double e = error(random);
+        while (std::fabs(e) > 0.99 * eps) e = error(random);
+        const double point = 2 * eps * (static_cast<double>(random() % 7) - 3);  // the grid is a little finer: near 0
+        const auto v = static_cast<float>(point + e);
+        exact[i] += double{v};
+        if (r == rank) x[i] = v;
+      }
+    }
+    stretto_report report = STRETTO_REPORT_INIT;
+    stretto_options o = bounded(bound, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT_STATISTICAL_95);
+    o.payload = STRETTO_PAYLOAD_FUSED;
+    o.report = &report;
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    EXPECT_NEAR(report.eps, eps, 1e-15);
+    EXPECT_NEAR(report.promised_error, bound, 1e-15);
+    double within = 0;
+    for (std::size_t i = 0; i < n; ++i) within += std::fabs(double{y[i]} - exact[i]) <= bound;
+    EXPECT_NEAR(within / n, 0.9544, 0.0075);  // six standard deviations are 0.7 %
   });
 }
 

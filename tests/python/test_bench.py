@@ -1,6 +1,7 @@
 """The models' arithmetic against published rows, what is made of turns, and the pictures; no MPI runs here."""
 
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -82,7 +83,7 @@ def test_turns_become_a_median_an_interval_and_a_ratio():
 def result(program, module, rows):
     """What a command has in hand, of rows that a program could have printed."""
     fixed = {"hosts": 1, "library": "alone", "shared_cores": False, "low": 0.9e-3, "high": 1.2e-3, "samples": 9, "seconds": 1e-3}
-    rows = [{**fixed, **row} for row in rows]
+    rows = [{**fixed, **row, "grid": "x".join(map(str, row.get("dims", [])))} for row in rows]
     module.complete(rows, LINK)
     return {"program": program, "machine": {"host": "made-up", "library": "An MPI"}, "link": {"profile": "p", "distance": "cache"}, "rows": rows,
             "comparison": []}
@@ -174,3 +175,45 @@ def test_what_cannot_be_is_refused_before_anything_starts(stretto, words, said):
 @pytest.mark.parametrize("program", ["ring", "matrix", "jacobi", "cg"])
 def test_every_command_has_help_with_examples(stretto, program):
     assert f"stretto bench {program} --ranks" in stretto.succeeds("bench", program, "--help")
+
+
+def test_grids_say_how_many_ranks_there_are_and_must_fit_those_that_are_given():
+    grids = running.grids_of(["8x3x1,4x6", "2x3", "4x6"])
+    assert grids == ("8x3x1", "4x6", "2x3")
+    assert running.ranks_of_grids(grids, None, None) == (6, 24)
+    assert running.ranks_of_grids(grids, "24,6", None) == (24, 6)
+    with pytest.raises(Failure, match="--grid 2x3 has 6 processes, and there are 24 ranks"):
+        running.ranks_of_grids(grids, "24", None)
+    with pytest.raises(Failure, match="no grid of 5 processes"):
+        running.ranks_of_grids(grids, "5,6,24", None)
+
+
+@pytest.mark.parametrize("text", ["", "8x", "x3", "0x2", "2x2x2x2", "8x3,,4", "-1", "axb"])
+def test_grids_that_are_none_are_refused(text):
+    with pytest.raises(Failure, match="--grid"):
+        running.grids_of([text])
+
+
+def test_several_grids_of_one_number_of_ranks_are_told_apart_in_the_picture(tmp_path):
+    module, rows = RESULTS["matrix"]
+    made = result("matrix", module, [{**rows[1], "dims": dims} for dims in ([2, 1, 1], [1, 2, 1])])
+    plots.save(figures.DRAW["matrix"](made), [tmp_path / "p.svg"])
+    drawn = (tmp_path / "p.svg").read_text(encoding="utf-8")
+    assert "1-D grid, 2 x 1 x 1" in drawn and "1-D grid, 1 x 2 x 1" in drawn
+
+
+@pytest.mark.parametrize("program", RESULTS)
+def test_an_earlier_run_is_drawn_over_the_plot_under_its_name(program, tmp_path):
+    module, rows = RESULTS[program]
+    made, file = result(program, module, rows), tmp_path / "other network.json"
+    file.write_text(json.dumps(made), encoding="utf-8")
+    plots.save(figures.DRAW[program](made, [("other network", running.read_json(str(file), program))]), [tmp_path / "p.svg"])
+    drawn = (tmp_path / "p.svg").read_text(encoding="utf-8")
+    assert LABELS[program] in drawn and LABELS[program].replace(" -->", ", other network -->") in drawn
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"program": "ring", "rows": [{}]}', '{"program": "cg", "rows": []}'])
+def test_overlays_that_are_no_run_of_the_program_are_refused(text, tmp_path):
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    with pytest.raises(Failure, match="--overlay"):
+        running.read_json(str(tmp_path / "a.json"), "cg")

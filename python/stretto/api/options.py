@@ -9,7 +9,7 @@ import numbers
 from stretto.api.core import _core
 from stretto.errors import ArgumentError, BoundError
 
-NAMES = ("abs", "rel", "scope", "schedule", "payload", "segment", "timeout", "check", "trials", "reproducible", "ignore_above")
+NAMES = ("abs", "rel", "scope", "schedule", "payload", "segment", "timeout", "check", "trials", "reproducible", "ignore_above", "raw_below")
 
 
 def member(enum, word, what):
@@ -33,7 +33,7 @@ def options(given):
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, trials=True, reproducible=False,
-             ignore_above=0.0):
+             ignore_above=0.0, raw_below=0):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:
         raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
@@ -42,11 +42,12 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
             kind, bound = its, positive(value, name)
     if schedule is not None and not isinstance(schedule, str):
         raise TypeError(f"schedule is {schedule!r}; it takes a name of docs/algorithms.md")
-    if not isinstance(segment, numbers.Integral) or not 0 <= segment < 2**63:
-        raise ArgumentError(f"segment is {segment!r}; it takes bytes, or 0")
+    for name, value in (("segment", segment), ("raw_below", raw_below)):
+        if not isinstance(value, numbers.Integral) or not 0 <= value < 2**63:
+            raise ArgumentError(f"{name} is {value!r}; it takes bytes, or 0")
     return _core.Options(bound_kind=kind, bound=bound, scope=member(_core.Scope, scope, "scope"), schedule=schedule,
                          payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
-                         trials=bool(trials), reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"))
+                         trials=bool(trials), reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below))
 
 
 def positive(value, what):

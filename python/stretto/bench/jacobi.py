@@ -7,7 +7,8 @@ from stretto import units
 from stretto.bench import formulas, running
 from stretto.errors import Failure
 
-KEY = ("ranks", "halo", "bound", "reduction", "type")
+SAME = ("halo", "bound", "reduction", "type")  # of rows that differ in ranks and grid alone
+KEY = ("ranks", *SAME, "grid")
 WIDTHS = {"f32": 4, "f64": 8}
 
 
@@ -15,7 +16,7 @@ def complete(rows, spans):
     """The model: the fewest ranks' time of a point, and the profile's link for the halo; the penalty against the fewest ranks."""
     base = {}
     for row in rows:
-        from_ = base.setdefault(tuple(row[name] for name in KEY[1:]), row)
+        from_ = base.setdefault(tuple(row[name] for name in SAME), row)
         points, neighbours = math.prod(row["points"]), formulas.directions(row["dims"])
         size = 2 * formulas.faces(row["points"], row["dims"]) * WIDTHS[row["type"]]
         latency, bandwidth = running.link_at(spans, size / (2 * neighbours) if neighbours else 0)

@@ -5,7 +5,7 @@ import math
 from stretto import units
 from stretto.bench import formulas, running
 
-KEY = ("ranks", "dimensions")
+KEY = ("ranks", "dimensions", "grid")
 WIDTH = 8
 
 

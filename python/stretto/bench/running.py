@@ -34,6 +34,7 @@ class Settings:
     cores: Optional[str] = None  # communication cores, where the library or the program uses stretto
     profile: Optional[str] = None  # whose links the model takes
     emulate: Optional[str] = None  # hosts and rate of a network that is made for a run, "4@1gbit"
+    grids: tuple = ()  # of processes, "8x3x1", a row each; () leaves them to MPI_Dims_create
 
 
 def ranks_of(text, mpirun, emulated=None):
@@ -43,6 +44,33 @@ def ranks_of(text, mpirun, emulated=None):
     if not re.fullmatch(r"[0-9]+(,[0-9]+)*", text) or not all(int(number) for number in text.split(",")):
         raise Failure(f"--ranks {text!r} is no list of numbers of ranks; it takes 1,2,4")
     return tuple(dict.fromkeys(int(number) for number in text.split(",")))
+
+
+def grids_of(texts):
+    """The grids of "8x3x1,4x6", given once or several times."""
+    grids = [grid for text in texts or () for grid in text.split(",")]
+    for grid in grids:
+        if not re.fullmatch(r"[1-9][0-9]*(x[1-9][0-9]*){0,2}", grid):
+            raise Failure(f"--grid {grid!r} is no process grid; it takes one to three numbers, such as 8x3x1, or several grids: 8x3x1,4x6x1")
+    return tuple(dict.fromkeys(grids))
+
+
+def processes(grid):
+    return math.prod(map(int, grid.split("x")))
+
+
+def ranks_of_grids(grids, ranks, mpirun, emulated=None):
+    """The numbers of ranks of a run: where nothing names them, those that the grids have. Each number has a grid, and each grid a number."""
+    if ranks is None and not mpirun and not emulated:
+        return tuple(sorted({processes(grid) for grid in grids}))
+    numbers = ranks_of(ranks, mpirun, emulated)
+    for grid in grids:
+        if numbers and processes(grid) not in numbers:
+            raise Failure(f"--grid {grid} has {processes(grid)} processes, and there are {' or '.join(map(str, numbers))} ranks")
+    for number in numbers:
+        if number not in map(processes, grids):
+            raise Failure(f"--grid {','.join(grids)} has no grid of {number} processes, and --ranks has {number}")
+    return numbers
 
 
 def shared(settings, ranks):
@@ -88,16 +116,21 @@ def rows_of(name, settings, arguments, console):
     rows, machine = [], {}
     for ranks in settings.ranks or (None,):
         warning = shared(settings, ranks)
+        grids = [grid for grid in settings.grids if ranks in (None, processes(grid))]
+        words_of_grids = ["--grid", ",".join(grids)] if grids else []
         if warning:
             console.print(f"warning: {warning}", markup=False, highlight=False)
         for turn in range(max(settings.turns, 1)):
             kinds = (ALONE, LIBRARY) if turn % 2 == 0 else (LIBRARY, ALONE)
             for kind in kinds if settings.turns else (ALONE,):
-                words, own = command(name, settings, ranks, arguments, kind == LIBRARY)
+                words, own = command(name, settings, ranks, [*arguments, *words_of_grids], kind == LIBRARY)
                 measurement = measuring.run(words, console, ranks, own)
                 machine = measurement.machine
                 fixed = {"ranks": machine["ranks"], "hosts": machine["hosts"], "library": kind, "turn": turn, "shared_cores": bool(warning)}
                 rows += [{**fixed, **{key: value for key, value in row.items() if key not in ("event", "part")}} for row in measurement.of(name)]
+    for row in rows:
+        if "dims" in row:
+            row["grid"] = "x".join(map(str, row["dims"]))
     return rows, machine
 
 
@@ -166,6 +199,19 @@ def link_at(spans, size):
 def check_profile(name):
     if name is not None:
         run_.check_profile(name)
+
+
+def read_json(file, program):
+    """A result that --json wrote; Failure where the file is none of this program."""
+    try:
+        with open(file, encoding="utf-8") as stream:
+            found = json.load(stream)
+    except (OSError, ValueError) as error:
+        raise Failure(f"--overlay {file}: {error}") from None
+    whose = found.get("program") if isinstance(found, dict) else None
+    if whose != program or not found.get("rows"):
+        raise Failure(f"--overlay {file} has no run of {program} as --json writes it" + f", but one of {whose}" * (whose not in (None, program)))
+    return found
 
 
 def save_json(result, stream):

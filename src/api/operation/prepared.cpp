@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 // What is kept is of the usual options; calls with others are checked each time.
 bool fit(const stretto_options& o) noexcept {
-  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 &&
+  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
          (!o.report || o.report->size >= sizeof o.report->size);
 }
 

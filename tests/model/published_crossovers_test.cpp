@@ -1,0 +1,81 @@
+// Where curves of published measurements cross: nodes of 4 A100, two HDR InfiniBand cards, bound 1e-4. docs/model.md ("Against what others
+// measured") has the figures and the two assumptions beside the shipped profile.
+#include <algorithm>
+
+#include "model/profile/profile.hpp"
+#include "world.hpp"
+
+namespace stretto::model {
+namespace {
+
+using schedule::Collective;
+
+constexpr double GB = 1e9;
+// A kernel of 32 threads a block takes this long however short its data are.
+constexpr double call_seconds = 1.1e-3;
+
+Machine machine() {
+  Profile profile;
+  EXPECT_EQ(shipped("a100-hdr", &profile), Status::ok) << message();
+  for (CodecCost& costs : profile.f32) costs.call = call_seconds;
+  Machine m = machine_of(profile, 4, 8);
+  m.growth = 0;  // the ratio is reported of all that travels
+  return m;
+}
+
+class Job {
+ public:
+  Job(int hosts, int per_host) : where_(topology::Topology::regular(hosts * per_host, per_host)) {}
+  double system(std::string_view name, double bytes) const {
+    const Known* known = find_system(name);
+    return walk(known->allreduce, known->system, bytes, known->overlap);
+  }
+  double raw(std::string_view schedule, double bytes) const { return walk(schedule, {}, bytes, true); }
+  // The best flat schedule on raw values.
+  double mpi(double bytes) const {
+    return std::min({raw("ring", bytes), raw("rabenseifner", bytes), raw("recursive_doubling", bytes)});
+  }
+
+ private:
+  double walk(std::string_view schedule, const System& system, double bytes, bool overlap) const {
+    const Programs programs = programs_of(Collective::allreduce, schedule, where_, {true, 0, 64});
+    return predict(programs, system, machine(), {bytes, 0, 0, overlap}).seconds;
+  }
+  topology::Topology where_;
+};
+
+}  // namespace
+
+TEST(PublishedCrossovers, FusedRingPassesMpiFromOneToTwoGigabytesOn32Nodes) {
+  const Job job(32, 1);
+  EXPECT_GT(job.system("homcomp-f", 0.5 * GB), job.mpi(0.5 * GB));
+  EXPECT_GT(job.system("homcomp-f", 1 * GB), job.mpi(1 * GB));
+  EXPECT_LT(job.system("homcomp-f", 2 * GB), job.mpi(2 * GB));
+}
+
+// The MPI's ring in rank order enters and leaves a node by one of its two cards.
+TEST(PublishedCrossovers, HierarchicalMixedPassesARingByOneCardNear400MB) {
+  const Job job(16, 4);
+  EXPECT_GT(job.system("argm", 0.3 * GB), job.raw("ring", 0.3 * GB));
+  EXPECT_LT(job.system("argm", 0.6 * GB), job.raw("ring", 0.6 * GB));
+  // A raw schedule over both cards stays ahead to more than a gigabyte.
+  EXPECT_LT(job.mpi(0.6 * GB), 0.6 * job.raw("ring", 0.6 * GB));
+  EXPECT_GT(job.system("argm", 0.6 * GB), job.mpi(0.6 * GB));
+}
+
+TEST(PublishedCrossovers, RecursiveDoublingWinsWhereBlocksOfTheRingAreShort) {
+  const Job many(64, 1);
+  EXPECT_GT(many.system("homcomp-f", 1 * GB), many.mpi(1 * GB));
+  EXPECT_LT(many.system("ghzccl", 1 * GB), many.mpi(1 * GB));
+  const Job few(8, 1);
+  EXPECT_LT(few.system("homcomp-f", 1 * GB), few.system("ghzccl", 1 * GB));
+}
+
+TEST(PublishedCrossovers, HierarchicalMixedGainsTwoToThreeTimesAt2GBOn128) {
+  const Job job(32, 4);
+  const double gain = job.raw("ring", 2 * GB) / job.system("argm", 2 * GB);
+  EXPECT_GT(gain, 1.5);
+  EXPECT_LT(gain, 3);
+}
+
+}  // namespace stretto::model
