@@ -1,6 +1,9 @@
 """Collectives of arrays: every one against NumPy on ranks that are threads; requests, disagreement, failures, and what is refused."""
 
+import array
 import asyncio
+import ctypes
+import mmap
 
 import numpy as np
 import pytest
@@ -95,6 +98,25 @@ def test_sums_are_within_the_bound_and_the_same_on_all_ranks(x, bound, scope):
         assert np.array_equal(out, results[0][0])
 
 
+def test_out_is_any_writable_memory():
+    x = numbers(np.float32)
+
+    def body(comm):
+        for out in (bytearray(120), memoryview(bytearray(120)), array.array("f", [0] * 30), (ctypes.c_float * 30)(), memoryview(np.empty((6, 5), np.float32)),
+                    np.empty((6, 5), np.float32), mmap.mmap(-1, 120)):
+            assert comm.allreduce(x[comm.rank], out=out)[0] is out
+            assert np.array_equal(np.frombuffer(out, np.float32), sum(x).reshape(-1))
+        for kind, words, out in ((stretto.ArgumentError, "out is read-only", bytes(120)), (stretto.ArgumentError, "out is read-only", memoryview(b"1" * 120)),
+                                 (stretto.ArgumentError, r"out has shape \(29,\)", bytearray(116)), (stretto.ArgumentError, "out has dtype uint8", bytearray(7)),
+                                 (stretto.ArgumentError, "out has dtype float64", array.array("d", [0] * 30)),
+                                 (stretto.ArgumentError, "out has dtype uint8", np.empty(120, np.uint8)),
+                                 (TypeError, "out is a str", "text")):
+            with pytest.raises(kind, match=words):
+                comm.allreduce(x[comm.rank], out=out)
+
+    on_ranks(body)
+
+
 def test_requests_are_waited_for_in_any_order_tested_and_awaited():
     x = numbers(np.float64)
 
@@ -163,7 +185,7 @@ REFUSED = [
     (stretto.ArgumentError, r"scope is \[\]; it takes", dict(scope=[])),
     (TypeError, "no option 'bound'", dict(bound=1)),
     (stretto.ArgumentError, "scope is 'all'; it takes contribution, result", dict(scope="all")),
-    (stretto.ArgumentError, "op is 'avg'", dict(op="avg")),
+    (stretto.ArgumentError, "op is 'average'", dict(op="average")),
     (stretto.ArgumentError, "payload is 3", dict(payload=3)),
     (stretto.ArgumentError, "segment is -1", dict(segment=-1)),
     (stretto.UnsupportedError, "no schedule 'nope'", dict(schedule="nope")),
