@@ -59,6 +59,14 @@ for n in (1, 1000, 200_000):
     started = comm.iallreduce(x, op="max")
     assert np.array_equal(started.wait()[0], np.max(every, axis=0))
 
+# Parts: the last rank alone, the others backwards.
+part = comm.split(int(rank == p - 1), key=-rank)
+members = [p - 1] if rank == p - 1 else list(range(p - 2, -1, -1))
+assert part.allgather(np.array([rank]))[0].reshape(-1).tolist() == members
+assert comm.split(None if rank else 7) is None or rank == 0
+assert part.split(part.rank).size == 1
+part.free()
+
 # Ctrl-C on rank 0, which waits for the others, ends their calls, too.
 call = {"blocking": comm.barrier, "making": comm.barrier, "started": lambda: comm.iallreduce(np.ones(1000)).wait()}[sys.argv[3]]
 if rank == 0:

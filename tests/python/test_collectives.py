@@ -2,8 +2,10 @@
 
 import array
 import asyncio
+import concurrent.futures
 import ctypes
 import mmap
+import queue
 
 import numpy as np
 import pytest
@@ -140,6 +142,84 @@ def test_requests_are_waited_for_in_any_order_tested_and_awaited():
     on_ranks(body)
 
 
+def test_a_future_and_callbacks_complete_while_nobody_waits():
+    x = numbers(np.float32)
+
+    def body(comm):
+        told = queue.SimpleQueue()
+        first, second = comm.iallreduce(x[comm.rank]), comm.iallgather(x[comm.rank])
+        future = second.get_future()
+        first.add_done_callback(lambda request: told.put(request.wait()))
+        assert isinstance(future, concurrent.futures.Future)
+        assert np.array_equal(told.get()[0], sum(x))
+        result, report = future.result()
+        assert np.array_equal(result, np.stack(x)) and isinstance(report, stretto.Report)
+        second.add_done_callback(told.put)  # complete already
+        assert told.get() is second and second.wait()[0] is result
+
+        class Own:
+            def set_result(self, value):
+                told.put(value)
+
+        comm.ibarrier().get_future(Own)
+        assert told.get()[0] is None
+        many = [comm.iallreduce(x[comm.rank]).get_future() for _ in range(5)]
+        assert np.array_equal(comm.allreduce(x[comm.rank])[0], sum(x))  # the communicator serves calls meanwhile
+        assert all(np.array_equal(one.result()[0], sum(x)) for one in many)
+
+    on_ranks(body)
+
+
+def test_a_future_has_the_failure_and_a_callback_that_raises_harms_nobody(caplog):
+    def body(comm):
+        if comm.rank:
+            return
+        request = comm.iallreduce(np.ones(3), timeout=0.2)
+        request.add_done_callback(lambda _: 1 / 0)
+        future = request.get_future()
+        with pytest.raises(stretto.WaitTimeoutError, match="rank 1"):
+            future.result()
+        with pytest.raises(stretto.WaitTimeoutError, match="rank 1"):
+            request.wait()
+
+    on_ranks(body, 2)
+    assert "a callback of a request raised" in caplog.text and "ZeroDivisionError" in caplog.text
+
+
+def test_a_split_has_the_ranks_of_a_color_in_the_order_of_keys():
+    def body(comm):
+        part = comm.split(None if comm.rank == 4 else comm.rank % 2, key=-comm.rank)
+        if comm.rank == 4:
+            assert part is None
+            assert comm.split().size == 5
+            return
+        members = [2, 0] if comm.rank % 2 == 0 else [3, 1]
+        assert (part.size, part.rank) == (2, members.index(comm.rank))
+        assert part.allgather(np.array([comm.rank]))[0].reshape(-1).tolist() == members
+        alone = part.split(part.rank)  # a split of a split
+        assert (alone.size, alone.allreduce(np.ones(2))[0].tolist()) == (1, [1, 1])
+        every = comm.split()
+        assert (every.rank, every.size) == (comm.rank, 5)
+        part.free()
+        with pytest.raises(stretto.ArgumentError, match="was freed"):
+            part.barrier()
+
+    on_ranks(body, 5)
+
+
+def test_a_rank_that_raises_ends_the_ranks_of_parts_too():
+    def body(comm):
+        part = comm.split(comm.rank // 2)
+        if comm.rank == 3:
+            raise KeyError("mine")
+        part.barrier()
+        if comm.rank == 2:
+            raise AssertionError("the barrier of rank 3 succeeded")
+
+    with pytest.raises(KeyError, match="mine"):
+        on_ranks(body, 4)
+
+
 def test_ranks_that_differ_each_raise_what_differs():
     def body(comm, call):
         with pytest.raises(stretto.IncompatibleError) as told:
@@ -212,6 +292,9 @@ def test_other_arguments_that_are_wrong():
         x = np.arange(6.0)
         for kind, words, call in (
                 (stretto.ArgumentError, "overlap", lambda: comm.allreduce(x[:4], out=x[2:])),
+                (stretto.ArgumentError, "color is -1; it takes 0 to 2147483647, or None", lambda: comm.split(-1)),
+                (stretto.ArgumentError, "color is 1.5", lambda: comm.split(1.5)),
+                (stretto.ArgumentError, "key is None; it takes -2147483648", lambda: comm.split(0, None)),
                 (stretto.ArgumentError, "root 5", lambda: comm.bcast(x, root=5)),
                 (stretto.ArgumentError, "root is 'a'", lambda: comm.bcast(x, root="a")),
                 (stretto.ArgumentError, "root is array", lambda: comm.scatter(x, root=np.arange(2))),

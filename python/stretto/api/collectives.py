@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import sys
+import threading
 
 import numpy as np
 
@@ -51,19 +53,39 @@ class Comm:
     """
 
     _when_freed = None  # a function of this communicator: whoever made it may keep it until then
+    _subset = None  # subset(members, number): the communicator of these of its ranks, which is one of its split of that number
+    _splits = 0
 
     def __init__(self, comm):
         if isinstance(comm, _core.Communicator):
             self._comm = comm
         else:
             self._comm = _core.of_mpi(_address(comm))
+            self._subset = functools.partial(_subset_of_mpi, comm)
         self.rank, self.size = self._comm.rank, self._comm.size
+        self._lock = threading.RLock()  # held while a thread uses the communicator: another one may advance its requests
 
     def free(self):
         """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
         self._comm.free()
         if self._when_freed:
             self._when_freed(self)
+
+    def split(self, color: int | None = 0, key: int = 0) -> Comm | None:
+        """Collective: communicators of those ranks that gave the same color, in the order of key, and of rank where keys are equal.
+
+        color: 0 to 2**31 - 1, or None, for which a rank gets None and is in no new communicator. key: -2**31 to 2**31 - 1.
+        The new communicators live on their own: free each, collectively over its ranks, before or after this one. Of ranks that are threads it ends with
+        them. Raises what stretto.init or stretto.Comm raises where the ranks do not come.
+        """
+        for value, what, least in ((color, "color", 0), (key, "key", -(2**31))):
+            if not (color is None and what == "color") and (not isinstance(value, numbers.Integral) or not least <= value < 2**31):
+                raise ArgumentError(f"{what} is {value!r}; it takes {least} to {2**31 - 1}{', or None' if what == 'color' else ''}")
+        colors, keys = self.allgather(np.array([-1 if color is None else color, key], np.int64))[0].T.tolist()
+        self._splits += 1
+        if color is None:
+            return None
+        return self._subset(sorted((rank for rank in range(self.size) if colors[rank] == color), key=lambda rank: (keys[rank], rank)), self._splits)
 
     def __enter__(self):
         return self
@@ -340,10 +362,12 @@ class Comm:
                           count, kind_of, op, root, *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
 
     def _run(self, call, result, how):
-        return result, Report(*_core.run(self._comm, options(how), call))
+        with self._lock:
+            return result, Report(*_core.run(self._comm, options(how), call))
 
     def _start(self, call, result, how):
-        return Request(_core.start(self._comm, options(how), call), result)
+        with self._lock:
+            return Request(self._lock, _core.start(self._comm, options(how), call), result)
 
 
 Comm.__module__ = "stretto"
@@ -363,6 +387,18 @@ def _readable(x, what="x"):
 
 def _writable(out, what="out"):
     return arrays.writable(out, what, bits=True)
+
+
+def _subset_of_mpi(comm, members, number):
+    """The communicator of some ranks of one of mpi4py, collectively over them; others take no part."""
+    group = comm.Get_group()
+    chosen = group.Incl(members)
+    part = comm.Create_group(chosen, number % 32768)
+    chosen.Free()
+    group.Free()
+    made = Comm(part)
+    made._when_freed = lambda _: part.Free()
+    return made
 
 
 def _count(values):
