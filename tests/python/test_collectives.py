@@ -220,6 +220,94 @@ def test_a_rank_that_raises_ends_the_ranks_of_parts_too():
         on_ranks(body, 4)
 
 
+RESIDUALS = [dict(abs=1e-2), dict(abs=1e-2, payload="homomorphic", scope="contribution"), dict(rel=1e-3), dict(rel=1e-3, op="mean"), dict(abs=1e-2, op="difference"),
+             dict(abs=1e-2, payload="raw"), dict(), dict(rel=1e-3, in_place=True), dict(abs=1e-2, schedule="ring")]
+
+
+@pytest.mark.parametrize("how", RESIDUALS, ids=str)
+@pytest.mark.parametrize("dtype", (np.float32, np.float64, np.complex64))
+def test_residuals_are_what_the_sum_left_out(how, dtype):
+    how = dict(how)
+    in_place = how.pop("in_place", False)
+    ranks = 5
+    x = [(np.random.default_rng(r).standard_normal(3001) + (1j if dtype is np.complex64 else 0) * r).astype(dtype) for r in range(ranks)]
+    x[1][7], x[2][9] = np.inf, np.nan
+
+    def body(comm):
+        mine, left = x[comm.rank].copy(), np.full(3001, 7, dtype)
+        out, report = comm.allreduce(mine, out=mine if in_place else None, residual=left, **how)
+        again = np.full(3001, 7, dtype)
+        comm.iallreduce(x[comm.rank], residual=again, **how).wait()
+        assert np.array_equal(left, again)
+        return out, left, report
+
+    results = stretto.threads(ranks)(body)()
+    report, finite = results[0][2], np.isfinite(sum(x))
+    if report.eps:  # bit for bit: the exact sum, in code space, of streams of what each rank let in
+        streams = [stretto.compress(one, abs=report.eps) for one in x]
+        if how.get("op") == "difference":
+            expected = streams[0] - stretto.sum(streams[1:])
+        else:
+            expected = stretto.sum(streams)
+        assert np.array_equal((expected.mean(ranks) if how.get("op") == "mean" else expected.decompress())[finite], results[0][0][finite])
+        for r, (_, left, _) in enumerate(results):
+            kept = np.isfinite(x[r])
+            assert np.array_equal(left[kept], x[r][kept] - streams[r].decompress()[kept]) and not left[~kept].any() and left.any()
+    else:
+        assert all(not left.any() for _, left, _ in results) and ("payload" in how or not how)
+
+
+def test_error_feedback_keeps_the_mean_of_many_sums_exact():
+    def body(comm):
+        x = np.random.default_rng(comm.rank).standard_normal(1000)
+        left, total = np.zeros(1000), 0
+        for _ in range(50):
+            given_in = x + left
+            total = total + comm.allreduce(given_in, residual=left, abs=0.5)[0]
+        return x, left, total
+
+    results = on_ranks(body)
+    assert np.allclose(results[0][2] + sum(left for _, left, _ in results), 50 * sum(x for x, _, _ in results), rtol=0, atol=1e-9)
+
+
+def test_a_relative_residual_leaves_ranks_without_values_out_of_the_range():
+    def body(comm):
+        x = np.array([[np.nan] * 4, [5, 6, 7, 8], [6, 6, 6, np.inf]][comm.rank], float)
+        left = np.empty(4)
+        assert comm.allreduce(x, rel=1e-2, scope="contribution", residual=left)[1].eps == pytest.approx(0.03)
+        assert comm.allreduce(np.full(4, 2.0), rel=1e-2, residual=left)[1].eps == 0 and not left.any()
+
+    on_ranks(body)
+
+
+def test_segments_fail_alike_and_the_communicator_serves_on():
+    def body(comm):
+        with pytest.raises(stretto.IncompatibleError, match="count differs: 1 on rank 0, 3 on rank 2"):
+            comm.allreduce(np.ones(6), segments=[(1 + comm.rank, {}), (0, {}), (5 - comm.rank, {})])
+        assert comm.allreduce(np.ones(6))[0].tolist() == [3] * 6
+
+    on_ranks(body)
+
+
+def test_segments_have_bounds_of_their_own():
+    x = [np.random.default_rng(r).standard_normal((50, 100)).astype(np.float32) for r in range(RANKS)]
+    segments = [(1000, dict(abs=1e-1)), (24, {}), (0, {}), (976, dict(abs=None, payload="raw")), (3000, dict(rel=1e-3, scope="contribution"))]
+
+    def body(comm):
+        out, report = comm.allreduce(x[comm.rank], segments=segments, abs=1e-2)
+        assert out.shape == (50, 100) and len(report.segments) == 5
+        errors = np.abs(out - np.sum(x, axis=0, dtype=float)).reshape(-1)
+        for (count, _), one, at in zip(segments, report.segments, (0, 1000, 1024, 1024, 2000)):
+            assert not count or errors[at:at + count].max() <= one.error_with_rounding
+        assert errors[1000:1024].max() <= 1e-2 + 1e-6 and report.promised_error == max(one.promised_error for one in report.segments)
+        assert report.segments[3].promised_error == 0
+        buffer, left = x[comm.rank].copy(), np.empty_like(x[comm.rank])
+        same = comm.iallreduce(buffer, out=buffer, residual=left, segments=segments, abs=1e-2).get_future().result()[0]
+        assert same is buffer and np.abs(buffer.reshape(-1)[1024:2000] - out.reshape(-1)[1024:2000]).max() <= 1e-5 and left[0].any() and not left.reshape(-1)[1024:2000].any()
+
+    on_ranks(body)
+
+
 def test_ranks_that_differ_each_raise_what_differs():
     def body(comm, call):
         with pytest.raises(stretto.IncompatibleError) as told:
@@ -292,6 +380,15 @@ def test_other_arguments_that_are_wrong():
         x = np.arange(6.0)
         for kind, words, call in (
                 (stretto.ArgumentError, "overlap", lambda: comm.allreduce(x[:4], out=x[2:])),
+                (stretto.ArgumentError, "residual has dtype float32", lambda: comm.allreduce(x, residual=np.empty(6, np.float32))),
+                (stretto.ArgumentError, "residual overlaps x", lambda: comm.allreduce(x, residual=x)),
+                (TypeError, "residual is a list", lambda: comm.allreduce(x, residual=[0] * 6)),
+                (stretto.UnsupportedError, "residual with op 'max'", lambda: comm.allreduce(x, op="max", residual=np.empty(6))),
+                (stretto.UnsupportedError, "residual with payload 'cprp2p'", lambda: comm.allreduce(x, abs=1, payload="cprp2p", residual=np.empty(6))),
+                (stretto.ArgumentError, "segments are 5 elements together; x has 6", lambda: comm.allreduce(x, segments=[(5, {})])),
+                (stretto.ArgumentError, "segments has -1 elements", lambda: comm.allreduce(x, segments=[(-1, {}), (7, {})])),
+                (TypeError, "segments has 6; it takes pairs", lambda: comm.allreduce(x, segments=[6])),
+                (TypeError, "no option 'bound'", lambda: comm.allreduce(x, segments=[(6, dict(bound=1))])),
                 (stretto.ArgumentError, "color is -1; it takes 0 to 2147483647, or None", lambda: comm.split(-1)),
                 (stretto.ArgumentError, "color is 1.5", lambda: comm.split(1.5)),
                 (stretto.ArgumentError, "key is None; it takes -2147483648", lambda: comm.split(0, None)),

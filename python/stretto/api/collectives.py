@@ -7,14 +7,15 @@ import math
 import numbers
 import sys
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.api import arrays
+from stretto.api import arrays, feedback
 from stretto.api.core import _core
 from stretto.api.options import CallOptions, Operation, Unpack, member, options
 from stretto.api.report import Report
-from stretto.api.requests import Request
+from stretto.api.requests import Batch, Request, Started
 from stretto.errors import ArgumentError, UnsupportedError
 
 
@@ -25,6 +26,8 @@ class _InPlace:
 
 #: As `x`: this rank's contribution is in `out`. As `out` of scatter and scatterv at the root: the root's block stays in `x`.
 IN_PLACE = _InPlace()
+
+Segments = Sequence[tuple[int, CallOptions]]  # elements of a part of a vector, and its options
 
 KINDS = _core.Collective
 SUM = _core.Op.sum
@@ -99,17 +102,42 @@ class Comm:
 
     # ---- reductions
 
-    def allreduce(self, x, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
+    def allreduce(self, x, out=None, op: Operation = "sum", *, residual=None, segments: Segments | None = None,
+                  **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """out[i] = op over all ranks of x[i], on every rank. out=x: in place.
 
-        op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean (also avg), or difference (rank 0's less those of all others). A bound goes with sum, mean,
-        min, max and difference. Error of a sum over p ranks: the bound, or p * bound with scope="contribution".
+        op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean (also avg), or difference (rank 0's less those of all others). A bound goes with sum,
+        mean, min, max and difference. Error of a sum over p ranks: the bound, or p * bound with scope="contribution".
+        residual: an array of x's shape and dtype, which receives x less what entered the sum for it, for error feedback. It is 0 where values travel raw,
+          are exact, or are not finite. Of 16-bit types it is rounded to the type. All ranks give one; op is sum, mean or difference. With a bound the
+          payload is then "fused" (or "homomorphic"), whether it gains or not; other payloads of streams are an UnsupportedError. With rel= the ranks
+          first agree on the range by a call that waits. Costs a compression and a decompression of x, and in place a copy of it.
+        segments: parts of the flat x one after another, as (elements, options): [(1000, {"rel": 1e-3}), (24, {})]. Options of a part go before those of the
+          call. They are equal on all ranks. Each part is a call of its own, and all are under way at once. report.segments has a report of each.
         """
-        return self._run(*self._allreduce(x, out, op), how)
+        if residual is None and segments is None:
+            return self._run(*self._allreduce(x, out, op), how)
+        return self.iallreduce(x, out, op, residual=residual, segments=segments, **how).wait()
 
-    def iallreduce(self, x, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> Request:
+    def iallreduce(self, x, out=None, op: Operation = "sum", *, residual=None, segments: Segments | None = None, **how: Unpack[CallOptions]) -> Request:
         """Starts allreduce."""
-        return self._start(*self._allreduce(x, out, op), how)
+        if residual is None and segments is None:
+            return self._start(*self._allreduce(x, out, op), how)
+        send, recv, result, values = self._reduced(x, out)
+        left = None if residual is None else feedback.residual_of(values, recv, residual, op)
+        parts = [(values.size, how)] if segments is None else _segments(segments, values.size, how)
+        values, recv, left = (None if one is None else one.reshape(-1) for one in (values, recv, left))
+        started, at = [], 0
+        for count, options_of_part in parts:
+            x, y = values[at:at + count], recv[at:at + count]
+            finish = None
+            if left is not None:
+                options_of_part, finish = feedback.prepared(self, x, send is IN_PLACE, left[at:at + count], options_of_part)
+            call = self._call(KINDS.allreduce, IN_PLACE if send is IN_PLACE else x, y, _count(x), x.dtype, op=_op(op, x.dtype))
+            with self._lock:
+                started.append(Started(_core.start(self._comm, options(options_of_part), call), finish))
+            at += count
+        return Request(self._lock, started[0] if segments is None else Batch(started), result)
 
     def _allreduce(self, x, out, op):
         send, recv, result, values = self._reduced(x, out)
@@ -367,7 +395,7 @@ class Comm:
 
     def _start(self, call, result, how):
         with self._lock:
-            return Request(self._lock, _core.start(self._comm, options(how), call), result)
+            return Request(self._lock, Started(_core.start(self._comm, options(how), call)), result)
 
 
 Comm.__module__ = "stretto"
@@ -399,6 +427,25 @@ def _subset_of_mpi(comm, members, number):
     made = Comm(part)
     made._when_freed = lambda _: part.Free()
     return made
+
+
+def _segments(segments, size, how):
+    """(elements, options) of each part, with the options of the call where the part has none."""
+    parts = []
+    for one in arrays.sequence(segments, "segments"):
+        try:
+            count, own = one
+            own = dict(own)
+        except (TypeError, ValueError):
+            raise TypeError(f"segments has {one!r}; it takes pairs of a number of elements and a dict of options") from None
+        if not isinstance(count, numbers.Integral) or count < 0:
+            raise ArgumentError(f"segments has {count!r} elements; it takes numbers of elements")
+        base = {name: value for name, value in how.items() if name not in ("abs", "rel")} if "abs" in own or "rel" in own else how
+        options({**base, **own})  # refuses wrong options before anything starts
+        parts.append((int(count), {**base, **own}))
+    if sum(count for count, _ in parts) != size or not parts:
+        raise ArgumentError(f"segments are {sum(count for count, _ in parts)} elements together; x has {size}")
+    return parts
 
 
 def _count(values):

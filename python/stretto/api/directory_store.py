@@ -8,7 +8,7 @@ import tempfile
 import time
 import urllib.parse
 
-LOOK = 0.005  # seconds between looks at a key that is not there yet
+LOOK = 0.005  # seconds between reads of a key that does not exist yet
 SCHEME = "file://"
 
 

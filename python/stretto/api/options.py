@@ -29,7 +29,7 @@ class CallOptions(TypedDict, total=False):
 
     abs: Number | None  # the bound, in units of the data; without abs and rel the call is exact
     rel: Number | None  # the bound, a fraction of the range of all ranks' values
-    scope: Scope  # what the bound holds for in a reduction; "result" unless given
+    scope: Scope  # of the result of a reduction, or of each contribution; "result" unless given
     schedule: str | None  # a name of docs/algorithms.md, "native" or "node"; None: chosen
     payload: Payload  # the form of the values on their way; "auto": chosen
     segment: int  # bytes of values in a message; 0: chosen

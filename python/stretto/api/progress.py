@@ -1,4 +1,4 @@
-"""A thread of the process that advances requests for which somebody else than a waiting caller hopes: those with callbacks or futures."""
+"""A thread of the process that advances requests with callbacks or futures, for which no caller waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import threading
 import time
 
-PROMPT = 200  # looks in a row before the thread naps between them
+PROMPT = 200  # tests in a row before the thread naps between them
 NAP = 0.0001  # seconds
 GRACE = 2  # seconds in which the thread ends with the program
 

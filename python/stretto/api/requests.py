@@ -18,6 +18,49 @@ PROMPT = 100  # looks of a coroutine before it naps between them
 NAP = 0.0005  # seconds
 
 
+class Started:
+    """A started call of the extension, and what is left to do once it is complete: finish(report), which may be None."""
+
+    def __init__(self, started, finish=None):
+        self.test, self.wait = started.test, started.wait
+        self._started, self._finish = started, finish
+
+    def report(self):
+        report = Report(*self._started.report())
+        if self._finish is not None:
+            self._finish(report)
+        return report
+
+
+class Batch:
+    """Several started calls as one."""
+
+    def __init__(self, started):
+        self._started, self._left, self._failure = started, list(started), None
+
+    def _each(self, look):
+        """Advances all, also those after one that failed, whose memory is in use until they are complete. Whether all are complete."""
+        left, self._left = self._left, []
+        for one in left:
+            try:
+                if look(one) is False:
+                    self._left.append(one)
+            except StrettoError as error:
+                self._failure = self._failure or error
+        if not self._left and self._failure is not None:
+            raise self._failure
+        return not self._left
+
+    def test(self):
+        return self._each(lambda one: one.test())
+
+    def wait(self):
+        self._each(lambda one: one.wait())
+
+    def report(self):
+        return Report.of_segments([one.report() for one in self._started])
+
+
 class Request:
     """A started collective. Its arrays are borrowed until it is complete.
 
@@ -40,7 +83,7 @@ class Request:
                     try:
                         if look() is False:
                             return False
-                        outcome = Report(*self._started.report()), None
+                        outcome = self._started.report(), None
                     except StrettoError as error:
                         outcome = None, error
                     callbacks, self._callbacks = self._callbacks, []
