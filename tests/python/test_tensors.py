@@ -73,6 +73,20 @@ def test_parameters_are_read_and_bounds_hold_for_bfloat16(packages):
     stretto.threads(RANKS)(body)()
 
 
+def test_residuals_of_tensors():
+    def body(comm):
+        for dtype in (torch.float32, torch.bfloat16):
+            pytest.importorskip("ml_dtypes")
+            x = torch.randn(3000, generator=torch.Generator().manual_seed(comm.rank)).to(dtype)
+            left = torch.full_like(x, 7)
+            total, report = comm.allreduce(x, rel=1e-2, op="avg", residual=left)
+            assert 0 < left.abs().max() <= report.eps + 2**-8 * 4 * (dtype == torch.bfloat16)
+            entered = comm.allreduce(x.double() - left.double())[0] / RANKS
+            assert (entered - total.double()).abs().max() <= (2**-6 if dtype == torch.bfloat16 else 1e-6)
+
+    stretto.threads(RANKS)(body)()
+
+
 def test_tensors_that_are_no_memory_are_refused_by_name():
     def body(comm):
         for kind, words, x, out in ((stretto.UnsupportedError, "x is a tensor on the device 'meta'", torch.empty(3, device="meta"), None),

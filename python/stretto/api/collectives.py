@@ -113,31 +113,47 @@ class Comm:
           payload is then "fused" (or "homomorphic"), whether it gains or not; other payloads of streams are an UnsupportedError. With rel= the ranks
           first agree on the range by a call that waits. Costs a compression and a decompression of x, and in place a copy of it.
         segments: parts of the flat x one after another, as (elements, options): [(1000, {"rel": 1e-3}), (24, {})]. Options of a part go before those of the
-          call. They are equal on all ranks. Each part is a call of its own, and all are under way at once. report.segments has a report of each.
+          call. They are equal on all ranks. Each part is a call of its own, one after the other; iallreduce has all under way at once. report.segments has
+          a report of each.
         """
         if residual is None and segments is None:
             return self._run(*self._allreduce(x, out, op), how)
-        return self.iallreduce(x, out, op, residual=residual, segments=segments, **how).wait()
+        result, parts = self._parts(x, out, op, residual, segments, how)
+        reports = []
+        for call, how_of_part, finish in parts:
+            reports.append(self._run(call, None, how_of_part)[1])
+            if finish is not None:
+                finish(reports[-1])
+        return result, reports[0] if segments is None else Report.of_segments(reports)
 
     def iallreduce(self, x, out=None, op: Operation = "sum", *, residual=None, segments: Segments | None = None, **how: Unpack[CallOptions]) -> Request:
         """Starts allreduce."""
         if residual is None and segments is None:
             return self._start(*self._allreduce(x, out, op), how)
+        result, parts = self._parts(x, out, op, residual, segments, how)
+        with self._lock:
+            started = [Started(_core.start(self._comm, options(how_of_part), call), finish) for call, how_of_part, finish in parts]
+            return Request(self._lock, started[0] if segments is None else Batch(started), result)
+
+    def _parts(self, x, out, op, residual, segments, how):
+        """The result; and call, options and finish(report), which may be None, of each part. Made one by one: a relative residual has a call of its own."""
         send, recv, result, values = self._reduced(x, out)
         left = None if residual is None else feedback.residual_of(values, recv, residual, op)
-        parts = [(values.size, how)] if segments is None else _segments(segments, values.size, how)
+        sizes = [(values.size, how)] if segments is None else _segments(segments, values.size, how)
         values, recv, left = (None if one is None else one.reshape(-1) for one in (values, recv, left))
-        started, at = [], 0
-        for count, options_of_part in parts:
-            x, y = values[at:at + count], recv[at:at + count]
-            finish = None
-            if left is not None:
-                options_of_part, finish = feedback.prepared(self, x, send is IN_PLACE, left[at:at + count], options_of_part)
-            call = self._call(KINDS.allreduce, IN_PLACE if send is IN_PLACE else x, y, _count(x), x.dtype, op=_op(op, x.dtype))
-            with self._lock:
-                started.append(Started(_core.start(self._comm, options(options_of_part), call), finish))
-            at += count
-        return Request(self._lock, started[0] if segments is None else Batch(started), result)
+
+        def parts():
+            at = 0
+            for count, how_of_part in sizes:
+                part = slice(at, at + count)
+                finish = None
+                if left is not None:
+                    how_of_part, finish = feedback.prepared(self, values[part], send is IN_PLACE, left[part], how_of_part)
+                given = IN_PLACE if send is IN_PLACE else values[part]
+                yield self._call(KINDS.allreduce, given, recv[part], _count(values[part]), values.dtype, op=_op(op, values.dtype)), how_of_part, finish
+                at += count
+
+        return result, parts()
 
     def _allreduce(self, x, out, op):
         send, recv, result, values = self._reduced(x, out)
